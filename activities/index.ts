@@ -14,6 +14,7 @@ import { maintenanceActivityNames, type MaintenanceActivities } from '../workflo
 import type { PurgeActivities, StopActivities } from '../workflows/contracts/operator.ts';
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
+import type { EventActivities } from '../workflows/contracts/events.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
 import { newId } from '../db/ids.ts';
@@ -49,6 +50,7 @@ import { createRunActivities } from './runs/run-activities.ts';
 import { asTenant } from './support/tenant.ts';
 import { createToolActivities } from './tools/tool-activities.ts';
 import { createToolTestActivities } from './tools/tool-test.ts';
+import { createEventActivities } from './triggers/event-activities.ts';
 import { createGroupActivities } from './triggers/group-activities.ts';
 import { createTriggerUpkeep } from './triggers/trigger-upkeep.ts';
 import { createTriggerActivities } from './triggers/trigger-activities.ts';
@@ -71,7 +73,8 @@ export type Activities = AgentRunActivities &
   ReembedActivities &
   PolicyActivities &
   TriggerActivities &
-  GroupActivities;
+  GroupActivities &
+  EventActivities;
 
 /** Activities that run without a tenant header, since they act on no single tenant. */
 export const systemActivities: ReadonlySet<string> = new Set([...maintenanceActivityNames, ...deliveryActivityNames]);
@@ -118,6 +121,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createIndexUpkeep(deps),
     ...createPolicyActivities(deps, temporal),
     ...createGroupActivities(deps),
+    ...createEventActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
     ...createBudgetActivities(deps),
     ...createAlertActivities(deps),

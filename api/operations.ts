@@ -19,6 +19,7 @@ import { skills } from './skills/skills.operations.ts';
 import { specified } from './specified/specified.operations.ts';
 import { system } from './system/system.operations.ts';
 import { tools } from './tools/tools.operations.ts';
+import { events } from './triggers/events.operations.ts';
 import { ingress } from './triggers/ingress.operations.ts';
 import { triggers } from './triggers/triggers.ts';
 
@@ -31,6 +32,7 @@ export const areas: readonly Area[] = [
   tools,
   knowledge,
   triggers,
+  events,
   authentication,
   organizations,
   budgets,

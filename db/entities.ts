@@ -87,6 +87,10 @@ import { Tool } from './tools/tool.entity.ts';
 import { ScheduleBackfill } from './schedules/schedule-backfill.entity.ts';
 import { ScheduleOccurrence } from './triggers/schedule-occurrence.entity.ts';
 import { Schedule } from './triggers/schedule.entity.ts';
+import { EventKey } from './events/event-key.entity.ts';
+import { EventMatch } from './events/event-match.entity.ts';
+import { EventTriggerCounter } from './events/event-trigger-counter.entity.ts';
+import { EventTrigger } from './events/event-trigger.entity.ts';
 import { Event } from './triggers/event.entity.ts';
 import { DeliveryKey } from './webhooks/delivery-key.entity.ts';
 import { EndpointCounter } from './webhooks/endpoint-counter.entity.ts';
@@ -183,6 +187,10 @@ export const tables = {
   delivery_keys: DeliveryKey,
   outbound_callbacks: OutboundCallback,
   events: Event,
+  event_triggers: EventTrigger,
+  event_trigger_counters: EventTriggerCounter,
+  event_matches: EventMatch,
+  event_keys: EventKey,
   stream_tokens: StreamToken,
   run_streams: RunStream,
   run_stream_scopes: RunStreamScope,

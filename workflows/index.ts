@@ -29,6 +29,7 @@ export { tendArchives } from './maintenance/tend-archives.ts';
 export { orgStop, wsStop } from './maintenance/stop.ts';
 export { wsPurge } from './maintenance/ws-purge.ts';
 export { backfillSchedule } from './triggers/backfill-schedule.ts';
+export { fanOut } from './triggers/fan-out.ts';
 export { fireSchedule } from './triggers/fire-schedule.ts';
 export { tendReembeds } from './maintenance/tend-reembeds.ts';
 export { tendTriggers } from './maintenance/tend-triggers.ts';

@@ -1,6 +1,7 @@
 import { afterMs } from '../../ports/deadline.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress } from '../../ports/egress.ts';
 import { hopsHeader } from '../../workflows/contracts/hops.ts';
+import { runHeader } from '../../workflows/contracts/run-header.ts';
 import { TemplateError } from '../../ports/templates.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { isGivenUpFailure } from '../support/failures.ts';
@@ -77,12 +78,16 @@ function dispatch(parts: OwnParts, execution: GuardedExecution): Promise<ToolOut
   }
 }
 
-/** The same, but requests say how many hooks their cause has come through: one that leads back to a hook ends somewhere. */
-function counted<P extends { readonly egress: Egress }>(parts: P, { hops }: GuardedExecution): P {
+/**
+ * The same, but requests say how many hooks their cause has come through, and which run they belong to: a chain that leads back to a hook or an event ends
+ * somewhere.
+ */
+function counted<P extends { readonly egress: Egress }>(parts: P, { hops, run }: GuardedExecution): P {
   const { egress } = parts;
+  const ofChain = { [hopsHeader]: String(hops), ...(run === null ? {} : { [runHeader]: run.id }) };
   const withHops = <R extends { readonly headers: Readonly<Record<string, string>> }>(request: R): R => {
-    const own = Object.entries(request.headers).filter(([name]) => name.toLowerCase() !== hopsHeader);
-    return { ...request, headers: { ...Object.fromEntries(own), [hopsHeader]: String(hops) } };
+    const own = Object.entries(request.headers).filter(([name]) => ![hopsHeader, runHeader].includes(name.toLowerCase()));
+    return { ...request, headers: { ...Object.fromEntries(own), ...ofChain } };
   };
   return {
     ...parts,

@@ -8,6 +8,7 @@ import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import { exactText, rounded } from '../../workflows/contracts/exact-json.ts';
+import { runHeader } from '../../workflows/contracts/run-header.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
 import { consentForRun } from '../mcp/run-consent.ts';
@@ -36,7 +37,8 @@ export async function executeRemote(parts: ToolDeps, execution: GuardedExecution
   const call = () =>
     useMcp(parts, ask, (session, patience) => {
       hasLeft = true;
-      return session.callTool({ name: tool.name, args: execution.args, inputSchema: tool.input_schema }, patience);
+      const headers = { ...patience.headers, ...(execution.run === null ? {} : { [runHeader]: execution.run.id }) };
+      return session.callTool({ name: tool.name, args: execution.args, inputSchema: tool.input_schema }, { ...patience, headers });
     });
   try {
     const result = await call().catch(async (error: unknown) => {

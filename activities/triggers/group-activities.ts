@@ -9,19 +9,25 @@ import { TemplateError } from '../../ports/templates.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import type { GroupActivities, GroupStep } from '../../workflows/contracts/webhooks.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { closeNextEvents } from './event-groups.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
-/** The activity that closes groups of deliveries. Rows say what is due and what was taken, so that whoever repeats it starts no second run. */
+/** The activity that closes groups of deliveries and of events. Rows say what is due and what was taken, so that whoever repeats it starts no second run. */
 export function createGroupActivities(deps: ActivityDeps): GroupActivities {
   return {
-    closeGroup: ({ endpointId, key }) => closeNext(deps, { endpointId, hash: Buffer.from(key, 'hex') }),
+    closeGroup: (input) => {
+      const hash = Buffer.from(input.key, 'hex');
+      return 'triggerId' in input
+        ? closeNextEvents(deps, { table: 'event_matches', ownerId: input.triggerId, hash })
+        : closeNext(deps, { table: 'webhook_deliveries', ownerId: input.endpointId, hash });
+    },
   };
 }
 
 async function closeNext(deps: ActivityDeps, key: GroupKey): Promise<GroupStep> {
   const { hook, taken } = await transactAsSystem(deps, async (tx) => {
-    const found = await readHook(tx, key.endpointId);
+    const found = await readHook(tx, key.ownerId);
     return { hook: found, taken: await takeDueGroup(tx, found, key) };
   });
   if (taken.state !== 'taken' || hook === null) return taken.state === 'taken' ? { state: 'idle' } : taken;

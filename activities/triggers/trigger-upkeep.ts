@@ -19,6 +19,7 @@ import { schedulesWithOpenBackfills } from '../../db/schedules/backfill-queries.
 import { wakeBackfills } from '../../db/schedules/wake-backfills.ts';
 import { overdueGroups } from '../../db/webhooks/upkeep.ts';
 import { instantOf } from '../../domain/schedules/fire.ts';
+import { restartLostFanOuts } from '../../domain/events/upkeep.ts';
 import { restartLostCallbacks } from '../../domain/webhooks/callbacks.ts';
 import { wakeOverdue } from '../../domain/webhooks/groups.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -59,9 +60,12 @@ export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pic
   };
 }
 
-/** Groups of deliveries whose signal was lost are woken, callbacks whose workflow was lost are started again. */
+/** Groups whose signal was lost are woken; callbacks and fan-outs of events whose workflow was lost are started again. */
 async function tendHooks(deps: ActivityDeps): Promise<number> {
-  const groups = await sweep(deps.db, (em) => overdueGroups(em, maxATick));
+  const groups = await sweep(deps.db, async (em) => [
+    ...(await overdueGroups(em, 'webhook_deliveries', maxATick)),
+    ...(await overdueGroups(em, 'event_matches', maxATick)),
+  ]);
   for (const group of groups) {
     cancellationSignal().throwIfAborted();
     const tenant = workspaceTenant(group.organizationId, group.workspaceId);
@@ -69,7 +73,7 @@ async function tendHooks(deps: ActivityDeps): Promise<number> {
       wakeOverdue(tx, group, await databaseTime(tx.em)),
     );
   }
-  return groups.length + (await sweep(deps.db, restartLostCallbacks));
+  return groups.length + (await sweep(deps.db, restartLostCallbacks)) + (await sweep(deps.db, restartLostFanOuts));
 }
 
 /** Visibility may miss some: sending one again that is there changes nothing. */

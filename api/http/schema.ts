@@ -36,6 +36,8 @@ export type IdKind =
   | 'ScheduleBackfill'
   | 'WebhookEndpoint'
   | 'WebhookDelivery'
+  | 'EventTrigger'
+  | 'Event'
   | 'Evaluation'
   | 'RepoBinding'
   | 'Attachment'

@@ -65,6 +65,8 @@ export const resourceScopes = {
     'knowledge:write',
     'feedback:read',
     'feedback:write',
+    'triggers:read',
+    'triggers:write',
   ],
 } as const;
 

@@ -29,11 +29,11 @@ const Prompt = text(65_536, {
   minLength: 1,
   description: 'Liquid over body, headers, query, method, endpoint and now; `fence` puts what a stranger sent between marks',
 });
-const InputTemplate = {
+export const InputTemplate = {
   ...FreeObject,
   description: 'JSON input of the run, its texts templates; one that is exactly one {{ path }} keeps its type',
 };
-const KeyTemplate = (description: string) => text(400, { description });
+export const KeyTemplate = (description: string) => text(400, { description });
 export const SubjectTemplate = closed(
   {
     kind: oneOf(['user', 'guest'], { description: 'A user of the workspace, or somebody whom only the sender knows' }),

@@ -3,7 +3,8 @@ import { settleHolds, type BudgetSeverity, type JudgedWindow, type SettledCost, 
 import { iso } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AlertResolution } from './alert.entity.ts';
-import { emitAlert, type Firing } from './emit.ts';
+import { emitEvent } from '../triggers/events.ts';
+import { emitAlert, type AlertChange, type Firing } from './emit.ts';
 import { readManagedRule, readOpenAlert, severityOfWindow, type ManagedRule } from './managed-rule.ts';
 
 /**
@@ -38,14 +39,36 @@ export async function fireBudgetAlert(
   const open = await readOpenAlert(tx, rule.id);
   const isSaid = open !== null && [firing.windowKey, fullKey].includes(open.windowKey);
   if (isSaid && (open.severity === 'critical' || severity === 'warning')) return;
+  const say = (change: AlertChange) => sayOfWindow(tx, { rule, window, severity }, change, at);
   // Somebody may resolve it at this very moment: then nobody has heard yet that it is full.
-  if (isSaid && (await emitAlert(tx, rule, { ...firing, event: 'escalated', alertId: open.id }, at))) return;
+  if (isSaid && (await say({ ...firing, event: 'escalated', alertId: open.id }))) return;
   if (open && !isSaid) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution: 'window_ended' }, at);
-  const opened = await emitAlert(tx, rule, firing, at);
+  const opened = await say(firing);
   if (opened !== null || severity !== 'critical') return;
   // A warning that a person has resolved: that it is full has not been said yet. A correction may have a call fill the window a second time.
   if ((await severityOfWindow(tx, { ruleId: rule.id, windowKey: firing.windowKey })) === 'warning')
-    await emitAlert(tx, rule, { ...firing, windowKey: fullKey }, at);
+    await say({ ...firing, windowKey: fullKey });
+}
+
+interface SaidWindow {
+  readonly rule: ManagedRule;
+  readonly window: JudgedWindow;
+  readonly severity: BudgetSeverity;
+}
+
+/** Changes the alert of a budget. That it is full, once that is said, is an event of its workspace. */
+async function sayOfWindow(
+  tx: TenantTransaction,
+  { rule, window, severity }: SaidWindow,
+  change: AlertChange,
+  at: Date,
+): Promise<string | null> {
+  const alertId = await emitAlert(tx, rule, change, at);
+  const { organizationId, workspaceId } = rule;
+  if (alertId === null || severity !== 'critical' || organizationId === null || workspaceId === null) return alertId;
+  const payload = { budget_id: window.budget_id, alert_id: alertId };
+  await emitEvent(tx, { organizationId, workspaceId, eventKind: 'budget.exceeded', source: 'platform', payload, occurredAt: at });
+  return alertId;
 }
 
 /** Ends the open alert of a budget, if it has one. Nobody is notified: what there is to do has been done. */

@@ -2,6 +2,7 @@ import { newId } from '../ids.ts';
 import { query } from '../query.ts';
 import { queueStatement, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import { emitEvent } from '../triggers/events.ts';
 import type { AlertRule } from './alert-rule.entity.ts';
 import { alertSnapshot } from './alert-snapshot.ts';
 import type { AlertSeverity } from './alert-state.entity.ts';
@@ -62,6 +63,7 @@ export async function emitAlert(tx: TenantTransaction, rule: EmittingRule, asked
 
   const { alert, from } = changed;
   if (asked.event !== 'repeated') await writeTransition(tx, alert, { from, at, byUserId: alert.resolvedByUserId });
+  if (asked.event === 'firing' || asked.event === 'resolved') await emitAlertEvent(tx, alert, { kind: `alert.${asked.event}`, at });
   if (asked.event !== 'resolved' || isSent(asked.resolution))
     await writeDeliveries(tx, {
       alertId: alert.id,
@@ -71,6 +73,17 @@ export async function emitAlert(tx: TenantTransaction, rule: EmittingRule, asked
       targets: rule.targets,
     });
   return alert.id;
+}
+
+/** Writes that an alert of a workspace has opened or ended as an event, for triggers that listen. */
+async function emitAlertEvent(
+  tx: TenantTransaction,
+  { id, organizationId, workspaceId, ruleId }: ChangedAlert,
+  { kind, at }: { readonly kind: 'alert.firing' | 'alert.resolved'; readonly at: Date },
+): Promise<void> {
+  if (workspaceId === null || organizationId === null) return;
+  const payload = { alert_id: id, rule_id: ruleId };
+  await emitEvent(tx, { organizationId, workspaceId, eventKind: kind, source: 'platform', payload, occurredAt: at });
 }
 
 function isSent(resolution: AlertResolution): boolean {

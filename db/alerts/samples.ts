@@ -46,8 +46,10 @@ const sources: Readonly<Record<SamplerKind, Source>> = {
   runs_waiting: { from: 'runs e', where: "e.status in ('queued', 'waiting')", time: null, agent: 'e.agent_id', value: 'count(*)' },
   // Its own notices are left out: a rule that nobody can be told of would keep itself in breach.
   delivery_failures: {
-    from: "alert_deliveries e join alert_rules x on x.id = e.rule_id and x.kind <> 'delivery_failures'",
-    where: "e.status = 'dead' and e.event <> 'test'",
+    from: `(select d.organization_id, d.workspace_id, d.updated_at from alert_deliveries d join alert_rules x on x.id = d.rule_id and x.kind <> 'delivery_failures'
+              where d.status = 'dead' and d.event <> 'test'
+            union all select c.organization_id, c.workspace_id, c.updated_at from outbound_callbacks c where c.status = 'failed') e`,
+    where: 'true',
     time: 'e.updated_at',
     agent: 'null::uuid',
     value: 'count(*)',

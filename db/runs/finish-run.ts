@@ -6,6 +6,7 @@ import { closeRunCaps } from '../billing/caps.ts';
 import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import { openMessages } from '../streams/open-messages.ts';
+import { emitRunEvent } from '../triggers/events.ts';
 import { followRunEnd } from '../triggers/run-ended.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';
@@ -40,6 +41,7 @@ export async function finishRun(tx: TenantTransaction, input: FinishRunInput): P
     for (const child of descendants.toReversed())
       batches.push((await close(tx, { run: child, answers, calls, heads }, cancelledWithParent)).batch);
     await appendFrames(tx, batches);
+    for (const child of descendants) await emitRunEvent(tx, child, 'cancelled');
     heads = await headsOf(tx, [run.id]);
     // Whatever of them is still at work hears of it at once.
     tx.outgoing.cancelledRunIds.push(...descendants.map(({ id }) => id));

@@ -89,9 +89,10 @@ const eraseSql = `
     update webhook_deliveries set body = null, headers = '{}', query = '{}', warnings = '[]', delivery_key = null where run_id in (select run_id from erased)
   ),
   events_emptied as (
-    update events set payload = '{}', subject = null
+    update events set payload = '{}', subject = null, dedupe_key = null
      where id in (select e.id from events e where e.cause_run_id in (select run_id from erased)
-                  union all select d.event_id from webhook_deliveries d where d.run_id in (select run_id from erased) and d.event_id is not null)
+                  union all select d.event_id from webhook_deliveries d where d.run_id in (select run_id from erased) and d.event_id is not null
+                  union all select m.event_id from event_matches m where m.run_id in (select run_id from erased))
   ),
   callbacks as (
     update outbound_callbacks set status = case status when 'pending' then 'stopped' else status end, next_attempt_at = null

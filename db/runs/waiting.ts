@@ -3,6 +3,7 @@ import { iso, rows } from '../sql.ts';
 import { appendFrames, stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import { emitRunEvent } from '../triggers/events.ts';
 import { identityOf, type RunState } from './run-state.ts';
 import { statusFrame } from './status-frame.ts';
 import { subAgentFrame } from './sub-agent-frame.ts';
@@ -60,6 +61,7 @@ export async function settleStatuses(
     settled.set(run.id, changed(run, { wait, now, pending: found.pending }));
   }
   await write(tx, runs, settled);
+  for (const run of begunToWait(runs, settled)) await emitRunEvent(tx, run, 'waiting');
   await appendFrames(tx, [...lead, ...batchesOf(runs, settled)]);
   return settled;
 }
@@ -182,20 +184,22 @@ function instant(value: string | null): number | null {
 
 /** Children before their parents, as they were settled; a parent also says which of its children began to wait. */
 function batchesOf(runs: readonly RunState[], settled: ReadonlyMap<string, RunState>): FrameBatch[] {
-  const begunToWait = runs.flatMap((run) => {
-    const now = settled.get(run.id);
-    return now?.status === 'waiting' && run.status !== 'waiting' ? [now] : [];
-  });
+  const begun = begunToWait(runs, settled);
   return runs
     .toSorted((left, right) => right.depth - left.depth)
     .flatMap((run) => {
       const now = settled.get(run.id) ?? run;
-      const frames: FrameDraft[] = begunToWait
-        .filter((child) => child.parent_run_id === run.id)
-        .map((child) => subAgentFrame(child, 'waiting'));
+      const frames: FrameDraft[] = begun.filter((child) => child.parent_run_id === run.id).map((child) => subAgentFrame(child, 'waiting'));
       if (isOther(run, now)) frames.push(waitFrame(run, now));
       return frames.length === 0 ? [] : [stateBatch(identityOf(run), frames)];
     });
+}
+
+function begunToWait(runs: readonly RunState[], settled: ReadonlyMap<string, RunState>): RunState[] {
+  return runs.flatMap((run) => {
+    const now = settled.get(run.id);
+    return now?.status === 'waiting' && run.status !== 'waiting' ? [now] : [];
+  });
 }
 
 function waitFrame(run: RunState, now: RunState): FrameDraft {

@@ -16,6 +16,7 @@ const schema = defineEntity({
     index('events', 'kind', '(workspace_id, event_kind, id desc)'),
     index('events', 'cause', '(cause_run_id) where cause_run_id is not null'),
     index('events', 'age', '(created_at)'),
+    index('events', 'pending', "(id) where fan_out = 'pending'"),
   ],
   properties: {
     id: idColumn(),
@@ -33,6 +34,14 @@ const schema = defineEntity({
     causeRunId: uuidColumn().strictNullable(),
     /** `done`: every trigger that it matches has been judged. */
     fanOut: p.enum(['pending', 'done'] as const).default('pending'),
+    /** What it says comes from outside of the deployment. */
+    untrusted: p.boolean().default(false),
+    /** `read`: nobody proved who sent it, so runs that it starts change nothing. */
+    maxEffect: p.enum(['read', 'write'] as const).default('write'),
+    /** How many hooks its cause has come through. */
+    hops: p.smallint().default(0),
+    /** Of a root: how many runs its chain has started. */
+    startedRuns: p.integer().default(0),
     occurredAt: timeColumn(),
     createdAt: createdAtColumn(),
   },

@@ -1,6 +1,10 @@
-import { newId } from '../ids.ts';
-import { change, queueStatement } from '../sql.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { eventFanOut } from '../../workflows/contracts/events.ts';
+import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
+import { meetsGlobSql } from '../events/kind-glob.sql.ts';
+import { newId } from '../ids.ts';
+import { outboxRow } from '../outbox.ts';
+import { change, queueStatement } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EventSource } from './event.entity.ts';
 
@@ -12,40 +16,124 @@ export interface NewEvent {
   readonly source: EventSource;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly occurredAt: Date;
-  /** The run that caused it; absent: none did. */
-  readonly causeRunId?: string;
+  readonly id?: string;
+  readonly subject?: string | null;
+  readonly dedupeKey?: string | null;
+  /** The run that caused it, where it lies in the same workspace; absent: none did. */
+  readonly causeRunId?: string | null;
+  /** What it says comes from outside; absent: what its cause says. */
+  readonly untrusted?: boolean;
+  readonly maxEffect?: 'read' | 'write';
+  readonly hops?: number;
 }
 
 /**
- * Writes an event in the transaction of its cause and gives its id; leaves with the next statement. One that a run caused takes over the run's root and depth.
- * No trigger listens yet, so nothing is left to be done with it.
+ * Writes an event in the transaction of its cause and gives its id; leaves with the next statement. One that a run caused takes over the run's root, depth, trust and
+ * effect. Where an active trigger listens to its kind, the start of its fan-out is written with it; else nothing is left to be done with it. Runs of evaluations start
+ * no triggers.
  */
 export async function emitEvent(tx: TenantTransaction, event: NewEvent): Promise<string> {
-  const id = newId();
-  const cause = event.causeRunId ?? null;
-  await queueStatement(
-    tx.em,
-    `insert into events (id, organization_id, workspace_id, event_kind, source, payload, depth, root_event_id, cause_run_id, fan_out, occurred_at)
-     values (?, ?, ?, ?, ?, ?::jsonb, coalesce((select r.event_depth from runs r where r.id = ?::uuid), 0),
-       coalesce((select r.root_event_id from runs r where r.id = ?::uuid), ?), ?, 'done', ?)`,
-    [
-      id,
-      event.organizationId,
-      event.workspaceId,
-      event.eventKind,
-      event.source,
-      JSON.stringify(event.payload),
-      cause,
-      cause,
-      id,
-      cause,
-      event.occurredAt,
-    ],
-  );
+  const id = event.id ?? newId();
+  await queueStatement<{ id: string }>(tx.em, emitSql(''), parametersOf(tx, id, event), (sent) => {
+    tx.outgoing.outboxIds.push(...sent.map((message) => message.id));
+  });
   return id;
 }
 
-/** Deletes at most `limit` events past 90 days; gives how many. Sweeper's pool. */
+/** A run as its events name it. */
+export interface RunOfEvent {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+  readonly agent_id: string;
+  readonly root_run_id: string;
+  readonly parent_run_id: string | null;
+  readonly trigger_id: string | null;
+}
+
+/** Writes what became of a run as an event, as `emitEvent` does. Nothing for a run of an evaluation, and for those below one. */
+export async function emitRunEvent(
+  tx: TenantTransaction,
+  run: RunOfEvent,
+  status: 'succeeded' | 'failed' | 'cancelled' | 'waiting',
+): Promise<void> {
+  const { id: runId, agent_id, root_run_id, parent_run_id, trigger_id } = run;
+  const event: NewEvent = {
+    organizationId: run.organization_id,
+    workspaceId: run.workspace_id,
+    eventKind: `run.${status}`,
+    source: 'platform',
+    payload: { run_id: runId, agent_id, root_run_id, parent_run_id, trigger_id },
+    occurredAt: new Date(),
+    causeRunId: runId,
+  };
+  const sql = emitSql('where not coalesce(c.is_evaluation, false)');
+  await queueStatement<{ id: string }>(tx.em, sql, parametersOf(tx, newId(), event), (sent) => {
+    tx.outgoing.outboxIds.push(...sent.map((message) => message.id));
+  });
+}
+
+const emitSql = (condition: string) => `
+  with given as (select * from jsonb_to_record(?::jsonb) as g(id uuid, organization_id uuid, workspace_id uuid, event_kind text, source text, subject text, payload jsonb,
+         dedupe_key text, cause_run_id uuid, untrusted boolean, max_effect text, hops smallint, occurred_at timestamptz)),
+  cause as (
+    select r.id, r.root_event_id, r.event_depth, r.untrusted, r.max_effect, r.hops, exists (
+             select from runs o where o.id = r.root_run_id and (o.source = 'evaluation' or o.evaluation_run_id is not null)) as is_evaluation
+      from runs r join given g on g.cause_run_id = r.id and g.workspace_id = r.workspace_id),
+  event as (
+    insert into events (id, organization_id, workspace_id, event_kind, source, subject, payload, dedupe_key, depth, root_event_id, cause_run_id, fan_out, untrusted,
+                        max_effect, hops, occurred_at)
+    select g.id, g.organization_id, g.workspace_id, g.event_kind, g.source, g.subject, g.payload, g.dedupe_key, coalesce(c.event_depth, 0), coalesce(c.root_event_id, g.id),
+           c.id, case when not coalesce(c.is_evaluation, false) and exists (
+             select from event_triggers t where t.workspace_id = g.workspace_id and t.is_active and t.deleted_at is null and ${meetsGlobSql('g.event_kind', 't.event_kind')}
+           ) then 'pending' else 'done' end,
+           g.untrusted or coalesce(c.untrusted, false), case when c.max_effect = 'read' then 'read' else g.max_effect end,
+           greatest(g.hops, coalesce(c.hops, 0)), g.occurred_at
+      from given g left join cause c on true ${condition}
+    returning fan_out)
+  insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
+  select o.id, o.organization_id, o.workspace_id, o.kind, o.dedupe_key, o.target, o.payload, now()
+    from event e, jsonb_to_record(?::jsonb) as o(id uuid, organization_id uuid, workspace_id uuid, kind text, dedupe_key text, target text, payload jsonb)
+   where e.fan_out = 'pending' on conflict do nothing returning id`;
+
+function parametersOf(tx: TenantTransaction, id: string, event: NewEvent): string[] {
+  const { organizationId, workspaceId } = event;
+  const given = {
+    id,
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    event_kind: event.eventKind,
+    source: event.source,
+    subject: event.subject ?? null,
+    payload: event.payload,
+    dedupe_key: event.dedupeKey ?? null,
+    cause_run_id: event.causeRunId ?? null,
+    untrusted: event.untrusted ?? false,
+    max_effect: event.maxEffect ?? 'write',
+    hops: event.hops ?? 0,
+    occurred_at: event.occurredAt,
+  };
+  const workflowId = workflowIds.event(id);
+  const start = outboxRow(tx, {
+    dedupeKey: workflowId,
+    message: {
+      kind: 'workflow.start',
+      workflowType: eventFanOut,
+      workflowId,
+      taskQueue: taskQueues.runs,
+      args: [{ eventId: id }],
+      organizationId,
+      workspaceId,
+      correlationId: tx.correlationId,
+      reuse: 'reject_duplicate',
+      priority: 3,
+      searchAttributes: {},
+    },
+  });
+  return [JSON.stringify(given), JSON.stringify(start)];
+}
+
+/** Deletes at most `limit` events past 90 days, with what became of them; gives how many. Sweeper's pool. */
 export function eraseEventsByAge(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
     em,

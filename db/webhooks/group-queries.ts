@@ -2,9 +2,17 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { HookMethod } from './webhook-endpoint.entity.ts';
 
-/** The deliveries of an endpoint that have one key. */
+/** Where what is coalesced waits, and how its columns are called: deliveries of endpoints, matches of event triggers. */
+export const groupTables = {
+  webhook_deliveries: { owner: 'endpoint_id', state: 'status', came: 'received_at' },
+  event_matches: { owner: 'trigger_id', state: 'outcome', came: 'created_at' },
+} as const;
+export type GroupTable = keyof typeof groupTables;
+
+/** What of an endpoint, or of an event trigger, has one key. */
 export interface GroupKey {
-  readonly endpointId: string;
+  readonly table: GroupTable;
+  readonly ownerId: string;
   /** SHA-256 of the key. */
   readonly hash: Buffer;
 }
@@ -30,35 +38,36 @@ export interface GroupedDelivery {
   readonly occurredAt: string;
 }
 
-/** Whether no delivery of a locked key waits, and no run of it was started within the window. */
-export async function isWindowOpen(tx: TenantTransaction, key: GroupKey, windowSeconds: number): Promise<boolean> {
+/** Whether nothing of a locked key waits, and no run of it was started within the window. */
+export async function isWindowOpen(tx: TenantTransaction, { table, ownerId, hash }: GroupKey, windowSeconds: number): Promise<boolean> {
+  const { owner, state } = groupTables[table];
   const found = await row<{ open: boolean }>(
     tx.em,
-    `select not exists (select from webhook_deliveries where endpoint_id = ? and coalesce_hash = ? and status = 'coalescing')
-        and not exists (select from webhook_deliveries where endpoint_id = ? and coalesce_hash = ?
-          and closed_at > clock_timestamp() - make_interval(secs => ?)) as open`,
-    [key.endpointId, key.hash, key.endpointId, key.hash, windowSeconds],
+    `select not exists (select from ${table} where ${owner} = ? and coalesce_hash = ? and ${state} = 'coalescing')
+        and not exists (select from ${table} where ${owner} = ? and coalesce_hash = ? and closed_at > clock_timestamp() - make_interval(secs => ?)) as open`,
+    [ownerId, hash, ownerId, hash, windowSeconds],
   );
   return found?.open === true;
 }
 
 /** What of a locked key waits. */
-export async function readWaiting(tx: TenantTransaction, { endpointId, hash }: GroupKey): Promise<WaitingGroup> {
+export async function readWaiting(tx: TenantTransaction, { table, ownerId, hash }: GroupKey): Promise<WaitingGroup> {
+  const { owner, state, came } = groupTables[table];
   const since = (time: string) => `(extract(epoch from clock_timestamp() - ${time}) * 1000)::float8`;
   const found = await row<WaitingGroup>(
     tx.em,
     `select count(*) filter (where d.group_id is null)::int as waiting,
-            ${since('min(d.received_at) filter (where d.group_id is null)')} as "sinceFirstMs",
-            ${since('max(d.received_at) filter (where d.group_id is null)')} as "sinceLastMs",
-            (select ${since('max(c.closed_at)')} from webhook_deliveries c where c.endpoint_id = ? and c.coalesce_hash = ? and c.closed_at is not null) as "sinceStartMs",
+            ${since(`min(d.${came}) filter (where d.group_id is null)`)} as "sinceFirstMs",
+            ${since(`max(d.${came}) filter (where d.group_id is null)`)} as "sinceLastMs",
+            (select ${since('max(c.closed_at)')} from ${table} c where c.${owner} = ? and c.coalesce_hash = ? and c.closed_at is not null) as "sinceStartMs",
             (array_agg(d.group_id) filter (where d.group_id is not null))[1] as "takenGroupId"
-       from webhook_deliveries d where d.endpoint_id = ? and d.coalesce_hash = ? and d.status = 'coalescing'`,
-    [endpointId, hash, endpointId, hash],
+       from ${table} d where d.${owner} = ? and d.coalesce_hash = ? and d.${state} = 'coalescing'`,
+    [ownerId, hash, ownerId, hash],
   );
   return found ?? { waiting: 0, sinceFirstMs: null, sinceLastMs: null, sinceStartMs: null, takenGroupId: null };
 }
 
-/** Those of a group whose data count, by the time at which they happened, and through how many hooks the group has come at most. */
+/** Those of a group of deliveries whose data count, by the time at which they happened, and through how many hooks the group has come at most. */
 export async function readGroup(
   tx: TenantTransaction,
   groupId: string,

@@ -1,54 +1,68 @@
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { deliveriesCame } from '../../workflows/contracts/webhooks.ts';
+import { deliveriesCame, type GroupInput } from '../../workflows/contracts/webhooks.ts';
 import { addOutbox } from '../outbox.ts';
 import { change, queueStatement, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { GroupKey } from './group-queries.ts';
+import { groupTables, type GroupKey, type GroupTable } from './group-queries.ts';
 import type { DeliveryWarning } from './webhook-delivery.entity.ts';
 import type { DeliveryPlace } from './write-deliveries.ts';
 
 const lockSql = "pg_advisory_xact_lock(hashtextextended('webhook-key:' || ?::text || ':' || encode(?::bytea, 'hex'), 0))";
 
 /** Has whoever else starts runs of the key wait for the end of this transaction. Goes with the next statement. */
-export function lockKey(tx: TenantTransaction, { endpointId, hash }: GroupKey): Promise<void> {
-  return queueStatement(tx.em, `select ${lockSql}`, [endpointId, hash]);
+export function lockKey(tx: TenantTransaction, { ownerId, hash }: GroupKey): Promise<void> {
+  return queueStatement(tx.em, `select ${lockSql}`, [ownerId, hash]);
 }
 
 /** Makes a group of what waits of a locked key, the oldest first: at most so many, with at most so many bytes beside the first. */
 export function takeGroup(
   tx: TenantTransaction,
-  { endpointId, hash }: GroupKey,
+  { table, ownerId, hash }: GroupKey,
   { groupId, maxCount, maxBytes }: { readonly groupId: string; readonly maxCount: number; readonly maxBytes: number },
 ): Promise<number> {
+  const { owner, state } = groupTables[table];
   return change(
     tx.em,
-    `update webhook_deliveries d set group_id = ? from (
-       select w.id, row_number() over (order by w.id) as n, sum(w.body_bytes) over (order by w.id) as bytes from webhook_deliveries w
-        where w.endpoint_id = ? and w.coalesce_hash = ? and w.status = 'coalescing' and w.group_id is null) as taken
+    `update ${table} d set group_id = ? from (
+       select w.id, row_number() over (order by w.id) as n, sum(w.body_bytes) over (order by w.id) as bytes from ${table} w
+        where w.${owner} = ? and w.coalesce_hash = ? and w.${state} = 'coalescing' and w.group_id is null) as taken
       where d.id = taken.id and (taken.n = 1 or (taken.n <= ? and taken.bytes <= ?))`,
-    [groupId, endpointId, hash, maxCount, maxBytes],
+    [groupId, ownerId, hash, maxCount, maxBytes],
   );
 }
 
 /** Locks what of a group has no outcome yet; gives the ids. */
-export async function lockGroup(tx: TenantTransaction, groupId: string): Promise<string[]> {
+export async function lockGroup(tx: TenantTransaction, table: GroupTable, groupId: string): Promise<string[]> {
   const locked = await rows<{ id: string }>(
     tx.em,
-    "select d.id from webhook_deliveries d where d.group_id = ? and d.status = 'coalescing' order by d.id for update",
+    `select d.id from ${table} d where d.group_id = ? and d.${groupTables[table].state} = 'coalescing' order by d.id for update`,
     [groupId],
   );
   return locked.map(({ id }) => id);
 }
 
 /** Gives a locked group its run: those whose data it has are started, the others merged. The first of them opens the next window. */
-export async function storeGroupRun(tx: TenantTransaction, { ids, usedIds, runId, warnings }: GroupRun): Promise<void> {
+export async function storeGroupRun(
+  tx: TenantTransaction,
+  table: GroupTable,
+  { ids, usedIds, runId }: Omit<GroupRun, 'warnings'>,
+): Promise<void> {
+  const { state } = groupTables[table];
   await change(
     tx.em,
-    `update webhook_deliveries set status = case when id = any (?::uuid[]) then 'started' else 'merged' end, run_id = ?,
-       closed_at = case when id = ?::uuid then clock_timestamp() end, warnings = case when id = any (?::uuid[]) then warnings || ?::jsonb else warnings end
-      where id = any (?::uuid[])`,
-    [[...usedIds], runId, usedIds[0] ?? null, [...usedIds], JSON.stringify(warnings), [...ids]],
+    `update ${table} set ${state} = case when id = any (?::uuid[]) then 'started' else 'merged' end, run_id = ?,
+       closed_at = case when id = ?::uuid then clock_timestamp() end where id = any (?::uuid[])`,
+    [[...usedIds], runId, usedIds[0] ?? null, [...ids]],
   );
+}
+
+/** Adds to the deliveries whose data a run has what came to light at its start. Leaves with the next statement. */
+export async function warnOfGroup(tx: TenantTransaction, { usedIds, warnings }: Pick<GroupRun, 'usedIds' | 'warnings'>): Promise<void> {
+  if (warnings.length === 0) return;
+  await queueStatement(tx.em, 'update webhook_deliveries set warnings = warnings || ?::jsonb where id = any (?::uuid[])', [
+    JSON.stringify(warnings),
+    [...usedIds],
+  ]);
 }
 
 /** A group and its run. */
@@ -73,24 +87,29 @@ export async function storeGroupFailure(
   await change(tx.em, 'delete from delivery_keys where endpoint_id = ? and delivery_id = any (?::uuid[])', [endpointId, [...ids]]);
 }
 
-/** Drops what waits of an endpoint, or of one key of it, since nothing becomes of it any more. */
-export async function dropWaiting(tx: TenantTransaction, endpointId: string, hash: Buffer | null = null): Promise<void> {
+/** Drops what waits of an endpoint or event trigger, or of one key of it, since nothing becomes of it any more. */
+export async function dropWaiting(tx: TenantTransaction, { table, ownerId, hash = null }: Waiting): Promise<void> {
+  const { owner, state } = groupTables[table];
   await change(
     tx.em,
-    "update webhook_deliveries set status = 'dropped' where endpoint_id = ? and status = 'coalescing' and coalesce_hash = coalesce(?::bytea, coalesce_hash)",
-    [endpointId, hash],
+    `update ${table} set ${state} = 'dropped' where ${owner} = ? and ${state} = 'coalescing' and coalesce_hash = coalesce(?::bytea, coalesce_hash)`,
+    [ownerId, hash],
   );
 }
+
+/** What waits of an owner; `hash` absent: under any key. */
+type Waiting = Omit<GroupKey, 'hash'> & { readonly hash?: Buffer | null };
 
 /** Wakes the workflow that closes groups of a key, once a second of `at` and when that second is over: of a thousand deliveries in it one signal leaves. */
 export async function wakeGroup(
   tx: TenantTransaction,
-  endpoint: DeliveryPlace,
-  { hash, at }: { readonly hash: Buffer; readonly at: Date },
+  { id, organizationId, workspaceId }: DeliveryPlace,
+  { table, hash, at }: { readonly table: GroupTable; readonly hash: Buffer; readonly at: Date },
 ) {
   const second = Math.floor(at.getTime() / 1_000);
   const key = hash.toString('hex');
-  const workflowId = workflowIds.hook(endpoint.id, key);
+  const workflowId = workflowIds.hook(id, key);
+  const input: GroupInput = table === 'webhook_deliveries' ? { endpointId: id, key } : { triggerId: id, key };
   await addOutbox(
     tx,
     {
@@ -98,9 +117,9 @@ export async function wakeGroup(
       workflowType: 'closeGroups',
       workflowId,
       taskQueue: taskQueues.runs,
-      args: [{ endpointId: endpoint.id, key }],
-      organizationId: endpoint.organizationId,
-      workspaceId: endpoint.workspaceId,
+      args: [input],
+      organizationId,
+      workspaceId,
       correlationId: tx.correlationId,
       reuse: 'allow_duplicate',
       signal: deliveriesCame,

@@ -17,6 +17,7 @@ const schema = defineEntity({
     uniqueIndex('outbound_callbacks', 'run', '(endpoint_id, run_id)'),
     index('outbound_callbacks', 'run', '(run_id)'),
     index('outbound_callbacks', 'age', '(created_at)'),
+    index('outbound_callbacks', 'failed', "(organization_id, updated_at) where status = 'failed'"),
     index('outbound_callbacks', 'pending', "(id) where status = 'pending'"),
   ],
   properties: {

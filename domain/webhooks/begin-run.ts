@@ -1,6 +1,6 @@
 import { isActiveUserOf } from '../../db/triggers/start-scheduled.ts';
 import { refuseUnready } from '../../db/runs/start-refusals.ts';
-import { startRuns, type StartedRun, type StartRun } from '../../db/runs/start-run.ts';
+import { startRuns, type StartCause, type StartedRun, type StartRun } from '../../db/runs/start-run.ts';
 import { resolveStarts } from '../../db/runs/start-target.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Hook } from '../../db/webhooks/hooks.ts';
@@ -17,12 +17,26 @@ export interface FilledTexts {
 }
 
 /** What a run of a hook is about. */
-export interface RunOfHook {
+export interface RunOfHook extends RunOfOrigin {
+  /** How many hooks its cause has come through before this one. */
+  readonly hops: number;
+}
+
+/** What starts a run when something happens: an endpoint, or an event trigger. */
+export interface RunOrigin {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly source: 'webhook' | 'event';
+  readonly cause: StartCause;
+}
+
+/** What its run is about. */
+export interface RunOfOrigin {
   readonly texts: FilledTexts;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
-  /** How many hooks its cause has come through before this one. */
-  readonly hops: number;
 }
 
 /** What a start would be refused for, and what it would warn of. Writes nothing. */
@@ -33,8 +47,9 @@ export async function judgeStart(
 ): Promise<{ readonly refusal: Failure | null; readonly warnings: readonly DeliveryWarning[] }> {
   const subjectRefusal = await refusalOfSubject(tx, hook, start.texts);
   if (subjectRefusal) return { refusal: subjectRefusal, warnings: [] };
+  const origin = originOf(hook, start);
   const judge = async (personaSlug: string | null) => {
-    const starts = [toStartRun(hook, start, personaSlug)];
+    const starts = [toStartRun(origin, start, personaSlug)];
     const [target] = refuseUnready(starts, await resolveStarts(tx, starts));
     return target instanceof Failure ? target : null;
   };
@@ -54,16 +69,23 @@ const unknownPersona: DeliveryWarning = {
  * Starts the run of a hook; an unknown persona falls back to the default, with a warning. Gives the failure of what can't be started, in terms of its sender; it has
  * written nothing.
  */
-export async function beginRun(
-  tx: TenantTransaction,
-  hook: Hook,
-  start: RunOfHook,
-): Promise<{ readonly outcome: StartedRun | Failure; readonly warnings: readonly DeliveryWarning[] }> {
-  const subjectRefusal = await refusalOfSubject(tx, hook, start.texts);
+export function beginRun(tx: TenantTransaction, hook: Hook, start: RunOfHook): Promise<BegunRun> {
+  return beginRunOf(tx, originOf(hook, start), start);
+}
+
+/** What a start came to. */
+export interface BegunRun {
+  readonly outcome: StartedRun | Failure;
+  readonly warnings: readonly DeliveryWarning[];
+}
+
+/** The same for whatever starts runs. */
+export async function beginRunOf(tx: TenantTransaction, origin: RunOrigin, start: RunOfOrigin): Promise<BegunRun> {
+  const subjectRefusal = await refusalOfSubject(tx, origin, start.texts);
   if (subjectRefusal) return { outcome: subjectRefusal, warnings: [] };
 
   const begin = async (personaSlug: string | null) => {
-    const [outcome] = await startRuns(tx, [toStartRun(hook, start, personaSlug)]);
+    const [outcome] = await startRuns(tx, [toStartRun(origin, start, personaSlug)]);
     if (outcome === undefined) throw new Error('a start gave nothing');
     return outcome;
   };
@@ -76,30 +98,39 @@ export async function beginRun(
   return { outcome: withDefault instanceof Failure ? forSender(withDefault) : withDefault, warnings: [unknownPersona] };
 }
 
-function toStartRun(hook: Hook, { texts, currency, hops }: RunOfHook, personaSlug: string | null): StartRun {
+function toStartRun(origin: RunOrigin, { texts, currency }: RunOfOrigin, personaSlug: string | null): StartRun {
   return {
-    workspaceId: hook.workspaceId,
+    workspaceId: origin.workspaceId,
     defaultWorkspaceId: null,
-    agent: { id: hook.agentId },
+    agent: { id: origin.agentId },
     revisionId: null,
     personaSlug,
     input: { text: texts.prompt, ...(texts.input === null ? {} : { json: texts.input }) },
     sessionKey: texts.sessionKey,
     subject: texts.subject,
-    source: 'webhook',
-    triggerId: hook.id,
+    source: origin.source,
+    triggerId: origin.id,
     createdBy: { kind: 'system', id: null, actingUserId: null },
     onBusy: 'enqueue',
     limits: {},
     metadata: {},
     currency,
-    // What a stranger sends is nobody's instruction, and where nobody proves who sent it the run changes nothing.
-    cause: { untrusted: true, hops, ...(hook.verification === 'none' ? { maxEffect: 'read' as const } : {}) },
+    cause: origin.cause,
   };
 }
 
-async function refusalOfSubject(tx: TenantTransaction, hook: Hook, { subject }: FilledTexts): Promise<Failure | null> {
-  if (subject?.kind !== 'user' || (await isActiveUserOf(tx, hook, subject.id))) return null;
+/** What a stranger sends is nobody's instruction, and where nobody proves who sent it the run changes nothing. */
+function originOf({ id, organizationId, workspaceId, agentId, verification }: Hook, { hops }: RunOfHook): RunOrigin {
+  const cause = { untrusted: true, hops, ...(verification === 'none' ? { maxEffect: 'read' as const } : {}) };
+  return { id, organizationId, workspaceId, agentId, source: 'webhook', cause };
+}
+
+async function refusalOfSubject(
+  tx: TenantTransaction,
+  place: Pick<RunOrigin, 'organizationId' | 'workspaceId'>,
+  { subject }: FilledTexts,
+): Promise<Failure | null> {
+  if (subject?.kind !== 'user' || (await isActiveUserOf(tx, place, subject.id))) return null;
   return fail('state_conflict', {
     reason: 'subject_unknown',
     detail: 'The user for whom the run would work is not active in the workspace.',

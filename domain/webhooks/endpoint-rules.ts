@@ -3,6 +3,7 @@ import type { Coalescing, HookMethod, ResponseMode, Verification } from '../../d
 import { refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
 import type { Templates } from '../../ports/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
+import { refuseKind } from '../events/kinds.ts';
 
 /** What people set of an endpoint. */
 export interface EndpointFields extends HookTexts {
@@ -24,25 +25,6 @@ export interface EndpointFields extends HookTexts {
 
 const deepestInput = 16;
 const maxInputBytes = 65_536;
-const kindForm = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*){0,5}$/;
-/** First segments of what the platform itself reports. */
-const reservedKinds: ReadonlySet<string> = new Set([
-  'run',
-  'approval',
-  'schedule',
-  'webhook',
-  'channel',
-  'knowledge',
-  'evaluation',
-  'review',
-  'alert',
-  'budget',
-  'feedback',
-  'agent',
-  'tool',
-  'member',
-  'system',
-]);
 const pointerForm = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 /** 422 for what contradicts itself: an endpoint takes nothing that no sender could meet, and works for nobody on an unproved word. */
@@ -56,16 +38,10 @@ export function refuseContradiction(fields: EndpointFields): void {
     throw invalid('/response_path', 'pattern', 'must be a JSON pointer (RFC 6901), such as /output/text');
   refuseInputTemplate(inputTemplate);
   refuseCallback(fields);
-  refuseCoalescing(fields);
-  if (fields.eventKind !== null) refuseKind(fields.eventKind);
-}
-
-/** 422 for an input template that is too deep or too large. */
-export function refuseInputTemplate(inputTemplate: Record<string, unknown> | null): void {
-  if (depthOf(inputTemplate) > deepestInput)
-    throw invalid('/input_template', 'max_depth', `must be at most ${deepestInput} levels deep`, { limit: deepestInput });
-  if (Buffer.byteLength(JSON.stringify(inputTemplate) ?? '') > maxInputBytes)
-    throw invalid('/input_template', 'max_bytes', `must be at most ${maxInputBytes} bytes`, { limit: maxInputBytes });
+  if (fields.coalescing !== null && fields.responseMode === 'sync')
+    throw invalid('/coalescing/mode', 'const', 'must be none while response_mode is sync: nobody waits so long');
+  refuseCoalescing(fields.coalescing);
+  if (fields.eventKind !== null) refuseEventKind(fields.eventKind);
 }
 
 function refuseCallback({ responseMode, callbackUrl, verification }: EndpointFields): void {
@@ -75,9 +51,17 @@ function refuseCallback({ responseMode, callbackUrl, verification }: EndpointFie
     throw invalid('/response_mode', 'enum', 'can not be callback while verification is none: there is no secret to sign with');
 }
 
-function refuseCoalescing({ responseMode, coalescing }: EndpointFields): void {
+/** 422 for an input template that is too deep or too long. */
+export function refuseInputTemplate(inputTemplate: HookTexts['inputTemplate']): void {
+  if (depthOf(inputTemplate) > deepestInput)
+    throw invalid('/input_template', 'max_depth', `must be at most ${deepestInput} levels deep`, { limit: deepestInput });
+  if (Buffer.byteLength(JSON.stringify(inputTemplate) ?? '') > maxInputBytes)
+    throw invalid('/input_template', 'max_bytes', `must be at most ${maxInputBytes} bytes`, { limit: maxInputBytes });
+}
+
+/** 422 for coalescing that contradicts itself. */
+export function refuseCoalescing(coalescing: Coalescing | null): void {
   if (coalescing === null) return;
-  if (responseMode === 'sync') throw invalid('/coalescing/mode', 'const', 'must be none while response_mode is sync: nobody waits so long');
   const { mode, windowSeconds, maxWaitSeconds, eventTimePath } = coalescing;
   if (maxWaitSeconds !== null && mode !== 'debounce') throw invalid('/coalescing/max_wait_seconds', 'excluded', 'is of mode debounce only');
   if (maxWaitSeconds !== null && maxWaitSeconds <= windowSeconds)
@@ -86,12 +70,9 @@ function refuseCoalescing({ responseMode, coalescing }: EndpointFields): void {
     throw invalid('/coalescing/event_time_path', 'pattern', 'must be a JSON pointer (RFC 6901), such as /created_at');
 }
 
-function refuseKind(kind: string): void {
+function refuseEventKind(kind: string): void {
   if (kind === 'github') throw invalid('/event_kind', 'kind_not_mounted', 'github is not mounted before code review is');
-  if (!kindForm.test(kind))
-    throw invalid('/event_kind', 'pattern', 'must be one to six segments of a-z, 0-9 and _, joined by dots, each beginning with a letter');
-  const [first = ''] = kind.split('.');
-  if (reservedKinds.has(first)) throw invalid('/event_kind', 'reserved', `${first} is the first segment of the platform’s own events`);
+  refuseKind(kind);
 }
 
 /** 422 for a callback address that the egress guard would not let out. */

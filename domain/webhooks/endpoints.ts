@@ -77,7 +77,7 @@ export async function changeEndpoint(
   // Whoever sets an address, be it the same, wants callbacks again.
   if (change.callbackUrl !== undefined) endpoint.callbackStoppedAt = null;
   await tx.em.flush();
-  if (!next.isActive) await dropWaiting(tx, endpoint.id);
+  if (!next.isActive) await dropWaiting(tx, { table: 'webhook_deliveries', ownerId: endpoint.id });
 }
 
 /** Deletes a locked endpoint at a time: it takes nothing from the commit on, what waits for a run or a callback of it ends, its secrets are gone, and its slug is free. */
@@ -86,7 +86,7 @@ export async function deleteEndpoint(tx: TenantTransaction, endpoint: WebhookEnd
   endpoint.secretsEnc = null;
   endpoint.secretOverlapUntil = null;
   await tx.em.flush();
-  await dropWaiting(tx, endpoint.id);
+  await dropWaiting(tx, { table: 'webhook_deliveries', ownerId: endpoint.id });
   await stopPending(tx, endpoint.id);
 }
 

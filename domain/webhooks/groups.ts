@@ -1,7 +1,16 @@
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { readWaiting, type GroupKey, type WaitingGroup } from '../../db/webhooks/group-queries.ts';
-import { dropWaiting, lockGroup, lockKey, storeGroupFailure, storeGroupRun, takeGroup, wakeGroup } from '../../db/webhooks/groups.ts';
+import {
+  dropWaiting,
+  lockGroup,
+  lockKey,
+  storeGroupFailure,
+  storeGroupRun,
+  takeGroup,
+  wakeGroup,
+  warnOfGroup,
+} from '../../db/webhooks/groups.ts';
 import type { Hook } from '../../db/webhooks/hooks.ts';
 import type { OverdueGroup } from '../../db/webhooks/upkeep.ts';
 import type { DeliveryWarning } from '../../db/webhooks/webhook-delivery.entity.ts';
@@ -19,23 +28,23 @@ const maxItemBytes = 4 * 1024 * 1024;
 const anyNumber = 2_000_000_000;
 
 /**
- * Takes a group of a key that is due, once for all who try: one that was taken and has no outcome comes first. `hook` null: the endpoint is gone or inactive, and
- * what waits is dropped.
+ * Takes a group of a key that is due, once for all who try: one that was taken and has no outcome comes first. `owner` null: the endpoint or event trigger is gone or inactive,
+ * and what waits is dropped.
  */
-export async function takeDueGroup(tx: TenantTransaction, hook: Hook | null, key: GroupKey): Promise<TakenGroup> {
+export async function takeDueGroup(tx: TenantTransaction, owner: Pick<Hook, 'coalescing'> | null, key: GroupKey): Promise<TakenGroup> {
   await lockKey(tx, key);
-  if (!hook) {
-    await dropWaiting(tx, key.endpointId, key.hash);
+  if (!owner) {
+    await dropWaiting(tx, key);
     return { state: 'idle' };
   }
   const found = await readWaiting(tx, key);
   if (found.takenGroupId !== null) return { state: 'taken', groupId: found.takenGroupId };
   if (found.waiting === 0) return { state: 'idle' };
 
-  const waitMs = hook.coalescing === null ? 0 : Math.ceil(dueInMs(hook.coalescing, found));
-  if (waitMs > 0) return { state: 'waiting', waitMs, isEager: hook.coalescing?.mode === 'batch' };
+  const waitMs = owner.coalescing === null ? 0 : Math.ceil(dueInMs(owner.coalescing, found));
+  if (waitMs > 0) return { state: 'waiting', waitMs, isEager: owner.coalescing?.mode === 'batch' };
   const groupId = newId();
-  await takeGroup(tx, key, { groupId, ...boundsOf(hook.coalescing) });
+  await takeGroup(tx, key, { groupId, ...boundsOf(owner.coalescing) });
   return { state: 'taken', groupId };
 }
 
@@ -74,25 +83,26 @@ export interface GroupClose {
 
 /** Starts the run of a group that was taken, once for all who try. A start that is refused fails the group; what may succeed in a moment is thrown. */
 export async function closeTakenGroup(tx: TenantTransaction, hook: Hook, { groupId, usedIds, run, warnings }: GroupClose): Promise<void> {
-  const ids = await lockGroup(tx, groupId);
+  const ids = await lockGroup(tx, 'webhook_deliveries', groupId);
   if (ids.length === 0) return;
   const { outcome, warnings: ofStart } = await beginRun(tx, hook, run);
   if (outcome instanceof Failure) {
     if (outcome.retryable) throw outcome;
     return failLocked(tx, hook, { ids, failure: outcome });
   }
-  await storeGroupRun(tx, { ids, usedIds, runId: outcome.run.id, warnings: [...warnings, ...ofStart] });
+  await warnOfGroup(tx, { usedIds, warnings: [...warnings, ...ofStart] });
+  await storeGroupRun(tx, 'webhook_deliveries', { ids, usedIds, runId: outcome.run.id });
 }
 
 /** Ends a group that was taken without a run. */
 export async function failTakenGroup(tx: TenantTransaction, hook: Hook, groupId: string, failure: Failure): Promise<void> {
-  const ids = await lockGroup(tx, groupId);
+  const ids = await lockGroup(tx, 'webhook_deliveries', groupId);
   if (ids.length > 0) await failLocked(tx, hook, { ids, failure });
 }
 
 /** Wakes the workflow of a key whose signal was lost. */
-export async function wakeOverdue(tx: TenantTransaction, { endpointId, hash, ...place }: OverdueGroup, at: Date): Promise<void> {
-  await wakeGroup(tx, { id: endpointId, ...place }, { hash, at });
+export async function wakeOverdue(tx: TenantTransaction, { table, ownerId, hash, ...place }: OverdueGroup, at: Date): Promise<void> {
+  await wakeGroup(tx, { id: ownerId, ...place }, { table, hash, at });
 }
 
 function failLocked(tx: TenantTransaction, hook: Hook, { ids, failure }: { readonly ids: readonly string[]; readonly failure: Failure }) {

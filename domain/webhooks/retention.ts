@@ -1,11 +1,13 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Databases } from '../../db/databases.ts';
+import { eraseEventKeys } from '../../db/events/upkeep.ts';
 import { sweep } from '../../db/transaction.ts';
 import { eraseEventsByAge } from '../../db/triggers/events.ts';
 import { eraseCallbacksByAge } from '../../db/webhooks/callbacks.ts';
 import { eraseBodies, eraseDeliveriesByAge, eraseDigests, rowsAStatement } from '../../db/webhooks/retention.ts';
 
 const callbacksByAge = (em: SqlEntityManager) => eraseCallbacksByAge(em, rowsAStatement);
+const eventKeys = (em: SqlEntityManager) => eraseEventKeys(em, rowsAStatement);
 const eventsByAge = (em: SqlEntityManager) => eraseEventsByAge(em, rowsAStatement);
 
 /**
@@ -14,7 +16,7 @@ const eventsByAge = (em: SqlEntityManager) => eraseEventsByAge(em, rowsAStatemen
  */
 export async function eraseOldDeliveries(db: Databases, signal: AbortSignal): Promise<number> {
   let total = 0;
-  for (const erase of [eraseBodies, eraseDigests, eraseDeliveriesByAge, callbacksByAge, eventsByAge])
+  for (const erase of [eraseBodies, eraseDigests, eraseDeliveriesByAge, callbacksByAge, eventKeys, eventsByAge])
     for (let count = rowsAStatement; count === rowsAStatement; total += count) {
       signal.throwIfAborted();
       count = await sweep(db, erase);

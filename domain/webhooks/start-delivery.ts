@@ -92,7 +92,8 @@ export async function startDelivery(tx: TenantTransaction, hook: Hook, start: De
     error: null,
     responseStatus: start.responseStatus,
   });
-  if (status === 'coalescing' && coalesceHash !== null) await wakeGroup(tx, hook, { hash: coalesceHash, at: start.at });
+  if (status === 'coalescing' && coalesceHash !== null)
+    await wakeGroup(tx, hook, { table: 'webhook_deliveries', hash: coalesceHash, at: start.at });
   return { kind: 'taken', deliveryId: delivery.id, runId, eventId, isCoalesced: status === 'coalescing' };
 }
 
@@ -117,10 +118,11 @@ async function outcomeOf(tx: TenantTransaction, hook: Hook, start: DeliveryStart
 }
 
 /** The first delivery of a throttled window waits for nothing. */
-async function startsAtOnce(tx: TenantTransaction, { id: endpointId, coalescing }: Hook, hash: Buffer): Promise<boolean> {
+async function startsAtOnce(tx: TenantTransaction, { id: ownerId, coalescing }: Hook, hash: Buffer): Promise<boolean> {
   if (coalescing?.mode !== 'throttle') return false;
-  await lockKey(tx, { endpointId, hash });
-  return isWindowOpen(tx, { endpointId, hash }, coalescing.windowSeconds);
+  const key = { table: 'webhook_deliveries', ownerId, hash } as const;
+  await lockKey(tx, key);
+  return isWindowOpen(tx, key, coalescing.windowSeconds);
 }
 
 const maxEventBytes = 65_536;
@@ -134,5 +136,9 @@ function publish(tx: TenantTransaction, hook: Hook & { readonly eventKind: strin
     source: 'webhook',
     payload: { delivery_id: delivery.id, ...(isShort ? { body } : {}) },
     occurredAt: delivery.occurredAt,
+    // What a stranger sends is nobody's instruction, and where nobody proves who sent it no run changes anything.
+    untrusted: true,
+    maxEffect: hook.verification === 'none' ? 'read' : 'write',
+    hops: delivery.hops,
   });
 }

@@ -41,6 +41,8 @@ const tablesByKind: Readonly<Record<string, string>> = {
   Schedule: 'schedules',
   WebhookEndpoint: 'webhook_endpoints',
   WebhookDelivery: 'webhook_deliveries',
+  EventTrigger: 'event_triggers',
+  Event: 'events',
   AlertRule: 'alert_rules',
   Alert: 'alerts',
   Impersonation: 'impersonations',

@@ -118,6 +118,22 @@ test('notices that were given up count, tests and those of rules about deliverie
   expect(await place.value('delivery_failures')).toEqual([1]);
 });
 
+test('callbacks that were given up count, those that were delivered or stopped do not', async () => {
+  const place = await openPlace();
+  const callback = (status: string, updatedS = 10) =>
+    place.add('outbound_callbacks', {
+      id: newId(),
+      status,
+      url: 'https://example.com/done',
+      next_attempt_at: null,
+      updated_at: before(updatedS),
+    });
+  for (const status of ['failed', 'failed', 'delivered', 'stopped', 'pending']) await callback(status);
+  await callback('failed', 400);
+
+  expect(await place.value('delivery_failures')).toEqual([2]);
+});
+
 test('missed occurrences count for the agent of their schedule', async () => {
   const place = await openPlace();
   const scheduleId = newId();

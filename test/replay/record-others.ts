@@ -88,6 +88,14 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       ],
     },
   },
+  'close-event-groups': {
+    type: 'closeGroups',
+    args: [{ triggerId: randomUUID(), key: '00' }],
+    activities: {
+      closeGroup: [gives({ state: 'waiting', waitMs: 50, isEager: true }), gives({ state: 'closed' }), gives({ state: 'idle' })],
+    },
+  },
+  'fan-out': { type: 'fanOut', args: [{ eventId: randomUUID() }], activities: { fanOutEvent: [gives(false), gives(true)] } },
   'trigger-sync': {
     type: 'triggerSync',
     args: [{ scheduleId: randomUUID() }],

@@ -28,6 +28,7 @@ export const workflowIds = {
   trigger: (scheduleId: string) => `trigger:${scheduleId}`,
   hook: (endpointId: string, key: string) => `hook:${endpointId}:${key}`,
   backfill: (backfillId: string) => `backfill:${backfillId}`,
+  event: (eventId: string) => `event:${eventId}`,
   fire: (scheduleId: string) => `fire:${scheduleId}`,
 } as const;
 

@@ -1,12 +1,11 @@
-/** Signal of `closeGroups`: more deliveries of its key have come. Carries nothing. */
+/** Signal of `closeGroups`: more of its key have come. Carries nothing. */
 export const deliveriesCame = 'deliveriesCame';
 
-/** One key of an endpoint that coalesces. */
-export interface GroupInput {
-  readonly endpointId: string;
+/** One key of an endpoint, or of an event trigger, that coalesces. */
+export type GroupInput = ({ readonly endpointId: string } | { readonly triggerId: string }) & {
   /** Hex of the SHA-256 of the key. */
   readonly key: string;
-}
+};
 
 /**
  * What of a key is to be done: nothing, or look again after a while. `isEager`: a signal may end the wait, since enough deliveries close a group.
@@ -18,6 +17,6 @@ export type GroupStep =
 
 /** Activities of `closeGroups`, by the names under which histories record them: never rename. */
 export interface GroupActivities {
-  /** Closes a group of deliveries that is due: starts its one run. Repeatable anywhere. */
+  /** Closes a group of deliveries or events that is due: starts its one run. Repeatable anywhere. */
   closeGroup(input: GroupInput): Promise<GroupStep>;
 }

@@ -277,6 +277,17 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     rendered: note('schedule_occurrences', 'rendered'),
   },
   schedule_backfills: { status: same('done') },
+  event_triggers: {
+    event_kind: same('shop.order_paid'),
+    filter: note('event_triggers', 'filter'),
+    subject_template: none,
+    coalescing: none,
+    max_depth: same(3),
+    input_template: note('event_triggers', 'input_template'),
+    persona_slug_template: none,
+  },
+  events: { event_kind: same('shop.order_paid'), payload: note('events', 'payload'), fan_out: same('done'), cause_run_id: none },
+  event_matches: { outcome: same('filtered'), run_id: none, coalesce_hash: none, group_id: none, closed_at: none },
   approvals: {
     status: same('approved'),
     reason: same('tool_call'),

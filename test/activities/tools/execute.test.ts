@@ -124,13 +124,14 @@ test('an exception that was withdrawn counts at once, also for a cached page', a
   expect(refused).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
 });
 
-test('a request says how many hooks its cause has come through, whatever the author of the tool says', async () => {
-  const config = { method: 'GET', url: `${origin}/headers`, headers: { 'X-Longhaul-Hops': '0' } };
+test('a request says its run and how many hooks its cause has come through, whatever the author of the tool says', async () => {
+  const config = { method: 'GET', url: `${origin}/headers`, headers: { 'X-Longhaul-Hops': '0', 'X-Longhaul-Run': 'none' } };
+  const ofRun = { id: '0190163d-8694-739b-aea5-966c26f8ad91' };
 
-  const http = await run({ kind: 'http', slug: 'headers', config }, {}, { hops: 4 });
+  const http = await run({ kind: 'http', slug: 'headers', config }, {}, { hops: 4, run: ofRun });
   const page = await run({ ...web, config: { cache_s: 0, format: 'raw', robots: false } }, { url: `${origin}/headers` }, { hops: 5 });
 
-  expect(http).toMatchObject({ status: 'succeeded', value: { 'x-longhaul-hops': '4' } });
+  expect(http).toMatchObject({ status: 'succeeded', value: { 'x-longhaul-hops': '4', 'x-longhaul-run': ofRun.id } });
   expect(JSON.stringify(page)).toMatch(/x-longhaul-hops[\\": ]+5/);
 });
 

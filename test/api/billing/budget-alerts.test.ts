@@ -72,6 +72,30 @@ test('200 calls at once on two processes cross threshold and limit: each receive
   expect(new Set(notices.map(({ event }) => event))).toEqual(new Set(['firing', 'escalated']));
 });
 
+test('an alert that opens and one that ends, and a budget that is spent, are events of the workspace with ids alone', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, { alert_threshold_pct: 50 });
+
+  await spend(tenant, '0.6');
+  await spend(tenant, '0.6');
+  await put(tenant, { limit_amount: '100' });
+
+  const events = await sql<{ event_kind: string; payload: object }>(
+    "select event_kind, payload from events where workspace_id = ? and source = 'platform' order by id",
+    [tenant.workspaceId],
+  );
+  const [alert] = await sql<{ id: string; rule_id: string; budget_id: string }>(
+    'select a.id, a.rule_id, r.budget_id from alerts a join alert_rules r on r.id = a.rule_id where a.workspace_id = ?',
+    [tenant.workspaceId],
+  );
+  const ofAlert = { alert_id: alert?.id, rule_id: alert?.rule_id };
+  expect(events).toEqual([
+    { event_kind: 'alert.firing', payload: ofAlert },
+    { event_kind: 'budget.exceeded', payload: { alert_id: alert?.id, budget_id: alert?.budget_id } },
+    { event_kind: 'alert.resolved', payload: ofAlert },
+  ]);
+});
+
 test('a call that crosses both is one notice; one that is settled again is none', async () => {
   const tenant = await world.tenant();
   await put(tenant, { period: 'day' });

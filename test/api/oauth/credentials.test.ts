@@ -18,7 +18,7 @@ const callMcp = (token: string | null) =>
   world.json(token, '/mcp', message, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' });
 
 const toolScopes =
-  'mcp:read runs:read runs:write agents:read skills:read tools:read knowledge:read knowledge:write feedback:read feedback:write';
+  'mcp:read runs:read runs:write agents:read skills:read tools:read knowledge:read knowledge:write feedback:read feedback:write triggers:read triggers:write';
 
 beforeAll(async () => {
   world = await openOauth();

@@ -10,7 +10,8 @@ export interface RecordedClient {
 
 const codeFlow = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] };
 /** What clients that follow the challenge ask for, and register with. */
-const told = 'mcp:read runs:read runs:write agents:read skills:read tools:read knowledge:read knowledge:write feedback:read feedback:write';
+const told =
+  'mcp:read runs:read runs:write agents:read skills:read tools:read knowledge:read knowledge:write feedback:read feedback:write triggers:read triggers:write';
 
 /** Registrations as clients send them; values that tell a client are its own, the rest is made anew. */
 export const recordedClients: readonly RecordedClient[] = [

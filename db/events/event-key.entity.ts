@@ -1,0 +1,25 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { timeColumn, uuidColumn } from '../columns.ts';
+import { index } from '../indexes.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'EventKey',
+  tableName: 'event_keys',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('event_keys', 'tenant'),
+  indexes: [index('event_keys', 'expires', '(expires_at)')],
+  properties: {
+    workspaceId: uuidColumn().primary(),
+    /** SHA-256 of the publisher's `dedupe_key`. */
+    digest: p.blob().$type<Buffer>().primary(),
+    organizationId: uuidColumn(),
+    /** No key holds it: it is written before its event, and ends before it. */
+    eventId: uuidColumn(),
+    expiresAt: timeColumn(),
+  },
+});
+
+/** What a repeated event is known by: each counts once in 24 hours. */
+export class EventKey extends schema.class {}
+schema.setClass(EventKey);

@@ -1,0 +1,156 @@
+import type { EventCause, LiveTrigger, StoredEvent } from '../../db/events/match-queries.ts';
+import {
+  claimMatch,
+  countRootRun,
+  insertMatches,
+  lockRoot,
+  markFannedOut,
+  settleMatch,
+  type SettledMatch,
+} from '../../db/events/matches.ts';
+import { newId } from '../../db/ids.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { isWindowOpen } from '../../db/webhooks/group-queries.ts';
+import { lockKey, wakeGroup } from '../../db/webhooks/groups.ts';
+import { Failure, fail } from '../../workflows/contracts/failure.ts';
+import { beginRunOf, type FilledTexts, type RunOrigin } from '../webhooks/begin-run.ts';
+import { FilterError, meetsFilter } from './filter.ts';
+
+/** Runs that the chain of one root event starts at most. */
+export const maxRunsOfRoot = 200;
+
+/** What an event that starts nothing for a trigger comes to. */
+export type Judgement =
+  | { readonly outcome: 'depth_exceeded' | 'filtered'; readonly errorCode: null; readonly isCounted: false }
+  | { readonly outcome: 'failed'; readonly errorCode: string; readonly isCounted: false };
+
+/** Judges an event by the depth and the filter of a trigger; null: it passes. */
+export function judgeEvent(event: StoredEvent, { maxDepth, filter }: Pick<LiveTrigger, 'maxDepth' | 'filter'>): Judgement | null {
+  if (event.depth >= maxDepth) return { outcome: 'depth_exceeded', errorCode: null, isCounted: false };
+  try {
+    return meetsFilter(filter, seenEvent(event)) ? null : { outcome: 'filtered', errorCode: null, isCounted: false };
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    return { outcome: 'failed', errorCode: 'filter_error', isCounted: false };
+  }
+}
+
+/** An event as filters and templates see it. */
+export function seenEvent(event: StoredEvent): Record<string, unknown> {
+  return {
+    id: event.id,
+    event_kind: event.eventKind,
+    source: event.source,
+    subject: event.subject,
+    payload: event.payload,
+    depth: event.depth,
+    root_event_id: event.rootEventId,
+    cause_run_id: event.causeRunId,
+    occurred_at: event.occurredAt,
+  };
+}
+
+/** Writes what an event came to for triggers that start nothing; `isDone`: every trigger of its kind has been judged. */
+export async function settleEvent(
+  tx: TenantTransaction,
+  event: StoredEvent,
+  { settled, isDone }: { readonly settled: readonly SettledMatch[]; readonly isDone: boolean },
+): Promise<void> {
+  await insertMatches(tx, event, settled);
+  if (isDone) await markFannedOut(tx, event.id);
+}
+
+/** What is to become of an event for a trigger that it has passed. */
+export interface MatchStart {
+  readonly event: StoredEvent;
+  readonly trigger: LiveTrigger;
+  /** Null where no run has this event alone for its cause. */
+  readonly texts: FilledTexts | null;
+  /** By which it is coalesced with others; null: it is not. */
+  readonly coalesceHash: Buffer | null;
+  /** Says which of a group is first and last. */
+  readonly occurredAt: Date;
+  /** Currency in which the deployment prices usage. */
+  readonly currency: string;
+  /** By the database's clock. */
+  readonly at: Date;
+}
+
+/**
+ * Starts the run of an event for a trigger, or lets it wait for others of its key: once, whoever repeats it. `changed`: the trigger is another by now. Throws what may
+ * succeed in a moment; then nothing is written.
+ */
+export async function startMatch(tx: TenantTransaction, start: MatchStart): Promise<'done' | 'changed'> {
+  const { event, trigger, coalesceHash, occurredAt } = start;
+  const id = newId();
+  const bodyBytes = coalesceHash === null ? 0 : Buffer.byteLength(JSON.stringify(event.payload));
+  const claim = await claimMatch(tx, start, { id, occurredAt, bodyBytes, coalesceHash });
+  if (claim !== 'claimed') return claim === 'taken' ? 'done' : 'changed';
+
+  if (coalesceHash !== null && !(await startsAtOnce(tx, trigger, coalesceHash))) {
+    await settleMatch(tx, trigger, id, { outcome: 'coalescing' });
+    await wakeGroup(tx, trigger, { table: 'event_matches', hash: coalesceHash, at: start.at });
+    return 'done';
+  }
+  if (start.texts === null) throw new Error('an event that starts a run has no texts');
+  const begun = await beginEventRun(tx, trigger, { cause: event, texts: start.texts, currency: start.currency });
+  await settleMatch(tx, trigger, id, { ...begun, opensWindow: begun.outcome === 'started' && coalesceHash !== null });
+  return 'done';
+}
+
+/** The first event of a throttled window waits for nothing. */
+async function startsAtOnce(tx: TenantTransaction, { id: ownerId, coalescing }: LiveTrigger, hash: Buffer): Promise<boolean> {
+  if (coalescing?.mode !== 'throttle') return false;
+  const key = { table: 'event_matches', ownerId, hash } as const;
+  await lockKey(tx, key);
+  return isWindowOpen(tx, key, coalescing.windowSeconds);
+}
+
+/** What the run of a trigger is about. */
+export interface EventRun {
+  readonly cause: EventCause;
+  readonly texts: FilledTexts;
+  /** Currency in which the deployment prices usage. */
+  readonly currency: string;
+}
+
+/** What a run of a trigger came to. */
+export type BegunEventRun =
+  | { readonly outcome: 'started'; readonly runId: string; readonly errorCode: null }
+  | { readonly outcome: 'capped'; readonly runId: null; readonly errorCode: null }
+  | { readonly outcome: 'failed'; readonly runId: null; readonly errorCode: string };
+
+/** Starts a run of a trigger, one deeper in the chain of its root, which starts 200 at most. Throws what may succeed in a moment. */
+export async function beginEventRun(
+  tx: TenantTransaction,
+  trigger: LiveTrigger,
+  { cause, texts, currency }: EventRun,
+): Promise<BegunEventRun> {
+  if ((await lockRoot(tx, cause.rootEventId)) >= maxRunsOfRoot) return { outcome: 'capped', runId: null, errorCode: null };
+  // Nobody has proved to be somebody: a user is not named on such a word.
+  const outcome =
+    texts.subject?.kind === 'user' && cause.maxEffect === 'read'
+      ? fail('state_conflict', { reason: 'subject_unknown' })
+      : (await beginRunOf(tx, originOf(trigger, cause), { texts, currency })).outcome;
+  if (outcome instanceof Failure) {
+    if (outcome.retryable) throw outcome;
+    return { outcome: 'failed', runId: null, errorCode: errorCodeOf(outcome) };
+  }
+  await countRootRun(tx, cause.rootEventId);
+  return { outcome: 'started', runId: outcome.run.id, errorCode: null };
+}
+
+/** What is kept of the failure that ended a match: its reason, else its code. */
+export function errorCodeOf({ code, context }: Failure): string {
+  const { reason } = context;
+  return typeof reason === 'string' ? reason : code;
+}
+
+function originOf({ id, organizationId, workspaceId, agentId }: LiveTrigger, cause: EventCause): RunOrigin {
+  const { rootEventId, depth, untrusted, maxEffect, hops } = cause;
+  return {
+    ...{ id, organizationId, workspaceId, agentId },
+    source: 'event',
+    cause: { rootEventId, eventDepth: depth + 1, untrusted, maxEffect, hops },
+  };
+}
