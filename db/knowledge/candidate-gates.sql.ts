@@ -30,6 +30,8 @@ interface Names {
   readonly base: string;
   readonly states: string;
   readonly filter: string;
+  readonly isNarrow: string;
+  readonly validAt: string;
 }
 
 const variables: Names = {
@@ -40,6 +42,8 @@ const variables: Names = {
   base: 'v_base.id',
   states: 'v_base.states',
   filter: 'p_filter',
+  isNarrow: 'v_is_narrow',
+  validAt: 'v_valid_at',
 };
 const parameters: Names = {
   operator: '$1',
@@ -49,15 +53,21 @@ const parameters: Names = {
   base: '$5',
   states: '$6',
   filter: '$7',
+  isNarrow: '$8',
+  validAt: '$9',
 };
 const given = Object.values(variables).join(', ');
 
 const inTenant = (alias: string, { operator, organization, allWorkspaces, workspaces }: Names) =>
   `(${operator} or ${alias}.organization_id is null or (${alias}.organization_id = ${organization} and (${alias}.workspace_id is null or ${allWorkspaces} or ${alias}.workspace_id = any (${workspaces}))))`;
 
+/** Every search has a time, and most have no other filter: those read nothing out of the filters' JSON for each item. */
+const isPassed = ({ filter, isNarrow, validAt }: Names) =>
+  `(${validAt} is null or (i.valid_from is null or i.valid_from <= ${validAt}) and (i.valid_until is null or i.valid_until > ${validAt})) and (not ${isNarrow} or knowledge_passes(i, ${filter}))`;
+
 /** An item that a search shows: of the tenant, live, in a state that is asked for, and past the filters. */
 const isShown = (names: Names) =>
-  `i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (${names.states}) and ${inTenant('i', names)} and knowledge_passes(i, ${names.filter})`;
+  `i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (${names.states}) and ${inTenant('i', names)} and ${isPassed(names)}`;
 
 /** As `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases: the planner can't come by the base's items. */
 const isShownByChunk = (names: Names) => `i.kb_id is not distinct from ${names.base} and ${isShown(names)}`;
@@ -85,7 +95,8 @@ const declared = `
     v_base record;
     v_found int;
     -- Filters that may drop most items; a time of validity seldom does.
-    v_is_narrow boolean := p_filter - 'valid_at' <> '{}';`;
+    v_is_narrow boolean := p_filter - 'valid_at' <> '{}';
+    v_valid_at timestamptz := p_filter ->> 'valid_at';`;
 
 /**
  * The lexical leg. `p_bases`: [{kb_id, chunk_count, language, states}]; `p_lexemes`: {language: [lexeme]}; `p_filter`: see `knowledge_passes`. `matched`
@@ -197,10 +208,10 @@ const nearestChunks = `create or replace function gate_knowledge_nearest(p_bases
             raise exception 'the settings of the index scan are not in force';
           end if;
           return query execute format($q$
-            select v.kb_id, v.chunk_id, coalesce(i.last_used_at, i.created_at), (v.embedding::halfvec(%1$s) <=> $8::halfvec(%1$s))
+            select v.kb_id, v.chunk_id, coalesce(i.last_used_at, i.created_at), (v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s))
             from knowledge_vectors v join knowledge_chunks c on c.id = v.chunk_id join knowledge_items i on i.id = c.item_id
             where v.kb_id = %2$L and ${isShownByChunk(parameters)}
-            order by v.embedding::halfvec(%1$s) <=> $8::halfvec(%1$s) limit ${wanted}$q$, v_base.dim, v_base.id) using ${given}, v_embedding;
+            order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit ${wanted}$q$, v_base.dim, v_base.id) using ${given}, v_embedding;
         elsif v_way = 'few' then
           -- Planned for these filters: it reads each item of the base.
           execute $q$
