@@ -102,16 +102,18 @@ export async function copyItems(tx: Tx, { from, to }: BasePair, ids: readonly st
      select v.id, ?, i.organization_id, i.workspace_id, s.id, i.external_id, i.kind, i.title, i.content, i.content_hash, i.tags, i.metadata, i.fact,
        i.evidence, i.pages, i.valid_from, i.valid_until, i.observed_at, i.origin, i.trust, i.curation_state, i.id, i.token_count, i.chunk_count, 'pending',
        i.judged - 'cleared', i.last_used_at, i.version, i.created_by, i.created_at, i.updated_at
-       from unnest(?::uuid[], ?::uuid[]) as v (old_id, id) join knowledge_items i on i.id = v.old_id and i.kb_id is not distinct from ?
+       from unnest(?::uuid[], ?::uuid[]) as v (old_id, id) cross join lateral (select * from knowledge_items i where i.id = v.old_id offset 0) i
        left join knowledge_sources s on s.kb_id = ? and s.predecessor_source_id = i.source_id
+      where i.kb_id = ?
      on conflict (kb_id, predecessor_item_id) where predecessor_item_id is not null do nothing`,
-    [to.id, [...ids], ids.map(() => newId()), from.id, to.id],
+    [to.id, [...ids], ids.map(() => newId()), to.id, from.id],
   );
   await change(
     tx.em,
     `insert into knowledge_item_versions (item_id, version, kb_id, organization_id, workspace_id, title, content, content_hash, metadata, tags, actor, reason, created_at)
      select n.id, v.version, n.kb_id, n.organization_id, n.workspace_id, v.title, v.content, v.content_hash, v.metadata, v.tags, v.actor, v.reason, v.created_at
-       from ${copiesOf} join knowledge_item_versions v on v.item_id = o.id and v.version = n.version on conflict do nothing`,
+       from ${copiesOf} cross join lateral (select * from knowledge_item_versions v where v.item_id = o.id and v.version = n.version offset 0) v
+     on conflict do nothing`,
     [[...ids], to.id],
   );
 }
@@ -128,8 +130,8 @@ export function lackingChunks(tx: Tx, { from, to }: BasePair, itemIds: readonly 
     tx.em,
     `select c.id as "predecessorId", o.id as "predecessorItemId", n.id as "itemId", c.ord, c.text, c.context, c.char_start as "charStart", c.char_end as "charEnd", c.page,
             c.token_count as "tokenCount", c.content_hash as "contentHash"
-       from ${copiesOf} join knowledge_chunks c on c.item_id = o.id and c.kb_id is not distinct from ?
-      where not exists (select from knowledge_chunks d where d.kb_id = b.id and d.predecessor_chunk_id = c.id offset 0)
+       from ${copiesOf} cross join lateral (select * from knowledge_chunks c where c.item_id = o.id offset 0) c
+      where c.kb_id = ? and not exists (select from knowledge_chunks d where d.kb_id = b.id and d.predecessor_chunk_id = c.id offset 0)
       order by o.id, c.ord`,
     [[...itemIds], to.id, from.id],
   );
