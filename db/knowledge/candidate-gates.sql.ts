@@ -61,16 +61,26 @@ const given = Object.values(variables).join(', ');
 const inTenant = (alias: string, { operator, organization, allWorkspaces, workspaces }: Names) =>
   `(${operator} or ${alias}.organization_id is null or (${alias}.organization_id = ${organization} and (${alias}.workspace_id is null or ${allWorkspaces} or ${alias}.workspace_id = any (${workspaces}))))`;
 
-/** Every search has a time, and most have no other filter: those read nothing out of the filters' JSON for each item. */
-const isPassed = ({ filter, isNarrow, validAt }: Names) =>
-  `(${validAt} is null or (i.valid_from is null or i.valid_from <= ${validAt}) and (i.valid_until is null or i.valid_until > ${validAt})) and (not ${isNarrow} or knowledge_passes(i, ${filter}))`;
+/** Valid at the time of the search. */
+const isValid = ({ validAt }: Names) =>
+  `(${validAt} is null or (i.valid_from is null or i.valid_from <= ${validAt}) and (i.valid_until is null or i.valid_until > ${validAt}))`;
+
+/** Every search has a time, and most have no other filter: those are spared what the others cost, for each item and for each statement that begins. */
+const isPassed = (names: Names) => `${isValid(names)} and (not ${names.isNarrow} or knowledge_passes(i, ${names.filter}))`;
+
+/** A statement of both kinds: `of` gets the condition of the filters. */
+const byFilters = (of: (isPassed: string) => string) => `if v_is_narrow then
+          return query ${of(`knowledge_passes(i, ${variables.filter})`)};
+        else
+          return query ${of(isValid(variables))};
+        end if;`;
 
 /** An item that a search shows: of the tenant, live, in a state that is asked for, and past the filters. */
-const isShown = (names: Names) =>
-  `i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (${names.states}) and ${inTenant('i', names)} and ${isPassed(names)}`;
+const isShown = (names: Names, passes = isPassed(names)) =>
+  `i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (${names.states}) and ${inTenant('i', names)} and ${passes}`;
 
 /** As `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases: the planner can't come by the base's items. */
-const isShownByChunk = (names: Names) => `i.kb_id is not distinct from ${names.base} and ${isShown(names)}`;
+const isShownByChunk = (names: Names, passes = isPassed(names)) => `i.kb_id is not distinct from ${names.base} and ${isShown(names, passes)}`;
 
 const basesAsked = (columns: string, asked: string) => `
       select b.id, b.lex_no, ${columns}
@@ -140,7 +150,8 @@ const candidates = `create or replace function gate_knowledge_candidates(p_bases
         ) as t (query, depth, scanned, is_of_use)
         where t.query is not null and t.is_of_use and (t.depth is null or not v_is_narrow)
       loop
-        return query
+        ${byFilters(
+          (passes) => `
           select v_base.id, m.id, m.used_at, m.lex_len, ts_filter(setweight(m.lexemes, 'A', v_lexemes), '{a}')::text, v_frequencies
           from (
             select c.id, coalesce(i.last_used_at, i.created_at) as used_at, c.lex_len, c.lexemes
@@ -152,9 +163,10 @@ const candidates = `create or replace function gate_knowledge_candidates(p_bases
               ) s
               order by rank desc, s.id limit v_try.depth
             ) c join knowledge_items i on i.id = c.item_id
-            where ${isShownByChunk(variables)}
+            where ${isShownByChunk(variables, passes)}
             order by c.rank desc, c.id limit ${wanted}
-          ) m;
+          ) m`,
+        )}
         get diagnostics v_found = row_count;
         exit when v_found = ${wanted};
       end loop;
@@ -226,14 +238,16 @@ const nearestChunks = `create or replace function gate_knowledge_nearest(p_bases
           )};
           exit;
         else
-          return query
+        ${byFilters(
+          (passes) => `
             select v_base.id, n.chunk_id, coalesce(i.last_used_at, i.created_at), n.distance
             from (
               select v.chunk_id, v.embedding <=> v_embedding as distance from knowledge_vectors v where v.kb_id = v_base.id
               order by 2, 1 limit case when v_way = 'top' then ${ranked} end
             ) n join knowledge_chunks c on c.id = n.chunk_id join knowledge_items i on i.id = c.item_id
-            where ${isShownByChunk(variables)}
-            order by n.distance, n.chunk_id limit ${wanted};
+            where ${isShownByChunk(variables, passes)}
+            order by n.distance, n.chunk_id limit ${wanted}`,
+        )}
         end if;
         get diagnostics v_found = row_count;
         exit when v_found = ${wanted};

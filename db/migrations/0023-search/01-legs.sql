@@ -48,7 +48,8 @@ create or replace function gate_knowledge_candidates(p_bases jsonb, p_lexemes js
         ) as t (query, depth, scanned, is_of_use)
         where t.query is not null and t.is_of_use and (t.depth is null or not v_is_narrow)
       loop
-        return query
+        if v_is_narrow then
+          return query 
           select v_base.id, m.id, m.used_at, m.lex_len, ts_filter(setweight(m.lexemes, 'A', v_lexemes), '{a}')::text, v_frequencies
           from (
             select c.id, coalesce(i.last_used_at, i.created_at) as used_at, c.lex_len, c.lexemes
@@ -60,9 +61,26 @@ create or replace function gate_knowledge_candidates(p_bases jsonb, p_lexemes js
               ) s
               order by rank desc, s.id limit v_try.depth
             ) c join knowledge_items i on i.id = c.item_id
-            where i.kb_id is not distinct from v_base.id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_base.states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and (v_valid_at is null or (i.valid_from is null or i.valid_from <= v_valid_at) and (i.valid_until is null or i.valid_until > v_valid_at)) and (not v_is_narrow or knowledge_passes(i, p_filter))
+            where i.kb_id is not distinct from v_base.id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_base.states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and knowledge_passes(i, p_filter)
             order by c.rank desc, c.id limit 200
           ) m;
+        else
+          return query 
+          select v_base.id, m.id, m.used_at, m.lex_len, ts_filter(setweight(m.lexemes, 'A', v_lexemes), '{a}')::text, v_frequencies
+          from (
+            select c.id, coalesce(i.last_used_at, i.created_at) as used_at, c.lex_len, c.lexemes
+            from (
+              select s.id, s.item_id, s.lex_len, s.lexemes, ts_rank(s.lexemes, v_try.query, 1) as rank
+              from (
+                select k.id, k.item_id, k.lex_len, k.lexemes from knowledge_chunks k
+                where k.lexemes @@ v_try.query and k.kb_id is not distinct from v_base.id limit v_try.scanned
+              ) s
+              order by rank desc, s.id limit v_try.depth
+            ) c join knowledge_items i on i.id = c.item_id
+            where i.kb_id is not distinct from v_base.id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_base.states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and (v_valid_at is null or (i.valid_from is null or i.valid_from <= v_valid_at) and (i.valid_until is null or i.valid_until > v_valid_at))
+            order by c.rank desc, c.id limit 200
+          ) m;
+        end if;
         get diagnostics v_found = row_count;
         exit when v_found = 200;
       end loop;
@@ -130,14 +148,25 @@ create or replace function gate_knowledge_nearest(p_bases jsonb, p_embeddings te
           ) n order by n.distance, n.chunk_id limit 200;
           exit;
         else
-          return query
+        if v_is_narrow then
+          return query 
             select v_base.id, n.chunk_id, coalesce(i.last_used_at, i.created_at), n.distance
             from (
               select v.chunk_id, v.embedding <=> v_embedding as distance from knowledge_vectors v where v.kb_id = v_base.id
               order by 2, 1 limit case when v_way = 'top' then 250 end
             ) n join knowledge_chunks c on c.id = n.chunk_id join knowledge_items i on i.id = c.item_id
-            where i.kb_id is not distinct from v_base.id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_base.states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and (v_valid_at is null or (i.valid_from is null or i.valid_from <= v_valid_at) and (i.valid_until is null or i.valid_until > v_valid_at)) and (not v_is_narrow or knowledge_passes(i, p_filter))
+            where i.kb_id is not distinct from v_base.id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_base.states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and knowledge_passes(i, p_filter)
             order by n.distance, n.chunk_id limit 200;
+        else
+          return query 
+            select v_base.id, n.chunk_id, coalesce(i.last_used_at, i.created_at), n.distance
+            from (
+              select v.chunk_id, v.embedding <=> v_embedding as distance from knowledge_vectors v where v.kb_id = v_base.id
+              order by 2, 1 limit case when v_way = 'top' then 250 end
+            ) n join knowledge_chunks c on c.id = n.chunk_id join knowledge_items i on i.id = c.item_id
+            where i.kb_id is not distinct from v_base.id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_base.states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and (v_valid_at is null or (i.valid_from is null or i.valid_from <= v_valid_at) and (i.valid_until is null or i.valid_until > v_valid_at))
+            order by n.distance, n.chunk_id limit 200;
+        end if;
         end if;
         get diagnostics v_found = row_count;
         exit when v_found = 200;
