@@ -100,7 +100,12 @@ export async function searched(
   const options = { tenant: workspaceTenant(base.organizationId, base.workspaceId), actor: systemActor, correlationId: newId() };
   // As a request: its statements stand alone and have one entity manager.
   const { hits } = await withAutocommit(db, options, async (tx) => {
-    const deps: SearchDeps = { read: (work) => work(tx), models: { find: () => model }, embed: async () => ({ vector }), now: () => new Date() };
+    const deps: SearchDeps = {
+      read: (work) => work(tx),
+      models: { find: () => model },
+      embed: async () => ({ vector }),
+      now: () => new Date(),
+    };
     const bases = await listSearchedBases(tx, { visible: always, canRead: always, kbIds: [base.id], limit: 1 });
     const filters = share === null ? {} : { tags_any: [`share-${share}`] };
     const usual = { minScore: null, validAt: deps.now(), latestOnly: true, includePending: null } as const;

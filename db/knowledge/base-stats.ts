@@ -43,7 +43,9 @@ const others = prepared(({ kbId }: OfBase) =>
         .selectFrom('knowledge_live_items as i')
         // Each item looks for its own, or each vector could meet each chunk of a base that the statistics don't know.
         .innerJoinLateral(
-          sql`(select from knowledge_chunks c join knowledge_vectors v on v.chunk_id = c.id where c.item_id = i.id offset 0)`.as<'v'>(sql`v`),
+          sql`(select from knowledge_chunks c join knowledge_vectors v on v.chunk_id = c.id where c.item_id = i.id offset 0)`.as<'v'>(
+            sql`v`,
+          ),
           (join) => join.onTrue(),
         )
         .where('i.kbId', '=', kbId)

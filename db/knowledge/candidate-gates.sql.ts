@@ -80,7 +80,8 @@ const isShown = (names: Names, passes = isPassed(names)) =>
   `i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (${names.states}) and ${inTenant('i', names)} and ${passes}`;
 
 /** As `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases: the planner can't come by the base's items. */
-const isShownByChunk = (names: Names, passes = isPassed(names)) => `i.kb_id is not distinct from ${names.base} and ${isShown(names, passes)}`;
+const isShownByChunk = (names: Names, passes = isPassed(names)) =>
+  `i.kb_id is not distinct from ${names.base} and ${isShown(names, passes)}`;
 
 const basesAsked = (columns: string, asked: string) => `
       select b.id, b.lex_no, ${columns}

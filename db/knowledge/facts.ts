@@ -176,7 +176,11 @@ export async function findSummaries(tx: Tx, kbId: string, subject: string): Prom
  * What became of the summaries that maintenance made of the same items with the same contents, whose external ids begin with this one: how many there are, and
  * whether one counts. Those that newer summaries have taken the place of don't; one that a person has retired or replaced does, since its text was judged.
  */
-export async function findSummariesOf(tx: Tx, kbId: string, externalId: string): Promise<{ readonly written: number; readonly isThere: boolean }> {
+export async function findSummariesOf(
+  tx: Tx,
+  kbId: string,
+  externalId: string,
+): Promise<{ readonly written: number; readonly isThere: boolean }> {
   const [found] = await rows<{ written: number; isThere: boolean }>(
     tx.em,
     `select count(*)::int as written,

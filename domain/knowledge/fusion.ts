@@ -57,7 +57,7 @@ export function fuse(rankings: BaseRankings): FusedChunk[] {
     const fullScore = scoreOf(lexical, vector);
     fused.push({ chunkId, score: fullScore * (rankings.factors?.get(chunkId) ?? 1), fullScore, lexical, vector });
   }
-  return fused.sort(byScore);
+  return fused.toSorted(byScore);
 }
 
 /** One ranking of several bases: each chunk counts by its rank in its own base, then by its score. Scores stay those of the bases. */

@@ -180,7 +180,7 @@ function rankByDistance(rows: readonly LegRow[]): RankedChunk[] {
 function ranking(chunks: readonly RankedChunk[]): RankedChunk[] {
   const unique = new Map<string, RankedChunk>();
   for (const chunk of chunks) unique.set(chunk.chunkId, chunk);
-  return [...unique.values()].sort(byScore).slice(0, maxCandidates);
+  return [...unique.values()].toSorted(byScore).slice(0, maxCandidates);
 }
 
 /** Reads as many as are asked for; some of them may have been deleted since the legs found them, and the next ones then take their places. */

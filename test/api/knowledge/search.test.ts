@@ -157,7 +157,8 @@ describe('searchKnowledgeBase', () => {
       await world.call(tenant.tokens.admin, 'PUT', `/knowledge-bases/${kbId}/maintenance-policy`, { body: { decay } });
       // Nobody waits until a search has noted what it gave, which would make the item young again.
       const isNoted = async () =>
-        (await rowsOf(world, `select id from knowledge_items where kb_id = ? and last_used_at > now() - interval '1 day'`, [kbId])).length > 0;
+        (await rowsOf(world, `select id from knowledge_items where kb_id = ? and last_used_at > now() - interval '1 day'`, [kbId])).length >
+        0;
       const age = async () => {
         await until(isNoted);
         await execute(

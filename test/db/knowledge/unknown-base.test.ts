@@ -65,7 +65,7 @@ interface PlanNode {
   readonly 'Actual Loops': number;
   readonly 'Rows Removed by Filter'?: number;
   readonly 'Rows Removed by Join Filter'?: number;
-  readonly Plans?: readonly PlanNode[];
+  readonly 'Plans'?: readonly PlanNode[];
 }
 
 /** Rows that a plan has looked at, in all of its nodes. */
@@ -89,7 +89,9 @@ async function mostRows(work: () => Promise<unknown>): Promise<{ rows: number; s
       `select set_config('app.org', $1, true), set_config('app.user', 'none', true), set_config('app.ws', $2, true), set_config('app.ws_all', 'off', true), set_config('app.operator', 'off', true)`,
       [from.organizationId, `{${from.workspaceId}}`],
     );
-    const { rows } = await client.query<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }>(`explain (analyze, format json) ${sql}`, [...parameters]);
+    const { rows } = await client.query<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }>(`explain (analyze, format json) ${sql}`, [
+      ...parameters,
+    ]);
     await client.query('rollback');
     const [{ Plan: plan } = { Plan: { 'Actual Rows': 0, 'Actual Loops': 0 } }] = rows[0]?.['QUERY PLAN'] ?? [];
     if (lookedAt(plan) > most.rows) most = { rows: lookedAt(plan), sql };
@@ -147,7 +149,13 @@ test('what a re-embed does of a base that the statistics do not know grows with 
       await countFilledBase(tx, to.id);
       const found = await compareBases(tx, { fromId: from.id, toId: to.id }, { model: loadedModel, dim: loadedDim });
       const equal = { newItems: count, equalItems: count, chunks: count, newChunks: count, equalChunks: count, vectors: count };
-      expect(found).toMatchObject({ ...equal, relations: count - 1, newRelations: count - 1, equalRelations: count - 1, strangeVectors: 0 });
+      expect(found).toMatchObject({
+        ...equal,
+        relations: count - 1,
+        newRelations: count - 1,
+        equalRelations: count - 1,
+        strangeVectors: 0,
+      });
     }),
   );
   expect(whole.rows <= rowsPerItem * count ? null : whole).toBeNull();
@@ -155,9 +163,10 @@ test('what a re-embed does of a base that the statistics do not know grows with 
 
 test('so does what counts, checks, imports into and purges it', async () => {
   const items = await inTenant((tx) => nextItemIds(tx, from.id, null));
-  const keys = await admin.query<{ hash: string }>('select content_hash as hash from knowledge_items where kb_id = $1 order by id limit 100', [
-    from.id,
-  ]);
+  const keys = await admin.query<{ hash: string }>(
+    'select content_hash as hash from knowledge_items where kb_id = $1 order by id limit 100',
+    [from.id],
+  );
 
   const paged = await mostRows(() =>
     inTenant(async (tx) => {
