@@ -79,6 +79,16 @@ const byFilters = (of: (isPassed: string) => string) => `if v_is_narrow then
 const isShown = (names: Names, passes = isPassed(names)) =>
   `i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (${names.states}) and ${inTenant('i', names)} and ${passes}`;
 
+/** What filters say once more, as indexes of items serve it where their values are known to the planner. */
+const isIndexed = ({ filter }: Names) =>
+  [
+    ['tags_any', "i.tags <> '{}' and i.tags &&", ''],
+    ['tags_all', "i.tags <> '{}' and i.tags @>", ''],
+    ['source_ids', 'i.source_id = any', '::uuid[]'],
+  ]
+    .map(([name, compares, type]) => `(${filter} -> '${name}' is null or ${compares} (knowledge_texts(${filter} -> '${name}')${type}))`)
+    .join(' and ');
+
 /** As `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases: the planner can't come by the base's items. */
 const isShownByChunk = (names: Names, passes = isPassed(names)) =>
   `i.kb_id is not distinct from ${names.base} and ${isShown(names, passes)}`;
@@ -226,10 +236,10 @@ const nearestChunks = `create or replace function gate_knowledge_nearest(p_bases
             where v.kb_id = %2$L and ${isShownByChunk(parameters)}
             order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit ${wanted}$q$, v_base.dim, v_base.id) using ${given}, v_embedding;
         elsif v_way = 'few' then
-          -- Planned for these filters: it reads each item of the base.
+          -- Planned for these filters: by the indexes of tags and sources, else it reads each item of the base.
           execute $q$
             select array_agg(p.id), sum(p.chunk_count) from (
-              select i.id, i.chunk_count from knowledge_items i where i.kb_id = ${parameters.base} and ${isShown(parameters)} limit ${maxCompared} + 1
+              select i.id, i.chunk_count from knowledge_items i where i.kb_id = ${parameters.base} and ${isShown(parameters)} and ${isIndexed(parameters)} limit ${maxCompared} + 1
             ) p$q$ into v_items, v_chunks using ${given};
           if cardinality(v_items) > ${maxCompared} then v_chunks := greatest(v_chunks, ${maxCompared} + 1); end if;
           continue when v_chunks > ${maxCompared} or 10 * v_chunks > v_base.chunk_count;
