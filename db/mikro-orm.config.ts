@@ -9,7 +9,7 @@ export interface OrmSettings {
   readonly dialect: Dialect;
   readonly log: Pick<Logger, 'debug'>;
   /** Sees every statement, for counting in tests. */
-  readonly onQuery?: (sql: string) => void;
+  readonly onQuery?: (sql: string, parameters: readonly unknown[]) => void;
 }
 
 /** What MikroORM makes of the entities: the same for every instance, and 50 ms of work. */
@@ -28,8 +28,8 @@ export function ormOptions({ url, dialect, log, onQuery }: OrmSettings): Options
     schemaGenerator: { ignoreRoutines: true, skipViews: [/^knowledge_live_/], createForeignKeyConstraints: false },
     discovery: { warnWhenNoEntities: false, onMetadata: (meta) => startNullsAsNull(meta), afterDiscovered: shareDiscovered },
     logger: (message) => log.debug(message),
-    onQuery: (sql: string) => {
-      onQuery?.(sql);
+    onQuery: (sql: string, parameters: readonly unknown[]) => {
+      onQuery?.(sql, parameters);
       return sql;
     },
   });

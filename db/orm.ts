@@ -21,7 +21,7 @@ export interface DatabaseSettings {
   readonly acquireTimeoutMs?: number;
   readonly log: Logger;
   /** Sees the text of every statement of both pools. */
-  readonly onQuery?: (sql: string) => void;
+  readonly onQuery?: (sql: string, parameters: readonly unknown[]) => void;
 }
 
 const acquireTimeoutMs = 2_000;

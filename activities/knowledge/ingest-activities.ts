@@ -13,7 +13,7 @@ import {
 } from '../../domain/knowledge/ingest-run.ts';
 import { EmbeddingError } from '../../ports/embeddings/errors.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { IndexSourceOutcome, IngestActivities, IngestInput, IngestOutcome } from '../../workflows/contracts/ingest.ts';
+import type { IndexSourceOutcome, IngestActivities, IngestInput, IngestOutcome, ParseInput } from '../../workflows/contracts/ingest.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { keepBeating } from '../support/heartbeat.ts';
@@ -24,8 +24,8 @@ import { facts, parseSource } from './parse-source.ts';
 /** Activities of `ingestSource`, in the signed tenant of the workflow. */
 export function createIngestActivities(deps: ActivityDeps): IngestActivities {
   const beating =
-    <Outcome>(work: (input: IngestInput) => Promise<Outcome>) =>
-    async (input: IngestInput) => {
+    <Input extends IngestInput, Outcome>(work: (input: Input) => Promise<Outcome>) =>
+    async (input: Input) => {
       const rest = keepBeating(Context.current());
       try {
         return await work(input);
@@ -34,10 +34,10 @@ export function createIngestActivities(deps: ActivityDeps): IngestActivities {
       }
     };
   return {
-    fetchSource: beating((input) => fetchSource(deps, input)),
-    parseSource: beating((input) => parseSource(deps, input)),
-    indexSource: beating((input) => indexSource(deps, input)),
-    publishSource: beating((input) => publishSource(deps, input)),
+    fetchSource: beating((input: IngestInput) => fetchSource(deps, input)),
+    parseSource: beating((input: ParseInput) => parseSource(deps, input)),
+    indexSource: beating((input: IngestInput) => indexSource(deps, input)),
+    publishSource: beating((input: IngestInput) => publishSource(deps, input)),
     failSource: (input) => giveUpIngest((work) => transactAsSystem(deps, work), input),
   };
 }

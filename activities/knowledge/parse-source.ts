@@ -12,9 +12,9 @@ import type { Published } from '../../domain/knowledge/ingest.ts';
 import { dropStagedItems, endFailed, lockIngest, setStage } from '../../domain/knowledge/ingest-run.ts';
 import { createStager } from '../../domain/knowledge/stage-parts.ts';
 import type { StagedSource } from '../../domain/knowledge/staged-row.ts';
-import { parseFile } from '../../ports/parsing/index.ts';
+import { freeParser, parseFile, type Parser } from '../../ports/parsing/index.ts';
 import { ParseFailure, type ParseWarning } from '../../ports/parsing/parsed.ts';
-import type { IngestInput, IngestOutcome } from '../../workflows/contracts/ingest.ts';
+import type { IngestInput, IngestOutcome, ParseInput, ParseSourceOutcome } from '../../workflows/contracts/ingest.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 
@@ -29,8 +29,22 @@ interface ParsedFile {
   readonly text: string;
 }
 
-/** Makes staged items of a source's bytes. What is wrong with the bytes ends the run with its reason. */
-export async function parseSource(deps: ActivityDeps, input: IngestInput): Promise<IngestOutcome> {
+/**
+ * Makes staged items of a source's bytes. What is wrong with the bytes ends the run with its reason. A file that finds no parser free is `busy`: were it to
+ * wait here, a few long files would keep all other work of this worker from its slots.
+ */
+export async function parseSource(deps: ActivityDeps, input: ParseInput): Promise<ParseSourceOutcome> {
+  if (!input.callsAgain) return parse(deps, input, undefined);
+  const parser = await freeParser();
+  if (parser === null) return 'busy';
+  try {
+    return await parse(deps, input, parser);
+  } finally {
+    parser.release();
+  }
+}
+
+async function parse(deps: ActivityDeps, input: IngestInput, parser: Parser | undefined): Promise<IngestOutcome> {
   const begun = await begin(deps, input);
   if (begun === null) return 'ended';
   await dropStagedItems((work) => transactAsSystem(deps, work), input.runId);
@@ -38,7 +52,7 @@ export async function parseSource(deps: ActivityDeps, input: IngestInput): Promi
   try {
     const path = join(folder, 'file');
     await download(deps, begun.file, path);
-    const known = await stageFile(deps, input, { ...begun, path });
+    const known = await stageFile(deps, input, { ...begun, path, parser });
     await transactAsSystem(deps, async (tx) => {
       const found = await lockIngest(tx, input);
       if (found) found.run.params = { ...found.run.params, ...known, mediaType: begun.file.mediaType };
@@ -87,7 +101,7 @@ async function download(deps: ActivityDeps, { storageKey, text }: ParsedFile, pa
 async function stageFile(
   deps: ActivityDeps,
   input: IngestInput,
-  { base, source, file, path }: BegunIngest & { readonly path: string },
+  { base, source, file, path, parser }: BegunIngest & { readonly path: string; readonly parser: Parser | undefined },
 ): Promise<{ readonly warnings: readonly ParseWarning[]; readonly title: string | null }> {
   const signal = cancellationSignal();
   const warnings = new Warnings();
@@ -96,7 +110,8 @@ async function stageFile(
   let staged = 0;
   let title: string | null = null;
   try {
-    for await (const event of parseFile(path, { filename: file.filename, mediaType: file.mediaType, signal })) {
+    const options = { filename: file.filename, mediaType: file.mediaType, signal, ...(parser && { parser }) };
+    for await (const event of parseFile(path, options)) {
       if (event.kind === 'warning') warnings.add(event.warning);
       else {
         title ??= event.part.title;

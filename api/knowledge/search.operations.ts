@@ -74,13 +74,16 @@ async function searched(
   basesOf: (ctx: Scoped) => Promise<SearchedBase[]>,
 ): Promise<Static<typeof KnowledgeSearchView>> {
   const { deps, tenant, actor, correlationId, caller, floor } = ctx;
-  const read: SearchDeps['read'] = (work) => withAutocommit(deps.db, { tenant, actor, correlationId }, work);
+  const alone = { tenant, actor, correlationId };
   const request = toSearchRequest(body, deps.now());
-  const bases = await read((tx) => basesOf({ ...tx, caller, floor }));
-  await read((tx) => refuseUnknownSources(tx, bases, body.filters?.source_ids));
-  const embed = meteredQueries(embeddingDepsOf(ctx), caller);
-  const result = await searchBases({ read, models: deps.embedder, embed, now: deps.now }, bases, request);
+  const result = await withAutocommit(deps.db, alone, async (tx) => {
+    const bases = await basesOf({ ...tx, caller, floor });
+    await refuseUnknownSources(tx, bases, body.filters?.source_ids);
+    const embed = meteredQueries(embeddingDepsOf(ctx), caller);
+    return searchBases({ read: (work) => work(tx), models: deps.embedder, embed, now: deps.now }, bases, request);
+  });
   // Nobody waits for it, and an answer is good without it.
+  const read: SearchDeps['read'] = (work) => withAutocommit(deps.db, alone, work);
   void noteUse(read, result.hits, deps.now()).catch((err: unknown) => deps.log.warn({ err }, 'use of items was not noted'));
   return toSearchView(result, request);
 }

@@ -35,7 +35,8 @@ export function questionVector(at: number): Float32Array {
 
 /**
  * The same search as three statements written by hand: past the policies, without a base to resolve or a right to judge, with the base's id and its lexeme's
- * stored name known beforehand. Candidates by GIN and their ranks, the nearest by comparison or by HNSW, both of live items in a shown state, then ten hits.
+ * stored name known beforehand. Candidates by GIN and their ranks, the nearest by comparison or by HNSW and their distances, both of live items in a shown state
+ * that are valid now, then ten hits.
  */
 export async function floorSide(admin: pg.Client, base: LoadedBase, count: number): Promise<SearchSide> {
   const { rows: found } = await admin.query<{ lex_no: number; pid: number }>(
@@ -47,13 +48,14 @@ export async function floorSide(admin: pg.Client, base: LoadedBase, count: numbe
   const statement = (name: string, text: string, values: unknown[]) =>
     admin.query<{ id: string }>({ name: `${name}_${base.id.replaceAll('-', '')}`, text, values });
   const search = async ({ word, vector, share }: Question): Promise<void> => {
-    const isShown = `i.deleted_at is null and i.staged_run_id is null and i.curation_state in ('reviewed', 'promoted')${share === null ? '' : ' and i.tags && $2::text[]'}`;
+    const isShown = `i.deleted_at is null and i.staged_run_id is null and i.curation_state in ('reviewed', 'promoted')
+      and (i.valid_from is null or i.valid_from <= now()) and (i.valid_until is null or i.valid_until > now())${share === null ? '' : ' and i.tags && $2::text[]'}`;
     const kind = share === null ? 'all' : 'some';
     const tags = share === null ? [] : [[`share-${share}`]];
     await statement(
       `lexical_${kind}`,
-      `select c.id from knowledge_chunks c join knowledge_items i on i.id = c.item_id where c.lexemes @@ $1::tsquery and ${isShown}
-       order by ts_rank(c.lexemes, $1::tsquery, 1) desc, c.id limit 200`,
+      `select c.id, ts_rank(c.lexemes, $1::tsquery, 1) as score from knowledge_chunks c join knowledge_items i on i.id = c.item_id
+        where c.lexemes @@ $1::tsquery and ${isShown} order by 2 desc, c.id limit 200`,
       [`'k${lex_no.toString(36)}:${word}'`, ...tags],
     );
     const joined = 'join knowledge_chunks c on c.id = n.chunk_id join knowledge_items i on i.id = c.item_id';
@@ -61,8 +63,8 @@ export async function floorSide(admin: pg.Client, base: LoadedBase, count: numbe
     // Without an index the best plan sorts first and looks the items up after it, where no filter drops many of them.
     const nearest =
       count > minIndexedChunks || share !== null
-        ? `select n.chunk_id as id from knowledge_vectors n ${joined} where n.kb_id = '${base.id}' and ${isShown} order by ${distance} limit 200`
-        : `select n.chunk_id as id from (select n.chunk_id, ${distance} as distance from knowledge_vectors n where n.kb_id = '${base.id}' order by 2 limit 250) n
+        ? `select n.chunk_id as id, ${distance} as score from knowledge_vectors n ${joined} where n.kb_id = '${base.id}' and ${isShown} order by ${distance} limit 200`
+        : `select n.chunk_id as id, n.distance as score from (select n.chunk_id, ${distance} as distance from knowledge_vectors n where n.kb_id = '${base.id}' order by 2 limit 250) n
            ${joined} where ${isShown} order by n.distance limit 200`;
     const near = await statement(`nearest_${kind}`, nearest, [`[${vector.join(',')}]`, ...tags]);
     await statement(
@@ -96,19 +98,23 @@ export async function searched(
   { word, vector, share, ...how }: Question & Pick<SearchRequest, 'mode' | 'topK' | 'isExact'>,
 ): Promise<string[]> {
   const options = { tenant: workspaceTenant(base.organizationId, base.workspaceId), actor: systemActor, correlationId: newId() };
-  const deps: SearchDeps = {
-    read: (work) => withAutocommit(db, options, work),
-    models: { find: () => model },
-    embed: async () => ({ vector }),
-    now: () => new Date(),
-  };
-  const always = new Condition('true');
-  const bases = await deps.read((tx) => listSearchedBases(tx, { visible: always, canRead: always, kbIds: [base.id], limit: 1 }));
-  const filters = share === null ? {} : { tags_any: [`share-${share}`] };
-  const usual = { minScore: null, validAt: deps.now(), latestOnly: true, includePending: null } as const;
-  const { hits } = await searchBases(deps, bases, { ...usual, ...how, query: word, filters });
+  // As a request: its statements stand alone and have one entity manager.
+  const { hits } = await withAutocommit(db, options, async (tx) => {
+    const deps: SearchDeps = {
+      read: (work) => work(tx),
+      models: { find: () => model },
+      embed: async () => ({ vector }),
+      now: () => new Date(),
+    };
+    const bases = await listSearchedBases(tx, { visible: always, canRead: always, kbIds: [base.id], limit: 1 });
+    const filters = share === null ? {} : { tags_any: [`share-${share}`] };
+    const usual = { minScore: null, validAt: deps.now(), latestOnly: true, includePending: null } as const;
+    return searchBases(deps, bases, { ...usual, ...how, query: word, filters });
+  });
   return hits.map(({ row }) => row.id);
 }
+
+const always = new Condition('true');
 
 /** So many searches, one after the other: median time, and mean processor of this process and the server's together. */
 export async function sampleOf({ search, serverMs: used }: SearchSide, question: Question, searches: number): Promise<Sample> {

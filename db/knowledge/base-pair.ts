@@ -28,9 +28,9 @@ export async function readBasePair(tx: Tx, { fromId, toId }: { readonly fromId: 
   return from && to ? { from, to } : null;
 }
 
-/** Chunks of the live items of a base. */
+/** Chunks of the live items of a base, as they are counted. */
 export async function countChunks(tx: Tx, kbId: string): Promise<number> {
-  const found = await row<{ total: number }>(tx.em, 'select count(*)::int as total from knowledge_live_chunks where kb_id = ?', [kbId]);
+  const found = await row<{ total: number }>(tx.em, 'select chunks as total from knowledge_base_counters where kb_id = ?', [kbId]);
   return found?.total ?? 0;
 }
 

@@ -40,9 +40,15 @@ const others = prepared(({ kbId }: OfBase) =>
     )
     .unionAll(
       query
-        .selectFrom('knowledge_vectors as v')
-        .innerJoin('knowledge_live_chunks as c', 'c.id', 'v.chunkId')
-        .where('v.kbId', '=', kbId)
+        .selectFrom('knowledge_live_items as i')
+        // Each item looks for its own, or each vector could meet each chunk of a base that the statistics don't know.
+        .innerJoinLateral(
+          sql`(select from knowledge_chunks c join knowledge_vectors v on v.chunk_id = c.id where c.item_id = i.id offset 0)`.as<'v'>(
+            sql`v`,
+          ),
+          (join) => join.onTrue(),
+        )
+        .where('i.kbId', '=', kbId)
         .select([counted('vector'), sql<string>`''`.as('name'), total.as('total')]),
     )
     .unionAll(

@@ -30,6 +30,8 @@ interface Names {
   readonly base: string;
   readonly states: string;
   readonly filter: string;
+  readonly isNarrow: string;
+  readonly validAt: string;
 }
 
 const variables: Names = {
@@ -40,6 +42,8 @@ const variables: Names = {
   base: 'v_base.id',
   states: 'v_base.states',
   filter: 'p_filter',
+  isNarrow: 'v_is_narrow',
+  validAt: 'v_valid_at',
 };
 const parameters: Names = {
   operator: '$1',
@@ -49,18 +53,45 @@ const parameters: Names = {
   base: '$5',
   states: '$6',
   filter: '$7',
+  isNarrow: '$8',
+  validAt: '$9',
 };
 const given = Object.values(variables).join(', ');
 
 const inTenant = (alias: string, { operator, organization, allWorkspaces, workspaces }: Names) =>
   `(${operator} or ${alias}.organization_id is null or (${alias}.organization_id = ${organization} and (${alias}.workspace_id is null or ${allWorkspaces} or ${alias}.workspace_id = any (${workspaces}))))`;
 
+/** Valid at the time of the search. */
+const isValid = ({ validAt }: Names) =>
+  `(${validAt} is null or (i.valid_from is null or i.valid_from <= ${validAt}) and (i.valid_until is null or i.valid_until > ${validAt}))`;
+
+/** Every search has a time, and most have no other filter: those are spared what the others cost, for each item and for each statement that begins. */
+const isPassed = (names: Names) => `${isValid(names)} and (not ${names.isNarrow} or knowledge_passes(i, ${names.filter}))`;
+
+/** A statement of both kinds: `of` gets the condition of the filters. */
+const byFilters = (of: (isPassed: string) => string) => `if v_is_narrow then
+          return query ${of(`knowledge_passes(i, ${variables.filter})`)};
+        else
+          return query ${of(isValid(variables))};
+        end if;`;
+
 /** An item that a search shows: of the tenant, live, in a state that is asked for, and past the filters. */
-const isShown = (names: Names) =>
-  `i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (${names.states}) and ${inTenant('i', names)} and knowledge_passes(i, ${names.filter})`;
+const isShown = (names: Names, passes = isPassed(names)) =>
+  `i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (${names.states}) and ${inTenant('i', names)} and ${passes}`;
+
+/** What filters say once more, as indexes of items serve it where their values are known to the planner. */
+const isIndexed = ({ filter }: Names) =>
+  [
+    ['tags_any', "i.tags <> '{}' and i.tags &&", ''],
+    ['tags_all', "i.tags <> '{}' and i.tags @>", ''],
+    ['source_ids', 'i.source_id = any', '::uuid[]'],
+  ]
+    .map(([name, compares, type]) => `(${filter} -> '${name}' is null or ${compares} (knowledge_texts(${filter} -> '${name}')${type}))`)
+    .join(' and ');
 
 /** As `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases: the planner can't come by the base's items. */
-const isShownByChunk = (names: Names) => `i.kb_id is not distinct from ${names.base} and ${isShown(names)}`;
+const isShownByChunk = (names: Names, passes = isPassed(names)) =>
+  `i.kb_id is not distinct from ${names.base} and ${isShown(names, passes)}`;
 
 const basesAsked = (columns: string, asked: string) => `
       select b.id, b.lex_no, ${columns}
@@ -85,7 +116,8 @@ const declared = `
     v_base record;
     v_found int;
     -- Filters that may drop most items; a time of validity seldom does.
-    v_is_narrow boolean := p_filter - 'valid_at' <> '{}';`;
+    v_is_narrow boolean := p_filter - 'valid_at' <> '{}';
+    v_valid_at timestamptz := p_filter ->> 'valid_at';`;
 
 /**
  * The lexical leg. `p_bases`: [{kb_id, chunk_count, language, states}]; `p_lexemes`: {language: [lexeme]}; `p_filter`: see `knowledge_passes`. `matched`
@@ -129,7 +161,8 @@ const candidates = `create or replace function gate_knowledge_candidates(p_bases
         ) as t (query, depth, scanned, is_of_use)
         where t.query is not null and t.is_of_use and (t.depth is null or not v_is_narrow)
       loop
-        return query
+        ${byFilters(
+          (passes) => `
           select v_base.id, m.id, m.used_at, m.lex_len, ts_filter(setweight(m.lexemes, 'A', v_lexemes), '{a}')::text, v_frequencies
           from (
             select c.id, coalesce(i.last_used_at, i.created_at) as used_at, c.lex_len, c.lexemes
@@ -141,9 +174,10 @@ const candidates = `create or replace function gate_knowledge_candidates(p_bases
               ) s
               order by rank desc, s.id limit v_try.depth
             ) c join knowledge_items i on i.id = c.item_id
-            where ${isShownByChunk(variables)}
+            where ${isShownByChunk(variables, passes)}
             order by c.rank desc, c.id limit ${wanted}
-          ) m;
+          ) m`,
+        )}
         get diagnostics v_found = row_count;
         exit when v_found = ${wanted};
       end loop;
@@ -197,15 +231,15 @@ const nearestChunks = `create or replace function gate_knowledge_nearest(p_bases
             raise exception 'the settings of the index scan are not in force';
           end if;
           return query execute format($q$
-            select v.kb_id, v.chunk_id, coalesce(i.last_used_at, i.created_at), (v.embedding::halfvec(%1$s) <=> $8::halfvec(%1$s))
+            select v.kb_id, v.chunk_id, coalesce(i.last_used_at, i.created_at), (v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s))
             from knowledge_vectors v join knowledge_chunks c on c.id = v.chunk_id join knowledge_items i on i.id = c.item_id
             where v.kb_id = %2$L and ${isShownByChunk(parameters)}
-            order by v.embedding::halfvec(%1$s) <=> $8::halfvec(%1$s) limit ${wanted}$q$, v_base.dim, v_base.id) using ${given}, v_embedding;
+            order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit ${wanted}$q$, v_base.dim, v_base.id) using ${given}, v_embedding;
         elsif v_way = 'few' then
-          -- Planned for these filters: it reads each item of the base.
+          -- Planned for these filters: by the indexes of tags and sources, else it reads each item of the base.
           execute $q$
             select array_agg(p.id), sum(p.chunk_count) from (
-              select i.id, i.chunk_count from knowledge_items i where i.kb_id = ${parameters.base} and ${isShown(parameters)} limit ${maxCompared} + 1
+              select i.id, i.chunk_count from knowledge_items i where i.kb_id = ${parameters.base} and ${isShown(parameters)} and ${isIndexed(parameters)} limit ${maxCompared} + 1
             ) p$q$ into v_items, v_chunks using ${given};
           if cardinality(v_items) > ${maxCompared} then v_chunks := greatest(v_chunks, ${maxCompared} + 1); end if;
           continue when v_chunks > ${maxCompared} or 10 * v_chunks > v_base.chunk_count;
@@ -215,14 +249,16 @@ const nearestChunks = `create or replace function gate_knowledge_nearest(p_bases
           )};
           exit;
         else
-          return query
+        ${byFilters(
+          (passes) => `
             select v_base.id, n.chunk_id, coalesce(i.last_used_at, i.created_at), n.distance
             from (
               select v.chunk_id, v.embedding <=> v_embedding as distance from knowledge_vectors v where v.kb_id = v_base.id
               order by 2, 1 limit case when v_way = 'top' then ${ranked} end
             ) n join knowledge_chunks c on c.id = n.chunk_id join knowledge_items i on i.id = c.item_id
-            where ${isShownByChunk(variables)}
-            order by n.distance, n.chunk_id limit ${wanted};
+            where ${isShownByChunk(variables, passes)}
+            order by n.distance, n.chunk_id limit ${wanted}`,
+        )}
         end if;
         get diagnostics v_found = row_count;
         exit when v_found = ${wanted};

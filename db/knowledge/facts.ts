@@ -172,6 +172,26 @@ export async function findSummaries(tx: Tx, kbId: string, subject: string): Prom
   return found.map(({ id }) => id);
 }
 
+/**
+ * What became of the summaries that maintenance made of the same items with the same contents, whose external ids begin with this one: how many there are, and
+ * whether one counts. Those that newer summaries have taken the place of don't; one that a person has retired or replaced does, since its text was judged.
+ */
+export async function findSummariesOf(
+  tx: Tx,
+  kbId: string,
+  externalId: string,
+): Promise<{ readonly written: number; readonly isThere: boolean }> {
+  const [found] = await rows<{ written: number; isThere: boolean }>(
+    tx.em,
+    `select count(*)::int as written,
+            coalesce(bool_or(not (s.curation_state = 'superseded' and n.kind = 'summary' and n.origin = 'derived' and n.id > s.id) or n.id is null), false) as "isThere"
+       from knowledge_live_items s left join knowledge_items n on n.id = s.superseded_by_id
+      where s.kb_id = ? and (s.external_id = ? or s.external_id like ?)`,
+    [kbId, externalId, `${externalId}:%`],
+  );
+  return found ?? { written: 0, isThere: false };
+}
+
 /** Those of some fingerprints of pairs that a judge has answered before: contradictions of the base, whatever became of them, and pairs that are none. */
 export async function knownPairs(
   tx: Tx,

@@ -117,19 +117,19 @@ export async function lockItemKeys(tx: Pick<TenantTransaction, 'em'>, kbId: stri
   await row(tx.em, query.selectNoFrom([base.as('base'), ...keys]));
 }
 
-/** Live items of a base that are the same as others by one of their keys, oldest first. */
+/**
+ * Live items of a base that are the same as others by one of their keys, oldest first. Each key looks for its items by itself: a base that the statistics don't
+ * know counts as empty, and all of it would be read.
+ */
 export function listSameItems(tx: Pick<TenantTransaction, 'em'>, kbId: string, { hashes, externalIds }: ItemKeys) {
+  const same = sql<boolean>`i.id = any(array(
+    select k.id from (select ${kbId}::uuid as id offset 0) b cross join unnest(${hashes}::text[]) as h (hash)
+      cross join lateral (select id from knowledge_items where kb_id = b.id and content_hash = h.hash offset 0) k
+    union select k.id from (select ${kbId}::uuid as id offset 0) b cross join unnest(${externalIds}::text[]) as e (external_id)
+      cross join lateral (select id from knowledge_items where kb_id = b.id and external_id = e.external_id and deleted_at is null and staged_run_id is null offset 0) k))`;
   return rows(
     tx.em,
-    query
-      .selectFrom('knowledge_live_items as i')
-      .select(['i.id', 'i.contentHash', 'i.externalId'])
-      .where('i.kbId', '=', kbId)
-      .where(
-        ({ ref }) =>
-          sql<boolean>`(${ref('i.contentHash')} = any(${hashes}::text[]) or ${ref('i.externalId')} = any(${externalIds}::text[]))`,
-      )
-      .orderBy('i.id'),
+    query.selectFrom('knowledge_live_items as i').select(['i.id', 'i.contentHash', 'i.externalId']).where(same).orderBy('i.id'),
   );
 }
 

@@ -121,12 +121,15 @@ export interface WrongCount {
   readonly actual: number | null;
 }
 
+// Its items look for their chunks, each by itself: joined as they stand, each chunk could meet each item of a base that the statistics don't know.
+const chunksSql = `knowledge_live_items i cross join lateral (select * from knowledge_chunks c where c.item_id = i.id offset 0) c where i.kb_id = ?`;
+
 const countedSql = `
   select (select count(*) filter (where curation_state = 'pending') from items)::int as pending, (select count(*) filter (where curation_state = 'reviewed') from items)::int as reviewed,
          (select count(*) filter (where curation_state = 'promoted') from items)::int as promoted, (select count(*) filter (where curation_state = 'superseded') from items)::int as superseded,
          (select count(*) filter (where curation_state = 'retired') from items)::int as retired,
-         count(*)::int as chunks, coalesce(sum(token_count), 0)::int as tokens, coalesce(sum(lex_len), 0)::int as lex_len
-    from knowledge_live_chunks where kb_id = ?`;
+         count(*)::int as chunks, coalesce(sum(c.token_count), 0)::int as tokens, coalesce(sum(c.lex_len), 0)::int as lex_len
+    from ${chunksSql}`;
 
 const itemsSql = 'items as (select curation_state from knowledge_live_items where kb_id = ?)';
 
@@ -144,8 +147,8 @@ export function findWrongCounters(tx: Tx, kbId: string): Promise<WrongCount[]> {
 }
 
 const termsSql = `
-  select substr(l.lexeme, strpos(l.lexeme, ':') + 1) as lexeme, count(*)::int as df from knowledge_live_chunks c, unnest(tsvector_to_array(c.lexemes)) as l (lexeme)
-   where c.kb_id = ? group by 1`;
+  select substr(l.lexeme, strpos(l.lexeme, ':') + 1) as lexeme, count(*)::int as df
+    from (select c.lexemes from ${chunksSql}) c, unnest(tsvector_to_array(c.lexemes)) as l (lexeme) group by 1`;
 
 /** Terms of a base whose count is wrong: how many, and some of them. `actual` null: no chunk has it. */
 export async function findWrongTerms(tx: Tx, kbId: string): Promise<WrongCount[]> {
@@ -169,7 +172,7 @@ export async function recount(tx: Tx, kbId: string): Promise<void> {
   await change(
     tx.em,
     `with actual as materialized (${termsSql}), gone as (
-       delete from knowledge_terms t where t.kb_id = ? and not exists (select from actual a where a.lexeme = t.lexeme))
+       delete from knowledge_terms t where t.kb_id = ? and t.lexeme not in (select lexeme from actual))
      insert into knowledge_terms (kb_id, lexeme, organization_id, workspace_id, df)
      select b.id, a.lexeme, b.organization_id, b.workspace_id, a.df from actual a, knowledge_bases b where b.id = ? order by a.lexeme collate "C"
      on conflict (kb_id, lexeme) do update set df = excluded.df where knowledge_terms.df <> excluded.df`,

@@ -75,6 +75,7 @@ const schema = defineEntity({
     index('knowledge_items', 'hash', '(kb_id, content_hash)'),
     index('knowledge_items', 'state', '(kb_id, curation_state, id)'),
     index('knowledge_items', 'source', '(source_id, id) where source_id is not null'),
+    index('knowledge_items', 'tags', "using gin (tags) where tags <> '{}'"),
     index('knowledge_items', 'staged', '(staged_run_id, id) where staged_run_id is not null'),
     index('knowledge_items', 'pending', "(kb_id, id) where index_state = 'pending' and deleted_at is null"),
     uniqueIndex('knowledge_items', 'predecessor', '(kb_id, predecessor_item_id) where predecessor_item_id is not null'),

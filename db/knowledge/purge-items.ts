@@ -6,6 +6,8 @@ import type { KnowledgeSubjectKind } from './knowledge-base.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
+// `is not distinct from`: no index serves it, so that items are found by their ids. A base that the statistics don't know counts as empty, and all of it would be read for a few.
+
 /** What a purge removes of a base. `deletedBefore`: ISO 8601. `isWhole`: the base is the subject's own, so that all of it is about the subject. */
 export type PurgeTarget =
   | { readonly mode: 'tombstones'; readonly deletedBefore: string }
@@ -72,7 +74,7 @@ export async function countPurged(tx: Tx, kbId: string, target: PurgeTarget): Pr
 export async function itemsOfBase(tx: Tx, kbId: string, ids: readonly string[]): Promise<Set<string>> {
   const found = await rows<{ id: string }>(
     tx.em,
-    'select id from knowledge_items where kb_id = ?::uuid and staged_run_id is null and id = any (?::uuid[])',
+    'select id from knowledge_items where kb_id is not distinct from ?::uuid and staged_run_id is null and id = any (?::uuid[])',
     [kbId, [...ids]],
   );
   return new Set(found.map(({ id }) => id));
@@ -86,7 +88,7 @@ export async function derivedFrom(tx: Tx, kbId: string, ids: readonly string[]):
        select unnest(?::uuid[]) as id
        union
        select r.from_item_id from derived d join knowledge_relations r on r.to_item_id = d.id and r.type = 'derived_from'
-         join knowledge_items i on i.id = r.from_item_id and i.kb_id = ?::uuid and i.origin = 'derived')
+         join knowledge_items i on i.id = r.from_item_id and i.kb_id is not distinct from ?::uuid and i.origin = 'derived')
      select id from derived where id <> all (?::uuid[])`,
     [[...ids], kbId, [...ids]],
   );
@@ -118,7 +120,7 @@ export function lockPurged(tx: Tx, kbId: string, ids: readonly string[]): Promis
   return rows<PurgedItem>(
     tx.em,
     `select id, curation_state as state, source_id as "sourceId", deleted_at is null and staged_run_id is null as "isLive"
-       from knowledge_items where kb_id = ?::uuid and id = any (?::uuid[]) order by id for update`,
+       from knowledge_items where kb_id is not distinct from ?::uuid and id = any (?::uuid[]) order by id for update`,
     [kbId, [...ids]],
   );
 }

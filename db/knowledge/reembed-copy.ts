@@ -7,6 +7,9 @@ import type { BaseModel, NewChunk } from './write-chunks.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
+// The statistics know neither base while one is new, and PostgreSQL takes an unknown one for empty: it would read all of it for each page, or join each row with
+// each. So each id looks for its row by itself: `lateral` with `offset 0` stays a loop, whose rows are found by the whole of a unique key.
+
 /** Has items of a base wait again whose index failed before they were cut. */
 export async function retryUncut(tx: Tx, kbId: string): Promise<void> {
   await change(
@@ -85,6 +88,10 @@ export async function nextItemIds(tx: Tx, kbId: string, after: string | null): P
   return found.map(({ id }) => id);
 }
 
+/** Items `n` of a base that are copies of `o`: takes the ids of these and the base. */
+const copiesOf = `unnest(?::uuid[]) as o (id) cross join (select ?::uuid as id offset 0) b
+  cross join lateral (select * from knowledge_items n where n.kb_id = b.id and n.predecessor_item_id = o.id offset 0) n`;
+
 /** Copies items with the text that they have now; those that are there stay. They wait for their chunks. */
 export async function copyItems(tx: Tx, { from, to }: BasePair, ids: readonly string[]): Promise<void> {
   await change(
@@ -95,18 +102,19 @@ export async function copyItems(tx: Tx, { from, to }: BasePair, ids: readonly st
      select v.id, ?, i.organization_id, i.workspace_id, s.id, i.external_id, i.kind, i.title, i.content, i.content_hash, i.tags, i.metadata, i.fact,
        i.evidence, i.pages, i.valid_from, i.valid_until, i.observed_at, i.origin, i.trust, i.curation_state, i.id, i.token_count, i.chunk_count, 'pending',
        i.judged - 'cleared', i.last_used_at, i.version, i.created_by, i.created_at, i.updated_at
-       from unnest(?::uuid[], ?::uuid[]) as v (old_id, id) join knowledge_items i on i.id = v.old_id and i.kb_id = ?
+       from unnest(?::uuid[], ?::uuid[]) as v (old_id, id) cross join lateral (select * from knowledge_items i where i.id = v.old_id offset 0) i
        left join knowledge_sources s on s.kb_id = ? and s.predecessor_source_id = i.source_id
+      where i.kb_id = ?
      on conflict (kb_id, predecessor_item_id) where predecessor_item_id is not null do nothing`,
-    [to.id, [...ids], ids.map(() => newId()), from.id, to.id],
+    [to.id, [...ids], ids.map(() => newId()), to.id, from.id],
   );
   await change(
     tx.em,
     `insert into knowledge_item_versions (item_id, version, kb_id, organization_id, workspace_id, title, content, content_hash, metadata, tags, actor, reason, created_at)
      select n.id, v.version, n.kb_id, n.organization_id, n.workspace_id, v.title, v.content, v.content_hash, v.metadata, v.tags, v.actor, v.reason, v.created_at
-       from knowledge_items n join knowledge_item_versions v on v.item_id = n.predecessor_item_id and v.version = n.version
-      where n.kb_id = ? and n.predecessor_item_id = any (?::uuid[]) on conflict do nothing`,
-    [to.id, [...ids]],
+       from ${copiesOf} cross join lateral (select * from knowledge_item_versions v where v.item_id = o.id and v.version = n.version offset 0) v
+     on conflict do nothing`,
+    [[...ids], to.id],
   );
 }
 
@@ -120,13 +128,12 @@ export type LackingChunk = Omit<NewChunk, 'id' | 'lexemes' | 'lexLen'> & {
 export function lackingChunks(tx: Tx, { from, to }: BasePair, itemIds: readonly string[]): Promise<LackingChunk[]> {
   return rows<LackingChunk>(
     tx.em,
-    `select c.id as "predecessorId", n.predecessor_item_id as "predecessorItemId", n.id as "itemId", c.ord, c.text, c.context, c.char_start as "charStart", c.char_end as "charEnd", c.page,
+    `select c.id as "predecessorId", o.id as "predecessorItemId", n.id as "itemId", c.ord, c.text, c.context, c.char_start as "charStart", c.char_end as "charEnd", c.page,
             c.token_count as "tokenCount", c.content_hash as "contentHash"
-       from knowledge_items n join knowledge_chunks c on c.item_id = n.predecessor_item_id and c.kb_id = ?
-      where n.kb_id = ? and n.predecessor_item_id = any (?::uuid[])
-        and not exists (select from knowledge_chunks d where d.kb_id = n.kb_id and d.predecessor_chunk_id = c.id)
-      order by n.predecessor_item_id, c.ord`,
-    [from.id, to.id, [...itemIds]],
+       from ${copiesOf} cross join lateral (select * from knowledge_chunks c where c.item_id = o.id offset 0) c
+      where c.kb_id = ? and not exists (select from knowledge_chunks d where d.kb_id = b.id and d.predecessor_chunk_id = c.id offset 0)
+      order by o.id, c.ord`,
+    [[...itemIds], to.id, from.id],
   );
 }
 
@@ -162,10 +169,10 @@ export async function settleCopies(tx: Tx, { to }: BasePair, itemIds: readonly s
   await change(
     tx.em,
     `update knowledge_items n set index_state = case when m.lacks then 'failed' else 'ready' end, index_error = case when m.lacks then 'embedding_refused' end
-       from (select i.id, ?::int > 0 and exists (select from knowledge_chunks c where c.item_id = i.id and not exists (select from knowledge_vectors v where v.chunk_id = c.id)) as lacks
-               from knowledge_items i where i.kb_id = ? and i.predecessor_item_id = any (?::uuid[])) m
+       from (select n.id, ?::int > 0 and exists (select from knowledge_chunks c where c.item_id = n.id and not exists (select from knowledge_vectors v where v.chunk_id = c.id)) as lacks
+               from ${copiesOf}) m
       where m.id = n.id and n.index_state = 'pending'`,
-    [to.embeddingDim, to.id, [...itemIds]],
+    [to.embeddingDim, [...itemIds], to.id],
   );
 }
 
@@ -173,21 +180,23 @@ export async function settleCopies(tx: Tx, { to }: BasePair, itemIds: readonly s
 export async function copyLinks(tx: Tx, { from, to }: BasePair): Promise<number> {
   await change(
     tx.em,
-    `update knowledge_items n set superseded_by_id = m.id
-       from knowledge_items s, knowledge_items m
-      where n.kb_id = ? and s.id = n.predecessor_item_id and s.superseded_by_id is not null
-        and m.kb_id = n.kb_id and m.predecessor_item_id = s.superseded_by_id and n.superseded_by_id is distinct from m.id`,
-    [to.id],
+    `update knowledge_items n set superseded_by_id = x.successor_id
+       from (select c.id, m.id as successor_id from knowledge_items s cross join (select ?::uuid as id offset 0) b
+               cross join lateral (select * from knowledge_items c where c.kb_id = b.id and c.predecessor_item_id = s.id offset 0) c
+               cross join lateral (select id from knowledge_items m where m.kb_id = b.id and m.predecessor_item_id = s.superseded_by_id offset 0) m
+              where s.kb_id = ? and s.superseded_by_id is not null offset 0) x
+      where n.id = x.id and n.superseded_by_id is distinct from x.successor_id`,
+    [to.id, from.id],
   );
   const ids = (
     await rows<{ id: string }>(
       tx.em,
-      `select r.id from knowledge_relations r where r.kb_id = ? and not exists (
-         select from knowledge_items f join knowledge_items t on t.kb_id = f.kb_id and t.predecessor_item_id = r.to_item_id
-           join knowledge_relations x on x.from_item_id = f.id and x.to_item_id = t.id and x.type = r.type
-          where f.kb_id = ? and f.predecessor_item_id = r.from_item_id)
+      `select r.id from knowledge_relations r cross join (select ?::uuid as id offset 0) b where r.kb_id = ? and not exists (
+         select from (select id from knowledge_items f where f.kb_id = b.id and f.predecessor_item_id = r.from_item_id offset 0) f
+           cross join (select id from knowledge_items t where t.kb_id = b.id and t.predecessor_item_id = r.to_item_id offset 0) t
+           join knowledge_relations x on x.from_item_id = f.id and x.to_item_id = t.id and x.type = r.type offset 0)
         order by r.id limit 20000`,
-      [from.id, to.id],
+      [to.id, from.id],
     )
   ).map(({ id }) => id);
   if (ids.length === 0) return 0;
@@ -195,9 +204,9 @@ export async function copyLinks(tx: Tx, { from, to }: BasePair): Promise<number>
     tx.em,
     `insert into knowledge_relations (id, kb_id, organization_id, workspace_id, from_item_id, to_item_id, type, note, created_by, created_at)
      select v.id, f.kb_id, f.organization_id, f.workspace_id, f.id, t.id, r.type, r.note, r.created_by, r.created_at
-       from unnest(?::uuid[], ?::uuid[]) as v (old_id, id) join knowledge_relations r on r.id = v.old_id
-       join knowledge_items f on f.kb_id = ? and f.predecessor_item_id = r.from_item_id
-       join knowledge_items t on t.kb_id = f.kb_id and t.predecessor_item_id = r.to_item_id
+       from unnest(?::uuid[], ?::uuid[]) as v (old_id, id) join knowledge_relations r on r.id = v.old_id cross join (select ?::uuid as id offset 0) b
+       cross join lateral (select * from knowledge_items f where f.kb_id = b.id and f.predecessor_item_id = r.from_item_id offset 0) f
+       cross join lateral (select id from knowledge_items t where t.kb_id = b.id and t.predecessor_item_id = r.to_item_id offset 0) t
      on conflict do nothing`,
     [ids, ids.map(() => newId()), to.id],
   );

@@ -25,31 +25,41 @@ export interface Coverage {
   readonly pending: number;
 }
 
-/** Compares what a base holds with its copy, in one statement. */
+const isLive = 'deleted_at is null and staged_run_id is null';
+
+/**
+ * Compares what a base holds with its copy, in one statement. Each row of the copy looks for its original by its key (`lateral` with `offset 0`): the statistics
+ * don't know a base that is new, and a join of all with all would be taken for one of nothing with nothing.
+ */
 export async function compareBases(
   tx: Tx,
   { fromId, toId }: Pair,
   { model, dim }: { readonly model: string; readonly dim: number },
 ): Promise<Coverage> {
+  const chunksOf = (item: string) => `cross join lateral (select * from knowledge_chunks c where c.item_id = ${item}.id offset 0) c`;
   const found = await row<Coverage>(
     tx.em,
-    `with s as (select id, content_hash, curation_state, version from knowledge_items where kb_id = ? and deleted_at is null and staged_run_id is null),
-          n as (select id, content_hash, curation_state, version, predecessor_item_id, index_state from knowledge_items
-                 where kb_id = ? and deleted_at is null and staged_run_id is null),
-          sc as (select c.id, c.item_id, c.content_hash, c.ord from knowledge_chunks c join s on s.id = c.item_id),
-          nc as (select c.id, c.predecessor_chunk_id, c.content_hash, c.ord, n.predecessor_item_id from knowledge_chunks c join n on n.id = c.item_id)
-     select (select count(*) from s)::int as items, (select count(*) from n)::int as "newItems",
-            (select count(*) from s join n on n.predecessor_item_id = s.id and n.content_hash = s.content_hash and n.curation_state = s.curation_state and n.version = s.version)::int as "equalItems",
-            (select count(*) from sc)::int as chunks, (select count(*) from knowledge_chunks where kb_id = ?)::int as "newChunks",
-            (select count(*) from sc join nc on nc.predecessor_chunk_id = sc.id and nc.content_hash = sc.content_hash and nc.ord = sc.ord and nc.predecessor_item_id = sc.item_id)::int as "equalChunks",
-            (select count(*) from knowledge_relations where kb_id = ?)::int as relations,
-            (select count(*) from knowledge_relations where kb_id = ?)::int as "newRelations",
-            (select count(*) from knowledge_relations r join n f on f.predecessor_item_id = r.from_item_id join n t on t.predecessor_item_id = r.to_item_id
-               join knowledge_relations c on c.from_item_id = f.id and c.to_item_id = t.id and c.type = r.type where r.kb_id = ?)::int as "equalRelations",
-            (select count(*) from knowledge_vectors v join nc on nc.id = v.chunk_id where v.embedding_model = ? and v.embedding_dim = ?)::int as vectors,
-            (select count(*) from knowledge_vectors where kb_id = ? and (embedding_model <> ? or embedding_dim <> ?))::int as "strangeVectors",
+    `with pair as materialized (select ?::uuid as from_id, ?::uuid as to_id),
+          n as materialized (select i.id, content_hash, curation_state, version, predecessor_item_id, index_state from pair join knowledge_items i on i.kb_id = to_id where ${isLive}),
+          nc as materialized (select c.id, c.predecessor_chunk_id, c.content_hash, c.ord, n.predecessor_item_id from n ${chunksOf('n')})
+     select (select count(*) from pair join knowledge_items i on i.kb_id = from_id where ${isLive})::int as items, (select count(*) from n)::int as "newItems",
+            (select count(*) from pair cross join n cross join lateral (select from knowledge_items s where s.id = n.predecessor_item_id and s.kb_id is not distinct from from_id
+               and ${isLive} and s.content_hash = n.content_hash and s.curation_state = n.curation_state and s.version = n.version offset 0) s)::int as "equalItems",
+            (select count(*) from pair join knowledge_items i on i.kb_id = from_id ${chunksOf('i')} where ${isLive})::int as chunks,
+            (select count(*) from pair join knowledge_chunks c on c.kb_id = to_id)::int as "newChunks",
+            (select count(*) from pair cross join nc cross join lateral (select from knowledge_chunks s where s.id = nc.predecessor_chunk_id and s.kb_id is not distinct from from_id
+               and s.content_hash = nc.content_hash and s.ord = nc.ord and s.item_id = nc.predecessor_item_id offset 0) s)::int as "equalChunks",
+            (select count(*) from pair join knowledge_relations r on r.kb_id = from_id)::int as relations,
+            (select count(*) from pair join knowledge_relations r on r.kb_id = to_id)::int as "newRelations",
+            (select count(*) from pair join knowledge_relations c on c.kb_id = to_id
+               cross join lateral (select f.predecessor_item_id as id from knowledge_items f where f.id = c.from_item_id and f.kb_id is not distinct from to_id and ${isLive} offset 0) f
+               cross join lateral (select t.predecessor_item_id as id from knowledge_items t where t.id = c.to_item_id and t.kb_id is not distinct from to_id and ${isLive} offset 0) t
+               cross join lateral (select from knowledge_relations r where r.from_item_id = f.id and r.to_item_id = t.id and r.type = c.type
+                 and r.kb_id is not distinct from from_id offset 0) r)::int as "equalRelations",
+            (select count(*) from nc cross join lateral (select from knowledge_vectors v where v.chunk_id = nc.id and v.embedding_model = ? and v.embedding_dim = ? offset 0) v)::int as vectors,
+            (select count(*) from pair join knowledge_vectors v on v.kb_id = to_id where v.embedding_model <> ? or v.embedding_dim <> ?)::int as "strangeVectors",
             (select count(*) from n where index_state = 'pending')::int as pending`,
-    [fromId, toId, toId, fromId, toId, fromId, model, dim, toId, model, dim],
+    [fromId, toId, model, dim, model, dim],
   );
   if (!found) throw new Error('the comparison gave no row');
   return found;

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { rows } from '../sql.ts';
@@ -49,23 +49,34 @@ export interface LegsRequest {
   readonly vector: readonly VectorBase[];
   readonly embeddings: readonly Float32Array[];
   readonly filter: ItemFilter;
+  /** Whether it matters when chunks were used last. */
+  readonly hasUse: boolean;
 }
 
 /** A chunk that a leg has found: with frequencies by the lexical one, with a distance by the vector one. Some come twice. */
 export interface LegRow {
   readonly kbId: string;
   readonly chunkId: string;
-  readonly usedAt: string;
+  /** Milliseconds since 1970; null unless they were asked for. */
+  readonly usedAt: number | null;
   readonly lexemeCount: number | null;
   /** How often each lexeme of the query stands in it, in their order. */
   readonly frequencies: number[] | null;
-  readonly documentFrequencies: number[] | null;
+  readonly documentFrequencies: readonly number[] | null;
   readonly distance: number | null;
 }
 
-interface FoundColumns extends Omit<LegRow, 'frequencies'> {
-  /** The query's lexemes that it holds, with positions: the text of a tsvector. */
+/** What one leg has found in one base: lists of equal length as the texts of arrays, since a row for each chunk takes longer to read than to find. */
+interface FoundColumns {
+  readonly kbId: string;
+  readonly chunkIds: string;
+  /** Seconds. */
+  readonly usedAt: string | null;
+  readonly lexemeCounts: string | null;
+  /** JSON: of each chunk the query's lexemes that it holds, with positions, as the text of a tsvector. */
   readonly matched: string | null;
+  readonly documentFrequencies: number[] | null;
+  readonly distances: string | null;
 }
 
 interface LegsValues {
@@ -74,22 +85,30 @@ interface LegsValues {
   readonly vector: string;
   readonly embeddings: readonly string[];
   readonly filter: string;
+  readonly hasUse: true | undefined;
+  /** A vector leg waits for what the lexical one finds. */
+  readonly hasFallback: true | undefined;
 }
 
-const legs = prepared(({ lexical, lexemes, vector, embeddings, filter }: ParametersOf<LegsValues>) =>
-  query
-    .selectFrom(
-      sql<FoundColumns>`(
-        with lexical as materialized (select * from gate_knowledge_candidates(${lexical}::jsonb, ${lexemes}::jsonb, ${filter}::jsonb))
-        select kb_id, chunk_id, used_at, lexeme_count, matched, document_frequencies, null::float8 as distance from lexical
-        union all
-        select n.kb_id, n.chunk_id, n.used_at, null, null, null, n.distance from gate_knowledge_nearest(
-          (select coalesce(jsonb_agg(b), '[]') from jsonb_array_elements(${vector}::jsonb) b
-            where not ((b ->> 'if_empty')::boolean and exists (select from lexical l where l.kb_id = (b ->> 'kb_id')::uuid))),
-          ${embeddings}::text[], ${filter}::jsonb) n)`.as('leg'),
-    )
-    .select(['leg.kbId', 'leg.chunkId', 'leg.usedAt', 'leg.lexemeCount', 'leg.matched', 'leg.documentFrequencies', 'leg.distance']),
-);
+const legs = prepared(({ lexical, lexemes, vector, embeddings, filter, hasUse, hasFallback }: ParametersOf<LegsValues>) => {
+  const usedAt = hasUse === undefined ? sql`null::text` : sql`array_agg(date_part('epoch', used_at))::text`;
+  const candidates = sql`gate_knowledge_candidates(${lexical}::jsonb, ${lexemes}::jsonb, ${filter}::jsonb)`;
+  const lexicalIn = (found: RawBuilder<unknown>) => sql`
+    select kb_id, array_agg(chunk_id)::text as chunk_ids, ${usedAt} as used_at, array_agg(lexeme_count)::text as lexeme_counts, json_agg(matched)::text as matched,
+      min(document_frequencies) as document_frequencies, null as distances from ${found} group by kb_id`;
+  const nearestIn = (bases: RawBuilder<unknown>) => sql`
+    select kb_id, array_agg(chunk_id)::text, ${usedAt}, null, null, null, array_agg(distance)::text
+    from gate_knowledge_nearest(${bases}, ${embeddings}::text[], ${filter}::jsonb) group by kb_id`;
+  const unlessFound = sql`(select coalesce(jsonb_agg(b), '[]') from jsonb_array_elements(${vector}::jsonb) b
+    where not ((b ->> 'if_empty')::boolean and exists (select from lexical l where l.kb_id = (b ->> 'kb_id')::uuid)))`;
+  const found =
+    hasFallback === undefined
+      ? sql<FoundColumns>`(${lexicalIn(candidates)} union all ${nearestIn(sql`${vector}::jsonb`)})`
+      : sql<FoundColumns>`(with lexical as materialized (select * from ${candidates}) ${lexicalIn(sql`lexical`)} union all ${nearestIn(unlessFound)})`;
+  return query
+    .selectFrom(found.as('leg'))
+    .select(['leg.kbId', 'leg.chunkIds', 'leg.usedAt', 'leg.lexemeCounts', 'leg.matched', 'leg.documentFrequencies', 'leg.distances']);
+});
 
 /** Runs both legs over all bases in one statement: at most 200 chunks a base and leg, and some of them more than once. */
 export async function findCandidates(tx: Pick<TenantTransaction, 'em'>, request: LegsRequest): Promise<LegRow[]> {
@@ -101,13 +120,36 @@ export async function findCandidates(tx: Pick<TenantTransaction, 'em'>, request:
       vector: JSON.stringify(request.vector),
       embeddings: request.embeddings.map((vector) => `[${vector.join(',')}]`),
       filter: JSON.stringify(request.filter),
+      hasUse: request.hasUse || undefined,
+      hasFallback: request.vector.some(({ if_empty }) => if_empty) || undefined,
     }),
   );
   const lexemesOf = new Map(request.lexical.map(({ kb_id, language }) => [kb_id, request.lexemes[language] ?? []]));
-  return found.map(({ matched, ...row }) => ({
-    ...row,
-    frequencies: matched === null ? null : frequenciesIn(matched, lexemesOf.get(row.kbId) ?? []),
+  return found.flatMap((columns) => chunksOf(columns, lexemesOf.get(columns.kbId) ?? []));
+}
+
+function chunksOf({ kbId, documentFrequencies, ...texts }: FoundColumns, lexemes: readonly string[]): LegRow[] {
+  const [usedAt, lexemeCounts, distances] = [texts.usedAt, texts.lexemeCounts, texts.distances].map(numbersIn);
+  // As `json_agg` writes it.
+  const matched = texts.matched === null ? null : (JSON.parse(texts.matched) as string[]);
+  return elementsOf(texts.chunkIds).map((chunkId, at) => ({
+    kbId,
+    chunkId,
+    usedAt: usedAt === null ? null : (usedAt?.[at] ?? 0) * 1_000,
+    lexemeCount: lexemeCounts?.[at] ?? null,
+    frequencies: matched === null ? null : frequenciesIn(matched[at] ?? '', lexemes),
+    documentFrequencies,
+    distance: distances?.[at] ?? null,
   }));
+}
+
+/** Elements of the text of an array of ids or numbers, none of them null. */
+function elementsOf(array: string): string[] {
+  return array.slice(1, -1).split(',');
+}
+
+function numbersIn(array: string | null): number[] | null {
+  return array === null ? null : elementsOf(array).map(Number);
 }
 
 /** How often each lexeme stands in the text of a tsvector, which names them behind the number of their base: `'k3:seal':2A,7A`. */

@@ -1,6 +1,5 @@
 import { deadlineIn } from '../../ports/deadline.ts';
-import { findFactGroup, type FactGroup } from '../../db/knowledge/facts.ts';
-import { listSameItems } from '../../db/knowledge/insert-items.ts';
+import { findFactGroup, findSummariesOf, type FactGroup } from '../../db/knowledge/facts.ts';
 import type { MaintainedBase } from '../../db/knowledge/maintained-base.ts';
 import { markConsolidated } from '../../db/knowledge/mark-consolidated.ts';
 import { insertRelation } from '../../db/knowledge/write-relations.ts';
@@ -38,7 +37,7 @@ interface Summary {
 /**
  * Task `consolidate`: of three facts or more about one subject a judge writes a summary, an item of origin derived that is pending until a curator has read
  * it, with the items as its evidence and relations derived_from; it takes the place of older ones of the subject (`supersedeSummaries`). A subject whose items
- * have not changed since gets no second one. An answer off its schema, or with other ids, is dropped and counted. A dry run counts subjects.
+ * have not changed since gets no second one, and one whose items are again what they were gets a new one, with which it ends. An answer off its schema, or with other ids, is dropped and counted. A dry run counts subjects.
  */
 export async function consolidateStep(batch: TaskBatch): Promise<void> {
   const { run, base, cursor, itemIds, read, commit } = batch;
@@ -52,8 +51,9 @@ export async function consolidateStep(batch: TaskBatch): Promise<void> {
     });
 
   const next = { stage: null, after: group.subject };
-  const externalId = `summary:${printOf(Object.fromEntries(group.items.map(({ id, hash }) => [id, hash])))}`;
-  const isThere = (await read((tx) => listSameItems(tx, run.kbId, { hashes: [], externalIds: [externalId] }))).length > 0;
+  const print = `summary:${printOf(Object.fromEntries(group.items.map(({ id, hash }) => [id, hash])))}`;
+  const { written: before, isThere } = await read((tx) => findSummariesOf(tx, run.kbId, print));
+  const externalId = before === 0 ? print : `${print}:${before}`;
   if (isThere || run.dryRun) return commit(async () => ({ next, done: 1, counts: { subjects_found: isThere ? 0 : 1 } }));
 
   const summary = await summarize(batch, group);
@@ -115,7 +115,9 @@ async function writeSummary(
 ): Promise<ReplacedSummaries | false> {
   const base = await shareForWriting(tx, batch.run.kbId);
   const older = await lockSummaries(tx, base.id, subject);
-  const [outcome] = await createItems(tx, asItemBase(base), { drafts: [draft], onDuplicate: 'return_existing', indexer: indexerOf(batch) });
+  if (older.some(({ contentHash }) => contentHash === draft.row.contentHash)) return false;
+  // A superseded one may say the same: what counts is that the newest one stands.
+  const [outcome] = await createItems(tx, asItemBase(base), { drafts: [draft], onDuplicate: 'allow', indexer: indexerOf(batch) });
   if (outcome?.status !== 'created') return false;
   const { id: kbId, organizationId, workspaceId } = base;
   for (const toItemId of itemIds)

@@ -51,37 +51,52 @@ export function byScore(left: RankedChunk, right: RankedChunk): number {
  * its chunk.
  */
 export function fuse(rankings: BaseRankings): FusedChunk[] {
-  const lexical = ranksOf(rankings.lexical);
-  const vector = ranksOf(rankings.vector);
   const scoreOf = scoring(rankings);
-  const chunkIds = new Set([...lexical.keys(), ...vector.keys()]);
-  return [...chunkIds]
-    .map((chunkId) => {
-      const legs = { lexical: lexical.get(chunkId) ?? null, vector: vector.get(chunkId) ?? null };
-      const fullScore = scoreOf(legs);
-      return { chunkId, ...legs, fullScore, score: fullScore * (rankings.factors?.get(chunkId) ?? 1) };
-    })
-    .toSorted(byScore);
+  const fused: FusedChunk[] = [];
+  for (const [chunkId, { lexical, vector }] of legsOf(rankings)) {
+    const fullScore = scoreOf(lexical, vector);
+    fused.push({ chunkId, score: fullScore * (rankings.factors?.get(chunkId) ?? 1), fullScore, lexical, vector });
+  }
+  return fused.toSorted(byScore);
 }
 
 /** One ranking of several bases: each chunk counts by its rank in its own base, then by its score. Scores stay those of the bases. */
-export function fuseBases(bases: readonly (readonly FusedChunk[])[]): FusedChunk[] {
+export function fuseBases(bases: readonly (readonly FusedChunk[])[]): readonly FusedChunk[] {
+  const [only, other] = bases;
+  if (only && !other) return only;
   return bases
     .flatMap((chunks) => chunks.map((chunk, at) => ({ chunk, share: 1 / (rrfConstant + at + 1) })))
     .toSorted((left, right) => right.share - left.share || byScore(left.chunk, right.chunk))
     .map(({ chunk }) => chunk);
 }
 
-type Legs = Pick<FusedChunk, 'lexical' | 'vector'>;
+/** What each leg says of a chunk. */
+interface Legs {
+  readonly lexical: LegRank | null;
+  vector: LegRank | null;
+}
 
-function scoring({ mode, lexical, vector, vectorWeight }: BaseRankings): (legs: Legs) => number {
-  if (mode === 'lexical') return (legs) => lexicalScore(legs.lexical?.score ?? 0);
-  if (mode === 'vector') return (legs) => Math.min(1, Math.max(0, legs.vector?.score ?? 0));
+/** By chunk. Loops, since a search takes as long for its ranks as for a statement otherwise. */
+function legsOf({ lexical, vector }: BaseRankings): Map<string, Legs> {
+  const legs = new Map<string, Legs>();
+  for (const [at, { chunkId, score }] of (lexical ?? []).entries()) legs.set(chunkId, { lexical: { score, rank: at + 1 }, vector: null });
+  for (const [at, { chunkId, score }] of (vector ?? []).entries()) {
+    const rank = { score, rank: at + 1 };
+    const known = legs.get(chunkId);
+    if (known) known.vector = rank;
+    else legs.set(chunkId, { lexical: null, vector: rank });
+  }
+  return legs;
+}
+
+function scoring({ mode, lexical, vector, vectorWeight }: BaseRankings): (lexical: LegRank | null, vector: LegRank | null) => number {
+  if (mode === 'lexical') return (byWords) => lexicalScore(byWords?.score ?? 0);
+  if (mode === 'vector') return (_, byVector) => Math.min(1, Math.max(0, byVector?.score ?? 0));
   // A leg that found nothing has no say in what the maximum is, or a base of one leg could never reach it.
   const weight = lexical?.length ? { lexical: 1, vector: vector?.length ? vectorWeight : 0 } : { lexical: 0, vector: 1 };
   const maximum = (weight.lexical + weight.vector) / (rrfConstant + 1);
   // Rounding could lift the best one above 1.
-  return (legs) => Math.min(1, (share(legs.lexical, weight.lexical) + share(legs.vector, weight.vector)) / maximum);
+  return (byWords, byVector) => Math.min(1, (share(byWords, weight.lexical) + share(byVector, weight.vector)) / maximum);
 }
 
 function lexicalScore(score: number): number {
@@ -90,8 +105,4 @@ function lexicalScore(score: number): number {
 
 function share(leg: LegRank | null, weight: number): number {
   return leg === null ? 0 : weight / (rrfConstant + leg.rank);
-}
-
-function ranksOf(ranking: readonly RankedChunk[] | null): Map<string, LegRank> {
-  return new Map((ranking ?? []).map(({ chunkId, score }, at) => [chunkId, { score, rank: at + 1 }]));
 }

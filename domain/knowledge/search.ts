@@ -46,8 +46,8 @@ export interface SearchResult {
 const maxCandidates = 200;
 /** Lexemes of a query that are looked for. */
 const maxLexemes = 256;
-/** Chunks that are read beyond those asked for: an item may be deleted while it is searched. */
-const spareHits = 20;
+/** Chunks that are read beyond those asked for, where an item was deleted while it was searched. */
+const maxRefill = 200;
 
 /**
  * Searches bases that the caller may read: one statement for all legs, one for the hits.
@@ -136,7 +136,8 @@ async function findIn(deps: SearchDeps, { plans, embedded, lexemes, filter, isEx
     .filter((plan) => plan.vector !== null && plan.model !== null && embedded.vectors.has(plan.model.id))
     .map((plan) => vectorBaseOf(plan, models.indexOf(plan.model?.id ?? '') + 1, isExact));
   if (lexical.length === 0 && vector.length === 0) return [];
-  return deps.read((tx) => findCandidates(tx, { lexical, lexemes, vector, embeddings: [...embedded.vectors.values()], filter }));
+  const hasUse = plans.some(({ base }) => base.decay?.enabled);
+  return deps.read((tx) => findCandidates(tx, { lexical, lexemes, vector, embeddings: [...embedded.vectors.values()], filter, hasUse }));
 }
 
 function rankBase(
@@ -150,7 +151,7 @@ function rankBase(
     ? new Map(
         own.map(({ chunkId, usedAt }) => [
           chunkId,
-          decayFactor({ halfLifeDays: decay.half_life_days, floor: decay.floor }, { usedAt: new Date(usedAt), now }),
+          decayFactor({ halfLifeDays: decay.half_life_days, floor: decay.floor }, { usedAt: new Date(usedAt ?? now), now }),
         ]),
       )
     : null;
@@ -158,41 +159,45 @@ function rankBase(
 }
 
 function rankLexically(rows: readonly LegRow[], { chunks, lexLen }: SearchedBase): RankedChunk[] {
-  return ranking(
-    rows.flatMap(({ chunkId, lexemeCount, frequencies, documentFrequencies }) => {
-      if (lexemeCount === null || frequencies === null) return [];
-      const statistics = { chunkCount: chunks, totalLexemes: lexLen, documentFrequencies: documentFrequencies ?? [] };
-      return [{ chunkId, score: bm25({ lexemeCount, frequencies }, statistics) }];
-    }),
-  );
+  const ranked: RankedChunk[] = [];
+  for (const { chunkId, lexemeCount, frequencies, documentFrequencies } of rows) {
+    if (lexemeCount === null || frequencies === null) continue;
+    const statistics = { chunkCount: chunks, totalLexemes: lexLen, documentFrequencies: documentFrequencies ?? [] };
+    ranked.push({ chunkId, score: bm25({ lexemeCount, frequencies }, statistics) });
+  }
+  return ranking(ranked);
 }
 
 /** A vector of length 0 is at no distance from anything: it counts as unrelated. */
 function rankByDistance(rows: readonly LegRow[]): RankedChunk[] {
-  return ranking(
-    rows.flatMap(({ chunkId, distance }) => (distance === null ? [] : [{ chunkId, score: Number.isNaN(distance) ? 0 : 1 - distance }])),
-  );
+  const ranked: RankedChunk[] = [];
+  for (const { chunkId, distance } of rows) {
+    if (distance !== null) ranked.push({ chunkId, score: Number.isNaN(distance) ? 0 : 1 - distance });
+  }
+  return ranking(ranked);
 }
 
 function ranking(chunks: readonly RankedChunk[]): RankedChunk[] {
-  const unique = new Map(chunks.map((chunk) => [chunk.chunkId, chunk]));
+  const unique = new Map<string, RankedChunk>();
+  for (const chunk of chunks) unique.set(chunk.chunkId, chunk);
   return [...unique.values()].toSorted(byScore).slice(0, maxCandidates);
 }
 
+/** Reads as many as are asked for; some of them may have been deleted since the legs found them, and the next ones then take their places. */
 async function readRanked(deps: SearchDeps, ranked: readonly FusedChunk[], { topK, minScore }: SearchRequest): Promise<SearchHit[]> {
-  const wanted = ranked.filter(({ fullScore }) => fullScore >= (minScore ?? 0)).slice(0, topK + spareHits);
+  const wanted = ranked.filter(({ fullScore }) => fullScore >= (minScore ?? 0));
+  const best = await readChunks(deps, wanted.slice(0, topK));
+  if (best.length === topK || wanted.length <= topK) return best;
+  const rest = await readChunks(deps, wanted.slice(topK, topK + maxRefill));
+  return [...best, ...rest].slice(0, topK);
+}
+
+async function readChunks(deps: SearchDeps, wanted: readonly FusedChunk[]): Promise<SearchHit[]> {
   if (wanted.length === 0) return [];
-  const rows = await deps.read((tx) =>
-    readHits(
-      tx,
-      wanted.map(({ chunkId }) => chunkId),
-    ),
-  );
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return wanted
-    .flatMap((ranks) => {
-      const row = byId.get(ranks.chunkId);
-      return row ? [{ row, ranks }] : [];
-    })
-    .slice(0, topK);
+  const chunkIds = wanted.map(({ chunkId }) => chunkId);
+  const byId = new Map((await deps.read((tx) => readHits(tx, chunkIds))).map((row) => [row.id, row]));
+  return wanted.flatMap((ranks) => {
+    const row = byId.get(ranks.chunkId);
+    return row ? [{ row, ranks }] : [];
+  });
 }

@@ -13,6 +13,13 @@ export interface ParseOptions {
   /** As declared; decides only where bytes and name don't. */
   readonly mediaType: string;
   readonly signal?: AbortSignal;
+  /** From `freeParser`; without one the file waits for its turn. */
+  readonly parser?: Parser;
+}
+
+/** The right to parse one file now, until it is released. */
+export interface Parser {
+  release(): void;
 }
 
 /** What comes out of a file, in its order. */
@@ -47,17 +54,22 @@ const queue = new PQueue({ concurrency: filesAtOnce });
  */
 export async function* parseFile(path: string, options: ParseOptions): AsyncGenerator<ParseEvent> {
   const { signal } = options;
-  const release = await takeSlot(signal);
+  const parser = options.parser ?? (await takeParser(signal));
   try {
     signal?.throwIfAborted();
     yield* parseInChild(await realpath(path), options);
   } finally {
-    release();
+    parser.release();
   }
 }
 
-/** Waits until a file may be parsed; gives what ends that right. */
-async function takeSlot(signal: AbortSignal | undefined): Promise<() => void> {
+/** The right to parse a file without a wait; null while this process parses as many as it may. */
+export async function freeParser(): Promise<Parser | null> {
+  return queue.pending < filesAtOnce && queue.size === 0 ? takeParser(undefined) : null;
+}
+
+/** Waits until a file may be parsed. */
+async function takeParser(signal: AbortSignal | undefined): Promise<Parser> {
   const slot = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const held = queue.add(
@@ -70,7 +82,7 @@ async function takeSlot(signal: AbortSignal | undefined): Promise<() => void> {
   // Rejected only when it is aborted while it waits.
   held.catch((error: unknown) => begun.reject(error instanceof Error ? error : new Error(String(error))));
   await begun.promise;
-  return () => slot.resolve();
+  return { release: () => slot.resolve() };
 }
 
 async function* parseInChild(path: string, { filename, mediaType, signal }: ParseOptions): AsyncGenerator<ParseEvent> {

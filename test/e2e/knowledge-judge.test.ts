@@ -267,6 +267,46 @@ test('a new summary supersedes the one that nobody has reviewed, which can be un
   expect((await maintained(kbId, { tasks: ['verify'] })).counts).toMatchObject({ findings: 0 });
 });
 
+test('facts that come back get a summary that stands, whether or not the judge says the same again', async () => {
+  const kbId = await judgedBase();
+  const ids: string[] = [];
+  for (const n of [1, 2, 3]) ids.push(await addItem(kbId, `The lamp has bulb ${n}.`, fact('Lamp', `bulb ${n}`, String(n))));
+  const summed = async (bulb: string, summary: string) => {
+    await asked('PATCH', `/knowledge-items/${ids[2]}`, { content: `The lamp has bulb ${bulb}.` });
+    answer({ summary, item_ids: ids });
+    return (await maintained(kbId, { tasks: ['consolidate'] })).counts;
+  };
+  const summaries = () =>
+    sql<{ content: string; curation_state: string }>(
+      `select content, curation_state from knowledge_items where kb_id = ? and origin = 'derived' order by id`,
+      [kbId],
+    );
+
+  for (const [bulb, text] of [
+    ['A', 'It has bulb A.'],
+    ['B', 'It has bulb B.'],
+    ['A', 'It has bulb A.'],
+    ['B', 'Bulb B is what it has.'],
+  ] as const) {
+    expect(await summed(bulb, text)).toMatchObject({ subjects_found: 1, summaries_written: 1 });
+    expect((await summaries()).filter(({ curation_state: state }) => state !== 'superseded')).toEqual([
+      { content: text, curation_state: 'pending' },
+    ]);
+    const calls = models.calls().length;
+    expect(await summed(bulb, 'A second one.')).toMatchObject({ subjects_found: 0 });
+    expect(models.calls()).toHaveLength(calls);
+  }
+  expect(await summaries()).toHaveLength(4);
+
+  const [{ id = '' } = {}] = await sql<{ id: string }>(
+    `select id from knowledge_items where kb_id = ? and origin = 'derived' order by id desc limit 1`,
+    [kbId],
+  );
+  await asked('POST', `/knowledge-items/${id}/curate`, { curation_state: 'retired' });
+  expect(await summed('B', 'What a person has retired.')).toMatchObject({ subjects_found: 0 });
+  expect((await maintained(kbId, { tasks: ['verify'] })).counts).toMatchObject({ findings: 0 });
+});
+
 test('a run whose budget is spent waits until somebody raises it, and one that waits too long is cancelled', async () => {
   await sql(
     `insert into model_prices (id, model, tier, bucket, unit, price, currency, effective_from) values (?, ?, 'standard', 'output', '1m_tokens', 1000, 'USD', now() - interval '1 minute')`,

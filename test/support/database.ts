@@ -21,7 +21,7 @@ export interface TestDatabase {
 
 export interface TestDatabaseOptions {
   /** Sees every statement, for counting. */
-  readonly onQuery?: (sql: string) => void;
+  readonly onQuery?: (sql: string, parameters: readonly unknown[]) => void;
   readonly poolMax?: number;
   /** Waits for a connection as a deployment does. */
   readonly hasUsualTimeouts?: boolean;

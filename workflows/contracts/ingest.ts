@@ -4,8 +4,16 @@ export interface IngestInput {
   readonly runId: string;
 }
 
+/** What `parseSource` is told. */
+export interface ParseInput extends IngestInput {
+  /** The workflow calls again after `busy`. Those that an earlier release began don't: their activity waits for a parser. */
+  readonly callsAgain?: true;
+}
+
 /** `go_on`: there is more to do; `ended`: the run is over, for it has failed, was ended by others, or found nothing new. */
 export type IngestOutcome = 'go_on' | 'ended';
+/** Besides: the worker parses as many files as it may. */
+export type ParseSourceOutcome = IngestOutcome | 'busy';
 /** Besides: no room in a budget until a time (ISO 8601), unless a budget is written before. */
 export type IndexSourceOutcome = IngestOutcome | { readonly pausedUntil: string };
 
@@ -14,7 +22,7 @@ export interface IngestActivities {
   /** Gets the bytes of a page and stores them; whatever the kind, ends the run when the bytes are those of the last sync. */
   fetchSource(input: IngestInput): Promise<IngestOutcome>;
   /** Makes staged items of the bytes, with their chunks. */
-  parseSource(input: IngestInput): Promise<IngestOutcome>;
+  parseSource(input: ParseInput): Promise<ParseSourceOutcome>;
   /** Makes the vectors of the staged items, from the first that has none. */
   indexSource(input: IngestInput): Promise<IndexSourceOutcome>;
   /** Puts the staged items in the place of the old ones: one transaction. */

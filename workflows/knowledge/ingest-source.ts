@@ -1,6 +1,6 @@
-import { CancellationScope, condition, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, CancellationScope, condition, defineSignal, proxyActivities, setHandler, sleep } from '@temporalio/workflow';
 import { knowledgeRunSignals } from '../contracts/knowledge-runs.ts';
-import type { IngestActivities, IngestInput } from '../contracts/ingest.ts';
+import type { IngestActivities, IngestInput, IngestOutcome } from '../contracts/ingest.ts';
 import { msUntil } from './ms-until.ts';
 
 const { fetchSource, publishSource } = proxyActivities<Pick<IngestActivities, 'fetchSource' | 'publishSource'>>({
@@ -8,7 +8,7 @@ const { fetchSource, publishSource } = proxyActivities<Pick<IngestActivities, 'f
   heartbeatTimeout: '30 seconds',
   retry: { initialInterval: '2 seconds', backoffCoefficient: 3, maximumInterval: '5 minutes', maximumAttempts: 8 },
 });
-/** Ten minutes of a parser, and the wait for its turn on a busy worker. */
+/** Ten minutes of a parser, and what is done with what it gives. */
 const { parseSource } = proxyActivities<Pick<IngestActivities, 'parseSource'>>({
   startToCloseTimeout: '1 hour',
   heartbeatTimeout: '30 seconds',
@@ -46,7 +46,7 @@ export async function ingestSource(input: IngestInput): Promise<void> {
 
 async function ingest(input: IngestInput, budget: { isChanged: boolean }): Promise<void> {
   if ((await fetchSource(input)) === 'ended') return;
-  if ((await parseSource(input)) === 'ended') return;
+  if ((await parse(input)) === 'ended') return;
   for (;;) {
     budget.isChanged = false;
     const outcome = await indexSource(input);
@@ -55,4 +55,20 @@ async function ingest(input: IngestInput, budget: { isChanged: boolean }): Promi
     await condition(() => budget.isChanged, msUntil(outcome.pausedUntil));
   }
   await publishSource(input);
+}
+
+/** Half a minute at first, so that many small files are soon done; then five, so that a day of waiting stays far below the longest history. */
+const soonMs = 30_000;
+const laterMs = 300_000;
+const soonCalls = 100;
+const maxCalls = 400;
+
+/** Waits outside of the worker until one has a parser free. */
+async function parse(input: IngestInput): Promise<IngestOutcome> {
+  for (let call = 0; call < maxCalls; call += 1) {
+    const outcome = await parseSource({ ...input, callsAgain: true });
+    if (outcome !== 'busy') return outcome;
+    await sleep(call < soonCalls ? Math.min(soonMs, 1_000 * 2 ** call) : laterMs);
+  }
+  throw ApplicationFailure.nonRetryable('no parser was free for a day', 'parsers_busy');
 }

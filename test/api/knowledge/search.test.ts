@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
 import { openWorld, type World } from '../world.ts';
+import { until } from '../../support/temporal.ts';
+import { rowsOf } from './knowledge-fixture.ts';
 import { add, baseOf, execute, grant } from './search-fixture.ts';
 
 const statements: string[] = [];
@@ -153,12 +155,18 @@ describe('searchKnowledgeBase', () => {
       const [{ score }] = await hits();
       const decay = { enabled: true, half_life_days: 1, floor: 0.25 };
       await world.call(tenant.tokens.admin, 'PUT', `/knowledge-bases/${kbId}/maintenance-policy`, { body: { decay } });
-      const age = () =>
-        execute(
+      // Nobody waits until a search has noted what it gave, which would make the item young again.
+      const isNoted = async () =>
+        (await rowsOf(world, `select id from knowledge_items where kb_id = ? and last_used_at > now() - interval '1 day'`, [kbId])).length >
+        0;
+      const age = async () => {
+        await until(isNoted);
+        await execute(
           world,
           `update knowledge_items set last_used_at = now() - interval '1 year', created_at = now() - interval '1 year' where kb_id = ?`,
           [kbId],
         );
+      };
 
       await age();
       expect(await hits({ min_score: score * 0.99 })).toEqual([{ id: item.id, score: expect.closeTo(score / 4, 5) }]);
