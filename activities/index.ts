@@ -15,6 +15,7 @@ import type { PurgeActivities, StopActivities } from '../workflows/contracts/ope
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
+import type { ChannelActivities, ChannelSyncActivities } from '../workflows/contracts/channels.ts';
 import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
 import { newId } from '../db/ids.ts';
 import { createIngestActivities } from './knowledge/ingest-activities.ts';
@@ -33,6 +34,7 @@ import { createDeliveryActivities } from './delivery/send-mail.ts';
 import type { ActivityDeps } from './deps.ts';
 import { createGateActivities } from './gates/gate-activities.ts';
 import { createAuditActivities } from './maintenance/audit-activities.ts';
+import { createChannelActivities } from './channels/channel-activities.ts';
 import { createBudgetActivities } from './maintenance/budget-activities.ts';
 import { createIdentityActivities } from './maintenance/identity-activities.ts';
 import { createKnowledgeUpkeep } from './maintenance/knowledge-activities.ts';
@@ -71,7 +73,9 @@ export type Activities = AgentRunActivities &
   ReembedActivities &
   PolicyActivities &
   TriggerActivities &
-  GroupActivities;
+  GroupActivities &
+  ChannelActivities &
+  ChannelSyncActivities;
 
 /** Activities that run without a tenant header, since they act on no single tenant. */
 export const systemActivities: ReadonlySet<string> = new Set([...maintenanceActivityNames, ...deliveryActivityNames]);
@@ -118,6 +122,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createIndexUpkeep(deps),
     ...createPolicyActivities(deps, temporal),
     ...createGroupActivities(deps),
+    ...createChannelActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
     ...createBudgetActivities(deps),
     ...createAlertActivities(deps),

@@ -33,6 +33,7 @@ export type IdKind =
   | 'Trigger'
   | 'WebhookEndpoint'
   | 'WebhookDelivery'
+  | 'Channel'
   | 'Evaluation'
   | 'RepoBinding'
   | 'Attachment'

@@ -1,13 +1,15 @@
+import { openReplyOf } from '../channels/replies.ts';
 import type { RunState } from '../runs/run-state.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { openCallbackOf } from '../webhooks/callbacks.ts';
 import { closeOccurrenceOf } from './close-occurrence.ts';
 
 /**
- * Does what hangs on the end of a run, in the transaction that ends it: closes the occurrence of its schedule, or writes the callback of its hook. Nothing for a run
- * that neither has started, at no cost.
+ * Does what hangs on the end of a run, in the transaction that ends it: closes the occurrence of its schedule, writes the callback of its hook, or takes the place of its answer in the thread of its channel. Nothing for a run
+ * that none of them has started, at no cost.
  */
 export async function followRunEnd(tx: TenantTransaction, run: RunState, status: 'succeeded' | 'failed' | 'cancelled'): Promise<void> {
   await closeOccurrenceOf(tx, run, status);
   await openCallbackOf(tx, run);
+  await openReplyOf(tx, run);
 }

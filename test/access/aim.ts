@@ -40,6 +40,7 @@ const tablesByKind: Readonly<Record<string, string>> = {
   ToolCall: 'tool_calls',
   WebhookEndpoint: 'webhook_endpoints',
   WebhookDelivery: 'webhook_deliveries',
+  Channel: 'channels',
   AlertRule: 'alert_rules',
   Alert: 'alerts',
   Impersonation: 'impersonations',

@@ -27,6 +27,8 @@ export const workflowIds = {
   triggerSync: (scheduleId: string) => `maint:trigger-sync:${scheduleId}`,
   trigger: (scheduleId: string) => `trigger:${scheduleId}`,
   hook: (endpointId: string, key: string) => `hook:${endpointId}:${key}`,
+  channelReply: (runOrMessageId: string) => `delivery:channel:${runOrMessageId}`,
+  channelSync: (channelId: string) => `maint:trigger-sync:${channelId}`,
   fire: (scheduleId: string) => `fire:${scheduleId}`,
 } as const;
 
