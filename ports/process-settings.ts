@@ -9,7 +9,11 @@ const currencies = Intl.supportedValuesOf('currency');
 
 const postgresUrl = { pattern: '^postgres(ql)?://', description: 'postgres://USER:PASSWORD@HOST:5432/DATABASE' };
 
-const serviceUrl = { pattern: '^https?://[^\\s?#@]+$', maxLength: 1_024, description: 'an http or https URL without user, query or fragment' };
+const serviceUrl = {
+  pattern: '^https?://[^\\s?#@]+$',
+  maxLength: 1_024,
+  description: 'an http or https URL without user, query or fragment',
+};
 
 /** Variables that mean the same to the API and to the workers. */
 export const commonVariables = {

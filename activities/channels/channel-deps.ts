@@ -24,7 +24,11 @@ export async function readyChannel(deps: ActivityDeps, tx: TenantTransaction, ch
 }
 
 /** What an answer to the message carries for its service. */
-export async function tokenOf(deps: ActivityDeps, tx: TenantTransaction, { id, organizationId, tokenEnc }: AnsweredMessage): Promise<string | null> {
+export async function tokenOf(
+  deps: ActivityDeps,
+  tx: TenantTransaction,
+  { id, organizationId, tokenEnc }: AnsweredMessage,
+): Promise<string | null> {
   return tokenEnc === null ? null : (await open(tx.em, deps.keys, channelMessageBinding(organizationId, id), tokenEnc)).toString();
 }
 

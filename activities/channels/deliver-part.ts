@@ -43,7 +43,10 @@ interface Claimed {
   readonly ready: ReadyChannel;
 }
 
-function outgoingOf({ part, message, ready }: Claimed, { token, hops }: { readonly token: string | null; readonly hops: number }): ServicePart {
+function outgoingOf(
+  { part, message, ready }: Claimed,
+  { token, hops }: { readonly token: string | null; readonly hops: number },
+): ServicePart {
   const text = part.text ?? '';
   return {
     id: part.id,
@@ -92,12 +95,17 @@ async function send(deps: ActivityDeps, { channel, policy }: ReadyChannel, { par
 async function release(deps: ActivityDeps, part: PartRow, isUncertain: boolean): Promise<ChannelPartStep> {
   const { isPlain, externalId, failures } = part;
   const state = isUncertain ? ('sending' as const) : ('pending' as const);
-  await transactAsSystem(deps, (tx) => storePart(tx, part, { state, isPlain, externalId, failures, lastError: 'the process stood still', delayMs: 0 }));
+  await transactAsSystem(deps, (tx) =>
+    storePart(tx, part, { state, isPlain, externalId, failures, lastError: 'the process stood still', delayMs: 0 }),
+  );
   return { isOver: false, waitMs: 0 };
 }
 
 /** Logs name the part, never its text or where it went. */
 function report({ log }: ActivityDeps, { part, ready, result }: Pick<Claimed, 'part' | 'ready'> & { readonly result: string }): void {
   const level = result === 'failed' || result === 'unknown' ? 'warn' : 'info';
-  log[level]({ part_id: part.id, channel_id: ready.channel.id, kind: ready.channel.kind, attempt: part.attempts, result }, 'channel part tried');
+  log[level](
+    { part_id: part.id, channel_id: ready.channel.id, kind: ready.channel.kind, attempt: part.attempts, result },
+    'channel part tried',
+  );
 }

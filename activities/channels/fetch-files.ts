@@ -55,7 +55,14 @@ async function store(deps: ActivityDeps, { channel, policy }: ReadyChannel, { so
   if (address === null) return null;
   const signal = deadlineIn(fileLimitMs);
   try {
-    const answer = await deps.egress.open({ method: 'GET', url: address.url, headers: address.headers, policy: address.policy, redirects: 0, signal });
+    const answer = await deps.egress.open({
+      method: 'GET',
+      url: address.url,
+      headers: address.headers,
+      policy: address.policy,
+      redirects: 0,
+      signal,
+    });
     if (answer.status === 429 || answer.status >= 500) {
       answer.body.destroy();
       throw fail('upstream_failed', { detail: `The file server answered ${answer.status}.` });

@@ -141,9 +141,14 @@ export const ChannelTestView = closed(
       }),
     ),
     identity: nullable(
-      closed({ id: text(300, { description: 'Id of the bot' }), name: text(300, { description: 'Its name' }) }, { description: 'Who the channel is at its service' }),
+      closed(
+        { id: text(300, { description: 'Id of the bot' }), name: text(300, { description: 'Its name' }) },
+        { description: 'Who the channel is at its service' },
+      ),
     ),
-    sent_message_id: nullable(text(300, { description: 'The service’s id of the message that was sent; null: none was, or it gives none' })),
+    sent_message_id: nullable(
+      text(300, { description: 'The service’s id of the message that was sent; null: none was, or it gives none' }),
+    ),
   },
   { $id: 'ChannelTestView', description: 'What a chat service thinks of a channel. One that fails is no error: `ok` is false' },
 );

@@ -40,7 +40,9 @@ export const channels = area('Channels', {
     async (ctx, { query: { kind, agent_id: agentId, is_active: isActive } }) => {
       const active = isActive === true ? (true as const) : undefined;
       const inactive = isActive === false ? (true as const) : undefined;
-      return mapPage(await listChannelRows(ctx, { kind, agentId, active, inactive }, ctx.page), (row) => toChannelView(row, ctx.deps.env.publicUrl));
+      return mapPage(await listChannelRows(ctx, { kind, agentId, active, inactive }, ctx.page), (row) =>
+        toChannelView(row, ctx.deps.env.publicUrl),
+      );
     },
   ),
 
@@ -71,7 +73,13 @@ export const channels = area('Channels', {
     async (ctx, { body }) => {
       const place = await resolveNewRowWorkspace(ctx, body.workspace_id);
       const { kind, settings, secrets = {} } = body;
-      const id = await makeChannel(ctx, await depsOf(ctx, place.organizationId), { ...newChannelFields(body), ...place, kind, settings, secrets });
+      const id = await makeChannel(ctx, await depsOf(ctx, place.organizationId), {
+        ...newChannelFields(body),
+        ...place,
+        kind,
+        settings,
+        secrets,
+      });
       const row = await readChannel(ctx, id);
       ctx.audit(noteOf(row));
       return toChannelView(row, ctx.deps.env.publicUrl);
@@ -126,7 +134,8 @@ export const channels = area('Channels', {
     '/channels/{channel_id}',
     {
       summary: 'Delete a channel',
-      description: 'Its address answers 404 at once, its secrets are erased, and what it had still to send is not sent. Runs that it has started go on.',
+      description:
+        'Its address answers 404 at once, its secrets are erased, and what it had still to send is not sent. Runs that it has started go on.',
       access: 'admin',
       audit: 'delete',
       openWhenFrozen: true,
@@ -146,7 +155,8 @@ export const channels = area('Channels', {
     '/channels/{channel_id}/test',
     {
       summary: 'Test a channel',
-      description: 'Asks the service whether it takes the credentials, and sends a message where `send_to` names a place. A service that fails is `ok: false`.',
+      description:
+        'Asks the service whether it takes the credentials, and sends a message where `send_to` names a place. A service that fails is `ok: false`.',
       access: 'admin',
       audit: 'submit',
       idempotent: true,

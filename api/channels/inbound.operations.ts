@@ -14,7 +14,10 @@ const Ack = closed(
     challenge: Type.Optional(text(1_000, { description: 'Slack: what it asked for' })),
     type: Type.Optional(integer({ maximum: 20, description: 'Discord: the kind of its interaction response' })),
     data: Type.Optional(
-      closed({ content: text(2_000, { description: 'Discord: what the sender is told' }), flags: integer({ description: 'Discord: 64, for the sender alone' }) }),
+      closed({
+        content: text(2_000, { description: 'Discord: what the sender is told' }),
+        flags: integer({ description: 'Discord: 64, for the sender alone' }),
+      }),
     ),
   },
   { $id: 'ChannelAckView', description: 'An empty object, or what Slack or Discord ask for' },

@@ -50,7 +50,11 @@ export async function testService(ctx: Ctx, { channel, policy, message }: Prepar
   const ok = checks.every((check) => check.ok);
   const fault = checks.find((check) => !check.ok);
   await transact(ctx.deps.db, ctx, (tx) =>
-    storeChannelState(tx, channel.id, ok ? { state: 'ok', lastError: null } : { state: 'error', lastError: fault ? `${fault.name}: ${fault.detail}` : null }),
+    storeChannelState(
+      tx,
+      channel.id,
+      ok ? { state: 'ok', lastError: null } : { state: 'error', lastError: fault ? `${fault.name}: ${fault.detail}` : null },
+    ),
   );
   return { ok, checks, identity: asked.identity, sent_message_id: sent?.result === 'sent' ? sent.externalId : null };
 }

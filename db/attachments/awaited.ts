@@ -42,7 +42,13 @@ export async function insertAwaited(tx: TenantTransaction, file: AwaitedFile): P
 export async function fillAwaited(
   tx: TenantTransaction,
   id: string,
-  { filename, mediaType, sizeBytes, sha256, isScanned }: {
+  {
+    filename,
+    mediaType,
+    sizeBytes,
+    sha256,
+    isScanned,
+  }: {
     readonly filename: string;
     readonly mediaType: string;
     readonly sizeBytes: number;

@@ -1,5 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { channelKinds, channelStates, replyRules, sessionScopes, type ChannelIdentity, type ChannelSettings } from '../../workflows/contracts/channels.ts';
+import {
+  channelKinds,
+  channelStates,
+  replyRules,
+  sessionScopes,
+  type ChannelIdentity,
+  type ChannelSettings,
+} from '../../workflows/contracts/channels.ts';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { index, tenantIndexes } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';

@@ -21,7 +21,10 @@ export async function readDraft(tx: Pick<TenantTransaction, 'em'>, messageId: st
 }
 
 /** Opens the place of a draft before it is sent. Null: somebody has it already. */
-export async function claimDraft(tx: TenantTransaction, { id, runId, channelId, threadId, ...place }: AnsweredMessage): Promise<DraftRow | null> {
+export async function claimDraft(
+  tx: TenantTransaction,
+  { id, runId, channelId, threadId, ...place }: AnsweredMessage,
+): Promise<DraftRow | null> {
   const made = await row<{ id: string; createdAt: string }>(
     tx.em,
     `insert into channel_outbound (id, organization_id, workspace_id, channel_id, message_id, run_id, thread_id, kind, part, state, created_at, updated_at)
@@ -51,5 +54,9 @@ export async function storeDraft(
     );
     return;
   }
-  await change(tx.em, `update channel_outbound set state = ?, external_id = ?, updated_at = clock_timestamp() where id = ? and text is null`, [state, externalId, id]);
+  await change(
+    tx.em,
+    `update channel_outbound set state = ?, external_id = ?, updated_at = clock_timestamp() where id = ? and text is null`,
+    [state, externalId, id],
+  );
 }

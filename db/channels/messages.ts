@@ -76,24 +76,13 @@ export async function botsInARow(
   return found?.n ?? 0;
 }
 
-/** The last run in the line of a conversation, which a message may join; null: none waits there. Locks the conversation first, as everybody does. */
-export async function findRunInLine(
-  tx: TenantTransaction,
-  asked: { readonly workspaceId: string; readonly agentId: string; readonly subjectId: string; readonly sessionKey: string; readonly channelId: string },
-): Promise<string | null> {
-  const conversation = await row<{ id: string }>(
-    tx.em,
-    `select c.id from conversations c
-      where c.workspace_id = ? and c.agent_id = ? and c.subject_kind = 'guest' and c.subject_id = ? and c.session_key = ? for no key update`,
-    [asked.workspaceId, asked.agentId, asked.subjectId, asked.sessionKey],
-  );
-  if (!conversation) return null;
-  // A statement of its own: one that also waited for the lock would not see what was written meanwhile.
+/** The last run in the line of a locked conversation that a channel has started, which a message may join; null: none waits there. */
+export async function findRunInLine(tx: TenantTransaction, conversationId: string, channelId: string): Promise<string | null> {
   const found = await row<{ id: string }>(
     tx.em,
     `select r.id from runs r where r.conversation_id = ? and r.status = 'queued' and r.queue_no is not null and r.trigger_id = ? and r.deleted_at is null
       order by r.queue_no desc limit 1`,
-    [conversation.id, asked.channelId],
+    [conversationId, channelId],
   );
   return found?.id ?? null;
 }
@@ -126,7 +115,15 @@ export function readAnswered(tx: Pick<TenantTransaction, 'em'>, messageId: strin
 export function filesToFetch(
   tx: Pick<TenantTransaction, 'em'>,
   runId: string,
-): Promise<{ readonly channelId: string; readonly attachmentId: string; readonly source: string; readonly name: string; readonly storageKey: string }[]> {
+): Promise<
+  {
+    readonly channelId: string;
+    readonly attachmentId: string;
+    readonly source: string;
+    readonly name: string;
+    readonly storageKey: string;
+  }[]
+> {
   return rows(
     tx.em,
     `select m.channel_id as "channelId", a.id as "attachmentId", f ->> 'source' as source, f ->> 'name' as name, a.storage_key as "storageKey"

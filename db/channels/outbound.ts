@@ -153,7 +153,11 @@ export interface StoredPart {
 }
 
 /** Stores what the `attempts`-th try came to. False: a later try has overtaken it, and nothing was stored. */
-export async function storePart(tx: TenantTransaction, { id, attempts }: { readonly id: string; readonly attempts: number }, tried: StoredPart): Promise<boolean> {
+export async function storePart(
+  tx: TenantTransaction,
+  { id, attempts }: { readonly id: string; readonly attempts: number },
+  tried: StoredPart,
+): Promise<boolean> {
   const { delayMs, lastError, ...stored } = tried;
   const changed = await change(
     tx.em,
@@ -197,10 +201,11 @@ export async function storeChannelState(
 
 /** Adds a warning to a run that may have ended. */
 export async function warnRun(tx: TenantTransaction, runId: string, message: string): Promise<void> {
-  await change(tx.em, `update runs set warnings = warnings || ?::jsonb where id = ? and jsonb_array_length(warnings) < 20 and deleted_at is null`, [
-    JSON.stringify([{ code: 'upstream_failed', message }]),
-    runId,
-  ]);
+  await change(
+    tx.em,
+    `update runs set warnings = warnings || ?::jsonb where id = ? and jsonb_array_length(warnings) < 20 and deleted_at is null`,
+    [JSON.stringify([{ code: 'upstream_failed', message }]), runId],
+  );
 }
 
 /** A run as its thread is told of it. */

@@ -17,7 +17,10 @@ interface SyncedChannel {
 const registered: readonly ChannelKind[] = ['telegram', 'discord'];
 
 /** After the commit the service is told what the newest row says: `maint:trigger-sync:<id>`. Nothing where people do that by hand. */
-export async function syncChannel(tx: TenantTransaction, { id, organizationId, workspaceId, kind, version, isActive }: SyncedChannel): Promise<void> {
+export async function syncChannel(
+  tx: TenantTransaction,
+  { id, organizationId, workspaceId, kind, version, isActive }: SyncedChannel,
+): Promise<void> {
   if (!registered.includes(kind) || !isActive) return;
   const workflowId = workflowIds.channelSync(id);
   await addOutbox(
@@ -54,7 +57,10 @@ export async function markChannelSynced(
 }
 
 /** Notes why the service did not take a version of the row. */
-export async function markChannelRefused(tx: TenantTransaction, { id, version, error }: { readonly id: string; readonly version: number; readonly error: string }): Promise<void> {
+export async function markChannelRefused(
+  tx: TenantTransaction,
+  { id, version, error }: { readonly id: string; readonly version: number; readonly error: string },
+): Promise<void> {
   await change(tx.em, `update channels set state = 'error', last_error = ? where id = ? and version = ? and deleted_at is null`, [
     error.slice(0, 300),
     id,

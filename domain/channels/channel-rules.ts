@@ -24,7 +24,10 @@ export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
     },
     secrets: ['bot_token'],
   },
-  email: { settings: { address: { isRequired: true, form: address, says: 'must be a mail address' } }, secrets: ['smtp_password', 'inbound_token'] },
+  email: {
+    settings: { address: { isRequired: true, form: address, says: 'must be a mail address' } },
+    secrets: ['smtp_password', 'inbound_token'],
+  },
   webhook: {
     settings: { outbound_url: { isRequired: true, form: /^https?:\/\/[^]{1,1992}$/, says: 'must be a URL of at most 2000 characters' } },
     secrets: ['signing_secret'],
@@ -72,8 +75,7 @@ export function changedSecrets(
       throw invalid(`/secrets/${name}`, 'minLength', `must be at least ${minSigningChars} characters`, { limit: minSigningChars });
     next[name] = value;
   }
-  for (const name of names)
-    if (next[name] === undefined) throw invalid(`/secrets/${name}`, 'required', `is required for kind ${kind}`);
+  for (const name of names) if (next[name] === undefined) throw invalid(`/secrets/${name}`, 'required', `is required for kind ${kind}`);
   return next;
 }
 

@@ -57,7 +57,11 @@ export interface NewChannel extends ChannelFields {
  * Makes a channel and gives its id. Throws 422 for a kind that is not mounted, for settings and secrets that its kind has not or lacks, and an agent that does not run
  * there; 409 `limit_reached` in a workspace that has 50.
  */
-export async function makeChannel(tx: TenantTransaction, deps: ChannelDeps, { settings, secrets: given, ...made }: NewChannel): Promise<string> {
+export async function makeChannel(
+  tx: TenantTransaction,
+  deps: ChannelDeps,
+  { settings, secrets: given, ...made }: NewChannel,
+): Promise<string> {
   const { kind } = made;
   if (!isMounted(kind)) throw invalid('/kind', 'kind_not_mounted', `channels of kind ${kind} are not mounted`);
   const checked = checkedSettings(kind, settings, deps.policy);
@@ -134,7 +138,11 @@ async function refuseAgent(
   throw invalid('/agent_id', 'reference', 'The agent does not exist in this workspace.', { kind: 'agent' });
 }
 
-async function secretsOf(tx: TenantTransaction, { keys }: ChannelDeps, { id, organizationId, secretsEnc }: Channel): Promise<ChannelSecrets> {
+async function secretsOf(
+  tx: TenantTransaction,
+  { keys }: ChannelDeps,
+  { id, organizationId, secretsEnc }: Channel,
+): Promise<ChannelSecrets> {
   return secretsEnc === null ? {} : channelSecretsIn(await open(tx.em, keys, channelBinding(organizationId, id), secretsEnc));
 }
 

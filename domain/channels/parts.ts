@@ -94,7 +94,14 @@ export async function settlePart(
 
   if (state === 'failed') await storeChannelState(tx, channelId, { state: 'error', lastError });
   if (runId !== null)
-    await warnRun(tx, runId, `part ${part.part} of the answer ${state === 'failed' ? 'was not sent' : 'may not have been sent'} to the channel: ${lastError ?? ''}`.slice(0, 300));
+    await warnRun(
+      tx,
+      runId,
+      `part ${part.part} of the answer ${state === 'failed' ? 'was not sent' : 'may not have been sent'} to the channel: ${lastError ?? ''}`.slice(
+        0,
+        300,
+      ),
+    );
   await emitEvent(tx, {
     organizationId,
     workspaceId,
@@ -122,7 +129,10 @@ const waits: Readonly<Record<string, string>> = {
 };
 
 /** What is to be said about a run, or about a message that could start none. */
-export function tellRun(run: ToldRun | null, { reason, publicUrl }: { readonly reason: string | null; readonly publicUrl: string | null }): Told {
+export function tellRun(
+  run: ToldRun | null,
+  { reason, publicUrl }: { readonly reason: string | null; readonly publicUrl: string | null },
+): Told {
   if (run === null) return { kind: 'notice', number: 0, markdown: `This message could not be answered (${reason ?? 'unknown'}).` };
   const link = publicUrl === null ? '' : ` ${publicUrl}/runs/${run.id}`;
   if (isTerminal(run.status as RunStatus)) {

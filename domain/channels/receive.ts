@@ -12,6 +12,7 @@ import { newId } from '../../db/ids.ts';
 import { addMessage } from '../../db/runs/added-input.ts';
 import { lockRun } from '../../db/runs/run-state.ts';
 import type { RunInput } from '../../db/runs/run-view.ts';
+import { lockNamedSession } from '../../db/runs/sessions.ts';
 import { startRuns, type StartedRun, type StartRun } from '../../db/runs/start-run.ts';
 import { seal } from '../../db/tenancy/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -87,7 +88,10 @@ async function answerMessage(tx: TenantTransaction, deps: ReceiveDeps, { id, cha
   const { organizationId, workspaceId, agentId } = channel;
   const subjectId = bounded(`${channel.kind}:${message.sender.id}`, maxSubjectChars);
   const sessionKey = sessionKeyOf(channel, message);
-  const inLine = await findRunInLine(tx, { workspaceId, agentId, subjectId, sessionKey, channelId: channel.id });
+  // First of all: of messages that come at once each sees what the one before has left.
+  const subject = { kind: 'guest', id: subjectId } as const;
+  const conversation = await lockNamedSession(tx, { organizationId, workspaceId, agentId, subject, sessionKey });
+  const inLine = conversation.active_run_id === null ? null : await findRunInLine(tx, conversation.id, channel.id);
   const input = await inputOf(tx, { id, channel, message });
   if (inLine !== null && (await join(tx, inLine, input))) {
     await settleMessage(tx, id, { status: 'received', runId: inLine, reason: null });
@@ -103,7 +107,7 @@ async function answerMessage(tx: TenantTransaction, deps: ReceiveDeps, { id, cha
     personaSlug: channel.personaSlug,
     input,
     sessionKey,
-    subject: { kind: 'guest', id: subjectId },
+    subject,
     source: 'channel',
     triggerId: channel.id,
     createdBy: { kind: 'system', id: null, actingUserId: null },
@@ -182,9 +186,12 @@ async function inputOf(tx: TenantTransaction, { id, channel, message }: Omit<Rec
     stored.push({ ...file, attachmentId });
   }
   if (stored.length > 0) await storeFiles(tx, id, stored);
-  const attachments = stored.map(
-    ({ attachmentId, name, mediaType, bytes }): AttachmentRef => ({ attachment_id: attachmentId, media_type: mediaType, name, bytes }),
-  );
+  const attachments = stored.map(({ attachmentId, name, mediaType, bytes }): AttachmentRef => ({
+    attachment_id: attachmentId,
+    media_type: mediaType,
+    name,
+    bytes,
+  }));
   return {
     ...(message.text === '' && attachments.length > 0 ? {} : { text: message.text }),
     ...(attachments.length === 0 ? {} : { attachments }),

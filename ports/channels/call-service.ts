@@ -57,9 +57,11 @@ export async function trySend(work: () => Promise<SendOutcome>): Promise<SendOut
   try {
     return await work();
   } catch (error) {
-    if (error instanceof EgressRefused) return { result: error.mayHaveArrived ? 'uncertain' : 'refused', error: `egress_refused: ${error.message}` };
+    if (error instanceof EgressRefused)
+      return { result: error.mayHaveArrived ? 'uncertain' : 'refused', error: `egress_refused: ${error.message}` };
     if (error instanceof EgressUnreachable) return { result: error.mayHaveArrived ? 'uncertain' : 'failed', error: error.message };
-    if (error instanceof Error && error.name === 'TimeoutError') return { result: 'uncertain', error: `no answer within ${tryLimitMs / 1_000} seconds` };
+    if (error instanceof Error && error.name === 'TimeoutError')
+      return { result: 'uncertain', error: `no answer within ${tryLimitMs / 1_000} seconds` };
     throw error;
   }
 }

@@ -1,6 +1,15 @@
 import { callService, limited, policyOf, trySend, type ServiceAnswer } from './call-service.ts';
 import { member, textOf } from './members.ts';
-import { buttonValue, LookupFailed, Refused, type ChannelService, type SendOutcome, type ServiceChannel, type ServiceDeps, type ServicePart } from './service.ts';
+import {
+  buttonValue,
+  LookupFailed,
+  Refused,
+  type ChannelService,
+  type SendOutcome,
+  type ServiceChannel,
+  type ServiceDeps,
+  type ServicePart,
+} from './service.ts';
 
 const original = '@original';
 
@@ -19,7 +28,8 @@ export const discord: ChannelService = {
     }),
   edit: (deps, channel, { externalId, ...part }) =>
     trySend(async () => {
-      if (externalId === original) return (await fillDeferred(deps, channel, part)) ?? { result: 'failed', error: 'the reply can not be edited any more' };
+      if (externalId === original)
+        return (await fillDeferred(deps, channel, part)) ?? { result: 'failed', error: 'the reply can not be edited any more' };
       const url = `${deps.urls.discord}/channels/${part.route['channel_id'] ?? ''}/messages/${externalId}`;
       return judged(await callService(deps, { method: 'PATCH', url, headers: bot(channel), body: contentOf(part) }));
     }),
@@ -60,7 +70,7 @@ const command = {
 };
 
 function bot({ secrets }: ServiceChannel): Record<string, string> {
-  return { authorization: `Bot ${secrets['bot_token'] ?? ''}`, 'user-agent': 'DiscordBot (https://longhaul.invalid, 1)' };
+  return { 'authorization': `Bot ${secrets['bot_token'] ?? ''}`, 'user-agent': 'DiscordBot (https://longhaul.invalid, 1)' };
 }
 
 /** Writes the same text however often it is tried. Null: the reply is past its 15 minutes or gone. */
@@ -73,7 +83,12 @@ async function fillDeferred(deps: ServiceDeps, { settings }: ServiceChannel, par
 }
 
 function contentOf({ runId, text, hasButtons }: ServicePart): object {
-  const button = (rating: 'up' | 'down', emoji: string) => ({ type: 2, style: 2, emoji: { name: emoji }, custom_id: buttonValue(runId, rating) });
+  const button = (rating: 'up' | 'down', emoji: string) => ({
+    type: 2,
+    style: 2,
+    emoji: { name: emoji },
+    custom_id: buttonValue(runId, rating),
+  });
   const components = hasButtons ? [{ type: 1, components: [button('up', '👍'), button('down', '👎')] }] : [];
   return { content: text, allowed_mentions: { parse: [] }, components };
 }

@@ -27,7 +27,14 @@ export function readDiscord(interaction: unknown): Inbound {
     const file = member(option, 'type') === 11 ? member(sent, textOf(option, 'value')) : undefined;
     const source = textOf(file, 'url');
     if (source === '') return [];
-    return [fileOf({ name: textOf(file, 'filename'), mediaType: textOf(file, 'content_type').split(';')[0] ?? '', bytes: Number(member(file, 'size')), source })];
+    return [
+      fileOf({
+        name: textOf(file, 'filename'),
+        mediaType: textOf(file, 'content_type').split(';')[0] ?? '',
+        bytes: Number(member(file, 'size')),
+        source,
+      }),
+    ];
   });
   return {
     kind: 'message',

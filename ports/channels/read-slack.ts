@@ -7,7 +7,8 @@ const written: ReadonlySet<string> = new Set(['', 'bot_message', 'file_share', '
 
 /** Reads what Slack's Events API and its buttons send (https://api.slack.com/apis/events-api). */
 export function readSlack(payload: unknown, { settings }: Pick<InboundChannel, 'settings'>): Inbound {
-  if (textOf(payload, 'type') === 'url_verification') return { kind: 'answer', body: { challenge: textOf(payload, 'challenge').slice(0, 1_000) } };
+  if (textOf(payload, 'type') === 'url_verification')
+    return { kind: 'answer', body: { challenge: textOf(payload, 'challenge').slice(0, 1_000) } };
   if (textOf(payload, 'type') === 'block_actions') return voteOf(payload);
   const event = member(payload, 'event');
   const type = textOf(event, 'type');
@@ -17,7 +18,10 @@ export function readSlack(payload: unknown, { settings }: Pick<InboundChannel, '
   const [channel, ts] = [textOf(event, 'channel'), textOf(event, 'ts')];
   if (channel === '' || ts === '' || !written.has(textOf(event, 'subtype'))) return { kind: 'nothing' };
 
-  const botUser = listIn(payload, 'authorizations').map((one) => textOf(one, 'user_id')).find((id) => id !== '') ?? '';
+  const botUser =
+    listIn(payload, 'authorizations')
+      .map((one) => textOf(one, 'user_id'))
+      .find((id) => id !== '') ?? '';
   const user = textOf(event, 'user') || textOf(event, 'bot_id');
   if (user === '') return { kind: 'nothing' };
   const isDirect = textOf(event, 'channel_type') === 'im';
@@ -53,7 +57,9 @@ export function readSlack(payload: unknown, { settings }: Pick<InboundChannel, '
 }
 
 function voteOf(payload: unknown): Inbound {
-  const vote = listIn(payload, 'actions').map((action) => readButton(textOf(action, 'value'))).find(Boolean);
+  const vote = listIn(payload, 'actions')
+    .map((action) => readButton(textOf(action, 'value')))
+    .find(Boolean);
   const senderId = textOf(member(payload, 'user'), 'id');
   return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId) } : { kind: 'nothing' };
 }

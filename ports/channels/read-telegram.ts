@@ -71,7 +71,14 @@ function filesOf(message: unknown): ChannelFile[] {
     const file = member(message, name);
     const source = textOf(file, 'file_id');
     if (source === '') return [];
-    return [fileOf({ name: textOf(file, 'file_name') || name, mediaType: textOf(file, 'mime_type'), bytes: Number(member(file, 'file_size')), source })];
+    return [
+      fileOf({
+        name: textOf(file, 'file_name') || name,
+        mediaType: textOf(file, 'mime_type'),
+        bytes: Number(member(file, 'file_size')),
+        source,
+      }),
+    ];
   });
   // Several sizes of one picture, the largest last.
   const photo = listIn(message, 'photo').at(-1);

@@ -33,7 +33,12 @@ export function readWebhook(body: unknown, externalId: string): Inbound {
     message: {
       externalId: boundedId(externalId),
       threadId,
-      sender: { id: boundedId(senderId), name: boundedText(textOf(user, 'name')).slice(0, 200) || null, isBot: member(user, 'is_bot') === true, isSelf: false },
+      sender: {
+        id: boundedId(senderId),
+        name: boundedText(textOf(user, 'name')).slice(0, 200) || null,
+        isBot: member(user, 'is_bot') === true,
+        isSelf: false,
+      },
       isAddressed: true,
       text: boundedText(text),
       files: attachments.map((file, at) => {

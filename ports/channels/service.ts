@@ -72,12 +72,12 @@ export interface ChannelService {
    * After a try of which nobody knows what it came to: `again` sends it again under the same id, which the receiver tells apart; `never` takes it as lost; else the
    * service is asked whether it has the part, and gives its id of it. Throws where the service does not answer.
    */
-  readonly afterUncertain:
-    | 'again'
-    | 'never'
-    | ((deps: ServiceDeps, channel: ServiceChannel, part: ServicePart) => Promise<string | null>);
+  readonly afterUncertain: 'again' | 'never' | ((deps: ServiceDeps, channel: ServiceChannel, part: ServicePart) => Promise<string | null>);
   /** Asks the service what it thinks of the channel. Never throws for what the service does. */
-  check(deps: ServiceDeps, channel: ServiceChannel): Promise<{ readonly checks: ServiceCheck[]; readonly identity: ChannelIdentity | null }>;
+  check(
+    deps: ServiceDeps,
+    channel: ServiceChannel,
+  ): Promise<{ readonly checks: ServiceCheck[]; readonly identity: ChannelIdentity | null }>;
   /** Where a test message goes. Null: `to` names no place. */
   routeTo(to: string): ChannelRoute | null;
   /** Tells the service where its messages go, before the first one comes; absent: people do it by hand. */

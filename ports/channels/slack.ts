@@ -1,19 +1,35 @@
 import { callService, limited, policyOf, trySend, type ServiceAnswer } from './call-service.ts';
 import { listIn, member, textOf } from './members.ts';
-import { buttonValue, LookupFailed, type ChannelService, type SendOutcome, type ServiceChannel, type ServiceDeps, type ServicePart } from './service.ts';
+import {
+  buttonValue,
+  LookupFailed,
+  type ChannelService,
+  type SendOutcome,
+  type ServiceChannel,
+  type ServiceDeps,
+  type ServicePart,
+} from './service.ts';
 
 const eventType = 'longhaul_part';
 /** Errors of https://api.slack.com/methods/chat.postMessage after which plain text may pass. */
 const aboutMarkup: ReadonlySet<string> = new Set(['invalid_blocks', 'invalid_blocks_format', 'msg_blocks_too_long', 'msg_too_long']);
 /** Those that say nothing about what became of the message. */
-const aboutSlack: ReadonlySet<string> = new Set(['internal_error', 'fatal_error', 'request_timeout', 'service_unavailable', 'team_added_to_org']);
+const aboutSlack: ReadonlySet<string> = new Set([
+  'internal_error',
+  'fatal_error',
+  'request_timeout',
+  'service_unavailable',
+  'team_added_to_org',
+]);
 
 /** Slack, by its Web API (https://api.slack.com/web). */
 export const slack: ChannelService = {
   send: (deps, channel, part) =>
     trySend(async () => judged(await call(deps, channel, 'chat.postMessage', { ...placeOf(part), ...contentOf(part), ...quiet }))),
   edit: (deps, channel, { externalId, ...part }) =>
-    trySend(async () => judged(await call(deps, channel, 'chat.update', { channel: part.route['channel'], ts: externalId, ...contentOf(part) }))),
+    trySend(async () =>
+      judged(await call(deps, channel, 'chat.update', { channel: part.route['channel'], ts: externalId, ...contentOf(part) })),
+    ),
   afterUncertain: findPart,
   async check(deps, channel) {
     const { body, status } = await call(deps, channel, 'auth.test', {});
@@ -94,7 +110,8 @@ async function findPart(deps: ServiceDeps, channel: ServiceChannel, part: Servic
     if (member(body, 'ok') !== true) throw new LookupFailed(textOf(body, 'error') || `HTTP ${status}`);
     for (const message of listIn(body, 'messages')) {
       const metadata = member(message, 'metadata');
-      if (textOf(metadata, 'event_type') === eventType && textOf(member(metadata, 'event_payload'), 'id') === id) return textOf(message, 'ts');
+      if (textOf(metadata, 'event_type') === eventType && textOf(member(metadata, 'event_payload'), 'id') === id)
+        return textOf(message, 'ts');
     }
     cursor = textOf(member(body, 'response_metadata'), 'next_cursor');
     if (cursor === '') return null;

@@ -71,7 +71,8 @@ function fencedPieces(text: string, fit: PartLimit): string[] {
   const lines = text.split('\n');
   const head = lines[0] ?? '```';
   const fence = /^ {0,3}(`{3,}|~{3,})/.exec(head)?.[1] ?? '```';
-  const isClosed = lines.length > 1 && new RegExp(`^ {0,3}${fence[0] === '~' ? '~' : '`'}{${fence.length},}[ \\t]*$`).test(lines.at(-1) ?? '');
+  const isClosed =
+    lines.length > 1 && new RegExp(`^ {0,3}${fence[0] === '~' ? '~' : '`'}{${fence.length},}[ \\t]*$`).test(lines.at(-1) ?? '');
   const inner = lines.slice(1, isClosed ? -1 : undefined).join('\n');
   // A language that is longer than a part would leave no room for code.
   const opening = head.length * 4 < fit.limit ? head : fence;

@@ -1,6 +1,14 @@
 import { callService, limited, policyOf, trySend, type ServiceAnswer } from './call-service.ts';
 import { member, textOf } from './members.ts';
-import { buttonValue, Refused, type ChannelService, type SendOutcome, type ServiceChannel, type ServiceDeps, type ServicePart } from './service.ts';
+import {
+  buttonValue,
+  Refused,
+  type ChannelService,
+  type SendOutcome,
+  type ServiceChannel,
+  type ServiceDeps,
+  type ServicePart,
+} from './service.ts';
 
 /** Telegram, by its Bot API (https://core.telegram.org/bots/api). */
 export const telegram: ChannelService = {
@@ -26,7 +34,11 @@ export const telegram: ChannelService = {
     const hook = await call(deps, channel, 'getWebhookInfo', {});
     const url = textOf(member(hook.body, 'result'), 'url');
     const fault = textOf(member(hook.body, 'result'), 'last_error_message');
-    checks.push({ name: 'getWebhookInfo', ok: url !== '' && fault === '', detail: fault || (url === '' ? 'no address is set' : 'an address is set') });
+    checks.push({
+      name: 'getWebhookInfo',
+      ok: url !== '' && fault === '',
+      detail: fault || (url === '' ? 'no address is set' : 'an address is set'),
+    });
     return { checks, identity: identityOf(me) };
   },
   routeTo: (to) => (/^(?:-?\d{1,20}|@[A-Za-z0-9_]{4,40})$/.test(to) ? { chat_id: to } : null),

@@ -38,7 +38,10 @@ function signed(
   { secret, nowMs }: { readonly secret: string | undefined; readonly nowMs: number },
 ): Proof {
   // Its own form alone: a request may carry headers of others.
-  const own = form === 'x-slack-signature' ? ['x-slack-signature', 'x-slack-request-timestamp'] : ['webhook-signature', 'webhook-id', 'webhook-timestamp'];
+  const own =
+    form === 'x-slack-signature'
+      ? ['x-slack-signature', 'x-slack-request-timestamp']
+      : ['webhook-signature', 'webhook-id', 'webhook-timestamp'];
   const claim = readSignature({ headers: Object.fromEntries(own.map((name) => [name, headers[name]])), body });
   if (!claim) return 'missing';
   return secret !== undefined && isSignedBy(claim, [secret], nowMs) ? 'valid' : 'invalid';

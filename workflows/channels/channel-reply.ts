@@ -3,7 +3,11 @@ import { channelRunChanged, type ChannelActivities, type ChannelReplyInput } fro
 
 const fast = { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' } as const;
 
-const { planParts } = proxyActivities<Pick<ChannelActivities, 'planParts'>>({ startToCloseTimeout: '30 seconds', heartbeatTimeout: '10 seconds', retry: fast });
+const { planParts } = proxyActivities<Pick<ChannelActivities, 'planParts'>>({
+  startToCloseTimeout: '30 seconds',
+  heartbeatTimeout: '10 seconds',
+  retry: fast,
+});
 const { fetchFiles } = proxyActivities<Pick<ChannelActivities, 'fetchFiles'>>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '10 seconds',
