@@ -1,5 +1,5 @@
 import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
-import type { AnsweredMessage } from '../../db/channels/messages.ts';
+import type { AnsweredMessage } from '../../db/channels/answered.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { open } from '../../db/tenancy/envelope.ts';

@@ -1,7 +1,7 @@
-import { readAnswered, type AnsweredMessage } from '../../db/channels/messages.ts';
-import { readToldRun, storePart, type PartRow } from '../../db/channels/outbound.ts';
+import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
+import { readToldRun, type PartRow } from '../../db/channels/part-queries.ts';
 import { iso } from '../../db/sql.ts';
-import { claimNextPart, settlePart, verdictOfPart } from '../../domain/channels/parts.ts';
+import { claimNextPart, releasePart, settlePart, verdictOfPart } from '../../domain/channels/parts.ts';
 import { trySend } from '../../ports/channels/call-service.ts';
 import { LookupFailed, type SendOutcome, type ServicePart } from '../../ports/channels/service.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
@@ -93,11 +93,7 @@ async function send(deps: ActivityDeps, { channel, policy }: ReadyChannel, { par
 }
 
 async function release(deps: ActivityDeps, part: PartRow, isUncertain: boolean): Promise<ChannelPartStep> {
-  const { isPlain, externalId, failures } = part;
-  const state = isUncertain ? ('sending' as const) : ('pending' as const);
-  await transactAsSystem(deps, (tx) =>
-    storePart(tx, part, { state, isPlain, externalId, failures, lastError: 'the process stood still', delayMs: 0 }),
-  );
+  await transactAsSystem(deps, (tx) => releasePart(tx, part, isUncertain));
   return { isOver: false, waitMs: 0 };
 }
 

@@ -1,7 +1,7 @@
-import { readAnswered, type AnsweredMessage } from '../../db/channels/messages.ts';
+import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
-import { readParts, readToldRun, writeNotice, writeReplyParts, type ToldRun } from '../../db/channels/outbound.ts';
-import { tellRun, type Told } from '../../domain/channels/parts.ts';
+import { readParts, readToldRun, type ToldRun } from '../../db/channels/part-queries.ts';
+import { tellRun, writeTold, type Told } from '../../domain/channels/tell.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SplitPart } from '../../ports/channels/split-work.ts';
 import { WorkLimit } from '../../ports/untrusted/work-errors.ts';
@@ -48,18 +48,8 @@ interface Telling {
 async function write(deps: ActivityDeps, { message, channel, told }: Telling): Promise<void> {
   if (told.kind === 'nothing') return;
   const parts = told.markdown === null ? [] : await splitFor(deps, channel, told.markdown);
-  await transactAsSystem(deps, async (tx) => {
-    // Where nobody can be asked for a draft, a lost one must not take the answer with it.
-    const forgetsLostDraft = serviceOf(channel.kind).afterUncertain === 'never';
-    if (told.kind === 'reply') {
-      await writeReplyParts(tx, message.id, { parts, forgetsLostDraft });
-      return;
-    }
-    const [first] = parts;
-    if (first) await writeNotice(tx, message, { ...first, part: told.number });
-    // A notice of the end stands in the answer's place.
-    if (told.number === 0) await writeReplyParts(tx, message.id, { parts: [], forgetsLostDraft });
-  });
+  const { afterUncertain } = serviceOf(channel.kind);
+  await transactAsSystem(deps, (tx) => writeTold(tx, message, { told, parts, afterUncertain }));
 }
 
 /** Splits in a child of the pool; what takes it too long is cut as plain text. */

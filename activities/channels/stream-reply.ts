@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
-import { readAnswered, type AnsweredMessage } from '../../db/channels/messages.ts';
-import { claimDraft, readDraft, storeDraft, type DraftRow } from '../../db/channels/drafts.ts';
-import { readToldRun } from '../../db/channels/outbound.ts';
+import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
+import { readDraft, type DraftRow } from '../../db/channels/draft-queries.ts';
+import { readToldRun } from '../../db/channels/part-queries.ts';
 import { newestOpenText } from '../../db/streams/open-text.ts';
+import { openDraft, settleDraft } from '../../domain/channels/drafts.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SendOutcome, ServicePart } from '../../ports/channels/service.ts';
 import type { ChannelReplyInput } from '../../workflows/contracts/channels.ts';
@@ -80,11 +81,11 @@ async function show(deps: ActivityDeps, shown: Shown, text: string): Promise<num
     const edited = await service.edit(serviceDeps(deps, policy), channel, { ...partOf(shown, draft, part), externalId: draft.externalId });
     return pauseOf(edited);
   }
-  const claimed = await transactAsSystem(deps, (tx) => claimDraft(tx, message));
+  const claimed = await transactAsSystem(deps, (tx) => openDraft(tx, message));
   // The answer itself has begun, or another attempt did not say what became of its message.
   if (!claimed) return null;
   const sent = await service.send(serviceDeps(deps, policy), channel, partOf(shown, claimed, part));
-  await transactAsSystem(deps, (tx) => storeDraft(tx, claimed, outcomeOfDraft(sent)));
+  await transactAsSystem(deps, (tx) => settleDraft(tx, claimed, sent));
   return pauseOf(sent);
 }
 
@@ -96,12 +97,6 @@ function partOf(
   const { id, createdAt } = draft;
   const place = { id, runId, kind: 'reply', part: 0, route: message.route, token } as const;
   return { ...place, text: `${text} …`, rendered: `${rendered} …`, isPlain, hasButtons: false, hops: 0, since: createdAt };
-}
-
-/** An attempt that may have been seen keeps its place open: who sends the answer finds out. */
-function outcomeOfDraft(outcome: SendOutcome): { readonly state: 'sent' | 'sending' | 'none'; readonly externalId: string | null } {
-  if (outcome.result === 'sent') return { state: 'sent', externalId: outcome.externalId };
-  return { state: outcome.result === 'uncertain' ? 'sending' : 'none', externalId: null };
 }
 
 function pauseOf(outcome: SendOutcome): number | null {

@@ -16,6 +16,7 @@ import {
   type DueSchedule,
 } from '../../db/triggers/upkeep.ts';
 import { overdueGroups } from '../../db/webhooks/upkeep.ts';
+import { findLostReplies, wakeLostReply } from '../../domain/channels/state.ts';
 import { restartLostCallbacks } from '../../domain/webhooks/callbacks.ts';
 import { wakeOverdue } from '../../domain/webhooks/groups.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -65,7 +66,18 @@ async function tendHooks(deps: ActivityDeps): Promise<number> {
       wakeOverdue(tx, group, await databaseTime(tx.em)),
     );
   }
-  return groups.length + (await sweep(deps.db, restartLostCallbacks));
+  return groups.length + (await sweep(deps.db, restartLostCallbacks)) + (await tendChannels(deps));
+}
+
+/** Answers whose workflow was lost are looked at again. */
+async function tendChannels(deps: ActivityDeps): Promise<number> {
+  const replies = await sweep(deps.db, (em) => findLostReplies(em, maxATick));
+  for (const reply of replies) {
+    cancellationSignal().throwIfAborted();
+    const tenant = workspaceTenant(reply.organizationId, reply.workspaceId);
+    await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (tx) => wakeLostReply(tx, reply));
+  }
+  return replies.length;
 }
 
 /** Visibility may miss some: sending one again that is there changes nothing. */

@@ -6,7 +6,7 @@ import type { ChannelChange, ChannelFields } from '../../domain/channels/channel
 import { channelKinds, channelStates, replyRules, sessionScopes } from '../../workflows/contracts/channels.ts';
 import { closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 
-export const ChannelParams = closed({ channel_id: idOf('Channel', 'The channel') });
+export const ChannelParams = closed({ channel_id: idOf('Channel', 'Whose service it is about') });
 
 const Kind = oneOf(channelKinds, { description: 'The chat service; email is not mounted' });
 const Name = text(120, { minLength: 1, description: 'What people call it' });
@@ -142,7 +142,7 @@ export const ChannelTestView = closed(
     ),
     identity: nullable(
       closed(
-        { id: text(300, { description: 'Id of the bot' }), name: text(300, { description: 'Its name' }) },
+        { id: text(300, { description: 'Id of the bot' }), name: text(300, { description: 'What people see there' }) },
         { description: 'Who the channel is at its service' },
       ),
     ),

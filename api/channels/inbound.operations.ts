@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { receiveMessage, type ReceivedMessage } from '../../domain/channels/receive.ts';
 import { castVote } from '../../domain/channels/votes.ts';
+import { newStorageKey } from '../../ports/storage-key.ts';
 import { post, reply } from '../http/operation.ts';
 import { closed, integer, text } from '../http/schema.ts';
 import { ChannelParams } from './channel.schema.ts';
@@ -56,7 +57,7 @@ export const receiveChannelMessage = post(
         return reply(channel.kind === 'discord' ? { type: 6 } : {});
       case 'message': {
         const { message } = inbound;
-        const deps = { keys: ctx.deps.keys, currency: ctx.deps.env.billingCurrency };
+        const deps = { keys: ctx.deps.keys, currency: ctx.deps.env.billingCurrency, newStorageKey };
         const received = await receiveMessage(ctx, deps, { channel, message, hops });
         return reply(channel.kind === 'discord' ? interactionResponse(received) : {});
       }

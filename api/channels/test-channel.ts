@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import type { ChannelRow } from '../../db/channels/channels.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
-import { storeChannelState } from '../../db/channels/outbound.ts';
 import { newId } from '../../db/ids.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { transact } from '../../db/transaction.ts';
+import { noteTest } from '../../domain/channels/state.ts';
 import { partLimits } from '../../ports/channels/limits.ts';
 import type { SendOutcome, ServiceCheck, ServiceDeps } from '../../ports/channels/service.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
@@ -50,11 +50,7 @@ export async function testService(ctx: Ctx, { channel, policy, message }: Prepar
   const ok = checks.every((check) => check.ok);
   const fault = checks.find((check) => !check.ok);
   await transact(ctx.deps.db, ctx, (tx) =>
-    storeChannelState(
-      tx,
-      channel.id,
-      ok ? { state: 'ok', lastError: null } : { state: 'error', lastError: fault ? `${fault.name}: ${fault.detail}` : null },
-    ),
+    noteTest(tx, channel.id, ok ? null : fault ? `${fault.name}: ${fault.detail}` : 'nothing was checked'),
   );
   return { ok, checks, identity: asked.identity, sent_message_id: sent?.result === 'sent' ? sent.externalId : null };
 }

@@ -1,24 +1,8 @@
 import { newId } from '../ids.ts';
 import { change, iso, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { AnsweredMessage } from './messages.ts';
-
-/** A message that shows an answer while it grows: the first part of the answer, before its text is there. */
-export interface DraftRow {
-  readonly id: string;
-  readonly externalId: string | null;
-  readonly createdAt: Date;
-}
-
-/** The draft of an answer; null: there is none, or the answer itself is there. */
-export async function readDraft(tx: Pick<TenantTransaction, 'em'>, messageId: string): Promise<DraftRow | null> {
-  const found = await row<{ id: string; externalId: string | null; createdAt: string }>(
-    tx.em,
-    `select id, external_id as "externalId", created_at as "createdAt" from channel_outbound where message_id = ? and kind = 'reply' and part = 0 and text is null`,
-    [messageId],
-  );
-  return found && { ...found, createdAt: new Date(iso(found.createdAt)) };
-}
+import type { AnsweredMessage } from './answered.ts';
+import type { DraftRow } from './draft-queries.ts';
 
 /** Opens the place of a draft before it is sent. Null: somebody has it already. */
 export async function claimDraft(

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
-import type { ChannelPartInput, ChannelPartKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelPartInput } from '../../workflows/contracts/channels.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelOutbound } from './channel-outbound.entity.ts';
-import type { AnsweredMessage } from './messages.ts';
+import type { AnsweredMessage } from './answered.ts';
+import { partColumns, type PartRow } from './part-queries.ts';
 
 /** A part as it is to be written. */
 export interface PartText {
@@ -21,38 +22,11 @@ export interface ReplyParts {
   readonly forgetsLostDraft: boolean;
 }
 
-/** A part as it is worked with. */
-export interface PartRow {
-  readonly id: string;
-  readonly kind: ChannelPartKind;
-  readonly part: number;
-  readonly text: string | null;
-  readonly rendered: string | null;
-  readonly state: ChannelOutbound['state'];
-  readonly isPlain: boolean;
-  readonly externalId: string | null;
-  readonly attempts: number;
-  readonly failures: number;
-  readonly createdAt: string;
-  /** Milliseconds until it may be tried; 0: now. */
-  readonly waitMs: number;
-}
-
-const columns = `o.id, o.kind, o.part, o.text, o.rendered, o.state, o.is_plain as "isPlain", o.external_id as "externalId", o.attempts, o.failures, o.created_at as "createdAt",
-  greatest(0, ceil(extract(epoch from o.next_attempt_at - clock_timestamp()) * 1000))::int as "waitMs"`;
-
-/** The parts of an answer, as they leave. */
-export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string): Promise<PartRow[]> {
-  return rows<PartRow>(tx.em, `select ${columns} from channel_outbound o where o.message_id = ? order by o.created_at, o.kind, o.part`, [
-    messageId,
-  ]);
-}
-
 /** One part, locked; null: there is none. */
 export function lockPart(tx: TenantTransaction, { messageId, kind, part }: ChannelPartInput): Promise<PartRow | null> {
   return row<PartRow>(
     tx.em,
-    `select ${columns} from channel_outbound o where o.message_id = ? and o.kind = ? and o.part = ? for no key update`,
+    `select ${partColumns} from channel_outbound o where o.message_id = ? and o.kind = ? and o.part = ? for no key update`,
     [messageId, kind, part],
   );
 }
@@ -205,27 +179,5 @@ export async function warnRun(tx: TenantTransaction, runId: string, message: str
     tx.em,
     `update runs set warnings = warnings || ?::jsonb where id = ? and jsonb_array_length(warnings) < 20 and deleted_at is null`,
     [JSON.stringify([{ code: 'upstream_failed', message }]), runId],
-  );
-}
-
-/** A run as its thread is told of it. */
-export interface ToldRun {
-  readonly id: string;
-  readonly status: string;
-  readonly output: { readonly text?: string | null; readonly json?: unknown } | null;
-  readonly errorCode: string | null;
-  readonly waitingOn: string | null;
-  /** Seconds since 1970. */
-  readonly waitingSinceS: number | null;
-  readonly hops: number;
-}
-
-/** Null: it is gone. */
-export function readToldRun(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<ToldRun | null> {
-  return row<ToldRun>(
-    tx.em,
-    `select id, status, output, error ->> 'code' as "errorCode", waiting_on as "waitingOn", floor(extract(epoch from waiting_since))::int as "waitingSinceS", hops
-       from runs where id = ? and deleted_at is null`,
-    [runId],
   );
 }

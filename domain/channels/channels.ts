@@ -10,9 +10,8 @@ import { newId } from '../../db/ids.ts';
 import { open, seal } from '../../db/tenancy/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
-import { mountedKinds } from '../../ports/channels/services.ts';
 import type { EgressPolicy } from '../../ports/egress-url.ts';
-import type { ChannelKind } from '../../workflows/contracts/channels.ts';
+import { mountedChannelKinds, type ChannelKind } from '../../workflows/contracts/channels.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { changedSecrets, checkedSettings, madeSecret } from './channel-rules.ts';
 
@@ -91,7 +90,7 @@ export async function makeChannel(
 }
 
 function isMounted(kind: ChannelKind): boolean {
-  return mountedKinds.some((mounted) => mounted === kind);
+  return mountedChannelKinds.some((mounted) => mounted === kind);
 }
 
 /** What is changed of a channel; what is left out stays. */

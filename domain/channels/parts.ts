@@ -1,3 +1,4 @@
+import type { AnsweredMessage } from '../../db/channels/answered.ts';
 import {
   claimPart,
   isBehindAnother,
@@ -5,16 +6,13 @@ import {
   storeChannelState,
   storePart,
   warnRun,
-  type PartRow,
   type StoredPart,
-  type ToldRun,
 } from '../../db/channels/outbound.ts';
-import type { AnsweredMessage } from '../../db/channels/messages.ts';
+import type { PartRow } from '../../db/channels/part-queries.ts';
 import { emitEvent } from '../../db/triggers/events.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ChannelService, SendOutcome } from '../../ports/channels/service.ts';
 import type { ChannelPartInput } from '../../workflows/contracts/channels.ts';
-import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
 
 /** A part whose turn has come, its try counted; or how long it waits; or that nothing is to be done with it. */
 export type PartClaim =
@@ -113,40 +111,9 @@ export async function settlePart(
   });
 }
 
-/** What a thread is told of a run by now. */
-export type Told =
-  /** The answer, in Markdown; null: there is none. */
-  | { readonly kind: 'reply'; readonly markdown: string | null }
-  | { readonly kind: 'notice'; readonly number: number; readonly markdown: string }
-  | { readonly kind: 'nothing' };
-
-/** What people can do about; a pause of the run's own is not told. */
-const waits: Readonly<Record<string, string>> = {
-  approval: 'It waits for somebody to approve a step',
-  input: 'It waits for an answer to a question',
-  auth: 'It waits for somebody to connect an account',
-  budget: 'It waits because a budget is used up',
-};
-
-/** What is to be said about a run, or about a message that could start none. */
-export function tellRun(
-  run: ToldRun | null,
-  { reason, publicUrl }: { readonly reason: string | null; readonly publicUrl: string | null },
-): Told {
-  if (run === null) return { kind: 'notice', number: 0, markdown: `This message could not be answered (${reason ?? 'unknown'}).` };
-  const link = publicUrl === null ? '' : ` ${publicUrl}/runs/${run.id}`;
-  if (isTerminal(run.status as RunStatus)) {
-    if (run.status === 'failed') return { kind: 'notice', number: 0, markdown: `The answer failed (${run.errorCode ?? 'limit'}).${link}` };
-    return { kind: 'reply', markdown: answerOf(run) };
-  }
-  const what = run.status === 'waiting' ? waits[run.waitingOn ?? ''] : undefined;
-  if (what === undefined || run.waitingSinceS === null) return { kind: 'nothing' };
-  return { kind: 'notice', number: run.waitingSinceS, markdown: `${what}.${link}` };
-}
-
-function answerOf({ output }: ToldRun): string | null {
-  const text = output?.text ?? '';
-  if (text.trim() !== '') return text;
-  const json = output?.json ?? null;
-  return json === null ? null : `\`\`\`json\n${JSON.stringify(json, null, 2)}\n\`\`\``;
+/** Gives a claimed part back that was not sent: whoever has claimed it since keeps it. */
+export async function releasePart(tx: TenantTransaction, part: PartRow, isUncertain: boolean): Promise<void> {
+  const { isPlain, externalId, failures } = part;
+  const state = isUncertain ? ('sending' as const) : ('pending' as const);
+  await storePart(tx, part, { state, isPlain, externalId, failures, lastError: 'the process stood still', delayMs: 0 });
 }

@@ -17,7 +17,6 @@ import { startRuns, type StartedRun, type StartRun } from '../../db/runs/start-r
 import { seal } from '../../db/tenancy/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { InboundMessage } from '../../ports/channels/inbound.ts';
-import { newStorageKey } from '../../ports/storage-key.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { isAllowed } from './channel-rules.ts';
 
@@ -30,6 +29,8 @@ export interface ReceiveDeps {
   readonly keys: Pick<KeyRing, 'keks'>;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
+  /** Makes keys under which bytes of an organization are stored. */
+  readonly newStorageKey: (organizationId: string) => string;
 }
 
 const maxKeyChars = 200;
@@ -92,7 +93,7 @@ async function answerMessage(tx: TenantTransaction, deps: ReceiveDeps, { id, cha
   const subject = { kind: 'guest', id: subjectId } as const;
   const conversation = await lockNamedSession(tx, { organizationId, workspaceId, agentId, subject, sessionKey });
   const inLine = conversation.active_run_id === null ? null : await findRunInLine(tx, conversation.id, channel.id);
-  const input = await inputOf(tx, { id, channel, message });
+  const input = await inputOf(tx, deps, { id, channel, message });
   if (inLine !== null && (await join(tx, inLine, input))) {
     await settleMessage(tx, id, { status: 'received', runId: inLine, reason: null });
     await wakeRun(tx, inLine);
@@ -170,7 +171,11 @@ async function wakeRun(tx: TenantTransaction, runId: string): Promise<void> {
 }
 
 /** What the run is given: the text, and files that are yet to come. */
-async function inputOf(tx: TenantTransaction, { id, channel, message }: Omit<Received, 'hops'>): Promise<RunInput> {
+async function inputOf(
+  tx: TenantTransaction,
+  { newStorageKey }: Pick<ReceiveDeps, 'newStorageKey'>,
+  { id, channel, message }: Omit<Received, 'hops'>,
+): Promise<RunInput> {
   const { organizationId, workspaceId } = channel;
   const stored: StoredChannelFile[] = [];
   for (const file of message.files) {

@@ -1,15 +1,11 @@
-import type { ChannelKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind, MountedChannelKind } from '../../workflows/contracts/channels.ts';
 import { discord } from './discord.ts';
 import type { ChannelService } from './service.ts';
 import { slack } from './slack.ts';
 import { telegram } from './telegram.ts';
 import { webhook } from './webhook.ts';
 
-/** Kinds of channels that can be made. Mail is not mounted. */
-export const mountedKinds = ['slack', 'telegram', 'discord', 'webhook'] as const satisfies readonly ChannelKind[];
-export type MountedKind = (typeof mountedKinds)[number];
-
-const services: Readonly<Record<MountedKind, ChannelService>> = { slack, telegram, discord, webhook };
+const services: Readonly<Record<MountedChannelKind, ChannelService>> = { slack, telegram, discord, webhook };
 
 /** The client of a kind. Throws for one that is not mounted: no channel of it can be made. */
 export function serviceOf(kind: ChannelKind): ChannelService {

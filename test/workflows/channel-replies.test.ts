@@ -69,6 +69,8 @@ function desk(place: string) {
   return chat.of('desk').filter(({ body }) => (body['data'] as { thread_id?: string } | undefined)?.thread_id === place);
 }
 
+const textsAt = (place: string) => desk(place).map(({ body }) => (body['data'] as { text: string }).text);
+
 /** Replies that were deferred for messages of a channel. */
 function deferredOf(channel: LiveChannel) {
   return chat
@@ -192,20 +194,43 @@ test('50 rapid messages of one sender are answered in order', async () => {
   expect(parts.map(({ run_id }) => run_id)).toEqual(runs.map(({ id }) => id));
 });
 
-test('a run that waits says so with a link, a failed one sends a short notice', async () => {
+test('a run that waits says so with a link, each time, and goes on to its answer', async () => {
   const place = newPlace();
-  const agent = await makeAgent(stack, [
-    { slug: `ask-${place}`, name: 'Ask', description: 'Asks', kind: 'builtin', config: { builtin: 'ask_user' } },
-  ]).catch(() => null);
-  const channel = await makeLiveChannel(stack, chat, 'webhook', agent ? { agent_id: agent.id } : {});
+  const slug = `ask-${place}`;
+  const agent = await makeAgent(stack, [{ slug, kind: 'builtin', description: 'Asks a person.', config: { name: 'ask_user' } }]);
+  const channel = await makeLiveChannel(stack, chat, 'webhook', { agent_id: agent.id });
 
-  await ask(stack, channel, { steps: [{ error: 'bad_request' }] } as never, { place });
-  await until(async () => (await partsOf(stack, channel)).some(({ kind, state }) => kind === 'notice' && state === 'sent'));
-
+  const question = { tool_calls: [{ name: slug, arguments: { question: 'Which one?' } }] };
+  await ask(stack, channel, { steps: [question, { text: 'The blue one.' }] }, { place });
+  await until(() => isSent(channel));
   const [run] = await runsOf(stack, channel);
-  expect(desk(place).map(({ body }) => (body['data'] as { text: string }).text)).toEqual([
-    expect.stringMatching(new RegExp(`^The answer failed.*/runs/${run?.id}$`)),
-  ]);
+  const told = textsAt(place);
+  const pending = (await stack.request('GET', `/runs/${run?.id}/approvals`)).body as { items: { id: string }[] };
+  const resolutions = pending.items.map(({ id }) => ({ approval_id: id, decision: 'respond', response: 'blue' }));
+  const answered = await stack.request('POST', `/runs/${run?.id}/approvals`, { body: { resolutions } });
+  await until(() => isSent(channel, 2));
+
+  expect(answered.status).toBe(200);
+  expect(told).toEqual([expect.stringMatching(new RegExp(`^It waits for.*/runs/${run?.id}$`))]);
+  expect(textsAt(place)).toEqual([...told, 'The blue one.']);
+});
+
+test('a run that fails sends a short notice, and one that is cancelled nothing', async () => {
+  const [failed, cancelled] = [newPlace(), newPlace()];
+  const channel = await makeLiveChannel(stack, chat, 'webhook');
+
+  await ask(stack, channel, { steps: [{ fault: { kind: 'status', status: 400 } }] }, { place: failed });
+  await ask(stack, channel, { steps: [{ fault: { kind: 'hang' } }] }, { place: cancelled });
+  const [first, other] = await runsOf(stack, channel);
+  await stack.request('POST', `/runs/${other?.id}/cancel`, { body: {} });
+  await until(async () => {
+    const parts = await partsOf(stack, channel);
+    const isOver = (await runsOf(stack, channel))[1]?.status === 'cancelled';
+    return isOver && parts.length === 1 && parts[0]?.state === 'sent';
+  });
+
+  expect(textsAt(failed)).toEqual([expect.stringMatching(new RegExp(`^The answer failed.*/runs/${first?.id}$`))]);
+  expect(textsAt(cancelled)).toEqual([]);
 });
 
 test.each(['slack', 'telegram', 'webhook'] as const)(

@@ -1,5 +1,8 @@
 export const channelKinds = ['slack', 'telegram', 'discord', 'email', 'webhook'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
+/** Kinds of channels that can be made. Mail is not mounted. */
+export const mountedChannelKinds = ['slack', 'telegram', 'discord', 'webhook'] as const satisfies readonly ChannelKind[];
+export type MountedChannelKind = (typeof mountedChannelKinds)[number];
 export const channelStates = ['pending', 'ok', 'error'] as const;
 /** Whose messages are turns of one conversation: those of a thread, or all of a sender. */
 export const sessionScopes = ['thread', 'peer'] as const;

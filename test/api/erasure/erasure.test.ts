@@ -153,6 +153,7 @@ test('every deletion of something that was made under a key forgets the replies,
   const forgetting = [
     'deleteAgent',
     'deleteAlertRule',
+    'deleteChannel',
     'deleteKnowledgeBase',
     'deleteModelPrice',
     'deleteOauthClient',
