@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { ChannelRoute } from '../../workflows/contracts/channels.ts';
-import { change, row, rows } from '../sql.ts';
+import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelMessage, StoredChannelFile } from './channel-message.entity.ts';
 

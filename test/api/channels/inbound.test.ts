@@ -4,7 +4,6 @@ import { openWorld, type World } from '../world.ts';
 import { sqlOf } from '../triggers/hook-calls.ts';
 import { deliver, kinds, makeChannel, messageOf, post, proofOf, slackSecret, type ChannelScene, type TestKind } from './channel-calls.ts';
 import { findChannel, secretsOfFound } from '../../../db/channels/open-channel.ts';
-import { makeTenant } from '../../support/tenant.ts';
 
 let world: World;
 let second: TestApi;
