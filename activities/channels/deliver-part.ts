@@ -89,7 +89,10 @@ async function send(deps: ActivityDeps, { channel, policy }: ReadyChannel, { par
   });
   // Only a service that was asked and has it not is sent it again.
   if (found.result === 'failed' && found.error === 'not there') return service.send(serviceDeps(deps, policy), channel, outgoing);
-  return found.result === 'sent' ? found : { result: 'uncertain', error: 'error' in found ? found.error : '' };
+  if (found.result !== 'sent') return { result: 'uncertain', error: found.error };
+  // It may be a draft of the answer.
+  const { externalId } = found;
+  return externalId !== null && service.edit ? service.edit(serviceDeps(deps, policy), channel, { ...outgoing, externalId }) : found;
 }
 
 async function release(deps: ActivityDeps, part: PartRow, isUncertain: boolean): Promise<ChannelPartStep> {

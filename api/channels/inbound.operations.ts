@@ -14,6 +14,8 @@ const Ack = closed(
   {
     challenge: Type.Optional(text(1_000, { description: 'Slack: what it asked for' })),
     type: Type.Optional(integer({ maximum: 20, description: 'Discord: the kind of its interaction response' })),
+    method: Type.Optional(text(60, { description: 'Telegram: what it is to do' })),
+    callback_query_id: Type.Optional(text(300, { description: 'Telegram: the press of a button that is answered' })),
     data: Type.Optional(
       closed({
         content: text(2_000, { description: 'Discord: what the sender is told' }),
@@ -21,7 +23,7 @@ const Ack = closed(
       }),
     ),
   },
-  { $id: 'ChannelAckView', description: 'An empty object, or what Slack or Discord ask for' },
+  { $id: 'ChannelAckView', description: 'An empty object, or what the service asks for' },
 );
 
 const maxBodyBytes = 1_048_576;
@@ -53,8 +55,7 @@ export const receiveChannelMessage = post(
         return reply({});
       case 'vote':
         await castVote(ctx, channel, inbound);
-        // Discord: the message under which the button stands is left as it is.
-        return reply(channel.kind === 'discord' ? { type: 6 } : {});
+        return reply({ ...inbound.answer });
       case 'message': {
         const { message } = inbound;
         const deps = { keys: ctx.deps.keys, currency: ctx.deps.env.billingCurrency, newStorageKey };

@@ -36,7 +36,8 @@ export async function isBehindAnother(tx: TenantTransaction, partId: string): Pr
   const found = await row(
     tx.em,
     `select 1 from channel_outbound o join channel_outbound e on e.channel_id = o.channel_id and e.thread_id = o.thread_id
-      where o.id = ? and e.state in ('pending', 'sending') and e.message_id <> o.message_id and (e.created_at, e.message_id) < (o.created_at, o.message_id) limit 1`,
+      where o.id = ? and e.state in ('pending', 'sending') and e.message_id <> o.message_id
+        and (e.state = 'pending' or e.text is not null) and (e.created_at, e.message_id) < (o.created_at, o.message_id) limit 1`,
     [partId],
   );
   return found !== null;

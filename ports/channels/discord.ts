@@ -17,14 +17,20 @@ const original = '@original';
 export const discord: ChannelService = {
   send: (deps, channel, part) =>
     trySend(async () => {
-      if (part.token !== null && part.kind === 'reply' && part.part === 0) {
+      if (part.token !== null && part.part === 0) {
         const filled = await fillDeferred(deps, channel, part);
         if (filled !== null) return filled;
       }
       const nonce = Buffer.from(part.id.replaceAll('-', ''), 'hex').toString('base64url');
       const url = `${deps.urls.discord}/channels/${part.route['channel_id'] ?? ''}/messages`;
-      // The service takes one message of a nonce, and gives the first again.
-      return judged(await callService(deps, { url, headers: bot(channel), body: { ...contentOf(part), nonce, enforce_nonce: true } }));
+      // The service takes one message of a nonce, and gives the first again: a draft, maybe, of which nobody knew.
+      const answer = await callService(deps, { url, headers: bot(channel), body: { ...contentOf(part), nonce, enforce_nonce: true } });
+      const sent = judged(answer);
+      const stands = textOf(answer.body, 'content');
+      if (sent.result !== 'sent' || sent.externalId === null || stands === '' || stands === part.text) return sent;
+      return judged(
+        await callService(deps, { method: 'PATCH', url: `${url}/${sent.externalId}`, headers: bot(channel), body: contentOf(part) }),
+      );
     }),
   edit: (deps, channel, { externalId, ...part }) =>
     trySend(async () => {

@@ -22,7 +22,13 @@ export interface InboundMessage {
 
 export type Inbound =
   | { readonly kind: 'message'; readonly message: InboundMessage }
-  | { readonly kind: 'vote'; readonly runId: string; readonly rating: 'up' | 'down'; readonly senderId: string }
+  | {
+      readonly kind: 'vote';
+      readonly runId: string;
+      readonly rating: 'up' | 'down';
+      readonly senderId: string;
+      readonly answer: Readonly<Record<string, unknown>>;
+    }
   /** The service asks whether the address is alive. */
   | { readonly kind: 'answer'; readonly body: Readonly<Record<string, unknown>> }
   /** Nothing that anybody wrote. */

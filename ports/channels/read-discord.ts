@@ -15,7 +15,9 @@ export function readDiscord(interaction: unknown): Inbound {
   const data = member(interaction, 'data');
   if (type === types.component) {
     const vote = readButton(textOf(data, 'custom_id'));
-    return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId) } : { kind: 'nothing' };
+    // The message under which the button stands is left as it is.
+    const answer = { type: 6 };
+    return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId), answer } : { kind: 'answer', body: answer };
   }
   const [id, channel, token] = [textOf(interaction, 'id'), textOf(interaction, 'channel_id'), textOf(interaction, 'token')];
   if (type !== types.command || id === '' || channel === '' || senderId === '') return { kind: 'nothing' };

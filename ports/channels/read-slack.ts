@@ -61,7 +61,7 @@ function voteOf(payload: unknown): Inbound {
     .map((action) => readButton(textOf(action, 'value')))
     .find(Boolean);
   const senderId = textOf(member(payload, 'user'), 'id');
-  return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId) } : { kind: 'nothing' };
+  return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId), answer: {} } : { kind: 'nothing' };
 }
 
 /** What was written, without Slack's marks: links with their addresses, the mention of the bot gone. */

@@ -90,5 +90,7 @@ function filesOf(message: unknown): ChannelFile[] {
 function voteOf(query: unknown): Inbound {
   const vote = readButton(textOf(query, 'data'));
   const senderId = textOf(member(query, 'from'), 'id');
-  return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId) } : { kind: 'nothing' };
+  // Until then the button shows that it works.
+  const answer = { method: 'answerCallbackQuery', callback_query_id: boundedId(textOf(query, 'id')) };
+  return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId), answer } : { kind: 'answer', body: answer };
 }

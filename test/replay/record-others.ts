@@ -77,6 +77,25 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       closeGroup: [gives({ state: 'waiting', waitMs: 50, isEager: false }), gives({ state: 'closed' }), gives({ state: 'idle' })],
     },
   },
+  'channel-reply': {
+    type: 'channelReply',
+    args: [{ messageId: randomUUID() }],
+    activities: {
+      fetchFiles: [fails],
+      planParts: [
+        gives({
+          due: [
+            { kind: 'reply', part: 0 },
+            { kind: 'reply', part: 1 },
+          ],
+          isOver: true,
+          streams: false,
+        }),
+      ],
+      deliverPart: [gives({ isOver: false, waitMs: 50 }), gives({ isOver: true })],
+    },
+  },
+  'channel-sync': { type: 'channelSync', args: [{ channelId: randomUUID() }], activities: { syncChannel: [gives(false), gives(true)] } },
   'trigger-sync': {
     type: 'triggerSync',
     args: [{ scheduleId: randomUUID() }],

@@ -157,6 +157,25 @@ test('a service that asks to wait is left alone as long as it says, and it count
   expect((await partsOf(stack, channel))[0]).toMatchObject({ attempts: 8, failures: 0 });
 });
 
+test('an answer that has to wait keeps its place in the thread', async () => {
+  const place = newPlace();
+  const channel = await makeLiveChannel(stack, chat, 'slack');
+  let refused = 0;
+  chat.instead = ({ service, path, body }) => {
+    const isFirst = service === 'slack' && path === 'chat.postMessage' && JSON.stringify(body).includes('The first.');
+    return isFirst && (refused += 1) <= 3
+      ? { status: 429, body: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '2' } }
+      : null;
+  };
+
+  await ask(stack, channel, answer('The first.'), { place });
+  await until(() => refused > 0);
+  await ask(stack, channel, answer('The second.'), { place });
+  await until(() => isSent(channel, 2));
+
+  expect(chat.of('slack', place).map(({ text }) => text)).toEqual(['The first.', 'The second.']);
+});
+
 test('a service that refuses for good ends the part: a warning of the run, an event, the channel’s state', async () => {
   const channel = await makeLiveChannel(stack, chat, 'slack');
 
