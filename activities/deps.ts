@@ -5,6 +5,7 @@ import type { Databases } from '../db/databases.ts';
 import type { CancelBus } from '../db/streams/cancel-bus.ts';
 import type { Emitter } from '../db/streams/emitter.ts';
 import type { Outgoing } from '../db/tenant-transaction.ts';
+import type { ChannelUrls } from '../ports/channels/service.ts';
 import type { Egress } from '../ports/egress.ts';
 import type { Embedder } from '../ports/embeddings/index.ts';
 import type { SchemasByTenant } from '../ports/json-schema.ts';
@@ -33,7 +34,7 @@ export interface ActivityDeps {
   readonly providers: Providers;
   readonly egress: Egress;
   /** Where schemas, templates, pages and files of tenants are worked on. */
-  readonly work: Pick<WorkPool, 'ended'>;
+  readonly work: Pick<WorkPool, 'ended' | 'run'>;
   readonly schemas: SchemasByTenant;
   readonly templates: TemplatesByTenant;
   readonly pages: WebPages;
@@ -58,6 +59,10 @@ export interface ActivityDeps {
     readonly databaseOwnerUrl: string | null;
     /** `MCP_OAUTH_REDIRECT_URI`; null: no toolkit can be given a person's consent. */
     readonly mcpRedirectUri: string | null;
+    /** `PUBLIC_URL`, under which people and chat services reach the API; null: the worker was not told. */
+    readonly publicUrl: string | null;
+    /** Where the chat services of channels are. */
+    readonly channelUrls: ChannelUrls;
     /** Bounds of stored files and who looks at them. */
     readonly attachments: AttachmentSettings;
   };

@@ -16,6 +16,7 @@ import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { EventActivities } from '../workflows/contracts/events.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
+import type { ChannelActivities, ChannelSyncActivities } from '../workflows/contracts/channels.ts';
 import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
 import { newId } from '../db/ids.ts';
 import { createIngestActivities } from './knowledge/ingest-activities.ts';
@@ -34,6 +35,7 @@ import { createDeliveryActivities } from './delivery/send-mail.ts';
 import type { ActivityDeps } from './deps.ts';
 import { createGateActivities } from './gates/gate-activities.ts';
 import { createAuditActivities } from './maintenance/audit-activities.ts';
+import { createChannelActivities } from './channels/channel-activities.ts';
 import { createBudgetActivities } from './maintenance/budget-activities.ts';
 import { createIdentityActivities } from './maintenance/identity-activities.ts';
 import { createKnowledgeUpkeep } from './maintenance/knowledge-activities.ts';
@@ -74,7 +76,9 @@ export type Activities = AgentRunActivities &
   PolicyActivities &
   TriggerActivities &
   GroupActivities &
-  EventActivities;
+  EventActivities &
+  ChannelActivities &
+  ChannelSyncActivities;
 
 /** Activities that run without a tenant header, since they act on no single tenant. */
 export const systemActivities: ReadonlySet<string> = new Set([...maintenanceActivityNames, ...deliveryActivityNames]);
@@ -122,6 +126,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createPolicyActivities(deps, temporal),
     ...createGroupActivities(deps),
     ...createEventActivities(deps),
+    ...createChannelActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
     ...createBudgetActivities(deps),
     ...createAlertActivities(deps),

@@ -20,6 +20,9 @@ import { FxRate } from './billing/fx-rate.entity.ts';
 import { ModelPrice } from './billing/model-price.entity.ts';
 import { UsageEntry } from './billing/usage-entry.entity.ts';
 import { UsageRollup } from './billing/usage-rollup.entity.ts';
+import { Channel } from './channels/channel.entity.ts';
+import { ChannelMessage } from './channels/channel-message.entity.ts';
+import { ChannelOutbound } from './channels/channel-outbound.entity.ts';
 import { Feedback } from './feedback/feedback.entity.ts';
 import { IdempotencyKey } from './http/idempotency-key.entity.ts';
 import { SystemMark } from './http/system-mark.entity.ts';
@@ -191,6 +194,9 @@ export const tables = {
   event_trigger_counters: EventTriggerCounter,
   event_matches: EventMatch,
   event_keys: EventKey,
+  channels: Channel,
+  channel_messages: ChannelMessage,
+  channel_outbound: ChannelOutbound,
   stream_tokens: StreamToken,
   run_streams: RunStream,
   run_stream_scopes: RunStreamScope,

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import type { ChannelUrls } from './channels/service.ts';
 import { storageSettings, storageVariables, type AttachmentSettings, type StorageSettings } from './storage-settings.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -7,6 +8,12 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 's
 const currencies = Intl.supportedValuesOf('currency');
 
 const postgresUrl = { pattern: '^postgres(ql)?://', description: 'postgres://USER:PASSWORD@HOST:5432/DATABASE' };
+
+const serviceUrl = {
+  pattern: '^https?://[^\\s?#@]+$',
+  maxLength: 1_024,
+  description: 'an http or https URL without user, query or fragment',
+};
 
 /** Variables that mean the same to the API and to the workers. */
 export const commonVariables = {
@@ -44,6 +51,9 @@ export const commonVariables = {
   MAIL_LINK_URL: Type.Optional(
     Type.String({ pattern: '^https?://[^\\s?#]+$', maxLength: 1_024, description: 'an http or https URL without query or fragment' }),
   ),
+  SLACK_API_URL: Type.String({ ...serviceUrl, default: 'https://slack.com/api' }),
+  TELEGRAM_API_URL: Type.String({ ...serviceUrl, default: 'https://api.telegram.org' }),
+  DISCORD_API_URL: Type.String({ ...serviceUrl, default: 'https://discord.com/api/v10' }),
   ...storageVariables,
 };
 
@@ -66,6 +76,8 @@ export interface CommonSettings {
   readonly unpricedModel: 'reject' | 'zero_with_alert' | null;
   /** Page to which authorization servers of MCP toolkits send a person back; null: consent can't be had. */
   readonly mcpRedirectUri: string | null;
+  /** Where the chat services of channels are. */
+  readonly channelUrls: ChannelUrls;
   /** How mails leave the deployment; null: there is no mailer, and what needs one is refused. */
   readonly mail: MailSettings | null;
   /** Where the bytes of attachments lie. */
@@ -100,9 +112,18 @@ export function commonSettings(values: Static<typeof CommonVariables>): CommonSe
     billingCurrency: values.BILLING_CURRENCY,
     unpricedModel: values.UNPRICED_MODEL ?? null,
     mcpRedirectUri: values.MCP_OAUTH_REDIRECT_URI ?? null,
+    channelUrls: {
+      slack: withoutSlash(values.SLACK_API_URL),
+      telegram: withoutSlash(values.TELEGRAM_API_URL),
+      discord: withoutSlash(values.DISCORD_API_URL),
+    },
     mail: mailSettings(values),
     ...storageSettings(values),
   };
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
 }
 
 function mailSettings(values: Static<typeof CommonVariables>): MailSettings | null {

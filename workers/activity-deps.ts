@@ -121,6 +121,8 @@ export async function openActivityDeps({
       unpricedModel: env.unpricedModel,
       databaseOwnerUrl: env.databaseOwnerUrl,
       mcpRedirectUri: env.mcpRedirectUri,
+      publicUrl: env.publicUrl === '' ? null : env.publicUrl,
+      channelUrls: env.channelUrls,
       attachments: env.attachments,
     },
     eraseStreams: (runIds) => publisher.eraseSurely(runIds),

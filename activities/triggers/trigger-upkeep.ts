@@ -20,6 +20,7 @@ import { wakeBackfills } from '../../db/schedules/wake-backfills.ts';
 import { overdueGroups } from '../../db/webhooks/upkeep.ts';
 import { instantOf } from '../../domain/schedules/fire.ts';
 import { restartLostFanOuts } from '../../domain/events/upkeep.ts';
+import { findLostReplies, wakeLostReply } from '../../domain/channels/state.ts';
 import { restartLostCallbacks } from '../../domain/webhooks/callbacks.ts';
 import { wakeOverdue } from '../../domain/webhooks/groups.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -73,7 +74,19 @@ async function tendHooks(deps: ActivityDeps): Promise<number> {
       wakeOverdue(tx, group, await databaseTime(tx.em)),
     );
   }
-  return groups.length + (await sweep(deps.db, restartLostCallbacks)) + (await sweep(deps.db, restartLostFanOuts));
+  const restarted = (await sweep(deps.db, restartLostCallbacks)) + (await sweep(deps.db, restartLostFanOuts));
+  return groups.length + restarted + (await tendChannels(deps));
+}
+
+/** Answers whose workflow was lost are looked at again. */
+async function tendChannels(deps: ActivityDeps): Promise<number> {
+  const replies = await sweep(deps.db, (em) => findLostReplies(em, maxATick));
+  for (const reply of replies) {
+    cancellationSignal().throwIfAborted();
+    const tenant = workspaceTenant(reply.organizationId, reply.workspaceId);
+    await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (tx) => wakeLostReply(tx, reply));
+  }
+  return replies.length;
 }
 
 /** Visibility may miss some: sending one again that is there changes nothing. */

@@ -38,6 +38,7 @@ export type IdKind =
   | 'WebhookDelivery'
   | 'EventTrigger'
   | 'Event'
+  | 'Channel'
   | 'Evaluation'
   | 'RepoBinding'
   | 'Attachment'

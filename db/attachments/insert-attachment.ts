@@ -49,8 +49,8 @@ export async function insertAttachment(tx: TenantTransaction, file: NewAttachmen
   return made;
 }
 
-/** Not behind a batch: runs wait for it. */
-async function startScan(tx: TenantTransaction, { id, organization_id, workspace_id }: AttachmentRow): Promise<void> {
+/** Has somebody look at stored bytes. Not behind a batch: runs wait for it. */
+export async function startScan(tx: TenantTransaction, { id, organization_id, workspace_id }: AttachmentRow): Promise<void> {
   await addOutbox(
     tx,
     {

@@ -155,6 +155,7 @@ export async function removeExpiredKey(em: SqlEntityManager, id: string): Promis
 /** Tables of the rows that the paths of operations with a key name, by parameter. */
 export const tablesOfPaths: Readonly<Record<string, string>> = {
   agent_id: 'agents',
+  channel_id: 'channels',
   delivery_id: 'webhook_deliveries',
   endpoint_id: 'webhook_endpoints',
   schedule_id: 'schedules',

@@ -7,6 +7,7 @@ import type { PersonaDocument } from '../agents/persona-document.ts';
 import type { RevisionDocument } from '../agents/revision-document.ts';
 import { upgradeDocument } from '../agents/upgrade-document.ts';
 import { unusableInputs } from '../attachments/run-attachments.ts';
+import { wakeReplyOf } from '../channels/replies.ts';
 import { recordSkillUse } from '../skills/skill-uses.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
@@ -53,6 +54,7 @@ export async function beginRun(tx: TenantTransaction, runId: string, deployment:
     started_at: started?.started_at ?? manifest.begun_at,
   };
   await appendFrames(tx, [stateBatch(identityOf(running), [startedFrame(running), ...inputs])]);
+  await wakeReplyOf(tx, running);
   return running;
 }
 

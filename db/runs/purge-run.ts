@@ -77,6 +77,10 @@ const eraseSql = `
      where a.id in (select attachment_id from unlinked)
        and not exists (select from attachment_links l where l.attachment_id = a.id and l.id not in (select id from unlinked))
   ),
+  replies_gone as (delete from channel_outbound where run_id in (select run_id from erased)),
+  said as (
+    update channel_messages set text = '', sender_name = null, attachments = '[]', token_enc = null where run_id in (select run_id from erased)
+  ),
   votes as (update feedback set comment = null, correction = null, tags = '{}' where run_id in (select run_id from erased)),
   -- A conversation of which nothing is left forgets whose it was, and under which name.
   nameless as (

@@ -43,21 +43,29 @@ export async function lockSessions(tx: TenantTransaction, starts: readonly Resol
 const keepLock = `on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null
   do update set persona_slug = c.persona_slug`;
 
-async function lockSession(tx: TenantTransaction, { start, target }: Resolved): Promise<ConversationRow> {
+function lockSession(tx: TenantTransaction, { start, target }: Resolved): Promise<ConversationRow> {
+  const { organizationId, workspaceId, agentId } = target;
+  return lockNamedSession(tx, { organizationId, workspaceId, agentId, subject: start.subject, sessionKey: start.sessionKey });
+}
+
+/** A conversation by what names it. */
+export interface SessionName {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly subject: StartRun['subject'];
+  readonly sessionKey: string | null;
+}
+
+/** Finds or makes one conversation and locks it to the end of the transaction. */
+export async function lockNamedSession(tx: TenantTransaction, name: SessionName): Promise<ConversationRow> {
+  const { organizationId, workspaceId, agentId, subject, sessionKey } = name;
   const [conversation] = await rows<ConversationRow>(
     tx.em,
     `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, queue_length, next_queue_no, turn_no, created_at)
      values (?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
      ${keepLock} returning ${conversationColumns}`,
-    [
-      newId(),
-      target.organizationId,
-      target.workspaceId,
-      target.agentId,
-      start.subject?.kind ?? null,
-      start.subject?.id ?? null,
-      start.sessionKey,
-    ],
+    [newId(), organizationId, workspaceId, agentId, subject?.kind ?? null, subject?.id ?? null, sessionKey],
   );
   if (!conversation) throw new Error('the conversation upsert returned no row');
   return conversation;

@@ -1,4 +1,5 @@
 import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
+import { wakeReplyOf } from '../channels/replies.ts';
 import { iso, rows } from '../sql.ts';
 import { appendFrames, stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
@@ -166,6 +167,8 @@ async function write(tx: TenantTransaction, runs: readonly RunState[], settled: 
       where r.id = n.id and (r.status = n.status or r.status in ('running', 'waiting'))`,
     [JSON.stringify(written.map(toWritten))],
   );
+  const before = new Map(runs.map((run) => [run.id, run.status]));
+  for (const run of written) if (run.status === 'waiting' && before.get(run.id) !== 'waiting') await wakeReplyOf(tx, run);
 }
 
 function toWritten({ id, status, waiting_on, waiting_until, waiting_since, waited_ms, pending_approvals }: RunState) {

@@ -16,6 +16,8 @@ export const sealedTables = [
   'mcp_connections',
   'mcp_authorizations',
   'webhook_endpoints',
+  'channels',
+  'channel_messages',
 ] as const;
 export type SealedTable = (typeof sealedTables)[number];
 

@@ -1,3 +1,4 @@
+import { channelGates } from '../channels/channel-gates.sql.ts';
 import { idempotencyGates } from '../http/idempotency-gates.sql.ts';
 import { identityGates } from '../identity/gates.sql.ts';
 import type { GateCommand, GateSet } from '../identity/gate-parts.sql.ts';
@@ -20,6 +21,7 @@ const sets: readonly GateSet[] = [
   candidateGates,
   knowledgeErasureGates,
   hookGates,
+  channelGates,
   { functions: streamFunctions, grants: streamGrants, sql: [appendFramesSql] },
 ];
 

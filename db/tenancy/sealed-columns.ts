@@ -2,6 +2,7 @@ import { storedReplyBinding } from '../http/idempotency.ts';
 import { envelopeOf as signingKeyBinding } from '../identity/signing-key-rotation.ts';
 import { authorizationBinding, connectionBinding } from '../mcp/grant.ts';
 import { secretBinding, type SecretPlace } from '../secrets/secret-binding.ts';
+import { channelBinding, channelMessageBinding } from '../channels/channel-binding.ts';
 import { endpointBinding } from '../webhooks/endpoint-binding.ts';
 import type { Binding, SealedTable } from './envelope.ts';
 
@@ -74,5 +75,19 @@ export const sealedColumns: Readonly<Record<SealedTable, SealedColumn>> = {
     envelope: 'secrets_enc',
     columns: ['organization_id'],
     bindingOf: (row) => endpointBinding(row.organization_id, row.key),
+  },
+  channels: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'secrets_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => channelBinding(row.organization_id, row.key),
+  },
+  channel_messages: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'token_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => channelMessageBinding(row.organization_id, row.key),
   },
 };

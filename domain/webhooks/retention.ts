@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { eraseMessagesByAge, erasePartsByAge } from '../../db/channels/messages.ts';
 import type { Databases } from '../../db/databases.ts';
 import { eraseEventKeys } from '../../db/events/upkeep.ts';
 import { sweep } from '../../db/transaction.ts';
@@ -8,15 +9,18 @@ import { eraseBodies, eraseDeliveriesByAge, eraseDigests, rowsAStatement } from 
 
 const callbacksByAge = (em: SqlEntityManager) => eraseCallbacksByAge(em, rowsAStatement);
 const eventKeys = (em: SqlEntityManager) => eraseEventKeys(em, rowsAStatement);
+const partsByAge = (em: SqlEntityManager) => erasePartsByAge(em, rowsAStatement);
+const messagesByAge = (em: SqlEntityManager) => eraseMessagesByAge(em, rowsAStatement);
 const eventsByAge = (em: SqlEntityManager) => eraseEventsByAge(em, rowsAStatement);
 
 /**
- * Empties the bodies of deliveries past the `delivery_retention_days` of their organization, and deletes deliveries, callbacks and events past 90 days and digests past 24 hours.
+ * Empties the bodies of deliveries past the `delivery_retention_days` of their organization, and deletes deliveries, callbacks, events and messages of channels past 90 days and digests past 24 hours.
  * Batches, each a transaction of its own: whoever is killed goes on at the next time. Gives how many rows.
  */
 export async function eraseOldDeliveries(db: Databases, signal: AbortSignal): Promise<number> {
   let total = 0;
-  for (const erase of [eraseBodies, eraseDigests, eraseDeliveriesByAge, callbacksByAge, eventKeys, eventsByAge])
+  const kinds = [eraseBodies, eraseDigests, eraseDeliveriesByAge, callbacksByAge, eventKeys, eventsByAge, partsByAge, messagesByAge];
+  for (const erase of kinds)
     for (let count = rowsAStatement; count === rowsAStatement; total += count) {
       signal.throwIfAborted();
       count = await sweep(db, erase);

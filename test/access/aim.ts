@@ -43,6 +43,7 @@ const tablesByKind: Readonly<Record<string, string>> = {
   WebhookDelivery: 'webhook_deliveries',
   EventTrigger: 'event_triggers',
   Event: 'events',
+  Channel: 'channels',
   AlertRule: 'alert_rules',
   Alert: 'alerts',
   Impersonation: 'impersonations',

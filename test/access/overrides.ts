@@ -3,6 +3,7 @@ import { generateSync } from 'otplib';
 import { tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { seal } from '../../db/tenancy/envelope.ts';
 import { sweep } from '../../db/transaction.ts';
+import { channelBinding } from '../../db/channels/channel-binding.ts';
 import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { completeMcpConfig } from '../../domain/toolkits/toolkit-config.ts';
 import { testPassword } from '../support/tenant.ts';
@@ -73,6 +74,21 @@ export const overrides: Readonly<Record<string, Override>> = {
     const slug = freeSlug();
     await makeWhole(stage.world.rows, { table: 'webhook_endpoints', place: ground.home, given: { slug, verification: 'none' } });
     return { params: { workspace_id: ground.home.workspaceId ?? '', slug } };
+  },
+  createChannel: ({ own, aimed }) => ({
+    body: {
+      ...asObject(aimed.body),
+      workspace_id: own.workspaceId,
+      kind: 'webhook',
+      settings: { outbound_url: 'https://desk.example.com/answers' },
+      secrets: { signing_secret: 'a-secret-of-the-tests' },
+    },
+  }),
+  updateChannel: ({ aimed }) => ({ body: { ...asObject(aimed.body), settings: undefined, secrets: undefined } }),
+  testChannel: () => ({ body: {} }),
+  receiveChannelMessage: async ({ stage, ground }) => {
+    const { channelId, token } = await tokenChannel(stage, ground);
+    return { params: { channel_id: channelId }, headers: { 'x-telegram-bot-api-secret-token': token }, body: { update_id: 1 } };
   },
   receiveHookByGet: async ({ stage, ground }) => {
     const { slug, token } = await tokenHook(stage, ground);
@@ -381,4 +397,19 @@ async function tokenHook(stage: Stage, ground: Ground): Promise<{ endpointId: st
   );
   await stage.world.rows.query('update webhook_endpoints set secrets_enc = $1 where id = $2', [sealed, endpointId]);
   return { endpointId, slug, token };
+}
+
+/** A channel that a token opens, and the token. */
+async function tokenChannel(stage: Stage, ground: Ground): Promise<{ channelId: string; token: string }> {
+  const token = 'a-token-of-the-tests';
+  const channelId = await makeWhole(stage.world.rows, {
+    table: 'channels',
+    place: ground.home,
+    given: { kind: 'telegram', settings: '{}' },
+  });
+  const sealed = await sweep(stage.api.db, (em) =>
+    seal(em, stage.api.keys, channelBinding(ground.home.organizationId, channelId), Buffer.from(JSON.stringify({ webhook_secret: token }))),
+  );
+  await stage.world.rows.query('update channels set secrets_enc = $1 where id = $2', [sealed, channelId]);
+  return { channelId, token };
 }

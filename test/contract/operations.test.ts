@@ -24,6 +24,7 @@ const wholeAreas = [
   'Mcp',
   'Oauth',
   'System',
+  'Channels',
 ];
 /** What is mounted of the others. */
 const mountedBeside = [
@@ -96,7 +97,6 @@ const optionsOfOne = [
   'multipart createAttachment',
   'ownCredential getMetrics',
   'precheck registerOauthClient',
-  'rawBody receiveHook',
   'takesSession verifyMfa',
   'viewsBeside receiveHook',
 ];

@@ -10,6 +10,7 @@ import { change, row, rows } from '../../db/sql.ts';
 import { keyIdOf, open, seal, sealedTables, type Binding } from '../../db/tenancy/envelope.ts';
 import { rotateKeys } from '../../db/tenancy/rotate-keys.ts';
 import { sealedColumns } from '../../db/tenancy/sealed-columns.ts';
+import { channelBinding, channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';
@@ -50,7 +51,9 @@ const sealIn = (binding: Binding, text: string) => sweep(database.db, (em) => se
 async function sealEverywhere(): Promise<Sealed[]> {
   const { organizationId, workspaceIds } = world;
   const place = { organization_id: organizationId, workspace_id: workspaceIds[0] ?? null, tool_id: null, name: 'a', value_version: 1 };
-  const [secret, user, reply, kid, toolkit, connection, state, agent, endpoint] = Array.from({ length: 9 }, newId) as [
+  const [secret, user, reply, kid, toolkit, connection, state, agent, endpoint, channel, message] = Array.from({ length: 11 }, newId) as [
+    string,
+    string,
     string,
     string,
     string,
@@ -69,7 +72,10 @@ async function sealEverywhere(): Promise<Sealed[]> {
     mcp_connections: connectionBinding(organizationId, connection),
     mcp_authorizations: authorizationBinding(organizationId, state),
     webhook_endpoints: endpointBinding(organizationId, endpoint),
+    channels: channelBinding(organizationId, channel),
+    channel_messages: channelMessageBinding(organizationId, message),
   };
+
   await inDatabase(
     "insert into secrets (id, scope, organization_id, workspace_id, name, value_envelope) values (?, 'workspace', ?, ?, 'a', ?)",
     [secret, organizationId, place.workspace_id, await sealIn(bindings.secrets, 'value')],
@@ -115,6 +121,15 @@ async function sealEverywhere(): Promise<Sealed[]> {
     "insert into webhook_endpoints (id, organization_id, workspace_id, agent_id, slug, secrets_enc, prompt_template) values (?, ?, ?, ?, 'hook', ?, 'Go')",
     [endpoint, organizationId, place.workspace_id, agent, await sealIn(bindings.webhook_endpoints, 'value')],
   );
+  await inDatabase(
+    "insert into channels (id, organization_id, workspace_id, agent_id, kind, name, settings, secrets_enc) values (?, ?, ?, ?, 'slack', 'Chat', '{}', ?)",
+    [channel, organizationId, place.workspace_id, agent, await sealIn(bindings.channels, 'value')],
+  );
+  await inDatabase(
+    `insert into channel_messages (id, organization_id, workspace_id, channel_id, external_id, thread_id, sender_id, text, route, token_enc, status)
+     values (?, ?, ?, ?, 'm', 't', 's', 'Hi', '{}', ?, 'received')`,
+    [message, organizationId, place.workspace_id, channel, await sealIn(bindings.channel_messages, 'value')],
+  );
   const ids = {
     secrets: secret,
     totp_factors: user,
@@ -123,6 +138,8 @@ async function sealEverywhere(): Promise<Sealed[]> {
     mcp_connections: connection,
     mcp_authorizations: state,
     webhook_endpoints: endpoint,
+    channels: channel,
+    channel_messages: message,
   };
   return sealedTables.map((table) => ({ table, key: ids[table], binding: bindings[table] }));
 }
@@ -160,7 +177,7 @@ test('--reencrypt renews data keys and every value; old and new open meanwhile, 
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, resealed: 7, unopened: [] });
+  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, resealed: 9, unopened: [] });
   const live = (await dataKeys()).filter((key) => !key.is_retired).map(({ id }) => id);
   expect(live).toHaveLength(2);
   for (const [at, each] of sealed.entries()) {
@@ -194,9 +211,9 @@ test('a renewal that was interrupted goes on without making keys again; the next
   const resumed = await rotateKeys(database.db, ring, { reencrypt: true });
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(first).toMatchObject({ renewed: 2, resealed: 7 });
+  expect(first).toMatchObject({ renewed: 2, resealed: 9 });
   expect(resumed).toMatchObject({ renewed: 0, resealed: 0 });
-  expect(next).toMatchObject({ renewed: 2, resealed: 7 });
+  expect(next).toMatchObject({ renewed: 2, resealed: 9 });
   expect(await openAt(secret ?? fail(), ring)).toBe('value');
 });
 
@@ -209,11 +226,11 @@ test('an envelope that does not open is named and left; the others are done, and
   const ring = newer(keys);
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
-  expect(rotated).toMatchObject({ resealed: 6, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(rotated).toMatchObject({ resealed: 8, unopened: [{ table: 'secrets', key: secret?.key }] });
   expect(await envelopeAt(secret ?? fail())).toEqual(bad);
 
   await inDatabase('update secrets set value_envelope = ?', [good]);
-  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ resealed: 7, unopened: [] });
+  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ resealed: 9, unopened: [] });
 });
 
 test('an envelope that never opens again keeps no later renewal from making new keys', async () => {
@@ -227,7 +244,7 @@ test('an envelope that never opens again keeps no later renewal from making new 
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
   expect([first.renewed, next.renewed]).toEqual([2, 2]);
-  expect(next).toMatchObject({ resealed: 6, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(next).toMatchObject({ resealed: 8, unopened: [{ table: 'secrets', key: secret?.key }] });
 });
 
 test('a deployment key that is missing is named, and nothing is changed', async () => {

@@ -96,6 +96,25 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     },
   },
   'fan-out': { type: 'fanOut', args: [{ eventId: randomUUID() }], activities: { fanOutEvent: [gives(false), gives(true)] } },
+  'channel-reply': {
+    type: 'channelReply',
+    args: [{ messageId: randomUUID() }],
+    activities: {
+      fetchFiles: [fails],
+      planParts: [
+        gives({
+          due: [
+            { kind: 'reply', part: 0 },
+            { kind: 'reply', part: 1 },
+          ],
+          isOver: true,
+          streams: false,
+        }),
+      ],
+      deliverPart: [gives({ isOver: false, waitMs: 50 }), gives({ isOver: true })],
+    },
+  },
+  'channel-sync': { type: 'channelSync', args: [{ channelId: randomUUID() }], activities: { syncChannel: [gives(false), gives(true)] } },
   'trigger-sync': {
     type: 'triggerSync',
     args: [{ scheduleId: randomUUID() }],

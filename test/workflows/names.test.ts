@@ -7,6 +7,7 @@ import { eventFanOut } from '../../workflows/contracts/events.ts';
 import { itemsPending } from '../../workflows/contracts/knowledge.ts';
 import { knowledgeRunSignals, policyChanged } from '../../workflows/contracts/knowledge-runs.ts';
 import { maintenanceActivityNames } from '../../workflows/contracts/maintenance.ts';
+import { channelChanged, channelRunChanged } from '../../workflows/contracts/channels.ts';
 import { deliveriesCame } from '../../workflows/contracts/webhooks.ts';
 import { ensureBundle } from '../../workers/build-bundle.ts';
 import * as workflows from '../../workflows/index.ts';
@@ -24,6 +25,8 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'backfillSchedule',
     'budgetHolds',
     'bulkCancel',
+    'channelReply',
+    'channelSync',
     'closeGroups',
     'delayedStart',
     'deliver',
@@ -116,6 +119,8 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
   expect(workflowIds.hook('x', 'y')).toBe('hook:x:y');
   expect(deliveriesCame).toBe('deliveriesCame');
   expect([workflowIds.event('x'), eventFanOut]).toEqual(['event:x', 'fanOut']);
+  expect([workflowIds.channelReply('x'), workflowIds.channelSync('x')]).toEqual(['delivery:channel:x', 'maint:trigger-sync:x']);
+  expect([channelRunChanged, channelChanged]).toEqual(['channelRunChanged', 'channelChanged']);
   expect(workflowIds.bulkCancel('x')).toBe('cancel:x');
   expect(workflowIds.toolTest('x')).toBe('tooltest:x');
   expect(workflowIds.maintenance('x')).toBe('maint:x');

@@ -29,6 +29,8 @@ export const workflowIds = {
   hook: (endpointId: string, key: string) => `hook:${endpointId}:${key}`,
   backfill: (backfillId: string) => `backfill:${backfillId}`,
   event: (eventId: string) => `event:${eventId}`,
+  channelReply: (runOrMessageId: string) => `delivery:channel:${runOrMessageId}`,
+  channelSync: (channelId: string) => `maint:trigger-sync:${channelId}`,
   fire: (scheduleId: string) => `fire:${scheduleId}`,
 } as const;
 

@@ -260,6 +260,23 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     input_template: note('webhook_endpoints', 'input_template'),
     persona_slug_template: none,
   },
+  channels: {
+    kind: same('webhook'),
+    settings: same({ outbound_url: 'https://desk.example.com/answers' }),
+    secret_names: same(['signing_secret']),
+    allowed_senders: same([]),
+    allowed_bots: same([]),
+    persona_slug: none,
+    identity: none,
+    state: same('pending'),
+  },
+  channel_messages: {
+    attachments: same([]),
+    route: same({ thread_id: 'thread' }),
+    status: same('received'),
+    reason: none,
+  },
+  channel_outbound: { kind: same('reply'), state: same('sent') },
   webhook_deliveries: {
     verification_form: same('webhook-signature'),
     headers: note('webhook_deliveries', 'headers'),

@@ -1,0 +1,39 @@
+import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
+import type { AnsweredMessage } from '../../db/channels/answered.ts';
+import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
+import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { open } from '../../db/tenancy/envelope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { ServiceDeps } from '../../ports/channels/service.ts';
+import { deadlineIn } from '../../ports/deadline.ts';
+import type { EgressPolicy } from '../../ports/egress.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+/** A channel with what its calls need, read before they leave: a call holds no connection. */
+export interface ReadyChannel {
+  readonly channel: OpenedChannel;
+  readonly policy: EgressPolicy;
+}
+
+/** Null: the channel is deleted. */
+export async function readyChannel(deps: ActivityDeps, tx: TenantTransaction, channelId: string): Promise<ReadyChannel | null> {
+  const channel = await openChannel(tx, deps.keys, channelId);
+  if (!channel) return null;
+  const exceptions = await readEgressAllowlist(tx, channel.organizationId);
+  return { channel, policy: { allowHttp: deps.env.allowHttp, exceptions } };
+}
+
+/** What an answer to the message carries for its service. */
+export async function tokenOf(
+  deps: ActivityDeps,
+  tx: TenantTransaction,
+  { id, organizationId, tokenEnc }: AnsweredMessage,
+): Promise<string | null> {
+  return tokenEnc === null ? null : (await open(tx.em, deps.keys, channelMessageBinding(organizationId, id), tokenEnc)).toString();
+}
+
+const callLimitMs = 15_000;
+
+export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy): ServiceDeps {
+  return { egress, urls: env.channelUrls, policy, signal: deadlineIn(callLimitMs) };
+}

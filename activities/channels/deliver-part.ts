@@ -1,0 +1,110 @@
+import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
+import { readToldRun, type PartRow } from '../../db/channels/part-queries.ts';
+import { iso } from '../../db/sql.ts';
+import { claimNextPart, releasePart, settlePart, verdictOfPart } from '../../domain/channels/parts.ts';
+import { trySend } from '../../ports/channels/call-service.ts';
+import { LookupFailed, type SendOutcome, type ServicePart } from '../../ports/channels/service.ts';
+import { serviceOf } from '../../ports/channels/services.ts';
+import type { ChannelPartInput, ChannelPartStep } from '../../workflows/contracts/channels.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAsSystem } from '../support/as-system.ts';
+import { wasFrozenSince } from '../support/process-freeze.ts';
+import { readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';
+
+/** Makes the next try of a part, if its turn has come. */
+export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): Promise<ChannelPartStep> {
+  const startedAt = performance.now();
+  const claim = await transactAsSystem(deps, async (tx) => {
+    const message = await readAnswered(tx, input.messageId);
+    const ready = message && (await readyChannel(deps, tx, message.channelId));
+    if (!message || !ready) return null;
+    const claimed = await claimNextPart(tx, input);
+    if (claimed.state !== 'due') return claimed;
+    const hops = message.runId === null ? 0 : ((await readToldRun(tx, message.runId))?.hops ?? 0);
+    return { ...claimed, message, ready, hops, token: await tokenOf(deps, tx, message) };
+  });
+  if (claim === null || claim.state === 'over') return { isOver: true };
+  if (claim.state === 'waiting') return { isOver: false, waitMs: claim.waitMs };
+
+  const { part, message, ready, isUncertain } = claim;
+  // Whoever stood still since the claim may have been overtaken: it gives the part back instead of sending it a second time.
+  if (wasFrozenSince(startedAt)) return release(deps, part, isUncertain);
+  const outgoing = outgoingOf(claim, claim);
+  const outcome = await send(deps, ready, { part, outgoing, isUncertain });
+  const verdict = verdictOfPart(part, outcome, serviceOf(ready.channel.kind).afterUncertain);
+  await transactAsSystem(deps, (tx) => settlePart(tx, message, { part, verdict, at: new Date() }));
+  report(deps, { part, ready, result: verdict.state });
+  return verdict.delayMs === null ? { isOver: true } : { isOver: false, waitMs: verdict.delayMs };
+}
+
+interface Claimed {
+  readonly part: PartRow;
+  readonly message: AnsweredMessage;
+  readonly ready: ReadyChannel;
+}
+
+function outgoingOf(
+  { part, message, ready }: Claimed,
+  { token, hops }: { readonly token: string | null; readonly hops: number },
+): ServicePart {
+  const text = part.text ?? '';
+  return {
+    id: part.id,
+    runId: message.runId ?? '',
+    kind: part.kind,
+    part: part.part,
+    text,
+    rendered: part.rendered ?? text,
+    isPlain: part.isPlain,
+    route: message.route,
+    token,
+    hasButtons: ready.channel.feedbackButtons && message.runId !== null && part.kind === 'reply' && part.part === 0,
+    hops,
+    since: new Date(iso(part.createdAt)),
+  };
+}
+
+interface Sending {
+  readonly part: PartRow;
+  readonly outgoing: ServicePart;
+  readonly isUncertain: boolean;
+}
+
+async function send(deps: ActivityDeps, { channel, policy }: ReadyChannel, { part, outgoing, isUncertain }: Sending): Promise<SendOutcome> {
+  const service = serviceOf(channel.kind);
+  const { afterUncertain } = service;
+  if (part.externalId !== null && service.edit)
+    return service.edit(serviceDeps(deps, policy), channel, { ...outgoing, externalId: part.externalId });
+  if (!isUncertain || afterUncertain === 'again') return service.send(serviceDeps(deps, policy), channel, outgoing);
+  if (afterUncertain === 'never') return { result: 'uncertain', error: 'an attempt was cut off, and the service can not be asked' };
+
+  const found = await trySend(async () => {
+    try {
+      const externalId = await afterUncertain(serviceDeps(deps, policy), channel, outgoing);
+      return externalId === null ? { result: 'failed', error: 'not there' } : { result: 'sent', externalId };
+    } catch (error) {
+      if (error instanceof LookupFailed) return { result: 'uncertain', error: `the look-up failed: ${error.message}` };
+      throw error;
+    }
+  });
+  // Only a service that was asked and has it not is sent it again.
+  if (found.result === 'failed' && found.error === 'not there') return service.send(serviceDeps(deps, policy), channel, outgoing);
+  if (found.result !== 'sent') return { result: 'uncertain', error: found.error };
+  // It may be a draft of the answer.
+  const { externalId } = found;
+  return externalId !== null && service.edit ? service.edit(serviceDeps(deps, policy), channel, { ...outgoing, externalId }) : found;
+}
+
+async function release(deps: ActivityDeps, part: PartRow, isUncertain: boolean): Promise<ChannelPartStep> {
+  await transactAsSystem(deps, (tx) => releasePart(tx, part, isUncertain));
+  return { isOver: false, waitMs: 0 };
+}
+
+/** Logs name the part, never its text or where it went. */
+function report({ log }: ActivityDeps, { part, ready, result }: Pick<Claimed, 'part' | 'ready'> & { readonly result: string }): void {
+  const level = result === 'failed' || result === 'unknown' ? 'warn' : 'info';
+  log[level](
+    { part_id: part.id, channel_id: ready.channel.id, kind: ready.channel.kind, attempt: part.attempts, result },
+    'channel part tried',
+  );
+}

@@ -1,0 +1,70 @@
+import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
+import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
+import { readParts, readToldRun, type ToldRun } from '../../db/channels/part-queries.ts';
+import { tellRun, writeTold, type Told } from '../../domain/channels/tell.ts';
+import { serviceOf } from '../../ports/channels/services.ts';
+import type { SplitPart } from '../../ports/channels/split-work.ts';
+import { WorkLimit } from '../../ports/untrusted/work-errors.ts';
+import type { ChannelKind, ChannelPlan, ChannelReplyInput } from '../../workflows/contracts/channels.ts';
+import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
+
+const nothing: ChannelPlan = { due: [], isOver: true, streams: false };
+
+/** Writes what is to be sent by now, and says what of it has not left. */
+export async function planParts(deps: ActivityDeps, { messageId }: ChannelReplyInput): Promise<ChannelPlan> {
+  const found = await readAsSystem(deps, async (tx) => {
+    const message = await readAnswered(tx, messageId);
+    const channel = message && (await openChannel(tx, deps.keys, message.channelId));
+    const run = message?.runId ? await readToldRun(tx, message.runId) : null;
+    return message && channel ? { message, channel, run } : null;
+  });
+  // Deleted with its channel, or erased with its run.
+  if (!found || (found.message.runId !== null && found.run === null)) return nothing;
+
+  const { message, channel, run } = found;
+  const told = tellRun(run, { reason: message.reason, publicUrl: deps.env.publicUrl });
+  await write(deps, { message, channel, told });
+  const parts = await readAsSystem(deps, (tx) => readParts(tx, messageId));
+  const open = parts.filter(({ state, text }) => text !== null && (state === 'pending' || state === 'sending'));
+  return {
+    due: open.map(({ kind, part }) => ({ kind, part })),
+    isOver: run === null || isTerminal(run.status as RunStatus),
+    streams: mayStream(channel, run),
+  };
+}
+
+function mayStream({ kind, streaming }: OpenedChannel, run: ToldRun | null): boolean {
+  return streaming && serviceOf(kind).edit !== undefined && run?.status === 'running';
+}
+
+interface Telling {
+  readonly message: AnsweredMessage;
+  readonly channel: OpenedChannel;
+  readonly told: Told;
+}
+
+async function write(deps: ActivityDeps, { message, channel, told }: Telling): Promise<void> {
+  if (told.kind === 'nothing') return;
+  const parts = told.markdown === null ? [] : await splitFor(deps, channel, told.markdown);
+  const { afterUncertain } = serviceOf(channel.kind);
+  await transactAsSystem(deps, (tx) => writeTold(tx, message, { told, parts, afterUncertain }));
+}
+
+/** Splits in a child of the pool; what takes it too long is cut as plain text. */
+export async function splitFor(
+  deps: Pick<ActivityDeps, 'work'>,
+  { kind, organizationId }: { readonly kind: ChannelKind; readonly organizationId: string },
+  markdown: string,
+): Promise<SplitPart[]> {
+  try {
+    return await deps.work.run('chat', { organizationId, job: { kind, markdown: markdown.slice(0, maxChars) } });
+  } catch (error) {
+    if (!(error instanceof WorkLimit)) throw error;
+    return deps.work.run('chat', { organizationId, job: { kind, markdown: markdown.slice(0, maxChars), isPlain: true } });
+  }
+}
+
+/** More than a model writes. */
+const maxChars = 2_000_000;

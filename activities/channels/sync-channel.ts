@@ -1,0 +1,30 @@
+import { noteRefused, noteSynced } from '../../domain/channels/state.ts';
+import { Refused } from '../../ports/channels/service.ts';
+import { serviceOf } from '../../ports/channels/services.ts';
+import { EgressRefused } from '../../ports/egress.ts';
+import type { ChannelSyncInput } from '../../workflows/contracts/channels.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
+import { readyChannel, serviceDeps } from './channel-deps.ts';
+
+/** Tells the service of a channel what the newest row says. What it refuses is the channel's state, and is tried again with the next change. */
+export async function syncChannel(deps: ActivityDeps, { channelId: id }: ChannelSyncInput): Promise<boolean> {
+  const ready = await readAsSystem(deps, (tx) => readyChannel(deps, tx, id));
+  const register = ready && serviceOf(ready.channel.kind).register;
+  if (!ready || !register || !ready.channel.isActive || ready.channel.syncedVersion >= ready.channel.version) return true;
+  const { channel, policy } = ready;
+  const { version } = channel;
+  if (deps.env.publicUrl === null) {
+    await transactAsSystem(deps, (tx) => noteRefused(tx, { id, version, error: 'PUBLIC_URL is not set for the workers' }));
+    return true;
+  }
+  try {
+    const identity = await register(serviceDeps(deps, policy), channel, `${deps.env.publicUrl}/channels/${id}/inbound`);
+    return await transactAsSystem(deps, (tx) => noteSynced(tx, { id, version, identity }));
+  } catch (error) {
+    if (!(error instanceof Refused) && !(error instanceof EgressRefused)) throw error;
+    await transactAsSystem(deps, (tx) => noteRefused(tx, { id, version, error: error.message }));
+    deps.log.warn({ channel_id: id, kind: channel.kind }, 'channel not registered');
+    return true;
+  }
+}

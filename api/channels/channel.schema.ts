@@ -1,0 +1,222 @@
+import Type, { type Static } from 'typebox';
+import type { ChannelRow } from '../../db/channels/channels.ts';
+import { channelBusyRules } from '../../db/channels/channel.entity.ts';
+import { iso } from '../../db/sql.ts';
+import type { ChannelChange, ChannelFields } from '../../domain/channels/channels.ts';
+import { channelKinds, channelStates, replyRules, sessionScopes } from '../../workflows/contracts/channels.ts';
+import { closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+
+export const ChannelParams = closed({ channel_id: idOf('Channel', 'Whose service it is about') });
+
+const Kind = oneOf(channelKinds, { description: 'The chat service; email is not mounted' });
+const Name = text(120, { minLength: 1, description: 'What people call it' });
+const Agent = idOf('Agent', 'Who answers');
+const Settings = {
+  ...FreeObject,
+  description:
+    'By kind. slack: team_id, optional. telegram: none. discord: application_id and public_key. webhook: outbound_url, where answers are posted.',
+};
+const OnBusy = oneOf(channelBusyRules, {
+  description: 'What a message does while a run of its conversation is active: wait in line, take its place, or join it',
+});
+const SessionScope = oneOf(sessionScopes, { description: 'Whose messages are one conversation: those of a thread, or all of a sender' });
+const ReplyTo = oneOf(replyRules, { description: 'Which messages of groups are answered; direct messages always are' });
+const Senders = (description: string) => listOf(text(320, { minLength: 1 }), { maxItems: 500, description });
+const AllowedSenders = Senders('Ids of senders, or globs of mail addresses, who are answered; empty: everybody');
+const AllowedBots = Senders('Ids of bots that are answered, at most three times in a row without a person; empty: none');
+const Streaming = Type.Boolean({ description: 'The answer is shown while it grows, where the service can change a message' });
+const FeedbackButtons = Type.Boolean({ description: 'Two buttons under an answer, by which people vote on its run' });
+const IsActive = Type.Boolean({ description: 'false: its address answers 404' });
+const Persona = text(120, { minLength: 1, description: 'Persona of its runs; null: the agent’s default' });
+
+export const ChannelView = closed(
+  {
+    id: idOf('Channel'),
+    kind: Kind,
+    name: Name,
+    agent_id: Agent,
+    settings: Settings,
+    inbound_url: text(400, { description: 'Where the service delivers its messages' }),
+    secret_names: listOf(text(60), { description: 'Which secrets it has; none is ever shown' }),
+    persona_slug: nullable(Persona),
+    on_busy: OnBusy,
+    session_scope: SessionScope,
+    reply_to: ReplyTo,
+    allowed_senders: AllowedSenders,
+    allowed_bots: AllowedBots,
+    streaming: Streaming,
+    feedback_buttons: FeedbackButtons,
+    is_active: IsActive,
+    state: oneOf(channelStates, { description: 'pending: nothing was sent and it was not tested yet' }),
+    last_error: nullable(text(300, { description: 'Why the service did not take what was sent last' })),
+    last_inbound_at: nullable({ ...Timestamp, description: 'When the last message came' }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: 'ChannelView', description: 'A chat service in which people talk to an agent, without its secrets' },
+);
+
+const changeable = {
+  persona_slug: Type.Optional(nullable(Persona)),
+  on_busy: Type.Optional(OnBusy),
+  session_scope: Type.Optional(SessionScope),
+  reply_to: Type.Optional(ReplyTo),
+  allowed_senders: Type.Optional(AllowedSenders),
+  allowed_bots: Type.Optional(AllowedBots),
+  streaming: Type.Optional(Streaming),
+  feedback_buttons: Type.Optional(FeedbackButtons),
+  is_active: Type.Optional(IsActive),
+};
+
+const secretText = { type: 'string', minLength: 1, maxLength: 1_000 };
+const Secrets = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: secretText,
+  maxProperties: 10,
+  description: 'By kind. slack: bot_token and signing_secret. telegram and discord: bot_token. webhook: signing_secret. Never shown.',
+});
+const ChangedSecrets = Type.Unsafe<Record<string, string | null>>({
+  type: 'object',
+  additionalProperties: { ...secretText, type: ['string', 'null'] },
+  maxProperties: 10,
+  description: 'Secrets that are replaced; null removes one that the kind does not need',
+});
+
+export const ChannelCreate = closed(
+  {
+    workspace_id: Type.Optional(nullable(idOf('Workspace'))),
+    kind: Kind,
+    name: Name,
+    agent_id: Agent,
+    settings: Settings,
+    secrets: Type.Optional(Secrets),
+    persona_slug: changeable.persona_slug,
+    on_busy: Type.Optional({ ...OnBusy, default: 'enqueue' }),
+    session_scope: Type.Optional({ ...SessionScope, default: 'thread' }),
+    reply_to: Type.Optional({ ...ReplyTo, default: 'mentions' }),
+    allowed_senders: Type.Optional({ ...AllowedSenders, default: [] }),
+    allowed_bots: Type.Optional({ ...AllowedBots, default: [] }),
+    streaming: Type.Optional({ ...Streaming, default: true }),
+    feedback_buttons: Type.Optional({ ...FeedbackButtons, default: false }),
+    is_active: Type.Optional({ ...IsActive, default: true }),
+  },
+  { $id: 'ChannelCreate', description: 'A new channel; its kind stays' },
+);
+
+export const ChannelUpdate = closed(
+  {
+    name: Type.Optional(Name),
+    agent_id: Type.Optional(Agent),
+    settings: Type.Optional(Settings),
+    secrets: Type.Optional(ChangedSecrets),
+    ...changeable,
+  },
+  { $id: 'ChannelUpdate', description: 'What is sent is changed, the rest kept' },
+);
+
+export const ChannelFilters = closed({
+  kind: Type.Optional(Kind),
+  agent_id: Type.Optional(idOf('Agent', 'Only channels of this agent')),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only channels that take messages, or only others' })),
+});
+
+export const ChannelTest = closed(
+  {
+    send_to: Type.Optional(
+      nullable(text(320, { minLength: 1, description: 'Where a message goes: a Slack channel, a chat, a thread; null: nowhere' })),
+    ),
+    text: Type.Optional(nullable(text(1_000, { minLength: 1, description: 'What it says; null: that it is a test' }))),
+  },
+  { $id: 'ChannelTest', description: 'What is tried beside asking the service' },
+);
+
+export const ChannelTestView = closed(
+  {
+    ok: Type.Boolean({ description: 'All checks passed' }),
+    checks: listOf(
+      closed({
+        name: text(60, { description: 'What was asked' }),
+        ok: Type.Boolean({ description: 'It passed' }),
+        detail: text(300, { description: 'What the service said' }),
+      }),
+    ),
+    identity: nullable(
+      closed(
+        { id: text(300, { description: 'Id of the bot' }), name: text(300, { description: 'What people see there' }) },
+        { description: 'Who the channel is at its service' },
+      ),
+    ),
+    sent_message_id: nullable(
+      text(300, { description: 'The service’s id of the message that was sent; null: none was, or it gives none' }),
+    ),
+  },
+  { $id: 'ChannelTestView', description: 'What a chat service thinks of a channel. One that fails is no error: `ok` is false' },
+);
+
+type Create = Static<typeof ChannelCreate>;
+type Update = Static<typeof ChannelUpdate>;
+
+/** The fields of a new channel, with what stands where nothing was said. */
+export function newChannelFields(body: Create): ChannelFields {
+  return {
+    agentId: body.agent_id,
+    name: body.name,
+    personaSlug: body.persona_slug ?? null,
+    onBusy: body.on_busy ?? 'enqueue',
+    sessionScope: body.session_scope ?? 'thread',
+    replyTo: body.reply_to ?? 'mentions',
+    allowedSenders: body.allowed_senders ?? [],
+    allowedBots: body.allowed_bots ?? [],
+    streaming: body.streaming ?? true,
+    feedbackButtons: body.feedback_buttons ?? false,
+    isActive: body.is_active ?? true,
+  };
+}
+
+/** What a body changes. */
+export function changedChannelFields(body: Update): ChannelChange {
+  const fields = {
+    agentId: body.agent_id,
+    name: body.name,
+    personaSlug: body.persona_slug,
+    onBusy: body.on_busy,
+    sessionScope: body.session_scope,
+    replyTo: body.reply_to,
+    allowedSenders: body.allowed_senders,
+    allowedBots: body.allowed_bots,
+    streaming: body.streaming,
+    feedbackButtons: body.feedback_buttons,
+    isActive: body.is_active,
+    settings: body.settings,
+    secrets: body.secrets,
+  };
+  // Of the members of `fields`; those that the body leaves out are taken away.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ChannelChange;
+}
+
+/** The wire form of a channel. */
+export function toChannelView(row: ChannelRow, publicUrl: string): Static<typeof ChannelView> {
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    agent_id: row.agentId,
+    settings: { ...row.settings },
+    inbound_url: `${publicUrl}/channels/${row.id}/inbound`,
+    secret_names: row.secretNames,
+    persona_slug: row.personaSlug,
+    on_busy: row.onBusy,
+    session_scope: row.sessionScope,
+    reply_to: row.replyTo,
+    allowed_senders: row.allowedSenders,
+    allowed_bots: row.allowedBots,
+    streaming: row.streaming,
+    feedback_buttons: row.feedbackButtons,
+    is_active: row.isActive,
+    state: row.state,
+    last_error: row.lastError,
+    last_inbound_at: iso(row.lastInboundAt),
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+  };
+}

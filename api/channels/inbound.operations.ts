@@ -1,0 +1,87 @@
+import Type from 'typebox';
+import { receiveMessage, type ReceivedMessage } from '../../domain/channels/receive.ts';
+import { castVote } from '../../domain/channels/votes.ts';
+import { newStorageKey } from '../../ports/storage-key.ts';
+import { post, reply } from '../http/operation.ts';
+import { closed, integer, text } from '../http/schema.ts';
+import { ChannelParams } from './channel.schema.ts';
+import { takeInbound } from './take-inbound.ts';
+
+const Body = Type.Unsafe<Buffer>({ description: 'What the service sends: at most 1 MiB' });
+
+/** What services want to hear: most of them nothing but 200. */
+const Ack = closed(
+  {
+    challenge: Type.Optional(text(1_000, { description: 'Slack: what it asked for' })),
+    type: Type.Optional(integer({ maximum: 20, description: 'Discord: the kind of its interaction response' })),
+    method: Type.Optional(text(60, { description: 'Telegram: what it is to do' })),
+    callback_query_id: Type.Optional(text(300, { description: 'Telegram: the press of a button that is answered' })),
+    data: Type.Optional(
+      closed({
+        content: text(2_000, { description: 'Discord: what the sender is told' }),
+        flags: integer({ description: 'Discord: 64, for the sender alone' }),
+      }),
+    ),
+  },
+  { $id: 'ChannelAckView', description: 'An empty object, or what the service asks for' },
+);
+
+const maxBodyBytes = 1_048_576;
+
+export const receiveChannelMessage = post(
+  '/channels/{channel_id}/inbound',
+  {
+    summary: 'Deliver a message',
+    description:
+      'Takes a message of the chat service, verified as the service does it, and starts a run with it. A message that comes again changes nothing.',
+    access: 'ingress',
+    fails: ['signature_invalid', 'state_conflict'],
+    audit: 'none',
+    rawBody: true,
+    bodyLimitBytes: maxBodyBytes,
+    success: [200],
+    params: ChannelParams,
+    body: Body,
+    view: Ack,
+    example: { body: { thread_id: 'case-42', user: { id: 'u-7', name: 'Ada' }, text: 'Where is my order?' } },
+    identify: ({ deps, limits, limitAddress, headers, params, body }) =>
+      takeInbound({ deps, limits, limitAddress }, { channelId: params.channel_id, headers, body }),
+  },
+  async (ctx, { identified: { channel, inbound, hops } }) => {
+    switch (inbound.kind) {
+      case 'answer':
+        return reply({ ...inbound.body });
+      case 'nothing':
+        return reply({});
+      case 'vote':
+        await castVote(ctx, channel, inbound);
+        return reply({ ...inbound.answer });
+      case 'message': {
+        const { message } = inbound;
+        const deps = { keys: ctx.deps.keys, currency: ctx.deps.env.billingCurrency, newStorageKey };
+        const received = await receiveMessage(ctx, deps, { channel, message, hops });
+        return reply(channel.kind === 'discord' ? interactionResponse(received) : {});
+      }
+      default:
+        return inbound satisfies never;
+    }
+  },
+);
+
+/** https://discord.com/developers/docs/interactions/receiving-and-responding: 5 promises an answer, 4 is one, which the sender alone sees (64). */
+function interactionResponse(received: ReceivedMessage) {
+  const told = (content: string) => ({ type: 4, data: { content, flags: 64 } });
+  switch (received.kind) {
+    case 'started':
+    case 'repeated':
+      return { type: 5 };
+    case 'joined':
+      return told('Your message was added to the one that waits.');
+    case 'ignored':
+      return told('Nobody answers this here.');
+    case 'failed':
+      return told(`This message could not be answered (${received.reason}).`);
+    default:
+      return received satisfies never;
+  }
+}

@@ -1,0 +1,87 @@
+import type { ChannelIdentity, ChannelKind, ChannelSettings } from '../../workflows/contracts/channels.ts';
+import type { Databases } from '../databases.ts';
+import { askGate } from '../identity/gates.ts';
+import type { KeyRing } from '../identity/key-ring.ts';
+import { row } from '../sql.ts';
+import { open, openWith, type StoredKey } from '../tenancy/envelope.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import { channelBinding } from './channel-binding.ts';
+import type { Channel } from './channel.entity.ts';
+
+export type ChannelSecrets = Readonly<Record<string, string>>;
+
+/** An active channel as a message finds it by its address. */
+export interface FoundChannel {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly kind: ChannelKind;
+  readonly settings: ChannelSettings;
+  /** Hex of the sealed secrets and of the data key under which they lie. */
+  readonly secretsEnc: string | null;
+  readonly dataKey: (Omit<StoredKey, 'wrapped'> & { readonly wrapped: string }) | null;
+  readonly personaSlug: string | null;
+  readonly onBusy: Channel['onBusy'];
+  readonly sessionScope: Channel['sessionScope'];
+  readonly replyTo: Channel['replyTo'];
+  readonly allowedSenders: readonly string[];
+  readonly allowedBots: readonly string[];
+  readonly feedbackButtons: boolean;
+  readonly identity: ChannelIdentity | null;
+  /** The database's clock. */
+  readonly nowMs: number;
+}
+
+/** The channel of an address; null when there is none that takes messages now. One query, before any tenant is known. */
+export function findChannel(db: Databases, channelId: string): Promise<FoundChannel | null> {
+  return askGate<FoundChannel>(db, 'gate_channel($1)', [channelId]);
+}
+
+/** The secrets of a channel that was found. */
+export function secretsOfFound({ id, organizationId, secretsEnc, dataKey }: FoundChannel, keys: Pick<KeyRing, 'keks'>): ChannelSecrets {
+  if (secretsEnc === null || dataKey === null) return {};
+  const key = { ...dataKey, wrapped: Buffer.from(dataKey.wrapped, 'hex') };
+  return channelSecretsIn(openWith(key, keys, channelBinding(organizationId, id), Buffer.from(secretsEnc, 'hex')));
+}
+
+/** The secrets of an opened envelope, by name. */
+export function channelSecretsIn(opened: Buffer): ChannelSecrets {
+  const secrets: unknown = JSON.parse(opened.toString());
+  if (typeof secrets !== 'object' || secrets === null) return {};
+  return Object.fromEntries(Object.entries(secrets).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}
+
+/** A channel as an activity works with it. */
+export interface OpenedChannel {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly kind: ChannelKind;
+  readonly settings: ChannelSettings;
+  readonly secrets: ChannelSecrets;
+  readonly streaming: boolean;
+  readonly feedbackButtons: boolean;
+  readonly isActive: boolean;
+  readonly version: number;
+  readonly syncedVersion: number;
+}
+
+/** A channel of the transaction's tenant with its secrets; null once it is deleted. */
+export async function openChannel(
+  tx: Pick<TenantTransaction, 'em'>,
+  keys: Pick<KeyRing, 'keks'>,
+  channelId: string,
+): Promise<OpenedChannel | null> {
+  const found = await row<Omit<OpenedChannel, 'secrets'> & { readonly secretsEnc: Buffer | null }>(
+    tx.em,
+    `select id, organization_id as "organizationId", workspace_id as "workspaceId", kind, settings, secrets_enc as "secretsEnc", streaming,
+            feedback_buttons as "feedbackButtons", is_active as "isActive", version, synced_version as "syncedVersion"
+       from channels where id = ? and deleted_at is null`,
+    [channelId],
+  );
+  if (!found) return null;
+  const { secretsEnc, ...channel } = found;
+  if (secretsEnc === null) return { ...channel, secrets: {} };
+  return { ...channel, secrets: channelSecretsIn(await open(tx.em, keys, channelBinding(channel.organizationId, channel.id), secretsEnc)) };
+}

@@ -1,0 +1,55 @@
+import type { ChannelPartKind } from '../../workflows/contracts/channels.ts';
+import { row, rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { ChannelOutbound } from './channel-outbound.entity.ts';
+
+/** A part as it is worked with. */
+export interface PartRow {
+  readonly id: string;
+  readonly kind: ChannelPartKind;
+  readonly part: number;
+  readonly text: string | null;
+  readonly rendered: string | null;
+  readonly state: ChannelOutbound['state'];
+  readonly isPlain: boolean;
+  readonly externalId: string | null;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly createdAt: string;
+  /** Milliseconds until it may be tried; 0: now. */
+  readonly waitMs: number;
+}
+
+export const partColumns = `o.id, o.kind, o.part, o.text, o.rendered, o.state, o.is_plain as "isPlain", o.external_id as "externalId", o.attempts, o.failures, o.created_at as "createdAt",
+  greatest(0, ceil(extract(epoch from o.next_attempt_at - clock_timestamp()) * 1000))::int as "waitMs"`;
+
+/** The parts of an answer, as they leave. */
+export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string): Promise<PartRow[]> {
+  return rows<PartRow>(
+    tx.em,
+    `select ${partColumns} from channel_outbound o where o.message_id = ? order by o.created_at, o.kind, o.part`,
+    [messageId],
+  );
+}
+
+/** A run as its thread is told of it. */
+export interface ToldRun {
+  readonly id: string;
+  readonly status: string;
+  readonly output: { readonly text?: string | null; readonly json?: unknown } | null;
+  readonly errorCode: string | null;
+  readonly waitingOn: string | null;
+  /** Seconds since 1970. */
+  readonly waitingSinceS: number | null;
+  readonly hops: number;
+}
+
+/** Null: it is gone. */
+export function readToldRun(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<ToldRun | null> {
+  return row<ToldRun>(
+    tx.em,
+    `select id, status, output, error ->> 'code' as "errorCode", waiting_on as "waitingOn", floor(extract(epoch from waiting_since))::int as "waitingSinceS", hops
+       from runs where id = ? and deleted_at is null`,
+    [runId],
+  );
+}

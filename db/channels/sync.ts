@@ -1,0 +1,69 @@
+import { channelChanged, type ChannelIdentity, type ChannelKind } from '../../workflows/contracts/channels.ts';
+import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
+import { addOutbox } from '../outbox.ts';
+import { change } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+
+interface SyncedChannel {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly kind: ChannelKind;
+  readonly version: number;
+  readonly isActive: boolean;
+}
+
+/** Services that are told by us where their messages go. */
+const registered: readonly ChannelKind[] = ['telegram', 'discord'];
+
+/** After the commit the service is told what the newest row says: `maint:trigger-sync:<id>`. Nothing where people do that by hand. */
+export async function syncChannel(
+  tx: TenantTransaction,
+  { id, organizationId, workspaceId, kind, version, isActive }: SyncedChannel,
+): Promise<void> {
+  if (!registered.includes(kind) || !isActive) return;
+  const workflowId = workflowIds.channelSync(id);
+  await addOutbox(
+    tx,
+    {
+      kind: 'workflow.start',
+      workflowType: 'channelSync',
+      workflowId,
+      taskQueue: taskQueues.bulk,
+      args: [{ channelId: id }],
+      organizationId,
+      workspaceId,
+      correlationId: tx.correlationId,
+      reuse: 'allow_duplicate',
+      signal: channelChanged,
+      priority: 3,
+      searchAttributes: { SourceId: id },
+    },
+    { dedupeKey: `channel-sync:${id}:${version}` },
+  );
+}
+
+/** Notes that the service has been told of a version of the row, and who the channel is there. False: the row has a newer one. */
+export async function markChannelSynced(
+  tx: TenantTransaction,
+  { id, version, identity }: { readonly id: string; readonly version: number; readonly identity: ChannelIdentity | null },
+): Promise<boolean> {
+  const marked = await change(
+    tx.em,
+    `update channels set synced_version = ?, identity = coalesce(?::jsonb, identity), state = 'ok', last_error = null where id = ? and version = ? and deleted_at is null`,
+    [version, identity === null ? null : JSON.stringify(identity), id, version],
+  );
+  return marked > 0;
+}
+
+/** Notes why the service did not take a version of the row. */
+export async function markChannelRefused(
+  tx: TenantTransaction,
+  { id, version, error }: { readonly id: string; readonly version: number; readonly error: string },
+): Promise<void> {
+  await change(tx.em, `update channels set state = 'error', last_error = ? where id = ? and version = ? and deleted_at is null`, [
+    error.slice(0, 300),
+    id,
+    version,
+  ]);
+}

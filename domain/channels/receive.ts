@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto';
+import { insertAwaited } from '../../db/attachments/awaited.ts';
+import type { AttachmentRef } from '../../db/attachments/run-attachments.ts';
+import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
+import type { StoredChannelFile } from '../../db/channels/channel-message.entity.ts';
+import { botsInARow, findRunInLine, insertMessage, settleMessage, storeFiles, storeToken } from '../../db/channels/messages.ts';
+import type { FoundChannel } from '../../db/channels/open-channel.ts';
+import { findAnswered } from '../../db/channels/replies.ts';
+import { wakeReply } from '../../db/channels/wake.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { newId } from '../../db/ids.ts';
+import { addMessage } from '../../db/runs/added-input.ts';
+import { lockRun } from '../../db/runs/run-state.ts';
+import type { RunInput } from '../../db/runs/run-view.ts';
+import { lockNamedSession } from '../../db/runs/sessions.ts';
+import { startRuns, type StartedRun, type StartRun } from '../../db/runs/start-run.ts';
+import { seal } from '../../db/tenancy/envelope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { InboundMessage } from '../../ports/channels/inbound.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { isAllowed } from './channel-rules.ts';
+
+/** What became of a message: `repeated`: it has come before; `ignored`: nobody answers; `joined`: a run that waits or works has it too; `failed`: no run could be started. */
+export type ReceivedMessage =
+  | { readonly kind: 'repeated' | 'started' | 'joined' }
+  | { readonly kind: 'ignored' | 'failed'; readonly reason: string };
+
+export interface ReceiveDeps {
+  readonly keys: Pick<KeyRing, 'keks'>;
+  /** Currency in which the deployment prices usage. */
+  readonly currency: string;
+  /** Makes keys under which bytes of an organization are stored. */
+  readonly newStorageKey: (organizationId: string) => string;
+}
+
+const maxKeyChars = 200;
+const maxSubjectChars = 200;
+/** Bots may talk to each other so often before a person has to. */
+const maxBotsInARow = 3;
+
+/**
+ * Takes a message of a channel: keeps it, and starts a run with it unless it is ignored or joins one that waits in line. Of any number of equal messages one counts,
+ * whatever process takes them. Throws only what may succeed in a moment; the service then sends it again.
+ */
+export async function receiveMessage(
+  tx: TenantTransaction,
+  deps: ReceiveDeps,
+  { channel, message, hops }: Omit<Received, 'id'>,
+): Promise<ReceivedMessage> {
+  const id = newId();
+  const { organizationId, workspaceId } = channel;
+  const { externalId, threadId, sender, text, route } = message;
+  const place = { id, organizationId, workspaceId, channelId: channel.id };
+  const said = { externalId, threadId, senderId: sender.id, senderName: sender.name, isBot: sender.isBot, text, route };
+  if (!(await insertMessage(tx, { ...place, ...said }))) return { kind: 'repeated' };
+
+  const reason = await reasonToIgnore(tx, channel, { id, message });
+  if (reason !== null) {
+    await settleMessage(tx, id, { status: 'ignored', runId: null, reason });
+    return { kind: 'ignored', reason };
+  }
+  return answerMessage(tx, deps, { id, channel, message, hops });
+}
+
+interface Received {
+  readonly id: string;
+  readonly channel: FoundChannel;
+  readonly message: InboundMessage;
+  /** How many hooks its cause has come through before this one. */
+  readonly hops: number;
+}
+
+async function reasonToIgnore(
+  tx: TenantTransaction,
+  channel: FoundChannel,
+  { id, message }: { readonly id: string; readonly message: InboundMessage },
+): Promise<string | null> {
+  const { sender, threadId, isAddressed } = message;
+  if (sender.isSelf) return 'own_message';
+  if (message.text.trim() === '' && message.files.length === 0) return 'empty';
+  if (sender.isBot) {
+    if (!isAllowed(channel.allowedBots, sender.id)) return 'bot';
+    if ((await botsInARow(tx, { channelId: channel.id, threadId, messageId: id })) >= maxBotsInARow) return 'bots_in_a_row';
+  } else if (channel.allowedSenders.length > 0 && !isAllowed(channel.allowedSenders, sender.id)) return 'sender_not_allowed';
+  return channel.replyTo === 'all' || isAddressed ? null : 'not_addressed';
+}
+
+async function answerMessage(tx: TenantTransaction, deps: ReceiveDeps, { id, channel, message, hops }: Received): Promise<ReceivedMessage> {
+  const { organizationId, workspaceId, agentId } = channel;
+  const subjectId = bounded(`${channel.kind}:${message.sender.id}`, maxSubjectChars);
+  const sessionKey = sessionKeyOf(channel, message);
+  // First of all: of messages that come at once each sees what the one before has left.
+  const subject = { kind: 'guest', id: subjectId } as const;
+  const conversation = await lockNamedSession(tx, { organizationId, workspaceId, agentId, subject, sessionKey });
+  const inLine = conversation.active_run_id === null ? null : await findRunInLine(tx, conversation.id, channel.id);
+  const input = await inputOf(tx, deps, { id, channel, message });
+  if (inLine !== null && (await join(tx, inLine, input))) {
+    await settleMessage(tx, id, { status: 'received', runId: inLine, reason: null });
+    await wakeRun(tx, inLine);
+    return { kind: 'joined' };
+  }
+
+  const start: StartRun = {
+    workspaceId,
+    defaultWorkspaceId: null,
+    agent: { id: agentId },
+    revisionId: null,
+    personaSlug: channel.personaSlug,
+    input,
+    sessionKey,
+    subject,
+    source: 'channel',
+    triggerId: channel.id,
+    createdBy: { kind: 'system', id: null, actingUserId: null },
+    onBusy: channel.onBusy,
+    limits: {},
+    metadata: {},
+    currency: deps.currency,
+    cause: { untrusted: true, hops },
+  };
+  const outcome = await begin(tx, start);
+  if (outcome instanceof Failure) return refuse(tx, { id, organizationId, workspaceId }, outcome);
+
+  const isSteered = outcome.admission === 'steered';
+  await settleMessage(tx, id, { status: 'received', runId: outcome.run.id, reason: null });
+  if (!isSteered && message.token !== null)
+    await storeToken(tx, id, await seal(tx.em, deps.keys, channelMessageBinding(organizationId, id), Buffer.from(message.token)));
+  if (isSteered) await wakeRun(tx, outcome.run.id);
+  else await wakeReply(tx, { messageId: id, runId: outcome.run.id, organizationId, workspaceId });
+  return { kind: isSteered ? 'joined' : 'started' };
+}
+
+/** An unknown persona falls back to the agent's default. */
+async function begin(tx: TenantTransaction, start: StartRun): Promise<StartedRun | Failure> {
+  const [outcome] = await startRuns(tx, [start]);
+  if (outcome === undefined) throw new Error('a start gave nothing');
+  if (!(outcome instanceof Failure) || !outcome.errors.some(({ pointer }) => pointer === '/persona_slug')) return outcome;
+  return begin(tx, { ...start, personaSlug: null });
+}
+
+/** A start that may pass in a moment is the service's to send again; every other leaves its message, which the sender is told. */
+async function refuse(
+  tx: TenantTransaction,
+  { id, organizationId, workspaceId }: { readonly id: string; readonly organizationId: string; readonly workspaceId: string },
+  failure: Failure,
+): Promise<ReceivedMessage> {
+  if (failure.retryable) throw failure;
+  const { reason } = failure.context;
+  const told = typeof reason === 'string' ? reason : failure.code;
+  await settleMessage(tx, id, { status: 'failed', runId: null, reason: told });
+  await wakeReply(tx, { messageId: id, runId: null, organizationId, workspaceId });
+  return { kind: 'failed', reason: told };
+}
+
+/** False: the run has begun meanwhile, or its input would become too large. */
+async function join(tx: TenantTransaction, runId: string, input: RunInput): Promise<boolean> {
+  const run = await lockRun(tx, runId);
+  if (run?.status !== 'queued') return false;
+  try {
+    await addMessage(tx, run, input);
+    return true;
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'validation_failed') return false;
+    throw error;
+  }
+}
+
+async function wakeRun(tx: TenantTransaction, runId: string): Promise<void> {
+  const answered = await findAnswered(tx, runId);
+  if (answered) await wakeReply(tx, answered);
+}
+
+/** What the run is given: the text, and files that are yet to come. */
+async function inputOf(
+  tx: TenantTransaction,
+  { newStorageKey }: Pick<ReceiveDeps, 'newStorageKey'>,
+  { id, channel, message }: Omit<Received, 'hops'>,
+): Promise<RunInput> {
+  const { organizationId, workspaceId } = channel;
+  const stored: StoredChannelFile[] = [];
+  for (const file of message.files) {
+    const attachmentId = await insertAwaited(tx, {
+      organizationId,
+      workspaceId,
+      filename: file.name,
+      mediaType: file.mediaType,
+      sizeBytes: file.bytes,
+      storageKey: newStorageKey(organizationId),
+      createdBy: { kind: 'system', id: channel.id },
+    });
+    stored.push({ ...file, attachmentId });
+  }
+  if (stored.length > 0) await storeFiles(tx, id, stored);
+  const attachments = stored.map(({ attachmentId, name, mediaType, bytes }): AttachmentRef => ({
+    attachment_id: attachmentId,
+    media_type: mediaType,
+    name,
+    bytes,
+  }));
+  return {
+    ...(message.text === '' && attachments.length > 0 ? {} : { text: message.text }),
+    ...(attachments.length === 0 ? {} : { attachments }),
+  };
+}
+
+/** Keeps conversations of different channels apart; a long name is its hash. */
+function sessionKeyOf({ id, sessionScope }: FoundChannel, { threadId, sender }: InboundMessage): string {
+  return `channel:${id}:${bounded(sessionScope === 'peer' ? `peer:${sender.id}` : threadId, maxKeyChars)}`;
+}
+
+function bounded(text: string, maxChars: number): string {
+  return text.length > maxChars ? createHash('sha256').update(text).digest('hex') : text;
+}

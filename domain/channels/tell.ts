@@ -1,0 +1,64 @@
+import type { AnsweredMessage } from '../../db/channels/answered.ts';
+import { writeNotice, writeReplyParts, type PartText } from '../../db/channels/outbound.ts';
+import type { ToldRun } from '../../db/channels/part-queries.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { ChannelService } from '../../ports/channels/service.ts';
+import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
+
+/** What a thread is told of a run by now. */
+export type Told =
+  /** The answer, in Markdown; null: there is none. */
+  | { readonly kind: 'reply'; readonly markdown: string | null }
+  | { readonly kind: 'notice'; readonly number: number; readonly markdown: string }
+  | { readonly kind: 'nothing' };
+
+/** What people can do about; a pause of the run's own is not told. */
+const waits: Readonly<Record<string, string>> = {
+  approval: 'It waits for somebody to approve a step',
+  input: 'It waits for an answer to a question',
+  auth: 'It waits for somebody to connect an account',
+  budget: 'It waits because a budget is used up',
+};
+
+/** What is to be said about a run, or about a message that could start none. */
+export function tellRun(
+  run: ToldRun | null,
+  { reason, publicUrl }: { readonly reason: string | null; readonly publicUrl: string | null },
+): Told {
+  if (run === null) return { kind: 'notice', number: 0, markdown: `This message could not be answered (${reason ?? 'unknown'}).` };
+  const link = publicUrl === null ? '' : ` ${publicUrl}/runs/${run.id}`;
+  if (isTerminal(run.status as RunStatus)) {
+    if (run.status === 'failed') return { kind: 'notice', number: 0, markdown: `The answer failed (${run.errorCode ?? 'limit'}).${link}` };
+    return { kind: 'reply', markdown: answerOf(run) };
+  }
+  const what = run.status === 'waiting' ? waits[run.waitingOn ?? ''] : undefined;
+  if (what === undefined || run.waitingSinceS === null) return { kind: 'nothing' };
+  return { kind: 'notice', number: run.waitingSinceS, markdown: `${what}.${link}` };
+}
+
+function answerOf({ output }: ToldRun): string | null {
+  const text = output?.text ?? '';
+  if (text.trim() !== '') return text;
+  const json = output?.json ?? null;
+  return json === null ? null : `\`\`\`json\n${JSON.stringify(json, null, 2)}\n\`\`\``;
+}
+
+/** Writes what a thread is told, split into parts, once. */
+export async function writeTold(
+  tx: TenantTransaction,
+  message: AnsweredMessage,
+  {
+    told,
+    parts,
+    afterUncertain,
+  }: { readonly told: Told; readonly parts: readonly PartText[]; readonly afterUncertain: ChannelService['afterUncertain'] },
+): Promise<void> {
+  // Where nobody can be asked for a draft, a lost one must not take the answer with it.
+  const forgetsLostDraft = afterUncertain === 'never';
+  if (told.kind === 'reply') await writeReplyParts(tx, message.id, { parts, forgetsLostDraft });
+  if (told.kind !== 'notice') return;
+  const [first] = parts;
+  if (first) await writeNotice(tx, message, { ...first, part: told.number });
+  // A notice of the end stands in the answer's place.
+  if (told.number === 0) await writeReplyParts(tx, message.id, { parts: [], forgetsLostDraft });
+}

@@ -1,0 +1,74 @@
+import { EgressRefused, EgressUnreachable, type EgressPolicy } from '../egress.ts';
+import { member } from './members.ts';
+import type { SendOutcome, ServiceDeps } from './service.ts';
+
+const maxAnswerBytes = 4 * 1024 * 1024;
+const tryLimitMs = 15_000;
+
+export interface ServiceCall {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'PUT';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export interface ServiceAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Parsed; null: it is no JSON. */
+  readonly body: unknown;
+}
+
+/** Calls the API of a service at the address that the deployment has for it, by the egress guard. Throws what the guard throws. */
+export async function callService(deps: ServiceDeps, { method = 'POST', url, headers = {}, body }: ServiceCall): Promise<ServiceAnswer> {
+  const answer = await deps.egress.fetch({
+    method,
+    url,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    policy: policyOf(url),
+    redirects: 0,
+    limitBytes: maxAnswerBytes,
+    headersTimeoutMs: tryLimitMs,
+    signal: deps.signal,
+  });
+  return { status: answer.status, headers: answer.headers, body: parsed(answer.body) };
+}
+
+/** The operator has named the address: it may lie where tenants may not reach. */
+export function policyOf(url: string): EgressPolicy {
+  const { hostname, port, protocol } = new URL(url);
+  return {
+    allowHttp: false,
+    exceptions: [{ host: hostname, port: port === '' ? null : Number(port), allow_http: protocol === 'http:' }],
+  };
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return null;
+  }
+}
+
+/** Calls for a message that is sent: what the guard throws becomes an outcome, uncertain where the service may have seen the message. */
+export async function trySend(work: () => Promise<SendOutcome>): Promise<SendOutcome> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof EgressRefused)
+      return { result: error.mayHaveArrived ? 'uncertain' : 'refused', error: `egress_refused: ${error.message}` };
+    if (error instanceof EgressUnreachable) return { result: error.mayHaveArrived ? 'uncertain' : 'failed', error: error.message };
+    if (error instanceof Error && error.name === 'TimeoutError')
+      return { result: 'uncertain', error: `no answer within ${tryLimitMs / 1_000} seconds` };
+    throw error;
+  }
+}
+
+/** 429 of any service, by its header or its body. */
+export function limited({ headers, body }: ServiceAnswer): SendOutcome {
+  const told = [headers['retry-after'], member(body, 'retry_after'), member(member(body, 'parameters'), 'retry_after')];
+  const seconds = told.map(Number).find((value) => Number.isFinite(value) && value > 0) ?? 1;
+  return { result: 'limited', retryAfterS: Math.min(Math.ceil(seconds * 1_000) / 1_000, 3_600), error: 'HTTP 429' };
+}

@@ -1,0 +1,17 @@
+import type { ChannelKind } from '../../workflows/contracts/channels.ts';
+import { mailForm, renderMarkdown, slackForm, telegramForm } from './render.ts';
+import type { PartLimit } from './split.ts';
+
+const asIs = (markdown: string): string => markdown;
+
+/**
+ * What the services take of a text, by their documentation: Slack 3000 characters a text object, Telegram 4096 a message, Discord 2000; mails and webhooks are ours to
+ * bound.
+ */
+export const partLimits: Readonly<Record<ChannelKind, PartLimit>> = {
+  slack: { limit: 3_000, render: (markdown) => renderMarkdown(markdown, slackForm) },
+  telegram: { limit: 4_096, render: (markdown) => renderMarkdown(markdown, telegramForm) },
+  discord: { limit: 2_000, render: asIs },
+  email: { limit: 1_000_000, render: (markdown) => renderMarkdown(markdown, mailForm) },
+  webhook: { limit: 65_536, render: asIs },
+};
