@@ -111,7 +111,7 @@ export const SchedulePreviewView = closed(
     description: text(2_000, { description: 'When it runs, in plain words' }),
     instants: listOf(
       closed({
-        at: { ...Timestamp, description: 'The instant' },
+        at: { ...Timestamp, description: 'When it runs, without jitter' },
         local_time: LocalTime,
         note: nullable(
           oneOf(['shifted', 'first_of_two', 'second_of_two'], {
