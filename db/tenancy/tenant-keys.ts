@@ -1,14 +1,7 @@
 import { EntitySchema, type EntityClass } from '@mikro-orm/core';
 import { entities } from '../entities.ts';
-
-/** A foreign key that no entity declares. */
-export interface TenantKey {
-  readonly table: string;
-  readonly columns: readonly string[];
-  readonly references: string;
-  readonly referenced: readonly string[];
-  readonly onDelete?: 'cascade';
-}
+import { composite, plain, type TenantKey } from './tenant-key.ts';
+import { triggerKeys } from './trigger-keys.ts';
 
 /**
  * Written through entities: a flush inserts what is new table by table, in no order that we could set, so their keys are checked at the
@@ -215,30 +208,7 @@ export const tenantKeys: readonly TenantKey[] = [
   composite('skill_uses', 'run_id', 'runs'),
   plain('skill_uses', 'skill_id', 'skills'),
   composite('attachment_links', 'attachment_id', 'attachments'),
-  plain('schedules', 'agent_id', 'agents'),
-  plain('schedules', 'created_by_user_id', 'users'),
-  composite('schedule_occurrences', 'schedule_id', 'schedules'),
-  composite('schedule_occurrences', 'run_id', 'runs'),
-  composite('schedule_backfills', 'schedule_id', 'schedules'),
-  plain('webhook_endpoints', 'agent_id', 'agents'),
-  composite('endpoint_counters', 'endpoint_id', 'webhook_endpoints'),
-  composite('webhook_deliveries', 'endpoint_id', 'webhook_endpoints'),
-  composite('webhook_deliveries', 'run_id', 'runs'),
-  composite('delivery_keys', 'endpoint_id', 'webhook_endpoints'),
-  composite('outbound_callbacks', 'endpoint_id', 'webhook_endpoints'),
-  composite('outbound_callbacks', 'run_id', 'runs'),
-  composite('events', 'cause_run_id', 'runs'),
-  plain('event_triggers', 'agent_id', 'agents'),
-  plain('event_triggers', 'created_by_user_id', 'users'),
-  composite('event_trigger_counters', 'trigger_id', 'event_triggers'),
-  { ...plain('event_matches', 'event_id', 'events'), onDelete: 'cascade' },
-  composite('event_matches', 'trigger_id', 'event_triggers'),
-  composite('event_matches', 'run_id', 'runs'),
-  plain('channels', 'agent_id', 'agents'),
-  composite('channel_messages', 'channel_id', 'channels'),
-  composite('channel_messages', 'run_id', 'runs'),
-  composite('channel_outbound', 'channel_id', 'channels'),
-  composite('channel_outbound', 'run_id', 'runs'),
+  ...triggerKeys,
 
   composite('approvals', 'run_id', 'runs'),
   composite('approvals', 'root_run_id', 'runs'),
@@ -292,16 +262,8 @@ export function keySql(key: TenantKey): string {
   return `alter table ${table} add constraint ${keyName(key)} foreign key (${columns.join(', ')}) references ${references}(${referenced.join(', ')})${rule}`;
 }
 
-function plain(table: string, column: string, references: string, referenced = 'id'): TenantKey {
-  return { table, columns: [column], references, referenced: [referenced] };
-}
-
 /** A part of a knowledge base, which may be the platform's. */
 function inBase(part: string): TenantKey[] {
   const table = part === 'counters' ? 'knowledge_base_counters' : `knowledge_${part}`;
   return [plain(table, 'kb_id', 'knowledge_bases'), composite(table, 'kb_id', 'knowledge_bases')];
-}
-
-function composite(table: string, column: string, references: string): TenantKey {
-  return { table, columns: [column, 'organization_id'], references, referenced: ['id', 'organization_id'] };
 }
