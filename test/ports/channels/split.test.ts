@@ -17,7 +17,7 @@ test('blocks stay together as long as they fit', () => {
 });
 
 test('a fence that is cut is closed and opened again with its language', () => {
-  const parts = splitMarkdown('```js\naaaa\nbbbb\ncccc\n```', plain(20));
+  const parts = splitMarkdown('```js\naaaa\nbbbb\ncccc\n```', plain(22));
 
   expect(parts.length).toBeGreaterThan(1);
   for (const part of parts) expect(part).toMatch(/^```js\n[^]+\n```$/);
