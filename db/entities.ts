@@ -20,6 +20,10 @@ import { FxRate } from './billing/fx-rate.entity.ts';
 import { ModelPrice } from './billing/model-price.entity.ts';
 import { UsageEntry } from './billing/usage-entry.entity.ts';
 import { UsageRollup } from './billing/usage-rollup.entity.ts';
+import { EvaluationItem } from './evaluations/evaluation-item.entity.ts';
+import { EvaluationResult } from './evaluations/evaluation-result.entity.ts';
+import { EvaluationRun } from './evaluations/evaluation-run.entity.ts';
+import { EvaluationScore } from './evaluations/evaluation-score.entity.ts';
 import { Feedback } from './feedback/feedback.entity.ts';
 import { IdempotencyKey } from './http/idempotency-key.entity.ts';
 import { SystemMark } from './http/system-mark.entity.ts';
@@ -146,6 +150,10 @@ export const tables = {
   run_inputs: AddedInput,
   bulk_cancels: BulkCancel,
   feedback: Feedback,
+  evaluation_runs: EvaluationRun,
+  evaluation_items: EvaluationItem,
+  evaluation_results: EvaluationResult,
+  evaluation_scores: EvaluationScore,
   budgets: Budget,
   budget_windows: BudgetWindow,
   budget_holds: BudgetHold,
