@@ -33,7 +33,7 @@ export interface ActivityDeps {
   readonly providers: Providers;
   readonly egress: Egress;
   /** Where schemas, templates, pages and files of tenants are worked on. */
-  readonly work: Pick<WorkPool, 'ended'>;
+  readonly work: Pick<WorkPool, 'ended' | 'run'>;
   readonly schemas: SchemasByTenant;
   readonly templates: TemplatesByTenant;
   readonly pages: WebPages;

@@ -14,7 +14,7 @@ const schema = defineEntity({
   indexes: [
     ...tenantIndexes('evaluation_results'),
     uniqueIndex('evaluation_results', 'repetition', '(evaluation_run_id, item_id, repetition)'),
-    index('evaluation_results', 'status', '(evaluation_run_id, status)'),
+    index('evaluation_results', 'status', '(evaluation_run_id, status, id)'),
     uniqueIndex('evaluation_results', 'run', '(run_id) where run_id is not null'),
   ],
   uniques: [{ name: 'evaluation_results_tenant_key', properties: ['id', 'organizationId'] }],

@@ -69,7 +69,10 @@ function flipRate(judged: readonly ItemFacts[]): number | null {
 }
 
 function evaluatorNumbers({ items, evaluators }: EvaluationFacts, key: string) {
-  const tallies = items.flatMap((item): Tally[] => item.evaluators.get(key) ?? []);
+  const tallies = items.flatMap((item): readonly Tally[] => {
+    const tally = item.evaluators.get(key);
+    return tally ? [tally] : [];
+  });
   const means = tallies.map(({ sum, count }) => sum / count);
   const { errors, skipped } = evaluators.get(key) ?? { errors: 0, skipped: 0 };
   return {

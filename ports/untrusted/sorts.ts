@@ -22,6 +22,7 @@ export const sorts = {
   page: sort({ cpuMs: 15_000, wallMs: 120_000, memoryMb: 384 }, () => import('../page-work.ts')),
   robots: sort({ cpuMs: 500, wallMs: 60_000, memoryMb: 96 }, () => import('../robots-work.ts')),
   diff: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 192 }, () => import('../line-diff.ts')),
+  pattern: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 192 }, () => import('../pattern-work.ts')),
   dataset: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 384 }, () => import('../dataset-work.ts')),
   skill: sort({ cpuMs: 4_000, wallMs: 60_000, memoryMb: 256 }, () => import('../skill-work.ts')),
 };

@@ -64,13 +64,8 @@ export interface EvaluationInput {
   readonly evaluationRunId: string;
 }
 
-/** Signals of `evaluation`. They carry nothing: whoever gets one reads the rows. */
-export const evaluationSignals = {
-  /** A run of an item has ended. */
-  itemEnded: 'itemEnded',
-  /** Somebody cancels the evaluation. */
-  cancel: 'cancelEvaluation',
-} as const;
+/** Signal of `evaluation`: a run of an item has ended, or somebody cancels. It carries nothing: whoever gets it reads the rows. */
+export const evaluationChanged = 'evaluationChanged';
 
 /** What a pass over an evaluation came to: runs are still at work, or nothing is left to start and to score. */
 export type EvaluationStep = { readonly outcome: 'waiting' | 'done' };

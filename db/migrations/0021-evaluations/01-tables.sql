@@ -92,7 +92,7 @@ create table evaluation_results (
 );
 create index evaluation_results_organization_idx on evaluation_results (organization_id, id desc);
 create unique index evaluation_results_repetition_key on evaluation_results (evaluation_run_id, item_id, repetition);
-create index evaluation_results_status_idx on evaluation_results (evaluation_run_id, status);
+create index evaluation_results_status_idx on evaluation_results (evaluation_run_id, status, id);
 create unique index evaluation_results_run_key on evaluation_results (run_id) where run_id is not null;
 alter table evaluation_results enable row level security, force row level security;
 create policy app_select on evaluation_results for select to longhaul_app using ((select app_operator()) or (organization_id = (select app_org()) and (workspace_id is null or (select app_ws_all()) or workspace_id = any ((select app_ws())::uuid[]))));
