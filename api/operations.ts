@@ -5,6 +5,7 @@ import { authentication } from './authentication/authentication.ts';
 import { budgets } from './billing/budgets.operations.ts';
 import { prices } from './billing/prices.operations.ts';
 import { usage } from './billing/usage.operations.ts';
+import { evaluations } from './evaluations/evaluations.operations.ts';
 import { feedback } from './feedback/feedback.operations.ts';
 import type { Area } from './http/operation.ts';
 import { knowledgeMaintenance } from './knowledge-maintenance/knowledge-maintenance.ts';
@@ -38,6 +39,7 @@ export const areas: readonly Area[] = [
   prices,
   alerts,
   attachments,
+  evaluations,
   feedback,
   ingress,
   knowledgeMaintenance,

@@ -35,7 +35,10 @@ export function readItem(value: unknown): DatasetItem | readonly ItemProblem[] {
   const texts = { id: optionalText(value['id'], 120), cluster: optionalText(value['cluster'], 120) };
   if (texts.id === undefined) problems.push(problem('/id', 'type', 'must be a text of 1 to 120 characters'));
   if (texts.cluster === undefined) problems.push(problem('/cluster', 'type', 'must be a text of 1 to 120 characters'));
-  const lists = { tags: textList(value['tags'], { count: 10, length: 60 }), evaluators: textList(value['evaluators'], { count: 20, length: 60 }) };
+  const lists = {
+    tags: textList(value['tags'], { count: 10, length: 60 }),
+    evaluators: textList(value['evaluators'], { count: 20, length: 60 }),
+  };
   if (lists.tags === undefined) problems.push(problem('/tags', 'type', 'must be at most 10 texts of at most 60 characters'));
   if (lists.evaluators === undefined) problems.push(problem('/evaluators', 'type', 'must be keys of evaluators'));
   const context = value['context'] ?? null;

@@ -32,7 +32,14 @@ interface LocatedProblem {
 /** What a line breaks, for the envelope. */
 export function violationAt(pointer: string, { line, pointer: field, rule, message }: LocatedProblem): Violation {
   const where = field === '' ? '' : `${field.slice(1)} `;
-  return { in: 'body', pointer, name: null, rule, message: `line ${line}: ${where}${message}`, params: { line, ...(field ? { field } : {}) } };
+  return {
+    in: 'body',
+    pointer,
+    name: null,
+    rule,
+    message: `line ${line}: ${where}${message}`,
+    params: { line, ...(field ? { field } : {}) },
+  };
 }
 
 /** 422 for a data set; at most 50 places. */

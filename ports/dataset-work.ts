@@ -139,7 +139,14 @@ function itemOf(columns: readonly string[], record: readonly string[]): Pick<Raw
       return { value: null, fault: { pointer: `/${name}`, rule: 'text', message: 'has U+0000 or half a surrogate pair' } };
     const [group = '', field = ''] = name.split(/\.(.*)/s);
     if (group === 'context' || group === 'vars') groups[group].push([field, cell]);
-    else if (name === 'tags') item['tags'] = cell === '' ? [] : cell.split(';').map((tag) => tag.trim()).filter((tag) => tag !== '');
+    else if (name === 'tags')
+      item['tags'] =
+        cell === ''
+          ? []
+          : cell
+              .split(';')
+              .map((tag) => tag.trim())
+              .filter((tag) => tag !== '');
     else if (cell !== '') item[name] = name === 'expected' ? expectedOf(cell) : cell;
   }
   if (groups.context.length > 0) item['context'] = Object.fromEntries(groups.context);

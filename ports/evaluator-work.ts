@@ -15,10 +15,12 @@ export interface EvaluatorWork {
 export function createEvaluatorWork(pool: Pick<WorkPool, 'run'>, schemas: SchemasByTenant, organizationId: string | null): EvaluatorWork {
   return {
     find: (pattern, flags, text) =>
-      pool.run('pattern', { organizationId, job: { pattern, flags, text }, subject: () => `${flags}/${pattern}` }).catch((error: unknown) => {
-        if (error instanceof WorkLimit) return 'limit' as const;
-        throw error;
-      }),
+      pool
+        .run('pattern', { organizationId, job: { pattern, flags, text }, subject: () => `${flags}/${pattern}` })
+        .catch((error: unknown) => {
+          if (error instanceof WorkLimit) return 'limit' as const;
+          throw error;
+        }),
     // Schemas of tools are objects at their root, those of outputs may be anything: what is said of one in an object, but for its references, holds for it alone.
     async checkSchema(schema) {
       const inObject = await schemas.of(organizationId).check({ type: 'object', properties: { output: schema } });

@@ -75,7 +75,8 @@ async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): P
 
 /** Throws what ends more than this score; gives what may pass by itself. */
 function faultOf(error: unknown): EvaluatorError {
-  if (error instanceof DOMException && error.name === 'TimeoutError') return new EvaluatorError('judge_timeout', 'The judge did not answer in time.');
+  if (error instanceof DOMException && error.name === 'TimeoutError')
+    return new EvaluatorError('judge_timeout', 'The judge did not answer in time.');
   if (!(error instanceof Failure)) throw error;
   // The deployment itself is away: that says nothing of the judge.
   if (error.code === 'budget_exceeded' || error.code === 'service_unavailable') throw error;
@@ -86,5 +87,10 @@ function faultOf(error: unknown): EvaluatorError {
 
 function cutBytes(text: string): string {
   const clean = text.toWellFormed().replaceAll('\u0000', '\uFFFD');
-  return Buffer.byteLength(clean) <= maxRaw ? clean : Buffer.from(clean).subarray(0, maxRaw).toString('utf8').replace(/\uFFFD$/, '');
+  return Buffer.byteLength(clean) <= maxRaw
+    ? clean
+    : Buffer.from(clean)
+        .subarray(0, maxRaw)
+        .toString('utf8')
+        .replace(/\uFFFD$/, '');
 }

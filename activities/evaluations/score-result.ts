@@ -48,7 +48,8 @@ async function endOf(deps: ActivityDeps, { evaluation, result, signal }: Scored)
     try {
       outcomes.push(await evaluate(deps, { evaluation, evaluator, result, answer, signal }));
     } catch (error) {
-      if (error instanceof Failure && error.code === 'budget_exceeded') return { status: 'skipped', score: null, reason: 'budget_exceeded', scores: [] };
+      if (error instanceof Failure && error.code === 'budget_exceeded')
+        return { status: 'skipped', score: null, reason: 'budget_exceeded', scores: [] };
       throw error;
     }
   }

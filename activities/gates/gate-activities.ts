@@ -31,11 +31,9 @@ async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Prom
 /** Nobody waits inside an evaluation: its run is cancelled whole, in a transaction of its own, since the conversation is locked first. */
 async function cancelTree(deps: ActivityDeps, runId: string, rootId: string): Promise<GateState> {
   const cancel = { runId: rootId, policy: 'interrupt', reason: 'evaluation' } as const;
-  await transactAsRun(deps, runId, (tx) => cancelRun(tx, cancel).then(() => noteWaited(tx, rootId))).catch(
-    (error: unknown) => {
-      // Ended meanwhile: as good as cancelled.
-      if (!(error instanceof Failure) || (error.code !== 'state_conflict' && error.code !== 'not_found')) throw error;
-    },
-  );
+  await transactAsRun(deps, runId, (tx) => cancelRun(tx, cancel).then(() => noteWaited(tx, rootId))).catch((error: unknown) => {
+    // Ended meanwhile: as good as cancelled.
+    if (!(error instanceof Failure) || (error.code !== 'state_conflict' && error.code !== 'not_found')) throw error;
+  });
   return { ...nothingOpen, ends: 'cancelled' };
 }

@@ -25,7 +25,13 @@ export function createJudge(deps: ActivityDeps): Judge {
     if (model === null)
       throw fail('validation_failed', { reason: 'unknown_model', detail: `There is no model ${question.model} in this deployment.` });
     const request = requestOf(model, question);
-    const key = callKey(question.sourceKind ?? 'maintenance', question.runId, 0, 1, createHash('sha256').update(question.step).digest('hex').slice(0, 32));
+    const key = callKey(
+      question.sourceKind ?? 'maintenance',
+      question.runId,
+      0,
+      1,
+      createHash('sha256').update(question.step).digest('hex').slice(0, 32),
+    );
     const metered = await openMeteredCall(
       {
         transact: (work) => transactAsSystem(deps, work),
@@ -135,7 +141,11 @@ interface Spent {
   readonly raw: string;
 }
 
-function settle(deps: ActivityDeps, { question, model, metered, key }: Asked, { usage, providerRequestId, answer, raw }: Spent): Promise<void> {
+function settle(
+  deps: ActivityDeps,
+  { question, model, metered, key }: Asked,
+  { usage, providerRequestId, answer, raw }: Spent,
+): Promise<void> {
   return transactAsSystem(deps, (tx) =>
     settleJudgement(tx, {
       callKey: key,

@@ -73,7 +73,10 @@ const evaluations: Kind<LiveWork> = {
 export function createLostWorkUpkeep(deps: ActivityDeps, temporal: Temporal): Pick<MaintenanceActivities, 'tendReembeds'> {
   return {
     tendReembeds: async () =>
-      (await tendAll(deps, temporal, reembeds)) + (await tendAll(deps, temporal, runs)) + (await tendAll(deps, temporal, indexes)) + (await tendAll(deps, temporal, evaluations)),
+      (await tendAll(deps, temporal, reembeds)) +
+      (await tendAll(deps, temporal, runs)) +
+      (await tendAll(deps, temporal, indexes)) +
+      (await tendAll(deps, temporal, evaluations)),
   };
 }
 

@@ -4,7 +4,11 @@ import { closed, FreeObject, integer, listOf, oneOf, partOf, text } from '../htt
 
 const Flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 const Values = Type.Optional(
-  listOf(text(1_000, { minLength: 1 }), { minItems: 1, maxItems: 50, description: 'What is looked for; without them what the item expects' }),
+  listOf(text(1_000, { minLength: 1 }), {
+    minItems: 1,
+    maxItems: 50,
+    description: 'What is looked for; without them what the item expects',
+  }),
 );
 const ModelName = Type.Optional(text(200, { minLength: 1, description: 'A model of the deployment; without one its default' }));
 const Rubric = text(8_000, { minLength: 1, description: 'What is good and what is not, for the judge' });

@@ -14,7 +14,11 @@ export async function findExport(tx: Pick<TenantTransaction, 'em'>, evaluationRu
 }
 
 /** Has an attachment stay with an evaluation. */
-export async function linkExport(tx: TenantTransaction, { id, organizationId, workspaceId }: EvaluationPlace, attachmentId: string): Promise<void> {
+export async function linkExport(
+  tx: TenantTransaction,
+  { id, organizationId, workspaceId }: EvaluationPlace,
+  attachmentId: string,
+): Promise<void> {
   await rows(
     tx.em,
     `with held as (update attachments set expires_at = null where id = ? returning id)

@@ -37,7 +37,10 @@ export function readFacts(
 }
 
 /** What the judges and embeddings of an evaluation have cost, as the ledger has it. */
-export async function readJudgeCost(tx: Pick<TenantTransaction, 'em'>, evaluation: { readonly id: string; readonly workspaceId: string }): Promise<string> {
+export async function readJudgeCost(
+  tx: Pick<TenantTransaction, 'em'>,
+  evaluation: { readonly id: string; readonly workspaceId: string },
+): Promise<string> {
   const found = await row<{ cost: string }>(
     tx.em,
     `select coalesce(sum(cost), 0)::text as cost from usage_entries where workspace_id = ? and source_kind = 'evaluation' and source_id = ?`,

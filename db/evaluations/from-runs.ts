@@ -27,7 +27,10 @@ export interface RunAsItem {
  * Runs of an agent that the caller sees, newest first: ended root runs of no evaluation, for `feedback` those with such a vote, newest vote first. Purged runs are left out, and those
  * whose input is neither text nor JSON.
  */
-export function runsAsItems(ctx: Scoped, { workspaceId, agentId, source, rating, status, from, to, limit }: RunsAsked): Promise<RunAsItem[]> {
+export function runsAsItems(
+  ctx: Scoped,
+  { workspaceId, agentId, source, rating, status, from, to, limit }: RunsAsked,
+): Promise<RunAsItem[]> {
   const visible = visibleTo(ctx, Run, 'r');
   const isVoted = source === 'feedback';
   const time = isVoted ? 'v.at' : 'r.created_at';

@@ -92,7 +92,11 @@ async function insertItems(
   );
 }
 
-async function insertResults(tx: TenantTransaction, { organizationId, workspaceId, evaluationRunId }: Place, results: readonly object[]): Promise<void> {
+async function insertResults(
+  tx: TenantTransaction,
+  { organizationId, workspaceId, evaluationRunId }: Place,
+  results: readonly object[],
+): Promise<void> {
   await queueStatement(
     tx.em,
     `insert into evaluation_results (id, organization_id, workspace_id, evaluation_run_id, item_id, repetition)

@@ -10,7 +10,11 @@ interface ConversationPlace {
 }
 
 /** Makes a conversation that has had the turns of these messages; gives its id. Each message of a user begins a turn. */
-export async function openItemConversation(tx: TenantTransaction, place: ConversationPlace, messages: readonly ItemMessage[]): Promise<string> {
+export async function openItemConversation(
+  tx: TenantTransaction,
+  place: ConversationPlace,
+  messages: readonly ItemMessage[],
+): Promise<string> {
   const id = newId();
   await rows(
     tx.em,
@@ -24,7 +28,11 @@ export async function openItemConversation(tx: TenantTransaction, place: Convers
 export async function writeItemMessages(
   tx: TenantTransaction,
   { organizationId, workspaceId }: Pick<ConversationPlace, 'organizationId' | 'workspaceId'>,
-  { conversationId, runId, messages }: { readonly conversationId: string; readonly runId: string; readonly messages: readonly ItemMessage[] },
+  {
+    conversationId,
+    runId,
+    messages,
+  }: { readonly conversationId: string; readonly runId: string; readonly messages: readonly ItemMessage[] },
 ): Promise<void> {
   const turns = turnsOf(messages);
   const drafts = messages.map(({ role, content }, pos) => ({

@@ -42,7 +42,11 @@ export interface EvaluationChange {
 }
 
 /** Writes what changes of a locked evaluation; its times follow from its status. */
-export async function writeEvaluation(tx: TenantTransaction, id: string, { status, failureCode, summary, isCancelRequested }: EvaluationChange) {
+export async function writeEvaluation(
+  tx: TenantTransaction,
+  id: string,
+  { status, failureCode, summary, isCancelRequested }: EvaluationChange,
+) {
   const isTerminal = status === 'succeeded' || status === 'failed' || status === 'cancelled';
   await rows(
     tx.em,
@@ -103,7 +107,10 @@ export function nextPending(tx: TenantTransaction, evaluationRunId: string, limi
 }
 
 /** Gives results their runs. */
-export async function noteStarted(tx: TenantTransaction, started: readonly { readonly id: string; readonly run_id: string }[]): Promise<void> {
+export async function noteStarted(
+  tx: TenantTransaction,
+  started: readonly { readonly id: string; readonly run_id: string }[],
+): Promise<void> {
   if (started.length === 0) return;
   await rows(
     tx.em,

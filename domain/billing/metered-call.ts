@@ -50,7 +50,9 @@ const maxRolls = 5;
  */
 export async function openMeteredCall(rules: MeteringRules, call: PlannedCall): Promise<MeteredCall> {
   const { transact, currency, unpriced } = rules;
-  const terms = await transact((tx) => readTerms(tx, { id: call.model.id, currency }, { workspaceId: call.workspaceId, caps: call.caps ?? [] }));
+  const terms = await transact((tx) =>
+    readTerms(tx, { id: call.model.id, currency }, { workspaceId: call.workspaceId, caps: call.caps ?? [] }),
+  );
   if (!call.model.free && terms.prices.length === 0 && rejectsUnpriced(unpriced, terms.isBounded))
     throw fail('validation_failed', { reason: 'unpriced_model', detail: `The model ${call.model.id} has no price.` });
   const nothing = { prices: terms.prices, reservedAt: terms.at, close: () => undefined, release: async () => undefined };

@@ -44,8 +44,15 @@ function objectOf(properties: Readonly<Record<string, unknown>>): Readonly<Recor
 }
 
 /** Each part stands in a fence of its own. The fences' mark is a digest of all that stands in them: no text can hold the digest of itself. */
-function promptOf({ instructions, schema, parts }: Pick<JudgePrompt, 'instructions' | 'schema'> & { readonly parts: readonly JudgedPart[] }): JudgePrompt {
-  const shown = parts.map(([name, text]): JudgedPart => [name, text.length > maxPart ? `${text.slice(0, maxPart).toWellFormed()}\n[cut]` : text]);
+function promptOf({
+  instructions,
+  schema,
+  parts,
+}: Pick<JudgePrompt, 'instructions' | 'schema'> & { readonly parts: readonly JudgedPart[] }): JudgePrompt {
+  const shown = parts.map(([name, text]): JudgedPart => [
+    name,
+    text.length > maxPart ? `${text.slice(0, maxPart).toWellFormed()}\n[cut]` : text,
+  ]);
   const mark = digest(JSON.stringify(shown)).slice(0, 24);
   const prompt = shown.map(([name, text]) => `<<<${name} ${mark}\n${text}\n${mark}>>>`).join('\n\n');
   return { instructions, prompt, schema, sha256: digest(`${instructions}\n${prompt}`) };

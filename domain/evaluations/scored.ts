@@ -27,7 +27,12 @@ export interface ScoredAnswer {
 
 /** What an evaluator says: a score between 0 and 1 with its facts, or that it does not apply to this item. */
 export type Scoring =
-  | { readonly kind: 'scored'; readonly score: number; readonly reason: string | null; readonly details?: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: 'scored';
+      readonly score: number;
+      readonly reason: string | null;
+      readonly details?: Readonly<Record<string, unknown>>;
+    }
   | { readonly kind: 'skipped'; readonly reason: string };
 
 /** A score with why. */

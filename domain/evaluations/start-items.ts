@@ -54,7 +54,8 @@ export async function startItems(
 /** The code with which a refusal ends the whole evaluation; null: it does not. */
 function endingOf({ code, context, errors }: Failure): string | null {
   if (code === 'budget_exceeded' || code === 'resource_frozen') return code;
-  const isGone = context['reason'] === 'agent_inactive' || errors.some(({ pointer }) => pointer === '/agent_id' || pointer === '/revision_id');
+  const isGone =
+    context['reason'] === 'agent_inactive' || errors.some(({ pointer }) => pointer === '/agent_id' || pointer === '/revision_id');
   return isGone ? 'agent_inactive' : null;
 }
 

@@ -96,7 +96,9 @@ function byTag(judged: readonly ItemFacts[]) {
       else tagged.set(tag, [item]);
     }
   }
-  const most = [...tagged].toSorted(([left, some], [right, others]) => others.length - some.length || (left < right ? -1 : 1)).slice(0, maxTags);
+  const most = [...tagged]
+    .toSorted(([left, some], [right, others]) => others.length - some.length || (left < right ? -1 : 1))
+    .slice(0, maxTags);
   return Object.fromEntries(
     most.map(([tag, items]) => {
       const passes = shares(items);

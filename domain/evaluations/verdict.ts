@@ -21,7 +21,15 @@ export function toScore({ key, negate, threshold }: StoredEvaluator, outcome: Ev
   const score = Number((negate ? 1 - bounded : bounded).toFixed(6));
   const { details = {} } = outcome;
   const isShort = Buffer.byteLength(JSON.stringify(details)) <= maxDetailsBytes;
-  return { ...place, state: 'done', score, passed: score >= threshold, reason: cut(outcome.reason), errorCode: null, details: isShort ? details : {} };
+  return {
+    ...place,
+    state: 'done',
+    score,
+    passed: score >= threshold,
+    reason: cut(outcome.reason),
+    errorCode: null,
+    details: isShort ? details : {},
+  };
 }
 
 /**
