@@ -4,7 +4,7 @@ import { sweep } from '../../db/transaction.ts';
 import type { ScriptStep } from '../fakes/model-script.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent } from '../support/scenario.ts';
-import { startOwnStack, type ProcessName, type Stack } from '../support/stack.ts';
+import { startOwnStack, type ProcessName, type Stack, type StackOptions } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 
 /** A deployment that evaluates, with one scripted model for agents and judges. */
@@ -39,10 +39,13 @@ export const judgement = (value: unknown): ScriptStep => ({ tool_calls: [{ name:
 
 const isJudged = (text: string) => text.includes('<<<rubric ');
 
-export async function openEvaluations(processes: readonly ProcessName[] = ['api', 'worker-runs', 'worker-bulk']): Promise<EvaluationWorld> {
+export async function openEvaluations(
+  processes: readonly ProcessName[] = ['api', 'worker-runs', 'worker-bulk'],
+  options: Pick<StackOptions, 'egressPorts'> = {},
+): Promise<EvaluationWorld> {
   const models = await startModelServer();
   const env = { LONGHAUL_MODEL_BASE_URL: models.baseUrl, LONGHAUL_MODEL: 'm' };
-  const stack = await startOwnStack({ processes: [...processes], env }).catch(async (error: unknown) => {
+  const stack = await startOwnStack({ ...options, processes: [...processes], env }).catch(async (error: unknown) => {
     await models.close();
     throw error;
   });
