@@ -99,12 +99,11 @@ function lineCounter(bytes: Buffer): (start: number) => number {
   let at = 0;
   let line = 1;
   const isBreak = () => bytes[at] === 0x0a || bytes[at] === 0x0d;
-  const step = () => {
+  const countBreak = () => {
     if (isBreak() && !(bytes[at] === 0x0d && bytes[at + 1] === 0x0a)) line += 1;
-    at += 1;
   };
   return (start) => {
-    while (at < start || (at < bytes.length && isBreak())) step();
+    for (; at < start || (at < bytes.length && isBreak()); at += 1) countBreak();
     return line;
   };
 }

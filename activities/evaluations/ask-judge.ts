@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { evaluationCapKey } from '../../db/billing/cap-keys.ts';
-import { storeVote, type ClaimedResult, type EvaluationState, type StoredVote } from '../../db/evaluations/work.ts';
+import type { ClaimedResult, EvaluationState, StoredVote } from '../../db/evaluations/work.ts';
 import { EvaluatorError } from '../../domain/evaluations/evaluator-error.ts';
 import type { JudgePrompt } from '../../domain/evaluations/judge-prompt.ts';
+import { keepVote } from '../../domain/evaluations/scoring.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -67,7 +68,7 @@ async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): P
     keep: async (tx, answer, raw) => {
       if (answer.kind !== 'fits') return;
       vote = { value: answer.value, raw: cutBytes(raw) };
-      await storeVote(tx, result.id, name, vote);
+      await keepVote(tx, result.id, name, vote);
     },
   });
   return kind === 'fits' ? vote : null;

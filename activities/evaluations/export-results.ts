@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
-import { findExport, linkExport } from '../../db/evaluations/export-link.ts';
+import { findExport } from '../../db/evaluations/find-export.ts';
 import { resultsBehind } from '../../db/evaluations/results.ts';
-import { lockEvaluation, readEvaluationState, type EvaluationState } from '../../db/evaluations/work.ts';
+import { readEvaluationState, type EvaluationState } from '../../db/evaluations/work.ts';
 import { isEnded } from '../../domain/evaluations/lifecycle.ts';
+import { keepExport } from '../../domain/evaluations/scoring.ts';
 import { toResultView } from '../../domain/evaluations/result-view.ts';
 import { newStorageKey } from '../../ports/storage-key.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -21,13 +22,10 @@ export async function exportResults(deps: ActivityDeps, id: string, signal: Abor
   const size = { sizeBytes: 0, digest: createHash('sha256') };
   await deps.storage.put(storageKey, linesOf(deps, evaluation, size), { signal });
   const { organizationId, workspaceId } = evaluation;
-  await transactAsSystem(deps, async (tx) => {
-    if ((await lockEvaluation(tx, id)) === null || (await findExport(tx, id)) !== null) return;
-    const bytes = { storageKey, sizeBytes: size.sizeBytes, sha256: size.digest.digest('hex') };
-    const file = { filename: `evaluation-${id}.jsonl`, mediaType: 'application/x-ndjson', purpose: 'other', isScanned: false } as const;
-    const made = await insertAttachment(tx, { organizationId, workspaceId, ...file, ...bytes, createdBy: { kind: 'system', id: null } });
-    await linkExport(tx, evaluation, made.id);
-  });
+  const bytes = { storageKey, sizeBytes: size.sizeBytes, sha256: size.digest.digest('hex') };
+  const file = { filename: `evaluation-${id}.jsonl`, mediaType: 'application/x-ndjson', purpose: 'other', isScanned: false } as const;
+  const made = { organizationId, workspaceId, ...file, ...bytes, createdBy: { kind: 'system', id: null } } as const;
+  await transactAsSystem(deps, (tx) => keepExport(tx, id, () => insertAttachment(tx, made)));
 }
 
 async function* linesOf(

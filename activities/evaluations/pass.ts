@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { lockEvaluation, scoringResults, writeEvaluation, type EvaluationState } from '../../db/evaluations/work.ts';
-import { fillEvaluation, isEnded, type Standing } from '../../domain/evaluations/lifecycle.ts';
+import { scoringResults, type EvaluationState } from '../../db/evaluations/work.ts';
+import { fillEvaluation, noteSummary, type Standing } from '../../domain/evaluations/lifecycle.ts';
 import type { EvaluationStep } from '../../workflows/contracts/evaluations.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem, readAsSystem } from '../support/as-system.ts';
@@ -114,8 +114,5 @@ class Pass {
 
 async function refreshSummary(deps: ActivityDeps, evaluation: EvaluationState): Promise<void> {
   const { summary } = await summaryOf(deps, evaluation);
-  await transactAsSystem(deps, async (tx) => {
-    const locked = await lockEvaluation(tx, evaluation.id);
-    if (locked !== null && !isEnded(locked)) await writeEvaluation(tx, evaluation.id, { summary });
-  });
+  await transactAsSystem(deps, (tx) => noteSummary(tx, evaluation.id, summary));
 }

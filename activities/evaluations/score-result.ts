@@ -1,13 +1,8 @@
-import {
-  claimResult,
-  endResult,
-  type CallFacts,
-  type ClaimedResult,
-  type EvaluationState,
-  type ResultEnd,
-} from '../../db/evaluations/work.ts';
+import type { CallFacts, ClaimedResult, EvaluationState } from '../../db/evaluations/work.ts';
+import type { ResultEnd } from '../../db/evaluations/write-work.ts';
 import { parsedJson } from '../../domain/evaluations/json-value.ts';
 import type { ScoredAnswer } from '../../domain/evaluations/scored.ts';
+import { beginScoring, endScoring } from '../../domain/evaluations/scoring.ts';
 import { toScore, verdictOf, type EvaluatorOutcome } from '../../domain/evaluations/verdict.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { readPassages } from '../../workflows/contracts/passages.ts';
@@ -23,10 +18,10 @@ export async function scoreResult(
   deps: ActivityDeps,
   { evaluation, resultId, signal }: { readonly evaluation: EvaluationState; readonly resultId: string; readonly signal: AbortSignal },
 ): Promise<void> {
-  const result = await transactAsSystem(deps, (tx) => claimResult(tx, resultId));
+  const result = await transactAsSystem(deps, (tx) => beginScoring(tx, resultId));
   if (result === null) return;
   const end = await endOf(deps, { evaluation, result, signal });
-  await transactAsSystem(deps, (tx) => endResult(tx, resultId, end));
+  await transactAsSystem(deps, (tx) => endScoring(tx, resultId, end));
 }
 
 interface Scored {

@@ -1,7 +1,8 @@
 import { evaluationCapKey } from '../../db/billing/cap-keys.ts';
 import { closeCap } from '../../db/billing/caps.ts';
-import { endItemsOf, restartEvaluation, wakeEvaluation, type EvaluationPlace } from '../../db/evaluations/run-ended.ts';
-import { countResults, liveItemRuns, lockEvaluation, skipRest, writeEvaluation, type EvaluationState } from '../../db/evaluations/work.ts';
+import { endItemsOf, noteWaited, restartEvaluation, wakeEvaluation, type EvaluationPlace } from '../../db/evaluations/run-ended.ts';
+import { countResults, liveItemRuns, lockEvaluation, type EvaluationState } from '../../db/evaluations/work.ts';
+import { skipRest, writeEvaluation } from '../../db/evaluations/write-work.ts';
 import { newId } from '../../db/ids.ts';
 import { cancelAll } from '../../db/runs/bulk-cancel.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -64,6 +65,17 @@ export async function stopEvaluation(tx: TenantTransaction, id: string): Promise
     await skipRest(tx, id, evaluation.isCancelRequested ? 'cancelled' : (evaluation.failureCode ?? 'stopped'));
   }
   return true;
+}
+
+/** Has the numbers of what has ended so far on record; those of an ended evaluation stay. */
+export async function noteSummary(tx: TenantTransaction, id: string, summary: Readonly<Record<string, unknown>>): Promise<void> {
+  const evaluation = await lockEvaluation(tx, id);
+  if (evaluation !== null && !isEnded(evaluation)) await writeEvaluation(tx, id, { summary });
+}
+
+/** Has the result of a run fail that waits for somebody and is cancelled for it. Nothing for a run of no evaluation. */
+export function failWaiting(tx: TenantTransaction, runId: string): Promise<void> {
+  return noteWaited(tx, runId);
 }
 
 /** The counts that decide how an evaluation ends. */

@@ -1,5 +1,6 @@
 import { openItemConversation, writeItemMessages } from '../../db/evaluations/item-conversation.ts';
-import { nextPending, noteNotStarted, noteStarted, type EvaluationState, type PendingResult } from '../../db/evaluations/work.ts';
+import { nextPending, type EvaluationState, type PendingResult } from '../../db/evaluations/work.ts';
+import { noteNotStarted, noteStarted } from '../../db/evaluations/write-work.ts';
 import { newId } from '../../db/ids.ts';
 import { startRuns, type StartRun } from '../../db/runs/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

@@ -1,4 +1,4 @@
-import type { NewScore, ResultEnd } from '../../db/evaluations/work.ts';
+import type { NewScore, ResultEnd } from '../../db/evaluations/write-work.ts';
 import { newId } from '../../db/ids.ts';
 import type { StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
 import type { Scoring } from './scored.ts';

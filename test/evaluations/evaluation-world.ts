@@ -32,8 +32,6 @@ export interface EvaluationWorld {
   stop(): Promise<void>;
 }
 
-export const model = 'compatible/m';
-
 /** What a judge answers in the form that is asked for. */
 export const judgement = (value: unknown): ScriptStep => ({ tool_calls: [{ name: resultToolSlug, arguments: value }] });
 
