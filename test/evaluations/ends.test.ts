@@ -172,13 +172,13 @@ test('messages of an item stand before its last one; a new revision and a delete
   expect(revisions).toEqual([{ id: done.agent_revision_id }]);
 });
 
-test('an agent that is deleted midway ends it: failed agent_inactive, what has not started is skipped', async () => {
+test('an agent that is switched off midway ends it: failed agent_inactive, what has not started is skipped', async () => {
   const agent = await makeEchoAgent(world);
   world.answers = (text) => ({ ...said(text), first_token_ms: 3_000 });
   const id = await world.create(agent, { dataset: { items: items(12) }, evaluators: [exact], concurrency: 2 });
   await until(async () => (await world.read(id)).results.some(({ status }: { status: string }) => status === 'running'));
 
-  expect((await world.stack.request('DELETE', `/agents/${agent}`)).status).toBe(204);
+  expect((await world.stack.request('PATCH', `/agents/${agent}`, { body: { is_active: false } })).status).toBe(200);
   const done = await world.ended(id);
 
   expect(done).toMatchObject({ status: 'failed', summary: { failure: { code: 'agent_inactive' } } });

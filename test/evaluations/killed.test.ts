@@ -102,7 +102,7 @@ test('a worker that stands still until its pass is given to another try, and the
   await until(() => asked.length >= 10 + 5);
   const attempt = async () => {
     const { raw } = await world.stack.temporal.client.workflow.getHandle(`eval:${id}`).describe();
-    return Math.max(0, ...(raw.pendingActivities ?? []).map((pending) => Number(pending.attempt ?? 0)));
+    return Math.max(0, ...(raw.pendingActivities ?? []).map((pending) => pending.attempt ?? 0));
   };
 
   await world.stack.kill('worker-bulk', 'SIGSTOP');
