@@ -5,6 +5,7 @@ import type { AgentRunActivities } from '../workflows/contracts/agent-run.ts';
 import type { DelayedStartActivities } from '../workflows/contracts/delayed-start.ts';
 import type { BulkCancelActivities } from '../workflows/contracts/bulk-cancel.ts';
 import { deliveryActivityNames, type DeliveryActivities } from '../workflows/contracts/delivery.ts';
+import type { EvaluationActivities } from '../workflows/contracts/evaluations.ts';
 import type { IngestActivities } from '../workflows/contracts/ingest.ts';
 import type { IndexActivities, WriteItemActivities } from '../workflows/contracts/knowledge.ts';
 import type { ReembedActivities } from '../workflows/contracts/reembed.ts';
@@ -19,6 +20,7 @@ import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import type { ChannelActivities, ChannelSyncActivities } from '../workflows/contracts/channels.ts';
 import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
 import { newId } from '../db/ids.ts';
+import { createEvaluationActivities } from './evaluations/evaluation-activities.ts';
 import { createIngestActivities } from './knowledge/ingest-activities.ts';
 import { createIndexActivities } from './knowledge/index-activities.ts';
 import { createWriteActivities } from './knowledge/write-activities.ts';
@@ -74,6 +76,7 @@ export type Activities = AgentRunActivities &
   KnowledgeRunActivities &
   ReembedActivities &
   PolicyActivities &
+  EvaluationActivities &
   TriggerActivities &
   GroupActivities &
   EventActivities &
@@ -124,6 +127,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createLostWorkUpkeep(deps, temporal),
     ...createIndexUpkeep(deps),
     ...createPolicyActivities(deps, temporal),
+    ...createEvaluationActivities(deps),
     ...createGroupActivities(deps),
     ...createEventActivities(deps),
     ...createChannelActivities(deps),

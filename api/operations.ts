@@ -6,6 +6,7 @@ import { budgets } from './billing/budgets.operations.ts';
 import { prices } from './billing/prices.operations.ts';
 import { usage } from './billing/usage.operations.ts';
 import { channels } from './channels/channels.operations.ts';
+import { evaluations } from './evaluations/evaluations.operations.ts';
 import { feedback } from './feedback/feedback.operations.ts';
 import type { Area } from './http/operation.ts';
 import { knowledgeMaintenance } from './knowledge-maintenance/knowledge-maintenance.ts';
@@ -42,6 +43,7 @@ export const areas: readonly Area[] = [
   prices,
   alerts,
   attachments,
+  evaluations,
   feedback,
   ingress,
   knowledgeMaintenance,

@@ -6,6 +6,7 @@ import { appends } from './cases/appends.ts';
 import { budgets } from './cases/budgets.ts';
 import { creation } from './cases/creation.ts';
 import { delivery } from './cases/delivery.ts';
+import { evaluations } from './cases/evaluations.ts';
 import { idle } from './cases/idle.ts';
 import { ingest } from './cases/ingest.ts';
 import { reads } from './cases/reads.ts';
@@ -39,6 +40,7 @@ const benches: readonly Bench[] = [
   retrieval,
   search,
   ingest,
+  evaluations,
   rivals,
 ];
 

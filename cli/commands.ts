@@ -5,6 +5,7 @@ import { auditVerify } from './audit.ts';
 import { runDemo } from './demo.ts';
 import { environmentLines, prepareDeployment, type Deployment } from './deployment.ts';
 import { completed, stateDirOf, type CliEnv } from './env.ts';
+import { evaluate } from './evaluate.ts';
 import { fxImport } from './fx.ts';
 import { keysRotate } from './keys.ts';
 import type { MigrationReport } from './migrate.ts';
@@ -35,6 +36,10 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
   longhaul demo          streams a run of the first agent of the running deployment
   longhaul seed          makes two organizations to try things with in the running deployment, each part where missing:
                          people of each role, agents, runs that ended well and badly and one that waits
+  longhaul evaluate --agent SLUG --dataset FILE --evaluators FILE --min-pass-rate P [--revision ID]
+                    [--baseline EVALUATION] [--repetitions N] [--junit FILE]
+                         evaluates an agent over HTTP, at LONGHAUL_URL with LONGHAUL_SERVICE_KEY, else at the running deployment;
+                         exit 1 below P or worse than the baseline, 2 when it could not be judged; Ctrl-C cancels it
   longhaul env           prints deployment.json of the state folder as NAME=value lines: the environment of all processes
   longhaul users reset-mfa --email ADDRESS
                          takes the second factor of somebody who has lost it away, and ends every session
@@ -57,15 +62,23 @@ Settings come from the environment: DATABASE_URL, REDIS_URL and TEMPORAL_ADDRESS
 LONGHAUL_STATE_DIR the folder for data and secrets (.longhaul). README.md has the rest.`;
 
 const options = {
+  'agent': { type: 'string' },
   'amount': { type: 'string' },
   'at': { type: 'string' },
+  'baseline': { type: 'string' },
+  'dataset': { type: 'string' },
   'demo': { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   'email': { type: 'string' },
+  'evaluators': { type: 'string' },
+  'junit': { type: 'string' },
   'key': { type: 'string' },
+  'min-pass-rate': { type: 'string' },
   'organization': { type: 'string' },
   'reason': { type: 'string' },
   'reencrypt': { type: 'boolean' },
+  'repetitions': { type: 'string' },
+  'revision': { type: 'string' },
   'reset-roles': { type: 'boolean' },
   'reset-access': { type: 'boolean' },
   'run': { type: 'string' },
@@ -97,7 +110,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 }
 
 /** What gives nothing has gone well. */
-async function dispatch(args: readonly string[], { env, log }: Terminal): Promise<boolean | void> {
+async function dispatch(args: readonly string[], { env, log, logFault }: Terminal): Promise<boolean | void> {
   const { values, positionals } = parsed(args);
   const [command] = positionals;
   if (values.help || command === undefined) return log(usage);
@@ -115,6 +128,11 @@ async function dispatch(args: readonly string[], { env, log }: Terminal): Promis
       return demo({ env, log });
     case 'seed':
       return seed({ env, log });
+    case 'evaluate': {
+      const code = await evaluate({ env, asked: values, log, logFault });
+      if (code === 2) process.exitCode = code;
+      return code === 0;
+    }
     case 'env':
       return environmentLines(stateDirOf(env)).forEach(log);
     case 'users':

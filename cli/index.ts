@@ -7,4 +7,4 @@ const isGood = await runCommand(process.argv.slice(2), {
   logFault: (text) => console.error(text),
 });
 // Only then: `up` says itself how it ended.
-if (!isGood) process.exitCode = 1;
+if (!isGood) process.exitCode ??= 1;

@@ -23,6 +23,10 @@ import { UsageRollup } from './billing/usage-rollup.entity.ts';
 import { Channel } from './channels/channel.entity.ts';
 import { ChannelMessage } from './channels/channel-message.entity.ts';
 import { ChannelOutbound } from './channels/channel-outbound.entity.ts';
+import { EvaluationItem } from './evaluations/evaluation-item.entity.ts';
+import { EvaluationResult } from './evaluations/evaluation-result.entity.ts';
+import { EvaluationRun } from './evaluations/evaluation-run.entity.ts';
+import { EvaluationScore } from './evaluations/evaluation-score.entity.ts';
 import { Feedback } from './feedback/feedback.entity.ts';
 import { IdempotencyKey } from './http/idempotency-key.entity.ts';
 import { SystemMark } from './http/system-mark.entity.ts';
@@ -154,6 +158,10 @@ export const tables = {
   run_inputs: AddedInput,
   bulk_cancels: BulkCancel,
   feedback: Feedback,
+  evaluation_runs: EvaluationRun,
+  evaluation_items: EvaluationItem,
+  evaluation_results: EvaluationResult,
+  evaluation_scores: EvaluationScore,
   budgets: Budget,
   budget_windows: BudgetWindow,
   budget_holds: BudgetHold,

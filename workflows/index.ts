@@ -15,6 +15,7 @@ export { deliver } from './delivery/deliver.ts';
 export { delivery } from './delivery/delivery.ts';
 export { httpSweep } from './maintenance/http-sweep.ts';
 export { orgPurge } from './maintenance/org-purge.ts';
+export { evaluation } from './evaluations/evaluation.ts';
 export { ingestSource } from './knowledge/ingest-source.ts';
 export { indexBase } from './knowledge/index-base.ts';
 export { writeItem } from './knowledge/write-item.ts';

@@ -3,6 +3,7 @@ import { nothingOpen } from '../../db/approvals/gate-state.ts';
 import { moveRunWait } from '../../db/approvals/run-waits.ts';
 import { cancelRun } from '../../db/runs/cancel-run.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
+import { failWaiting } from '../../domain/evaluations/lifecycle.ts';
 import type { AgentRunActivities, GatesInput, GateState } from '../../workflows/contracts/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -29,11 +30,10 @@ async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Prom
 
 /** Nobody waits inside an evaluation: its run is cancelled whole, in a transaction of its own, since the conversation is locked first. */
 async function cancelTree(deps: ActivityDeps, runId: string, rootId: string): Promise<GateState> {
-  await transactAsRun(deps, runId, (tx) => cancelRun(tx, { runId: rootId, policy: 'interrupt', reason: 'evaluation' })).catch(
-    (error: unknown) => {
-      // Ended meanwhile: as good as cancelled.
-      if (!(error instanceof Failure) || (error.code !== 'state_conflict' && error.code !== 'not_found')) throw error;
-    },
-  );
+  const cancel = { runId: rootId, policy: 'interrupt', reason: 'evaluation' } as const;
+  await transactAsRun(deps, runId, (tx) => cancelRun(tx, cancel).then(() => failWaiting(tx, rootId))).catch((error: unknown) => {
+    // Ended meanwhile: as good as cancelled.
+    if (!(error instanceof Failure) || (error.code !== 'state_conflict' && error.code !== 'not_found')) throw error;
+  });
   return { ...nothingOpen, ends: 'cancelled' };
 }

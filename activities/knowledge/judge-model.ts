@@ -25,7 +25,13 @@ export function createJudge(deps: ActivityDeps): Judge {
     if (model === null)
       throw fail('validation_failed', { reason: 'unknown_model', detail: `There is no model ${question.model} in this deployment.` });
     const request = requestOf(model, question);
-    const key = callKey('maintenance', question.runId, 0, 1, createHash('sha256').update(question.step).digest('hex').slice(0, 32));
+    const key = callKey(
+      question.sourceKind ?? 'maintenance',
+      question.runId,
+      0,
+      1,
+      createHash('sha256').update(question.step).digest('hex').slice(0, 32),
+    );
     const metered = await openMeteredCall(
       {
         transact: (work) => transactAsSystem(deps, work),
@@ -37,6 +43,7 @@ export function createJudge(deps: ActivityDeps): Judge {
         callKey: key,
         organizationId: question.organizationId,
         workspaceId: question.workspaceId,
+        ...(question.caps ? { caps: question.caps } : {}),
         model: { id: model.id, free: model.isFree },
         estimate: (prices) => estimateCost(request, prices),
       },
@@ -72,7 +79,7 @@ async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
   const { question, model, request, metered } = asked;
   try {
     const { finish, given } = await measureCall(deps, model.provider, () => collect(deps, request));
-    const spent = { usage: finish.usage, providerRequestId: finish.providerRequestId };
+    const spent = { usage: finish.usage, providerRequestId: finish.providerRequestId, raw: rawOf(given) };
     const answer = await checked(deps, asked, given).catch(async (error: unknown) => {
       await settle(deps, asked, { ...spent, answer: null }); // the call was made, whatever becomes of its answer
       throw error;
@@ -87,7 +94,7 @@ async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
     }
     if (!(error instanceof ModelError)) throw error;
     if (error.usage === null) await metered.release();
-    else await settle(deps, asked, { usage: error.usage, providerRequestId: error.providerRequestId, answer: null });
+    else await settle(deps, asked, { usage: error.usage, providerRequestId: error.providerRequestId, raw: '', answer: null });
     if (error.retryable)
       throw fail('upstream_failed', {
         detail: error.message,
@@ -112,6 +119,11 @@ interface GivenAnswer {
   readonly text: string;
 }
 
+/** An answer as it came: what the result tool was called with, else its words. */
+function rawOf({ argsText, text }: GivenAnswer): string {
+  return argsText === '' ? text : argsText;
+}
+
 async function collect(deps: ActivityDeps, request: ModelStepRequest): Promise<{ finish: ModelFinish; given: GivenAnswer }> {
   const given = { args: null as unknown, argsText: '', text: '' };
   for await (const event of streamModelStep(deps, request)) {
@@ -126,9 +138,14 @@ interface Spent {
   readonly usage: TokenUsage;
   readonly providerRequestId: string | null;
   readonly answer: Judgement | null;
+  readonly raw: string;
 }
 
-function settle(deps: ActivityDeps, { question, model, metered, key }: Asked, { usage, providerRequestId, answer }: Spent): Promise<void> {
+function settle(
+  deps: ActivityDeps,
+  { question, model, metered, key }: Asked,
+  { usage, providerRequestId, answer, raw }: Spent,
+): Promise<void> {
   return transactAsSystem(deps, (tx) =>
     settleJudgement(tx, {
       callKey: key,
@@ -146,6 +163,7 @@ function settle(deps: ActivityDeps, { question, model, metered, key }: Asked, { 
       currency: deps.env.billingCurrency,
       metered,
       answer,
+      raw,
     }),
   );
 }

@@ -1,4 +1,5 @@
 import { cancellationSignal } from '@temporalio/activity';
+import { liveEvaluations } from '../../db/evaluations/live-evaluations.ts';
 import { newId } from '../../db/ids.ts';
 import {
   basesToIndex,
@@ -12,6 +13,7 @@ import {
 import { workflowOfRun } from '../../db/knowledge/run-workflow.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { resumeEvaluation } from '../../domain/evaluations/lifecycle.ts';
 import { resumeIndex, resumeRun } from '../../domain/knowledge/lost-work.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import { pacedWorkflowState } from '../../temporal/restart.ts';
@@ -58,11 +60,23 @@ const indexes: Kind<LiveWork> = {
   resume: (deps, base) => transactAsSystem(deps, (tx) => resumeIndex(tx, base)),
 };
 
-/** Looks after work on bases whose workflow is gone and whose start does not wait to be sent either. */
+const evaluations: Kind<LiveWork> = {
+  live: liveEvaluations,
+  workflowId: ({ id }) => workflowIds.evaluation(id),
+  async resume(deps, { id, organizationId, workspaceId }) {
+    if (workspaceId === null) return false;
+    return transactAsSystem(deps, (tx) => resumeEvaluation(tx, { id, organizationId, workspaceId }));
+  },
+};
+
+/** Looks after evaluations and work on bases whose workflow is gone and whose start does not wait to be sent either. */
 export function createLostWorkUpkeep(deps: ActivityDeps, temporal: Temporal): Pick<MaintenanceActivities, 'tendReembeds'> {
   return {
     tendReembeds: async () =>
-      (await tendAll(deps, temporal, reembeds)) + (await tendAll(deps, temporal, runs)) + (await tendAll(deps, temporal, indexes)),
+      (await tendAll(deps, temporal, reembeds)) +
+      (await tendAll(deps, temporal, runs)) +
+      (await tendAll(deps, temporal, indexes)) +
+      (await tendAll(deps, temporal, evaluations)),
   };
 }
 

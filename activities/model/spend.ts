@@ -99,7 +99,7 @@ function keepHeld(deps: ActivityDeps, modelTry: ModelTry): () => void {
 function budgetExceeded(fullAt: string): Failure {
   const isCap = fullAt.includes(':');
   return fail('budget_exceeded', {
-    reason: isCap ? 'max_cost' : fullAt,
+    reason: !isCap ? fullAt : fullAt.startsWith('eval:') ? 'evaluation_max_cost' : 'max_cost',
     detail: isCap ? 'The run has cost as much as it may.' : `The budget of the ${fullAt} is spent.`,
   });
 }

@@ -3,6 +3,8 @@ import { organizationOf, refuseRank } from '../../db/reach.ts';
 import { cancelAll, leaveToWorkflow, matchingRuns, seenRuns, type CancelFilter, type RunAddress } from '../../db/runs/bulk-cancel.ts';
 import type { Cancel } from '../../db/runs/cancel-locked.ts';
 import { assertActive } from '../../db/scope.ts';
+import { findCancellable } from '../../db/evaluations/cancellable.ts';
+import { requestCancel } from '../../domain/evaluations/lifecycle.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import type { AuditNote, Ctx } from '../http/operation.ts';
 import type { RunBulkCancel, RunBulkCancelView } from './bulk.schema.ts';
@@ -46,6 +48,7 @@ async function cancelNamed(ctx: Ctx, named: readonly string[], cancel: Cancel): 
 }
 
 async function cancelMatches(ctx: Ctx, filter: CancelFilter, cancel: Cancel): Promise<View> {
+  const evaluation = await cancelEvaluation(ctx, filter);
   const { runs, matched } = await matchingRuns(ctx, filter, limitMatches);
   const counts = await cancelAll(
     ctx,
@@ -54,15 +57,23 @@ async function cancelMatches(ctx: Ctx, filter: CancelFilter, cancel: Cancel): Pr
   );
   const continues = matched > runs.length && (await leaveToWorkflow(ctx, filter, cancel)) > 0;
   const view = {
-    matched,
+    matched: matched + evaluation.found,
     cancelled: counts.cancelled,
-    cancelling: counts.cancelling,
-    already_finished: counts.alreadyFinished + counts.gone,
+    cancelling: counts.cancelling + evaluation.cancelling,
+    already_finished: counts.alreadyFinished + counts.gone + evaluation.found - evaluation.cancelling,
     not_found: 0,
     continues,
   };
-  note(ctx, runs, view);
+  note(ctx, [...runs, ...evaluation.places], view);
   return view;
+}
+
+/** The evaluation that a filter names is cancelled before its runs, so that none follows them. It counts as one match. */
+async function cancelEvaluation(ctx: Ctx, filter: CancelFilter) {
+  const found = await findCancellable(ctx, filter);
+  if (found === null) return { found: 0, cancelling: 0, places: [] };
+  const place = { id: found.id, organizationId: found.organization_id, workspaceId: found.workspace_id };
+  return { found: 1, cancelling: (await requestCancel(ctx, place)) ? 1 : 0, places: [found] };
 }
 
 function filterOf(filter: NonNullable<Body['filter']>): CancelFilter {

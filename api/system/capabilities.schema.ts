@@ -76,7 +76,7 @@ export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Stati
       code_exec: env.hasCodeExec,
       code_exec_strict: state.hasStrictIsolation,
       code_review: false,
-      evaluations: false,
+      evaluations: true,
       knowledge: true,
       mcp: false,
       oauth: true,

@@ -24,8 +24,9 @@ export interface RunWait {
 export async function moveRunWait(tx: TenantTransaction, locked: LockedRuns, { step, wait, opens }: RunWait): Promise<MovedGates> {
   const { run } = locked;
   if (run.status !== 'running' && run.status !== 'waiting') return nothingOpen;
-  if (opens && (await isEvaluation(tx, run))) return { ...nothingOpen, cancels: run.root_run_id };
+  // Nobody has to do anything for a timer: it is over by itself, in an evaluation too.
   if (wait.on === 'timer') return waitForTimer(tx, locked, new Date(wait.untilMs));
+  if (opens && (await isEvaluation(tx, run))) return { ...nothingOpen, cancels: run.root_run_id };
   return waitForBudget(tx, locked, { step, wait, opens });
 }
 

@@ -3,6 +3,7 @@ import { rankOf } from '../../workflows/contracts/access.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import type { Caller } from '../caller.ts';
 import { isUnbounded, workspacesAtFloor } from '../reach.ts';
+import { EvaluationRun } from '../evaluations/evaluation-run.entity.ts';
 import { baseAccess } from '../knowledge/access.ts';
 import { Run } from '../runs/run.entity.ts';
 import { inSightOf, type Predicate, type Scoped } from '../scope.ts';
@@ -96,9 +97,8 @@ export function uploaderOf(caller: Caller): ActorRef {
 }
 
 /**
- * Which attachments the caller sees: those of runs and skills that it sees, those of sources of bases that it reads, its own, and as an admin all of the
+ * Which attachments the caller sees: those of runs, skills and evaluations that it sees, those of sources of bases that it reads, its own, and as an admin all of the
  * place, but for what private bases are made of that it does not read; exports only of bases that it manages.
- * Evaluations add their kind of links here.
  */
 export function visibleAttachments(ctx: Scoped): Predicate {
   const place = inSightOf(ctx, Attachment, 'a');
@@ -113,6 +113,11 @@ export function visibleAttachments(ctx: Scoped): Predicate {
   const ofSkill = `exists (
     select 1 from attachment_links l join skills s on s.id = l.owner_id
     where l.attachment_id = a.id and l.owner_kind = 'skill' and s.deleted_at is null and ${skill.sql})`;
+
+  const evaluation = inSightOf(ctx, EvaluationRun, 'v');
+  const ofEvaluation = `exists (
+    select 1 from attachment_links l join evaluation_runs v on v.id = l.owner_id
+    where l.attachment_id = a.id and l.owner_kind = 'evaluation' and ${evaluation.sql})`;
 
   const { visible, canRead } = baseAccess(ctx, 'b');
   const ofSource = `exists (
@@ -133,7 +138,7 @@ export function visibleAttachments(ctx: Scoped): Predicate {
     where x.attachment_id = a.id and x.kind = 'export' and not ${canManage.sql})`;
 
   return {
-    sql: `(${place.sql} and not ${exportOfOthers} and ((${admin.sql} and not ${heldByOthers}) or (a.created_by ->> 'kind' = ? and a.created_by ->> 'id' = ?) or ${ofRun} or ${ofSkill} or ${ofSource}))`,
+    sql: `(${place.sql} and not ${exportOfOthers} and ((${admin.sql} and not ${heldByOthers}) or (a.created_by ->> 'kind' = ? and a.created_by ->> 'id' = ?) or ${ofRun} or ${ofSkill} or ${ofEvaluation} or ${ofSource}))`,
     params: [
       ...place.params,
       ...canManage.params,
@@ -143,6 +148,7 @@ export function visibleAttachments(ctx: Scoped): Predicate {
       uploader.id,
       ...run.params,
       ...skill.params,
+      ...evaluation.params,
       ...visible.params,
       ...canRead.params,
     ],

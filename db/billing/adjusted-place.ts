@@ -11,6 +11,7 @@ export interface AdjustedPlace {
   readonly userId: string | null;
   readonly serviceKeyId: string | null;
   readonly lineage: readonly string[];
+  readonly evaluationRunId: string | null;
 }
 
 /** A workspace in the transaction's tenant, with its run; null when one of them is not there. */
@@ -22,7 +23,7 @@ export async function readAdjustedPlace(
     tx.em,
     `select w.organization_id as "organizationId", w.id as "workspaceId", r.id as "runId", r.agent_id as "agentId", r.agent_revision_id as "agentRevisionId",
             coalesce(r.created_by_acting_user_id, case when r.created_by_kind = 'user' then r.created_by_id end) as "userId",
-            case when r.created_by_kind = 'service_key' then r.created_by_id end as "serviceKeyId", coalesce(r.lineage, '{}') as lineage
+            case when r.created_by_kind = 'service_key' then r.created_by_id end as "serviceKeyId", coalesce(r.lineage, '{}') as lineage, r.evaluation_run_id as "evaluationRunId"
        from workspaces w left join runs r on r.id = ?::uuid and r.workspace_id = w.id
       where w.id = ? and (?::uuid is null or r.id is not null)`,
     [runId, workspaceId, runId],

@@ -60,7 +60,7 @@ export async function insertAdjustment(
     ],
   );
   if (inserted === null) return null;
-  const caps = place.runId === null ? [] : capsAbove({ id: place.runId, lineage: place.lineage });
+  const caps = place.runId === null ? [] : capsAbove({ id: place.runId, lineage: place.lineage, evaluation_run_id: place.evaluationRunId });
   await settleBudgets(tx, { callKey: adjustmentKey(place.workspaceId, key), workspaceId: place.workspaceId, cost, reservedAt: at, caps });
   await addToRollup(tx, id);
   return id;

@@ -17,6 +17,7 @@ interface WaitingRun {
   readonly id: string;
   readonly workspace_id: string;
   readonly lineage: readonly string[];
+  readonly evaluation_run_id: string | null;
 }
 
 /** What an admin is asked. `turnsAt`: when the full period ends; null: it never does (a cap). */

@@ -1,6 +1,6 @@
 /** `<source_kind>:<source_id>:<step>:<attempt>:<call>`: one key per call that may have reached a provider. */
 export function callKey(
-  sourceKind: 'run' | 'maintenance' | 'search',
+  sourceKind: 'run' | 'maintenance' | 'search' | 'evaluation',
   sourceId: string,
   step: number,
   attempt: number,

@@ -32,13 +32,24 @@ interface CappedRun {
 
 /** Closes the caps of runs that have ended; costs nothing where no run has one. Calls in flight still settle into them. */
 export async function closeRunCaps(tx: TenantTransaction, runs: readonly CappedRun[]): Promise<void> {
-  const keys = runs.filter(({ limits }) => limits.max_cost !== null).map(({ id }) => runCapKey(id));
+  await closeCapKeys(
+    tx,
+    runs.filter(({ limits }) => limits.max_cost !== null).map(({ id }) => runCapKey(id)),
+  );
+}
+
+/** Closes one cap, if it is open. */
+export function closeCap(tx: TenantTransaction, capKey: string): Promise<void> {
+  return closeCapKeys(tx, [capKey]);
+}
+
+async function closeCapKeys(tx: TenantTransaction, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   // In the order in which every reservation locks them.
   await rows(
     tx.em,
     `update budget_windows w set closed_at = clock_timestamp() where w.id = any (array(
        select b.id from budget_windows b where b.cap_key = any (?) and b.closed_at is null order by b.period, b.id for update))`,
-    [keys],
+    [[...keys]],
   );
 }

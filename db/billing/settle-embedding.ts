@@ -11,7 +11,7 @@ import { costOf } from './usage.ts';
 /** One call of an embedding model that was answered, and for what: work on a base, or a search. */
 export interface EmbeddingUsage {
   readonly callKey: string;
-  readonly source: { readonly kind: 'maintenance' | 'search'; readonly id: string };
+  readonly source: { readonly kind: 'maintenance' | 'search' | 'evaluation'; readonly id: string };
   readonly organizationId: string;
   readonly workspaceId: string;
   readonly model: string;

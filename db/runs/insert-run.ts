@@ -191,6 +191,7 @@ function startValues(start: StartRun) {
     session_key: start.sessionKey,
     source: start.source,
     trigger_id: start.triggerId ?? null,
+    ...(start.evaluationRunId ? { evaluation_run_id: start.evaluationRunId } : {}),
     subject_kind: start.subject?.kind ?? null,
     subject_id: start.subject?.id ?? null,
     created_by_kind: start.createdBy.kind,

@@ -82,6 +82,7 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
     sessionKey: null,
     subject: run.subject_kind === null || run.subject_id === null ? null : { kind: run.subject_kind, id: run.subject_id },
     source: 'sub_agent',
+    evaluationRunId: run.evaluation_run_id,
     createdBy: creatorOf(run),
     onBusy: 'enqueue',
     limits,

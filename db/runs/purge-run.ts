@@ -82,6 +82,13 @@ const eraseSql = `
     update channel_messages set text = '', sender_name = null, attachments = '[]', token_enc = null where run_id in (select run_id from erased)
   ),
   votes as (update feedback set comment = null, correction = null, tags = '{}' where run_id in (select run_id from erased)),
+  results as (update evaluation_results set reason = null, votes = '{}' where run_id in (select run_id from erased) returning id, evaluation_run_id),
+  scores as (update evaluation_scores set reason = null, details = '{}' where result_id in (select id from results)),
+  -- The file with all results of an evaluation has those of the run: it goes.
+  exports as (
+    delete from attachment_links where owner_kind = 'evaluation' and owner_id in (select evaluation_run_id from results) returning attachment_id
+  ),
+  exports_loose as (update attachments set expires_at = now() where id in (select attachment_id from exports)),
   -- A conversation of which nothing is left forgets whose it was, and under which name.
   nameless as (
     update conversations c set session_key = null, subject_kind = null, subject_id = null, persona_slug = null

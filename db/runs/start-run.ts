@@ -28,6 +28,8 @@ export interface StartRun {
   readonly source: RunSource;
   /** The endpoint, schedule, event trigger or channel that starts it. */
   readonly triggerId?: string | null;
+  /** The evaluation that it is a case of, or works for as a sub-agent. */
+  readonly evaluationRunId?: string | null;
   readonly createdBy: {
     readonly kind: 'user' | 'service_key' | 'system';
     readonly id: string | null;

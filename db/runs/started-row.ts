@@ -3,7 +3,6 @@ import type { RunRow } from './run-view.ts';
 
 /** What is alike in every run that has just been made. */
 const untouched = {
-  evaluation_run_id: null,
   binding_id: null,
   status: 'queued',
   waiting_on: null,
@@ -43,6 +42,7 @@ export function rowOfNew(run: NewRun): RunRow {
     retry_of_run_id: start.continued?.retryOfRunId ?? null,
     forked_at_message_id: start.continued?.forkedAtMessageId ?? null,
     trigger_id: start.triggerId ?? null,
+    evaluation_run_id: start.evaluationRunId ?? null,
     depth: start.parent?.depth ?? 0,
     agent_slug: target.agentSlug,
     persona_slug: run.personaSlug,

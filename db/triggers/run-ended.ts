@@ -1,4 +1,5 @@
 import { openReplyOf } from '../channels/replies.ts';
+import { endItemOf } from '../evaluations/run-ended.ts';
 import type { RunState } from '../runs/run-state.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { openCallbackOf } from '../webhooks/callbacks.ts';
@@ -6,12 +7,13 @@ import { closeOccurrenceOf } from './close-occurrence.ts';
 import { emitRunEvent } from './events.ts';
 
 /**
- * Does what hangs on the end of a run, in the transaction that ends it: closes the occurrence of its schedule, writes the callback of its hook, or takes the place of its
- * answer in the thread of its channel, and writes its event.
+ * Does what hangs on the end of a run, in the transaction that ends it: closes the occurrence of its schedule, writes the callback of its hook, takes the place of its
+ * answer in the thread of its channel, or ends the item of its evaluation, and writes its event.
  */
 export async function followRunEnd(tx: TenantTransaction, run: RunState, status: 'succeeded' | 'failed' | 'cancelled'): Promise<void> {
   await closeOccurrenceOf(tx, run, status);
   await openCallbackOf(tx, run);
   await openReplyOf(tx, run);
+  await endItemOf(tx, run);
   await emitRunEvent(tx, run, status);
 }

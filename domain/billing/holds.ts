@@ -10,6 +10,7 @@ export interface StepCall {
     readonly organization_id: string;
     readonly workspace_id: string;
     readonly lineage: readonly string[];
+    readonly evaluation_run_id: string | null;
   };
   readonly step: number;
   readonly callKey: string;

@@ -15,6 +15,8 @@ export interface PlannedCall {
   readonly callKey: string;
   readonly organizationId: string;
   readonly workspaceId: string;
+  /** Keys of the caps above it; absent: none. */
+  readonly caps?: readonly string[];
   readonly model: { readonly id: string; readonly free: boolean };
   /** What it may cost at most, by the prices in force: decimal in the billing currency. */
   readonly estimate: (prices: readonly PinnedPrice[]) => string;
@@ -48,14 +50,16 @@ const maxRolls = 5;
  */
 export async function openMeteredCall(rules: MeteringRules, call: PlannedCall): Promise<MeteredCall> {
   const { transact, currency, unpriced } = rules;
-  const terms = await transact((tx) => readTerms(tx, { id: call.model.id, currency }, { workspaceId: call.workspaceId, caps: [] }));
+  const terms = await transact((tx) =>
+    readTerms(tx, { id: call.model.id, currency }, { workspaceId: call.workspaceId, caps: call.caps ?? [] }),
+  );
   if (!call.model.free && terms.prices.length === 0 && rejectsUnpriced(unpriced, terms.isBounded))
     throw fail('validation_failed', { reason: 'unpriced_model', detail: `The model ${call.model.id} has no price.` });
   const nothing = { prices: terms.prices, reservedAt: terms.at, close: () => undefined, release: async () => undefined };
   if (!terms.isCounted) return nothing;
 
-  const { callKey, organizationId, workspaceId } = call;
-  const reservedAt = await hold(rules, { callKey, organizationId, workspaceId, caps: [], estimate: call.estimate(terms.prices) });
+  const { callKey, organizationId, workspaceId, caps = [] } = call;
+  const reservedAt = await hold(rules, { callKey, organizationId, workspaceId, caps, estimate: call.estimate(terms.prices) });
   const timer = setInterval(() => void transact((tx) => renewHolds(tx, callKey)).catch(() => undefined), (leaseS * 1_000) / 6);
   return {
     prices: terms.prices,

@@ -18,8 +18,10 @@ export interface TextsToEmbed {
   readonly model: string;
   readonly kind: 'query' | 'document';
   readonly texts: readonly string[];
-  /** A base or run of maintenance, or a search. */
-  readonly source: { readonly kind: 'maintenance' | 'search'; readonly id: string };
+  /** A base or run of maintenance, a search, or an evaluation. */
+  readonly source: { readonly kind: 'maintenance' | 'search' | 'evaluation'; readonly id: string };
+  /** Keys of the caps above it; absent: none. */
+  readonly caps?: readonly string[];
   /** Names the piece of work within its source: the same one makes the same calls, which are billed once. */
   readonly step: string;
   readonly organizationId: string;
@@ -113,6 +115,7 @@ function planOf({ model, wanted, batch }: Batch): PlannedCall {
     callKey: callKey(wanted.source.kind, wanted.source.id, 0, 1, digest.digest('hex').slice(0, 32)),
     organizationId: wanted.organizationId,
     workspaceId: wanted.workspaceId,
+    ...(wanted.caps ? { caps: wanted.caps } : {}),
     model,
     estimate: (prices) => estimateOf(prices, tokens),
   };

@@ -9,13 +9,18 @@ export interface JudgeQuestion {
   readonly prompt: string;
   /** JSON Schema of the answer. */
   readonly schema: Readonly<Record<string, unknown>>;
+  /** What it works for: maintenance unless said otherwise. */
+  readonly sourceKind?: 'maintenance' | 'evaluation';
+  /** The run of maintenance or the evaluation. */
   readonly runId: string;
   readonly organizationId: string;
   /** Whose budget pays. */
   readonly workspaceId: string;
+  /** Keys of the caps above it; absent: none. */
+  readonly caps?: readonly string[];
   readonly signal: AbortSignal;
   /** Writes the answer down in the transaction that bills it, so that a retry need not ask again. */
-  readonly keep: (tx: TenantTransaction, answer: Judgement) => Promise<void>;
+  readonly keep: (tx: TenantTransaction, answer: Judgement, raw: string) => Promise<void>;
 }
 
 /** What a model answered: a value that fits the schema, or none. */

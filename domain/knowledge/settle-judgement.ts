@@ -16,16 +16,18 @@ export interface JudgeCall {
   readonly metered: Pick<MeteredCall, 'prices' | 'reservedAt'>;
   /** Null where the call gave none. */
   readonly answer: Judgement | null;
+  /** The answer as the model gave it. */
+  readonly raw: string;
 }
 
 /** Settles a call of a judge at the cost of its run, once a call key, and keeps its answer. */
-export async function settleJudgement(tx: TenantTransaction, { question, model, metered, answer, ...call }: JudgeCall): Promise<void> {
+export async function settleJudgement(tx: TenantTransaction, { question, model, metered, answer, raw, ...call }: JudgeCall): Promise<void> {
   const { organizationId, workspaceId, runId } = question;
-  if (answer !== null) await question.keep(tx, answer);
+  if (answer !== null) await question.keep(tx, answer, raw);
   await settleOutsideRun(tx, {
     ...call,
     kind: 'llm',
-    source: { kind: 'maintenance', id: runId },
+    source: { kind: question.sourceKind ?? 'maintenance', id: runId },
     organizationId,
     workspaceId,
     model: model.id,

@@ -36,6 +36,17 @@ const purge = { openPurge: [gives({ isOpen: true, tables: ['runs', 'agents'] })]
 const single = (type: string, activity: string, ...args: unknown[]): Scenario => ({ type, args, activities: { [activity]: nothing } });
 
 const scenarios: Readonly<Record<string, Scenario>> = {
+  'evaluation': {
+    type: 'evaluation',
+    args: [{ evaluationRunId: randomUUID() }],
+    activities: {
+      beginEvaluation: [gives(true)],
+      advanceEvaluation: [gives({ outcome: 'waiting' }), done],
+      stopEvaluation: nothing,
+      exportEvaluation: [fails],
+      finishEvaluation: nothing,
+    },
+  },
   'deliver': {
     type: 'deliver',
     args: [{ source: 'alert', deliveryId: randomUUID() }],

@@ -25,6 +25,7 @@ export const workflowIds = {
   scan: (attachmentId: string) => `scan:${attachmentId}`,
   orgPurge: (organizationId: string) => `maint:org-purge:${organizationId}`,
   triggerSync: (scheduleId: string) => `maint:trigger-sync:${scheduleId}`,
+  evaluation: (evaluationRunId: string) => `eval:${evaluationRunId}`,
   trigger: (scheduleId: string) => `trigger:${scheduleId}`,
   hook: (endpointId: string, key: string) => `hook:${endpointId}:${key}`,
   backfill: (backfillId: string) => `backfill:${backfillId}`,

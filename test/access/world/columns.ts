@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { completePersona } from '../../../db/agents/persona-document.ts';
 import { completeDocument, noBindings } from '../../../db/agents/revision-document.ts';
 import { newId } from '../../../db/ids.ts';
+import { collectFacts } from '../../../domain/evaluations/item-facts.ts';
+import { summarize } from '../../../domain/evaluations/summary.ts';
 import { canary, type Place } from './places.ts';
 
 /** What one column of a table must hold beyond its type: a rule of the schema, of a view, or the shape of its JSON. */
@@ -323,6 +325,55 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
   run_inputs: { content: (place) => [{ type: 'text', text: canary(place, 'run_inputs', 'content') }], read_at_step: same(1) },
   bulk_cancels: { filter: note('bulk_cancels', 'filter') },
   feedback: { subject_kind: same('guest'), subject_id: unique('feedback', 'subject_id') },
+  evaluation_runs: {
+    dataset_sha256: same('0'.repeat(64)),
+    evaluators: (place) => [
+      {
+        key: 'exact',
+        type: 'regex',
+        params: { pattern: canary(place, 'evaluation_runs', 'evaluators') },
+        threshold: 1,
+        weight: 1,
+        negate: false,
+      },
+    ],
+    settings: (place) => ({
+      repetitions: 1,
+      concurrency: 5,
+      max_cost: null,
+      max_error_rate: 0.2,
+      item_timeout_s: 600,
+      tool_mode: 'read_only',
+      metadata: { note: canary(place, 'evaluation_runs', 'settings') },
+    }),
+    baseline_id: none,
+    summary: same({ ...summarize(collectFacts().end(), [], '0'), baseline: null }),
+    failure_code: none,
+  },
+  evaluation_items: {
+    position: (_place, row) => (row.isFirst ? 1 : 2),
+    content_sha256: same('0'.repeat(64)),
+    input: text('evaluation_items', 'input'),
+    expected: note('evaluation_items', 'expected'),
+    context: note('evaluation_items', 'context'),
+    tools_expected: (place) => [{ tool: canary(place, 'evaluation_items', 'tools_expected') }],
+    evaluator_keys: none,
+  },
+  evaluation_results: {
+    run_id: none,
+    repetition: same(1),
+    score: none,
+    cost: none,
+    tokens: none,
+    votes: note('evaluation_results', 'votes'),
+  },
+  evaluation_scores: {
+    evaluator_key: same('exact'),
+    state: same('done'),
+    score: same('0.5'),
+    error_code: none,
+    details: note('evaluation_scores', 'details'),
+  },
   budgets: {
     period_start: same('2026-01-01'),
     period: (_place, row) => (row.isFirst ? 'month' : 'day'),

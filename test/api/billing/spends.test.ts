@@ -42,6 +42,10 @@ async function spendingOf(tenant: TestTenant): Promise<Readonly<Record<string, S
     createRun: { path: '/runs', body: item },
     createRunBatch: { path: '/runs/batch', body: { items: [item, item] } },
     retryRun: { path: `/runs/${run.body.id}/retry`, body: {} },
+    createEvaluation: {
+      path: '/evaluations',
+      body: { agent_id: agent.id, dataset: { items: [{ input: 'Hi' }] }, evaluators: [{ key: 't', type: 'turns', params: { max: 1 } }] },
+    },
     createMaintenanceRun: {
       path: `/knowledge-bases/${await makeBase(world, tenant)}/maintenance-runs`,
       body: { tasks: ['verify'] },

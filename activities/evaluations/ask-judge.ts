@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { evaluationCapKey } from '../../db/billing/cap-keys.ts';
+import type { ClaimedResult, EvaluationState, StoredVote } from '../../db/evaluations/work.ts';
+import { EvaluatorError } from '../../domain/evaluations/evaluator-error.ts';
+import type { JudgePrompt } from '../../domain/evaluations/judge-prompt.ts';
+import { keepVote } from '../../domain/evaluations/scoring.ts';
+import { deadlineIn } from '../../ports/deadline.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { createJudge } from '../knowledge/judge-model.ts';
+
+/** Whose vote is asked for. */
+export interface VoteAsked {
+  readonly evaluation: EvaluationState;
+  readonly result: ClaimedResult;
+  /** Names the vote within the result: stored under it, it is asked for once. */
+  readonly name: string;
+  readonly model: string;
+  readonly prompt: JudgePrompt;
+  readonly signal: AbortSignal;
+}
+
+const tries = 3;
+const callMs = 120_000;
+const maxRaw = 8_192;
+const longestPauseS = 120;
+
+/**
+ * A vote of a judge: the stored one, else a new one, which is stored in the transaction that bills it. A call has two minutes and three tries, with the pause that its provider asks for.
+ * Throws an EvaluatorError for a judge that gives none, 402 `budget_exceeded`, and the signal's reason.
+ */
+export async function askVote(deps: ActivityDeps, asked: VoteAsked): Promise<StoredVote> {
+  const stored = asked.result.votes[asked.name];
+  if (stored !== undefined) return stored;
+  let last = new EvaluatorError('judge_unavailable', 'The judge gave no answer.');
+  for (let attempt = 1; attempt <= tries; attempt += 1) {
+    asked.signal.throwIfAborted();
+    try {
+      const vote = await askOnce(deps, asked, attempt);
+      if (vote !== null) return vote;
+      last = new EvaluatorError('judge_off_schema', 'The answer of the judge has not the form that was asked for.');
+    } catch (error) {
+      asked.signal.throwIfAborted();
+      last = faultOf(error);
+      const pauseS = Math.min(longestPauseS, error instanceof Failure && error.retryAfterS !== null ? error.retryAfterS : attempt);
+      if (attempt < tries) await delay(pauseS * 1_000, undefined, { signal: asked.signal });
+    }
+  }
+  throw last;
+}
+
+/** Null: the answer has another form. */
+async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): Promise<StoredVote | null> {
+  const { evaluation, result, name, model, prompt, signal } = asked;
+  let vote: StoredVote | null = null;
+  const { kind } = await createJudge(deps)({
+    step: `${result.id}:${name}:${attempt}`,
+    sourceKind: 'evaluation',
+    runId: evaluation.id,
+    organizationId: evaluation.organizationId,
+    workspaceId: evaluation.workspaceId,
+    caps: [evaluationCapKey(evaluation.id)],
+    model,
+    instructions: prompt.instructions,
+    prompt: prompt.prompt,
+    schema: prompt.schema,
+    signal: AbortSignal.any([signal, deadlineIn(callMs)]),
+    keep: async (tx, answer, raw) => {
+      if (answer.kind !== 'fits') return;
+      vote = { value: answer.value, raw: cutBytes(raw) };
+      await keepVote(tx, result.id, name, vote);
+    },
+  });
+  return kind === 'fits' ? vote : null;
+}
+
+/** Throws what ends more than this score; gives what may pass by itself. */
+function faultOf(error: unknown): EvaluatorError {
+  if (error instanceof DOMException && error.name === 'TimeoutError')
+    return new EvaluatorError('judge_timeout', 'The judge did not answer in time.');
+  if (!(error instanceof Failure)) throw error;
+  // The deployment itself is away: that says nothing of the judge.
+  if (error.code === 'budget_exceeded' || error.code === 'service_unavailable') throw error;
+  const { reason } = error.context;
+  if (!error.retryable) throw new EvaluatorError(typeof reason === 'string' ? reason : error.code, error.detail);
+  return new EvaluatorError('judge_unavailable', error.detail);
+}
+
+function cutBytes(text: string): string {
+  const clean = text.toWellFormed().replaceAll('\u0000', '\uFFFD');
+  return Buffer.byteLength(clean) <= maxRaw
+    ? clean
+    : Buffer.from(clean)
+        .subarray(0, maxRaw)
+        .toString('utf8')
+        .replace(/\uFFFD$/, '');
+}

@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { scoringResults, type EvaluationState } from '../../db/evaluations/work.ts';
+import { fillEvaluation, noteSummary, type Standing } from '../../domain/evaluations/lifecycle.ts';
+import type { EvaluationStep } from '../../workflows/contracts/evaluations.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAsSystem, readAsSystem } from '../support/as-system.ts';
+import { scoreResult } from './score-result.ts';
+import { summaryOf } from './summarize.ts';
+
+/** A pass takes new work for so long, and looks so long for the next when there is none: runs that end soon are worth waiting for. */
+const passMs = 60_000;
+const idleMs = 1_000;
+const lookMs = 100;
+const refreshEnds = 50;
+const refreshMs = 10_000;
+
+/**
+ * Starts runs and scores what has ended, up to the concurrency of each, until there is nothing to do just now, or nothing left. Rows say what there is to do, so that whoever takes over
+ * goes on; what two of them score at once ends once.
+ */
+export async function advancePass(deps: ActivityDeps, id: string, signal: AbortSignal): Promise<EvaluationStep> {
+  const stop = new AbortController();
+  const pass = new Pass(deps, id, AbortSignal.any([signal, stop.signal]));
+  const until = Date.now() + passMs;
+  try {
+    for (let idleSince = Date.now(); ;) {
+      signal.throwIfAborted();
+      pass.rethrow();
+      const standing = await transactAsSystem(deps, (tx) => fillEvaluation(tx, id, deps.env.billingCurrency));
+      if (standing.state === 'over') return { outcome: 'done' };
+      const isLate = Date.now() > until;
+      const begun = isLate ? 0 : await pass.score(standing);
+      await pass.refresh(standing.evaluation);
+      if (begun > 0 || standing.started > 0 || pass.inFlight > 0) idleSince = Date.now();
+      if (pass.inFlight === 0 && (isLate || Date.now() - idleSince > idleMs)) return { outcome: 'waiting' };
+      await pass.next(lookMs);
+    }
+  } finally {
+    stop.abort();
+    await pass.settled();
+  }
+}
+
+class Pass {
+  readonly #deps: ActivityDeps;
+  readonly #id: string;
+  readonly #signal: AbortSignal;
+  readonly #scoring = new Map<string, Promise<void>>();
+  #fault: unknown = null;
+  #ends = 0;
+  #refreshedAt = Date.now();
+  /** A summary that takes long is made more seldom. */
+  #pauseMs = 0;
+
+  constructor(deps: ActivityDeps, id: string, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#id = id;
+    this.#signal = signal;
+  }
+
+  get inFlight(): number {
+    return this.#scoring.size;
+  }
+
+  /** Throws what kept a result from its score that is none of its own. */
+  rethrow(): void {
+    if (this.#fault !== null) throw this.#fault;
+  }
+
+  /** Begins to score what waits for it; gives how many. */
+  async score({ evaluation, scoring }: Extract<Standing, { state: 'open' }>): Promise<number> {
+    const { concurrency } = evaluation.settings;
+    if (scoring <= this.#scoring.size || this.#scoring.size >= concurrency) return 0;
+    const ids = await readAsSystem(this.#deps, (tx) => scoringResults(tx, this.#id, concurrency + this.#scoring.size));
+    const fresh = ids.filter((id) => !this.#scoring.has(id)).slice(0, concurrency - this.#scoring.size);
+    for (const id of fresh) this.#scoring.set(id, this.#scoreOne(evaluation, id));
+    return fresh.length;
+  }
+
+  async #scoreOne(evaluation: EvaluationState, resultId: string): Promise<void> {
+    try {
+      await scoreResult(this.#deps, { evaluation, resultId, signal: this.#signal });
+      this.#ends += 1;
+    } catch (error) {
+      if (!this.#signal.aborted) this.#fault ??= error;
+    } finally {
+      this.#scoring.delete(resultId);
+    }
+  }
+
+  /** Writes the numbers of what has ended, every 50 ends or 10 seconds. */
+  async refresh(evaluation: EvaluationState): Promise<void> {
+    const sinceMs = Date.now() - this.#refreshedAt;
+    if (this.#ends === 0 || sinceMs < this.#pauseMs || (this.#ends < refreshEnds && sinceMs < refreshMs)) return;
+    const begunAt = Date.now();
+    this.#ends = 0;
+    await refreshSummary(this.#deps, evaluation);
+    this.#refreshedAt = Date.now();
+    this.#pauseMs = 10 * (this.#refreshedAt - begunAt);
+  }
+
+  /** Waits until a result has its scores, or so long. */
+  async next(ms: number): Promise<void> {
+    const ended = new AbortController();
+    const timer = delay(ms, undefined, { signal: ended.signal }).catch(() => undefined);
+    await Promise.race([timer, ...this.#scoring.values()]);
+    ended.abort();
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#scoring.values());
+  }
+}
+
+async function refreshSummary(deps: ActivityDeps, evaluation: EvaluationState): Promise<void> {
+  const { summary } = await summaryOf(deps, evaluation);
+  await transactAsSystem(deps, (tx) => noteSummary(tx, evaluation.id, summary));
+}

@@ -1,0 +1,200 @@
+import Type from 'typebox';
+import { ratings } from '../../db/feedback/feedback.entity.ts';
+import { evaluationStatuses } from '../../db/evaluations/evaluation-run.entity.ts';
+import type { EvaluationRow } from '../../db/evaluations/evaluations.ts';
+import type { ResultRow } from '../../db/evaluations/results.ts';
+import { iso } from '../../db/sql.ts';
+import { toResultView } from '../../domain/evaluations/result-view.ts';
+import { errorCodes } from '../../workflows/contracts/error-codes.ts';
+import { terminalRunStatuses } from '../../workflows/contracts/runs.ts';
+import { Amount, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { Evaluator } from './evaluator.schema.ts';
+import { EvaluationResultView, EvaluationSummary, EvaluationSummaryShort } from './evaluation-summary.schema.ts';
+
+export const EvaluationParams = closed({ evaluation_run_id: idOf('Evaluation') });
+
+export const EvaluationFilters = closed({
+  agent_id: Type.Optional(idOf('Agent')),
+  status: Type.Optional(oneOf(evaluationStatuses)),
+});
+
+const Message = closed({ role: oneOf(['user', 'assistant']), content: text(65_536, { minLength: 1 }) }, { $id: 'EvaluationMessage' });
+
+const Item = closed(
+  {
+    id: Type.Optional(
+      text(120, { minLength: 1, description: 'Names it, for comparisons with other evaluations; its position from 1 unless set' }),
+    ),
+    input: Type.Unsafe<string | { role: 'user' | 'assistant'; content: string }[] | Record<string, unknown>>({
+      description: 'What the agent is asked: a text, a JSON object, or messages whose last, a user’s, asks. At most 64 KB',
+      oneOf: [text(65_536, { minLength: 1 }), Type.Array(Message, { minItems: 1, maxItems: 200 }), FreeObject],
+    }),
+    expected: Type.Optional(Type.Unsafe<unknown>({ description: 'What should be answered: a text, or any JSON. At most 32 KB' })),
+    context: Type.Optional(nullable({ ...FreeObject, description: 'For judges only, never for the agent' })),
+    tools_expected: Type.Optional(
+      nullable(
+        listOf(closed({ tool: text(120, { minLength: 1 }), arguments: Type.Optional(FreeObject) }, { $id: 'ExpectedToolCall' }), {
+          maxItems: 50,
+          description: 'Calls that the agent should make',
+        }),
+      ),
+    ),
+    tags: Type.Optional(listOf(text(60, { minLength: 1 }), { maxItems: 10, description: 'Numbers are shown by each of them' })),
+    cluster: Type.Optional(
+      nullable(text(120, { minLength: 1, description: 'Items that hang together, such as those of one document: intervals heed it' })),
+    ),
+    evaluators: Type.Optional(
+      nullable(listOf(text(60, { minLength: 1 }), { maxItems: 20, description: 'Keys of the evaluators that judge it; null: all' })),
+    ),
+  },
+  { $id: 'EvaluationItem', description: 'One question' },
+);
+
+const From = closed(
+  {
+    source: oneOf(['feedback', 'runs'], { description: 'Runs that people voted on, or runs as such; corrections become what is expected' }),
+    agent_id: Type.Optional(idOf('Agent', 'Whose runs; the evaluated one unless set')),
+    rating: Type.Optional(oneOf(ratings, { description: 'With feedback: down unless set' })),
+    status: Type.Optional(oneOf(terminalRunStatuses, { description: 'Only runs that ended so' })),
+    from: Type.Optional(Timestamp),
+    to: Type.Optional(Timestamp),
+    limit: Type.Optional(integer({ minimum: 1, maximum: 1_000, description: 'The newest so many; 100 unless set' })),
+  },
+  { $id: 'EvaluationDatasetFrom', description: 'Runs that become items, as far as the caller may read them' },
+);
+
+/** Bytes of a data set as text. */
+export const maxDatasetBytes = 10 * 1_024 * 1_024;
+
+const Dataset = closed(
+  {
+    format: Type.Optional(oneOf(['inline', 'jsonl', 'csv'], { description: 'inline unless set' })),
+    items: Type.Optional(Type.Array(Item, { minItems: 1, maxItems: 5_000, description: 'With inline' })),
+    text: Type.Optional(text(maxDatasetBytes, { minLength: 1, description: 'With jsonl and csv' })),
+    attachment_id: Type.Optional(idOf('Attachment', 'With jsonl and csv: a file with the items')),
+    from: Type.Optional(From),
+  },
+  { $id: 'EvaluationDataset', description: 'Exactly one of items, text, attachment_id and from: at most 5,000 items, 10 MB' },
+);
+
+const settings = {
+  repetitions: Type.Optional(integer({ minimum: 1, maximum: 10, description: 'How often each item is run; 1 unless set' })),
+  concurrency: Type.Optional(integer({ minimum: 1, maximum: 20, description: 'Runs at once; 5 unless set' })),
+  max_cost: Type.Optional(nullable({ ...Amount, description: 'Most that its runs and judges may cost together; above 0' })),
+  max_error_rate: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'Share of results in error above which it is failed; 0.2 unless set' }),
+  ),
+  item_timeout_s: Type.Optional(integer({ minimum: 10, maximum: 3_600, description: 'Most that one run may take; 600 unless set' })),
+  tool_mode: Type.Optional(
+    oneOf(['read_only', 'live'], { description: 'read_only (unless set): calls that write are refused; live needs the role admin' }),
+  ),
+  metadata: Type.Optional({ ...FreeObject, description: 'Anything, at most 20 keys and 4 KB; shown in the summary' }),
+};
+
+export const EvaluationCreate = closed(
+  {
+    agent_id: idOf('Agent'),
+    agent_revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Of that agent; the active one unless set'))),
+    dataset_name: Type.Optional(nullable(text(120, { minLength: 1 }))),
+    dataset: Dataset,
+    evaluators: Type.Array(Evaluator, { minItems: 1, maxItems: 20 }),
+    ...settings,
+    baseline_evaluation_run_id: Type.Optional(nullable(idOf('Evaluation', 'A succeeded evaluation of the workspace, to compare with'))),
+  },
+  { $id: 'EvaluationCreate', description: 'An agent, questions, and how its answers are judged' },
+);
+
+const shown = {
+  id: idOf('Evaluation'),
+  agent_id: idOf('Agent'),
+  agent_revision_id: nullable(idOf('AgentRevision')),
+  dataset_name: nullable(text(120)),
+  evaluators: Type.Array(Evaluator, { maxItems: 20, description: 'With all defaults filled in' }),
+  status: oneOf(evaluationStatuses, { description: 'succeeded: all results have an end, however bad they are' }),
+};
+
+export const EvaluationRunView = closed(
+  { ...shown, summary: EvaluationSummaryShort, created_at: Timestamp, finished_at: nullable(Timestamp) },
+  { $id: 'EvaluationRunView', description: 'An evaluation in a list' },
+);
+
+export const EvaluationRunDetailView = closed(
+  {
+    ...shown,
+    summary: EvaluationSummary,
+    created_at: Timestamp,
+    finished_at: nullable(Timestamp),
+    results: Type.Optional(
+      Type.Array(EvaluationResultView, {
+        maxItems: 1_000,
+        description: 'At most 1,000: errors, then failed, then passed; all are in the attachment at the end',
+      }),
+    ),
+  },
+  { $id: 'EvaluationRunDetailView', description: 'An evaluation with its numbers and results' },
+);
+
+/** Results that the view holds. */
+export const maxResults = 1_000;
+
+/** The wire form of an evaluation in a list. */
+export function toEvaluationRunView(row: EvaluationRow) {
+  const { items, completed, errors, pass_rate, pass_ci, cost } = row.summary as Summary; // written by `summarize` alone
+  return { ...commonOf(row), summary: { items, completed, errors, pass_rate, pass_ci, cost } };
+}
+
+/** The wire form of an evaluation; without results where they are not read. */
+export function toEvaluationRunDetailView(row: EvaluationRow, results: readonly ResultRow[] | null) {
+  const summary = row.summary as Summary; // written by `summarize` alone
+  const { metadata, ...settings } = row.settings;
+  return {
+    ...commonOf(row),
+    summary: {
+      final: row.finished_at !== null,
+      failure: row.status === 'failed' ? failureOf(row.failure_code) : null,
+      ...summary,
+      dataset_sha256: row.dataset_sha256,
+      settings: { ...settings, baseline_evaluation_run_id: row.baseline_id },
+      metadata,
+      results_truncated: summary.results > maxResults,
+      results_attachment_id: row.results_attachment_id,
+    },
+    ...(results === null ? {} : { results: results.map((result) => toResultView(result, row.evaluators)) }),
+  };
+}
+
+type Summary = Omit<
+  Type.Static<typeof EvaluationSummary>,
+  'final' | 'failure' | 'dataset_sha256' | 'settings' | 'metadata' | 'results_truncated' | 'results_attachment_id'
+>;
+
+function commonOf(row: EvaluationRow) {
+  return {
+    id: row.id,
+    agent_id: row.agent_id,
+    agent_revision_id: row.agent_revision_id,
+    dataset_name: row.dataset_name,
+    evaluators: row.evaluators.map(({ key, type, params, threshold, weight, negate }) => ({
+      key,
+      type,
+      params: Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null)),
+      threshold,
+      weight,
+      negate,
+    })),
+    status: row.status,
+    created_at: iso(row.created_at),
+    finished_at: iso(row.finished_at),
+  };
+}
+
+const failures: Readonly<Record<string, string>> = {
+  error_rate: 'More results are in error than max_error_rate allows.',
+  budget_exceeded: 'max_cost or the budget of the workspace is spent; what had no end was skipped.',
+  agent_inactive: 'The agent was deleted or switched off; what had not started was skipped.',
+};
+
+function failureOf(code: string | null) {
+  const known = code === 'resource_frozen' ? errorCodes[code].title : failures[code ?? ''];
+  return { code: code ?? 'internal_error', message: known ?? errorCodes.internal_error.title };
+}

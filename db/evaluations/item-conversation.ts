@@ -1,0 +1,62 @@
+import type { ItemMessage } from '../../workflows/contracts/evaluations.ts';
+import { newId } from '../ids.ts';
+import { rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+
+interface ConversationPlace {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+}
+
+/** Makes a conversation that has had the turns of these messages; gives its id. Each message of a user begins a turn. */
+export async function openItemConversation(
+  tx: TenantTransaction,
+  place: ConversationPlace,
+  messages: readonly ItemMessage[],
+): Promise<string> {
+  const id = newId();
+  await rows(
+    tx.em,
+    `insert into conversations (id, organization_id, workspace_id, agent_id, queue_length, next_queue_no, turn_no) values (?, ?, ?, ?, 0, 1, ?)`,
+    [id, place.organizationId, place.workspaceId, place.agentId, turnsOf(messages).at(-1) ?? 0],
+  );
+  return id;
+}
+
+/** Writes the messages of such a conversation before that of its first run, committed. */
+export async function writeItemMessages(
+  tx: TenantTransaction,
+  { organizationId, workspaceId }: Pick<ConversationPlace, 'organizationId' | 'workspaceId'>,
+  {
+    conversationId,
+    runId,
+    messages,
+  }: { readonly conversationId: string; readonly runId: string; readonly messages: readonly ItemMessage[] },
+): Promise<void> {
+  const turns = turnsOf(messages);
+  const drafts = messages.map(({ role, content }, pos) => ({
+    id: newId(),
+    turn: turns[pos],
+    pos,
+    role,
+    origin: role === 'user' ? 'user' : 'model',
+    content: [{ type: 'text', text: content }],
+  }));
+  await rows(
+    tx.em,
+    `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, role, origin, content, state, attempt, created_at)
+     select d.id, ?, ?, ?, ?, d.turn, d.pos, d.role, d.origin, d.content, 'committed', 1, now()
+       from jsonb_to_recordset(?::jsonb) as d(id uuid, turn int, pos int, role text, origin text, content jsonb)`,
+    [organizationId, workspaceId, conversationId, runId, JSON.stringify(drafts)],
+  );
+}
+
+/** The turn of each message, from 1. */
+function turnsOf(messages: readonly ItemMessage[]): number[] {
+  let turn = 1;
+  return messages.map(({ role }, at) => {
+    if (role === 'user' && at > 0) turn += 1;
+    return turn;
+  });
+}

@@ -1,0 +1,101 @@
+import { evaluationChanged } from '../../workflows/contracts/evaluations.ts';
+import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
+import { addOutbox } from '../outbox.ts';
+import { rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+
+/** Where an evaluation lies. */
+export interface EvaluationPlace {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+/** A run that ends, as far as its evaluation goes. */
+export interface EndedItemRun {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+  readonly source: string;
+  readonly parent_run_id: string | null;
+  readonly evaluation_run_id: string | null;
+}
+
+/**
+ * What the end of an item's run makes of its result. Answers are scored; limits of the agent are its own failure; what was reached of the evaluation's or the workspace's budget, and
+ * what is cancelled with the evaluation, is skipped.
+ */
+const endOf = (condition: string) => `
+  update evaluation_results r
+     set status = x.status, score = case when x.status = 'failed' then 0 end, reason = x.reason, finished_at = case when x.status <> 'scoring' then clock_timestamp() end,
+         latency_ms = least(x.active_ms, 2147483647), cost = (x.usage ->> 'cost_amount')::numeric, turns = x.turns,
+         tokens = jsonb_build_object(
+           'input', (x.usage -> 'tokens' ->> 'input')::int8 + (x.usage -> 'tokens' ->> 'cached_read')::int8 + (x.usage -> 'tokens' ->> 'cached_write')::int8,
+           'output', (x.usage -> 'tokens' ->> 'output')::int8 + (x.usage -> 'tokens' ->> 'reasoning')::int8)
+    from (
+      select q.id, u.active_ms, u.usage_subtree as usage, (u.usage_own ->> 'model_calls')::int as turns, v.verdict[1] as status, v.verdict[2] as reason
+        from evaluation_results q join runs u on u.id = q.run_id join evaluation_runs e on e.id = q.evaluation_run_id
+       cross join lateral (select case
+           when u.finish_reason in ('stop', 'refused') then array['scoring', null]
+           when q.reason = 'waited' then array['failed', 'waited']
+           when u.finish_reason in ('max_steps', 'max_output', 'timeout') then array['failed', u.finish_reason]
+           when e.cancel_requested_at is not null then array['skipped', 'cancelled']
+           when u.finish_reason = 'budget_exceeded' and u.error ->> 'reason' = 'max_cost' then array['error', 'max_cost']
+           when u.finish_reason = 'budget_exceeded' then array['skipped', 'budget_exceeded']
+           else array['error', coalesce(u.error ->> 'reason', u.error ->> 'code', u.finish_reason)] end as verdict) v
+       where q.status = 'running' and u.finished_at is not null and ${condition}) x
+   where r.id = x.id and r.status = 'running'`;
+
+/** Ends the item of a run, in the transaction that ends the run, and wakes the evaluation. Nothing for other runs, at no cost. */
+export async function endItemOf(tx: TenantTransaction, run: EndedItemRun): Promise<void> {
+  if (run.source !== 'evaluation' || run.evaluation_run_id === null || run.parent_run_id !== null) return;
+  await rows(tx.em, endOf('q.run_id = ?'), [run.id]);
+  const place = { id: run.evaluation_run_id, organizationId: run.organization_id, workspaceId: run.workspace_id };
+  await wakeEvaluation(tx, place, `item:${run.id}`);
+}
+
+/** Ends the items of all runs of an evaluation that have ended, should any have missed it. */
+export async function endItemsOf(tx: TenantTransaction, evaluationRunId: string): Promise<void> {
+  await rows(tx.em, endOf('q.evaluation_run_id = ?'), [evaluationRunId]);
+}
+
+/** Has it on record that a run waits for somebody, for which it is cancelled: its result fails. Nothing for other runs. */
+export async function noteWaited(tx: TenantTransaction, runId: string): Promise<void> {
+  await rows(tx.em, "update evaluation_results set reason = 'waited' where run_id = ? and status = 'running'", [runId]);
+}
+
+/** Starts the workflow of an evaluation, or wakes it, once an occasion. One that has ended stays so. */
+export async function wakeEvaluation(tx: TenantTransaction, place: EvaluationPlace, occasion: string): Promise<void> {
+  await startEvaluationWorkflow(tx, place, { occasion, reuse: 'reject_duplicate' });
+}
+
+/** Starts the workflow of an evaluation that has lost it, whatever has become of the earlier one. */
+export async function restartEvaluation(tx: TenantTransaction, place: EvaluationPlace, occasion: string): Promise<void> {
+  await startEvaluationWorkflow(tx, place, { occasion, reuse: 'allow_duplicate' });
+}
+
+async function startEvaluationWorkflow(
+  tx: TenantTransaction,
+  { id, organizationId, workspaceId }: EvaluationPlace,
+  { occasion, reuse }: { readonly occasion: string; readonly reuse: 'reject_duplicate' | 'allow_duplicate' },
+): Promise<void> {
+  const workflowId = workflowIds.evaluation(id);
+  await addOutbox(
+    tx,
+    {
+      kind: 'workflow.start',
+      workflowType: 'evaluation',
+      workflowId,
+      taskQueue: taskQueues.bulk,
+      args: [{ evaluationRunId: id }],
+      organizationId,
+      workspaceId,
+      correlationId: tx.correlationId,
+      reuse,
+      signal: evaluationChanged,
+      priority: 5,
+      searchAttributes: {},
+    },
+    { dedupeKey: `${workflowId}:${occasion}` },
+  );
+}

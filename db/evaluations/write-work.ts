@@ -1,0 +1,136 @@
+import { change, row, rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { EvaluationStatus } from './evaluation-run.entity.ts';
+import type { ClaimedResult, StoredVote } from './work.ts';
+
+/** What changes of an evaluation on its way; the caller holds its row. */
+export interface EvaluationChange {
+  readonly status?: EvaluationStatus;
+  readonly failureCode?: string | null;
+  readonly summary?: Readonly<Record<string, unknown>>;
+  readonly isCancelRequested?: true;
+}
+
+/** Writes what changes of a locked evaluation; its times follow from its status. */
+export async function writeEvaluation(
+  tx: TenantTransaction,
+  id: string,
+  { status, failureCode, summary, isCancelRequested }: EvaluationChange,
+) {
+  const isTerminal = status === 'succeeded' || status === 'failed' || status === 'cancelled';
+  await rows(
+    tx.em,
+    `update evaluation_runs set version = version + 1, status = coalesce(?, status), failure_code = coalesce(?, failure_code), summary = coalesce(?::jsonb, summary),
+            cancel_requested_at = case when ? then coalesce(cancel_requested_at, clock_timestamp()) else cancel_requested_at end,
+            started_at = case when ? then clock_timestamp() else started_at end, finished_at = case when ? then clock_timestamp() else finished_at end
+      where id = ?`,
+    [
+      status ?? null,
+      failureCode ?? null,
+      summary === undefined ? null : JSON.stringify(summary),
+      isCancelRequested ?? false,
+      status === 'running',
+      isTerminal,
+      id,
+    ],
+  );
+}
+
+/** Gives results their runs. */
+export async function noteStarted(
+  tx: TenantTransaction,
+  started: readonly { readonly id: string; readonly run_id: string }[],
+): Promise<void> {
+  if (started.length === 0) return;
+  await rows(
+    tx.em,
+    `update evaluation_results r set status = 'running', run_id = d.run_id from jsonb_to_recordset(?::jsonb) as d(id uuid, run_id uuid)
+      where r.id = d.id and r.status = 'pending'`,
+    [JSON.stringify(started)],
+  );
+}
+
+/** Ends a result whose run could not be started. */
+export async function noteNotStarted(tx: TenantTransaction, id: string, reason: string): Promise<void> {
+  await rows(
+    tx.em,
+    `update evaluation_results set status = 'error', reason = ?, finished_at = clock_timestamp() where id = ? and status = 'pending'`,
+    [reason.slice(0, 2_000), id],
+  );
+}
+
+/** Skips all results without an end; gives how many. */
+export function skipRest(tx: TenantTransaction, evaluationRunId: string, reason: string): Promise<number> {
+  return change(
+    tx.em,
+    `update evaluation_results set status = 'skipped', reason = ?, votes = '{}', finished_at = clock_timestamp()
+      where evaluation_run_id = ? and status in ('pending', 'running', 'scoring')`,
+    [reason, evaluationRunId],
+  );
+}
+
+/** Counts an attempt to score a result and gives what that takes; null: it does not wait for scores any more. */
+export function claimResult(tx: TenantTransaction, resultId: string): Promise<ClaimedResult | null> {
+  return row<ClaimedResult>(
+    tx.em,
+    `with c as (update evaluation_results set attempts = attempts + 1 where id = ? and status = 'scoring' returning *)
+     select c.id, c.attempts, c.repetition, c.votes, i.item_key as "itemKey", i.content_sha256 as "contentSha256", i.input, i.expected, i.context,
+            i.tools_expected as "toolsExpected", i.evaluator_keys as "evaluatorKeys", coalesce(c.latency_ms, 0) as "latencyMs", coalesce(c.cost, 0)::text as cost,
+            coalesce(c.tokens, '{"input": 0, "output": 0}') as tokens, coalesce(c.turns, 0) as turns, u.id as "runId",
+            u.output ->> 'text' as "outputText", nullif(u.output -> 'json', 'null') as "outputJson",
+            coalesce((select jsonb_agg(jsonb_build_object('tool', t.slug, 'arguments', t.args, 'output', t.output) order by t.step, t.pos)
+                        from tool_calls t where t.run_id = u.id), '[]') as calls,
+            coalesce((select jsonb_agg(b ->> 'text') from messages m cross join jsonb_array_elements(m.content) b
+                       where m.run_id = u.id and m.role = 'system' and m.origin = 'system' and b ->> 'type' = 'text'), '[]') as passages,
+            coalesce((select jsonb_agg(b ->> 'item_id') from messages m cross join jsonb_array_elements(m.content) b
+                       where m.run_id = u.id and m.role = 'assistant' and b ->> 'type' = 'citation' and b ->> 'item_id' is not null), '[]') as "citedItemIds"
+       from c join evaluation_items i on i.id = c.item_id left join runs u on u.id = c.run_id and u.deleted_at is null`,
+    [resultId],
+  );
+}
+
+/** Stores a vote of a judge, once: a later one of the same name changes nothing. */
+export async function storeVote(tx: TenantTransaction, resultId: string, name: string, vote: StoredVote): Promise<void> {
+  await rows(
+    tx.em,
+    `update evaluation_results set votes = jsonb_build_object(?::text, ?::jsonb) || votes where id = ? and status = 'scoring'`,
+    [name, JSON.stringify(vote), resultId],
+  );
+}
+
+/** What an evaluator said, about to be written. */
+export interface NewScore {
+  readonly id: string;
+  readonly key: string;
+  readonly state: 'done' | 'error' | 'skipped';
+  readonly score: number | null;
+  readonly passed: boolean | null;
+  readonly reason: string | null;
+  readonly errorCode: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** How a result ends. */
+export interface ResultEnd {
+  readonly status: 'passed' | 'failed' | 'error' | 'skipped';
+  readonly score: number | null;
+  readonly reason: string | null;
+  readonly scores: readonly NewScore[];
+}
+
+/** Ends a result with all its scores, at once and once; false: it has ended before. */
+export async function endResult(tx: TenantTransaction, resultId: string, { status, score, reason, scores }: ResultEnd): Promise<boolean> {
+  const ended = await rows(
+    tx.em,
+    `with ended as (
+       update evaluation_results set status = ?, score = ?, reason = ?, votes = '{}', finished_at = clock_timestamp() where id = ? and status = 'scoring'
+       returning id, organization_id, workspace_id),
+     written as (
+       insert into evaluation_scores (id, organization_id, workspace_id, result_id, evaluator_key, state, score, passed, reason, error_code, details)
+       select d.id, e.organization_id, e.workspace_id, e.id, d.key, d.state, d.score, d.passed, d.reason, d."errorCode", d.details
+         from ended e cross join jsonb_to_recordset(?::jsonb) as d(id uuid, key text, state text, score numeric, passed boolean, reason text, "errorCode" text, details jsonb))
+     select id from ended`,
+    [status, score, reason, resultId, JSON.stringify(scores)],
+  );
+  return ended.length > 0;
+}

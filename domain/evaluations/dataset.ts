@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { NewItem } from '../../db/evaluations/insert-evaluation.ts';
+import { fail, type Violation } from '../../workflows/contracts/failure.ts';
+import type { ExpectedCall, ItemInput } from '../../workflows/contracts/evaluations.ts';
+
+/** An item as it was sent, checked by itself, and where: by its pointer in the body, or by its line. */
+export interface SentItem {
+  readonly item: {
+    readonly id: string | null;
+    readonly input: ItemInput;
+    readonly expected: unknown;
+    readonly context: Readonly<Record<string, unknown>> | null;
+    readonly toolsExpected: readonly ExpectedCall[] | null;
+    readonly tags: readonly string[];
+    readonly cluster: string | null;
+    readonly evaluators: readonly string[] | null;
+  };
+  readonly place: { readonly pointer: string; readonly line: number | null };
+}
+
+const maxProblems = 50;
+
+/**
+ * The items of a data set with their keys and hashes. Throws 422 for none (`dataset_empty`), a key that stands twice and an evaluator that nobody knows, by pointer or line, at most
+ * 50 of them.
+ */
+export function toItems(sent: readonly SentItem[], evaluatorKeys: ReadonlySet<string>): NewItem[] {
+  if (sent.length === 0) throw datasetEmpty();
+  const problems: Violation[] = [];
+  const keys = new Set<string>();
+  const items = sent.map(({ item, place }, at): NewItem => {
+    const key = item.id ?? String(at + 1);
+    if (keys.has(key)) problems.push(violation(place, 'unique', 'the id names another item already'));
+    keys.add(key);
+    const unknown = (item.evaluators ?? []).some((name) => !evaluatorKeys.has(name));
+    if (unknown) problems.push(violation(place, 'reference', 'names an evaluator that there is not'));
+    return { ...item, key, contentSha256: hashOf(item) };
+  });
+  if (problems.length > 0) throw fail('validation_failed', { errors: problems.slice(0, maxProblems) });
+  return items;
+}
+
+/** 422 for a data set without items. */
+export function datasetEmpty(): Error {
+  return fail('validation_failed', { reason: 'dataset_empty', detail: 'The data set has no items.' });
+}
+
+/** What names the data set: keys and hashes of its items in their order. */
+export function datasetHash(items: readonly Pick<NewItem, 'key' | 'contentSha256'>[]): string {
+  return sha256(canonicalize(items.map(({ key, contentSha256 }) => [key, contentSha256])) ?? '');
+}
+
+function hashOf({ input, expected, context, toolsExpected }: SentItem['item']): string {
+  return sha256(canonicalize({ input, expected, context, tools_expected: toolsExpected }) ?? '');
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function violation({ pointer, line }: SentItem['place'], rule: string, message: string): Violation {
+  const told = line === null ? message : `line ${line}: ${message}`;
+  return { in: 'body', pointer, name: null, rule, message: told, ...(line === null ? {} : { params: { line } }) };
+}

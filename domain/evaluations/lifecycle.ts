@@ -1,0 +1,130 @@
+import { evaluationCapKey } from '../../db/billing/cap-keys.ts';
+import { closeCap } from '../../db/billing/caps.ts';
+import { endItemsOf, noteWaited, restartEvaluation, wakeEvaluation, type EvaluationPlace } from '../../db/evaluations/run-ended.ts';
+import { countResults, liveItemRuns, lockEvaluation, type EvaluationState } from '../../db/evaluations/work.ts';
+import { skipRest, writeEvaluation } from '../../db/evaluations/write-work.ts';
+import { newId } from '../../db/ids.ts';
+import { cancelAll } from '../../db/runs/bulk-cancel.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { emitEvent } from '../../db/triggers/events.ts';
+import { startItems } from './start-items.ts';
+
+/** Whether an evaluation has its end. */
+export function isEnded({ status }: Pick<EvaluationState, 'status'>): boolean {
+  return status === 'succeeded' || status === 'failed' || status === 'cancelled';
+}
+
+/** Makes a queued evaluation running. False: it has ended, or is gone. */
+export async function beginEvaluation(tx: TenantTransaction, id: string): Promise<boolean> {
+  const evaluation = await lockEvaluation(tx, id);
+  if (evaluation === null || isEnded(evaluation)) return false;
+  if (evaluation.status === 'queued') await writeEvaluation(tx, id, { status: 'running' });
+  return true;
+}
+
+/** What there is to do: results that wait for scores, runs at work; or nothing any more. */
+export type Standing =
+  | { readonly state: 'open'; readonly evaluation: EvaluationState; readonly scoring: number; readonly started: number }
+  /** `isStopping`: results without an end are skipped. */
+  | { readonly state: 'over'; readonly isStopping: boolean };
+
+/**
+ * Starts runs of items up to the concurrency and says what is left to do. A cancel, a budget that a run or a judge has met, and what keeps all further runs from starting end it: the
+ * failure is on record then, and the status follows.
+ */
+export async function fillEvaluation(tx: TenantTransaction, id: string, currency: string): Promise<Standing> {
+  const evaluation = await lockEvaluation(tx, id);
+  if (evaluation === null || isEnded(evaluation)) return { state: 'over', isStopping: false };
+  if (evaluation.isCancelRequested || evaluation.failureCode !== null) return { state: 'over', isStopping: true };
+  await endItemsOf(tx, id);
+  const { pending, running, scoring, isBudgetFull } = await countResults(tx, id);
+  if (isBudgetFull) return failWith(tx, id, 'budget_exceeded');
+  if (pending + running + scoring === 0) return { state: 'over', isStopping: false };
+
+  const limit = Math.min(pending, evaluation.settings.concurrency - running);
+  const found = await startItems(tx, evaluation, { limit, currency });
+  if ('failureCode' in found) return failWith(tx, id, found.failureCode);
+  return { state: 'open', evaluation, scoring, started: found.started };
+}
+
+async function failWith(tx: TenantTransaction, id: string, failureCode: string): Promise<Standing> {
+  await writeEvaluation(tx, id, { failureCode });
+  return { state: 'over', isStopping: true };
+}
+
+const cancelsATime = 200;
+
+/** Cancels runs that are left of an evaluation that stops, and at last skips what has no end. False: there are more. Nothing where it just came to its end. */
+export async function stopEvaluation(tx: TenantTransaction, id: string): Promise<boolean> {
+  const evaluation = await lockEvaluation(tx, id);
+  if (evaluation === null) return true;
+  if (evaluation.isCancelRequested || evaluation.failureCode !== null) {
+    const runs = await liveItemRuns(tx, id, cancelsATime);
+    if (runs.length > 0) await cancelAll(tx, runs, { policy: 'interrupt', reason: 'evaluation' });
+    if (runs.length === cancelsATime) return false;
+    await skipRest(tx, id, evaluation.isCancelRequested ? 'cancelled' : (evaluation.failureCode ?? 'stopped'));
+  }
+  return true;
+}
+
+/** Has the numbers of what has ended so far on record; those of an ended evaluation stay. */
+export async function noteSummary(tx: TenantTransaction, id: string, summary: Readonly<Record<string, unknown>>): Promise<void> {
+  const evaluation = await lockEvaluation(tx, id);
+  if (evaluation !== null && !isEnded(evaluation)) await writeEvaluation(tx, id, { summary });
+}
+
+/** Has the result of a run fail that waits for somebody and is cancelled for it. Nothing for a run of no evaluation. */
+export function failWaiting(tx: TenantTransaction, runId: string): Promise<void> {
+  return noteWaited(tx, runId);
+}
+
+/** The counts that decide how an evaluation ends. */
+export interface EndCounts {
+  readonly results: number;
+  readonly errors: number;
+}
+
+/** Ends an evaluation with its final summary: cancelled where that was asked for, failed by what is on record or too many errors, else succeeded. Once. */
+export async function finishEvaluation(
+  tx: TenantTransaction,
+  id: string,
+  { summary, counts }: { readonly summary: Readonly<Record<string, unknown>>; readonly counts: EndCounts },
+): Promise<void> {
+  const evaluation = await lockEvaluation(tx, id);
+  if (evaluation === null || isEnded(evaluation)) return;
+  const { status, failureCode } = endOf(evaluation, counts);
+  await writeEvaluation(tx, id, { status, failureCode, summary });
+  await closeCap(tx, evaluationCapKey(id));
+  await emitEvent(tx, {
+    organizationId: evaluation.organizationId,
+    workspaceId: evaluation.workspaceId,
+    eventKind: 'evaluation.finished',
+    source: 'platform',
+    payload: { evaluation_run_id: id, agent_id: evaluation.agentId, status },
+    occurredAt: new Date(),
+  });
+}
+
+function endOf({ isCancelRequested, failureCode, settings }: EvaluationState, { results, errors }: EndCounts) {
+  if (isCancelRequested) return { status: 'cancelled', failureCode: null } as const;
+  if (failureCode !== null) return { status: 'failed', failureCode } as const;
+  if (results > 0 && errors / results > settings.max_error_rate) return { status: 'failed', failureCode: 'error_rate' } as const;
+  return { status: 'succeeded', failureCode: null } as const;
+}
+
+/** Has it on record that an evaluation is cancelled; its workflow carries it out. False: it has ended before. The caller may cancel it. */
+export async function requestCancel(tx: TenantTransaction, place: EvaluationPlace): Promise<boolean> {
+  const evaluation = await lockEvaluation(tx, place.id);
+  if (evaluation === null || isEnded(evaluation)) return false;
+  await writeEvaluation(tx, place.id, { isCancelRequested: true });
+  await wakeEvaluation(tx, place, 'cancel');
+  return true;
+}
+
+/** Has an evaluation go on that has no workflow any more. False: it has ended meanwhile. */
+export async function resumeEvaluation(tx: TenantTransaction, place: EvaluationPlace): Promise<boolean> {
+  const evaluation = await lockEvaluation(tx, place.id);
+  if (evaluation === null || isEnded(evaluation)) return false;
+  await restartEvaluation(tx, place, `lost:${newId()}`);
+  return true;
+}

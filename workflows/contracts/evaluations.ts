@@ -1,0 +1,85 @@
+/** The kinds of evaluators. */
+export const evaluatorTypes = [
+  'exact_match',
+  'contains',
+  'contains_any',
+  'contains_all',
+  'not_contains',
+  'regex',
+  'json_schema',
+  'json_diff',
+  'levenshtein',
+  'numeric_diff',
+  'embedding_similarity',
+  'llm_judge',
+  'pairwise',
+  'tool_trajectory',
+  'citations',
+  'latency',
+  'cost',
+  'tokens',
+  'turns',
+] as const;
+export type EvaluatorType = (typeof evaluatorTypes)[number];
+
+/** An evaluator with all defaults filled in. */
+export interface StoredEvaluator {
+  readonly key: string;
+  readonly type: EvaluatorType;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly threshold: number;
+  readonly weight: number;
+  readonly negate: boolean;
+}
+
+/** How an evaluation works, with all defaults filled in. */
+export interface EvaluationSettings {
+  readonly repetitions: number;
+  readonly concurrency: number;
+  /** Decimal in the billing currency; null: no bound of its own. */
+  readonly max_cost: string | null;
+  readonly max_error_rate: number;
+  readonly item_timeout_s: number;
+  readonly tool_mode: 'read_only' | 'live';
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** A message of an item that stands for a conversation. */
+export interface ItemMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** A text, a conversation whose last message asks, or a JSON input. */
+export type ItemInput = string | readonly ItemMessage[] | Readonly<Record<string, unknown>>;
+
+/** A tool call that an item expects; without arguments any will do. */
+export interface ExpectedCall {
+  readonly tool: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+}
+
+/** What the workflow `eval:<id>` is told: the row of the evaluation. Everything else stands there. */
+export interface EvaluationInput {
+  readonly evaluationRunId: string;
+}
+
+/** Signal of `evaluation`: a run of an item has ended, or somebody cancels. It carries nothing: whoever gets it reads the rows. */
+export const evaluationChanged = 'evaluationChanged';
+
+/** What a pass over an evaluation came to: runs are still at work, or nothing is left to start and to score. */
+export type EvaluationStep = { readonly outcome: 'waiting' | 'done' };
+
+/** Activities of `evaluation`, by the names under which histories record them. Each may be cut off anywhere and repeated. */
+export interface EvaluationActivities {
+  /** Makes a queued evaluation running. False: it has ended, or is gone. */
+  beginEvaluation(input: EvaluationInput): Promise<boolean>;
+  /** Starts runs of items up to the concurrency and scores those that have ended, for as long as there is something to do. */
+  advanceEvaluation(input: EvaluationInput): Promise<EvaluationStep>;
+  /** Cancels the runs that are left and skips what has no end. */
+  stopEvaluation(input: EvaluationInput): Promise<void>;
+  /** Writes all results into one attachment, once. */
+  exportEvaluation(input: EvaluationInput): Promise<void>;
+  /** Writes the final summary and the status. */
+  finishEvaluation(input: EvaluationInput): Promise<void>;
+}
