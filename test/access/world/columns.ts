@@ -4,10 +4,9 @@ import { completeDocument, noBindings } from '../../../db/agents/revision-docume
 import { newId } from '../../../db/ids.ts';
 import { collectFacts } from '../../../domain/evaluations/item-facts.ts';
 import { summarize } from '../../../domain/evaluations/summary.ts';
+import { inADay, none, note, same, text, twin, unique, type ColumnRules } from './column-values.ts';
+import { knowledgeColumns } from './knowledge-columns.ts';
 import { canary, type Place } from './places.ts';
-
-/** What one column of a table must hold beyond its type: a rule of the schema, of a view, or the shape of its JSON. */
-export type ColumnRules = Readonly<Record<string, (place: Place, row: { readonly id: string; readonly isFirst: boolean }) => unknown>>;
 
 const tokens = { input: 1, output: 1, cached_read: 0, cached_write: 0, reasoning: 0 };
 const usage = () => ({ model_calls: 1, tokens, cost_amount: '0', currency: 'USD', estimated: false });
@@ -22,18 +21,10 @@ const limits = () => ({
   on_expiry: 'deny',
   on_budget: 'fail',
 });
-const same = (value: unknown) => () => value;
-const none = same(null);
-/** The same words on both sides, so that a name alone never finds the right row. */
-const twin = (_place: Place, row: { readonly id: string; readonly isFirst: boolean }) => (row.isFirst ? 'twin' : `twin-${row.id}`);
-const note = (table: string, column: string) => (place: Place) => ({ note: canary(place, table, column) });
-const text = (table: string, column: string) => (place: Place) => ({ text: canary(place, table, column) });
-const unique = (table: string, column: string) => (place: Place) => `${canary(place, table, column)}.${newId()}`;
 const docsOf = (table: string) => (place: Place) => {
   const content = canary(place, table, 'reference_docs');
   return [{ name: 'a.md', media_type: 'text/markdown', size_chars: content.length, sha256: '0'.repeat(64), content }];
 };
-const inADay = () => new Date(Date.now() + 86_400_000);
 
 /** By table and column; every other column is filled by its type. */
 export const columnRules: Readonly<Record<string, ColumnRules>> = {
@@ -405,98 +396,7 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     status: same('dead'),
     alert_id: none,
   },
-  knowledge_bases: {
-    slug: twin,
-    kind: same('documents'),
-    owner_agent_id: none,
-    owner_persona_id: none,
-    subject_kind: none,
-    subject_id: none,
-    is_frozen: same(false),
-    embedding_model: same('hash-v1'),
-    embedding_dim: same(1_024),
-    lex_no: same(undefined),
-    predecessor_id: none,
-    successor_id: none,
-    relexed_to: none,
-    activated_at: () => new Date(),
-  },
-  // Whatever is deleted here, no count falls below 0.
-  knowledge_base_counters: { reviewed: same(100), chunks: same(100), tokens: same(1_000), lex_len: same(1_000) },
-  knowledge_grants: { principal_kind: same('user'), principal_id: () => newId(), role: none, access: same('read'), expires_at: inADay },
-  knowledge_sources: {
-    kind: same('text'),
-    uri: none,
-    attachment_id: none,
-    state: same('ready'),
-    metadata: note('knowledge_sources', 'metadata'),
-    content_hash: same('0'.repeat(64)),
-    run_id: none,
-    error: none,
-    created_by: same({ kind: 'system', id: null }),
-  },
-  knowledge_items: {
-    source_id: none,
-    external_id: (place, row) => `${canary(place, 'knowledge_items', 'external_id')}.${row.id}`,
-    kind: same('document'),
-    content_hash: same('0'.repeat(64)),
-    metadata: note('knowledge_items', 'metadata'),
-    origin: same('human'),
-    trust: same('reviewed'),
-    curation_state: same('reviewed'),
-    pages: none,
-    superseded_by_id: none,
-    predecessor_item_id: none,
-    judged: none,
-    index_state: same('ready'),
-    index_error: none,
-    staged_run_id: none,
-    valid_until: none,
-    created_by: same({ kind: 'system', id: null }),
-  },
-  knowledge_item_versions: {
-    version: same(1),
-    metadata: note('knowledge_item_versions', 'metadata'),
-    content_hash: same('0'.repeat(64)),
-    actor: same({ kind: 'system', id: null }),
-  },
-  knowledge_chunks: {
-    ord: same(0),
-    char_start: same(0),
-    char_end: same(4),
-    content_hash: same('0'.repeat(64)),
-    lexemes: same('twin:1'),
-    predecessor_chunk_id: none,
-  },
-  knowledge_vectors: {
-    embedding_model: same('hash-v1'),
-    embedding_dim: same(1_024),
-    embedding: same(`[${Array.from({ length: 1_024 }, () => 0.5).join()}]`),
-  },
-  knowledge_relations: { type: same('related'), created_by: same({ kind: 'system', id: null }) },
-  knowledge_runs: {
-    kind: same('maintenance'),
-    status: same('succeeded'),
-    paused_reason: none,
-    source_id: none,
-    target_kb_id: none,
-    attachment_id: none,
-    params: same({}),
-    progress: same({ stage: 'done', done: 1, total: 1 }),
-    requested_by: same({ kind: 'system', id: null }),
-  },
-  knowledge_run_errors: { stage: same('verify'), code: same('interrupted'), ids: same({}) },
-  knowledge_findings: {
-    kind: same('stale'),
-    fingerprint: unique('knowledge_findings', 'fingerprint'),
-    detail: note('knowledge_findings', 'detail'),
-    run_id: none,
-    resolution: none,
-    resolved_by: none,
-    undo: none,
-  },
-  knowledge_policies: { schedule: none, judge_model: none },
-  knowledge_embedding_cache: { embedding: same('[1]') },
+  ...knowledgeColumns,
   stream_tokens: { principal_kind: same('user') },
   usage_entries: { call_key: unique('usage_entries', 'call_key'), cost: same('0'), price_ids: same([]) },
 };
