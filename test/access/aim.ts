@@ -40,6 +40,7 @@ const tablesByKind: Readonly<Record<string, string>> = {
   ToolCall: 'tool_calls',
   WebhookEndpoint: 'webhook_endpoints',
   WebhookDelivery: 'webhook_deliveries',
+  Evaluation: 'evaluation_runs',
   AlertRule: 'alert_rules',
   Alert: 'alerts',
   Impersonation: 'impersonations',

@@ -26,6 +26,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'delayedStart',
     'deliver',
     'delivery',
+    'evaluation',
     'fireSchedule',
     'httpSweep',
     'identitySweep',
