@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
 import { runIdOf, taskQueues, tenantHeader, workflowIds } from '../../workflows/contracts/queues.ts';
 import { deliveryActivityNames } from '../../workflows/contracts/delivery.ts';
+import { evaluationChanged } from '../../workflows/contracts/evaluations.ts';
 import { itemsPending } from '../../workflows/contracts/knowledge.ts';
 import { knowledgeRunSignals, policyChanged } from '../../workflows/contracts/knowledge-runs.ts';
 import { maintenanceActivityNames } from '../../workflows/contracts/maintenance.ts';
@@ -113,6 +114,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
   expect(workflowIds.fire('x')).toBe('fire:x');
   expect(workflowIds.hook('x', 'y')).toBe('hook:x:y');
   expect(deliveriesCame).toBe('deliveriesCame');
+  expect([workflowIds.evaluation('x'), evaluationChanged]).toEqual(['eval:x', 'evaluationChanged']);
   expect(workflowIds.bulkCancel('x')).toBe('cancel:x');
   expect(workflowIds.toolTest('x')).toBe('tooltest:x');
   expect(workflowIds.maintenance('x')).toBe('maint:x');
