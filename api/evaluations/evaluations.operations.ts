@@ -45,7 +45,7 @@ export const evaluations = area('Evaluations', {
       description:
         'Runs an agent on the items of a data set and has evaluators judge the answers. Read it to see how far it is; POST /runs/cancel with its id ends it. At most 20 of a workspace are at work at once.',
       access: 'member',
-      fails: ['state_conflict', 'resource_frozen', 'rate_limited', 'payload_too_large'],
+      fails: ['state_conflict'],
       audit: 'submit',
       idempotent: true,
       spends: true,

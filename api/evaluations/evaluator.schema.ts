@@ -60,7 +60,15 @@ const paramsOf: Readonly<Record<EvaluatorType, ReturnType<typeof params>>> = {
           max: integer({ minimum: 1, maximum: 100, description: '5 unless set' }),
         }),
       ),
-      votes: Type.Optional(Type.Unsafe<1 | 3 | 5>({ type: 'integer', enum: [1, 3, 5], description: 'The median counts; 1 unless set' })),
+      votes: Type.Optional(
+        Type.Unsafe<1 | 3 | 5>({
+          type: 'integer',
+          enum: [1, 3, 5],
+          minimum: 1,
+          maximum: 5,
+          description: 'The median counts; 1 unless set',
+        }),
+      ),
       include: Type.Optional(
         listOf(oneOf(['input', 'expected', 'context', 'trajectory']), {
           maxItems: 4,

@@ -44,6 +44,7 @@ const tablesByKind: Readonly<Record<string, string>> = {
   EventTrigger: 'event_triggers',
   Event: 'events',
   Channel: 'channels',
+  Evaluation: 'evaluation_runs',
   AlertRule: 'alert_rules',
   Alert: 'alerts',
   Impersonation: 'impersonations',

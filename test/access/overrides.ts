@@ -59,6 +59,13 @@ export const overrides: Readonly<Record<string, Override>> = {
   updateToolkit: body({ name: 'Renamed' }),
   // None is of the platform: an operator names the place.
   createAlertRule: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
+  createEvaluation: ({ stage, own }) => ({
+    body: {
+      agent_id: stage.world.rows.first('agents', own)?.['id'],
+      dataset: { items: [{ input: 'Hello' }] },
+      evaluators: [{ key: 'brief', type: 'turns', params: { max: 1 } }],
+    },
+  }),
   createWebhookEndpoint: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
   createSchedule: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
   createEventTrigger: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),

@@ -4,6 +4,7 @@ import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
 import { runIdOf, taskQueues, tenantHeader, workflowIds } from '../../workflows/contracts/queues.ts';
 import { deliveryActivityNames } from '../../workflows/contracts/delivery.ts';
 import { eventFanOut } from '../../workflows/contracts/events.ts';
+import { evaluationChanged } from '../../workflows/contracts/evaluations.ts';
 import { itemsPending } from '../../workflows/contracts/knowledge.ts';
 import { knowledgeRunSignals, policyChanged } from '../../workflows/contracts/knowledge-runs.ts';
 import { maintenanceActivityNames } from '../../workflows/contracts/maintenance.ts';
@@ -31,6 +32,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'delayedStart',
     'deliver',
     'delivery',
+    'evaluation',
     'fanOut',
     'fireSchedule',
     'httpSweep',
@@ -121,6 +123,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
   expect([workflowIds.event('x'), eventFanOut]).toEqual(['event:x', 'fanOut']);
   expect([workflowIds.channelReply('x'), workflowIds.channelSync('x')]).toEqual(['delivery:channel:x', 'maint:trigger-sync:x']);
   expect([channelRunChanged, channelChanged]).toEqual(['channelRunChanged', 'channelChanged']);
+  expect([workflowIds.evaluation('x'), evaluationChanged]).toEqual(['eval:x', 'evaluationChanged']);
   expect(workflowIds.bulkCancel('x')).toBe('cancel:x');
   expect(workflowIds.toolTest('x')).toBe('tooltest:x');
   expect(workflowIds.maintenance('x')).toBe('maint:x');
