@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readHook } from '../../../db/webhooks/hooks.ts';
+import { closeTakenGroup, takeDueGroup } from '../../../domain/webhooks/groups.ts';
+import { inWorkspace } from '../../support/calls.ts';
 import { openWorld, type World } from '../world.ts';
 import { deliver, makeHook, send, sqlOf, type HookScene } from './hook-calls.ts';
 
@@ -99,6 +103,32 @@ test('the first of a throttled window starts at once, whichever process takes it
   } finally {
     await second.close();
   }
+});
+
+test('a group that is closed several times at once has one run, and is not taken again', async () => {
+  const scene = await makeHook(world, { coalescing: { mode: 'batch', window_seconds: 3_600, max_batch: 2 } });
+  for (const n of [1, 2]) await deliver(world, scene, { n });
+  const within = <R>(work: Parameters<typeof inWorkspace<R>>[2]) => inWorkspace(world.api.db, scene.tenant, work);
+  const key = { table: 'webhook_deliveries', ownerId: scene.id, hash: createHash('sha256').update('').digest() } as const;
+  const take = () => within(async (tx) => takeDueGroup(tx, await readHook(tx, scene.id), key));
+  const taken = await Promise.all([take(), take(), take()]);
+  const groupIds = new Set(taken.map((group) => (group.state === 'taken' ? group.groupId : group.state)));
+  const [groupId = ''] = groupIds;
+  const usedIds = (
+    await sql<{ id: string }>('select id from webhook_deliveries where group_id = ? order by id desc limit 1', [groupId])
+  ).map(({ id }) => id);
+  const texts = { prompt: 'Hello', input: null, sessionKey: null, personaSlug: null, subject: null };
+
+  const close = () =>
+    within(async (tx) => {
+      const hook = await readHook(tx, scene.id);
+      if (hook) await closeTakenGroup(tx, hook, { groupId, usedIds, run: { texts, currency: 'USD', hops: 0 }, warnings: [] });
+    });
+  await Promise.all([close(), close(), close()]);
+
+  expect(groupIds.size).toBe(1);
+  expect([(await runsOf(scene)).length, (await statusesOf(scene)).toSorted()]).toEqual([1, ['merged', 'started']]);
+  expect(await take()).toEqual({ state: 'idle' });
 });
 
 test('what waits is dropped with its endpoint, at once; it can not be replayed before', async () => {
