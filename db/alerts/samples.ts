@@ -48,7 +48,8 @@ const sources: Readonly<Record<SamplerKind, Source>> = {
   delivery_failures: {
     from: `(select d.organization_id, d.workspace_id, d.updated_at from alert_deliveries d join alert_rules x on x.id = d.rule_id and x.kind <> 'delivery_failures'
               where d.status = 'dead' and d.event <> 'test'
-            union all select c.organization_id, c.workspace_id, c.updated_at from outbound_callbacks c where c.status = 'failed') e`,
+            union all select c.organization_id, c.workspace_id, c.updated_at from outbound_callbacks c where c.status = 'failed'
+            union all select o.organization_id, o.workspace_id, o.updated_at from channel_outbound o where o.state = 'failed') e`,
     where: 'true',
     time: 'e.updated_at',
     agent: 'null::uuid',

@@ -14,6 +14,7 @@ const schema = defineEntity({
     uniqueIndex('channel_outbound', 'part', '(message_id, kind, part)'),
     index('channel_outbound', 'run', '(run_id) where run_id is not null'),
     index('channel_outbound', 'open', "(channel_id, thread_id, created_at) where state in ('pending', 'sending')"),
+    index('channel_outbound', 'failed', "(organization_id, updated_at) where state = 'failed'"),
     index('channel_outbound', 'age', '(created_at)'),
   ],
   properties: {

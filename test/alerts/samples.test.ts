@@ -134,6 +134,15 @@ test('callbacks that were given up count, those that were delivered or stopped d
   expect(await place.value('delivery_failures')).toEqual([2]);
 });
 
+test('parts of answers that a channel could not send count, those that may have arrived do not', async () => {
+  const place = await openPlace();
+  const part = (state: string, updatedS = 10) => place.add('channel_outbound', { id: newId(), state, updated_at: before(updatedS) });
+  for (const state of ['failed', 'failed', 'sent', 'unknown', 'pending', 'sending']) await part(state);
+  await part('failed', 400);
+
+  expect(await place.value('delivery_failures')).toEqual([2]);
+});
+
 test('missed occurrences count for the agent of their schedule', async () => {
   const place = await openPlace();
   const scheduleId = newId();

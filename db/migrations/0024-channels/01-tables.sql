@@ -108,6 +108,7 @@ create index channel_outbound_organization_idx on channel_outbound (organization
 create unique index channel_outbound_part_key on channel_outbound (message_id, kind, part);
 create index channel_outbound_run_idx on channel_outbound (run_id) where run_id is not null;
 create index channel_outbound_open_idx on channel_outbound (channel_id, thread_id, created_at) where state in ('pending', 'sending');
+create index channel_outbound_failed_idx on channel_outbound (organization_id, updated_at) where state = 'failed';
 create index channel_outbound_age_idx on channel_outbound (created_at);
 alter table channel_outbound enable row level security, force row level security;
 create policy app_select on channel_outbound for select to longhaul_app using ((select app_operator()) or (organization_id = (select app_org()) and (workspace_id is null or (select app_ws_all()) or workspace_id = any ((select app_ws())::uuid[]))));
