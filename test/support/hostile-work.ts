@@ -39,6 +39,11 @@ const unclosed = '<a href="x"><b>word '.repeat(20_000);
 const rules = `Disallow: /${'*a'.repeat(1_000)}\n`.repeat(250);
 const linesOf = (seed: number) =>
   Array.from({ length: 32_000 }, (_, at) => ((at * 7_919 + seed * 104_729) % 13 < 6 ? 'a' : 'b')).join('\n');
+/** Starts of links and of emphasis that nothing ends: a reader looks for the end of each. */
+const openMarks = '[a](b *c_ '.repeat(30_000);
+const manyCells = `input${','.repeat(1_000_000)}`;
+const manyChoices = `${'(?:a?){1000}'.repeat(2)}b`;
+const longText = 'a'.repeat(400_000);
 const page = { contentType: 'text/html', url: 'https://example.com/', format: 'markdown' } as const;
 const robots = { url: 'https://example.com/robots.txt', agent: 'longhaul' };
 
@@ -96,6 +101,27 @@ export const hostileWork: readonly HostileWork[] = [
     sort: 'diff',
     hostile: (attacked, at) => attack(attacked, 'diff', { before: linesOf(at), after: linesOf(at + 5) }, () => String(at)),
     plain: (pool) => run(pool, 'diff', neighbour, { before: 'a\nb', after: 'a\nc' }),
+  },
+  {
+    sort: 'chat',
+    hostile(attacked, at) {
+      const markdown = `${at} ${openMarks}`;
+      return attack(attacked, 'chat', { kind: 'slack', markdown }, () => markdown);
+    },
+    plain: (pool) => run(pool, 'chat', neighbour, { kind: 'slack', markdown: '# Hello' }),
+  },
+  {
+    sort: 'pattern',
+    hostile: (attacked, at) => attack(attacked, 'pattern', { pattern: `${manyChoices}${at}`, flags: '', text: longText }, () => String(at)),
+    plain: (pool) => run(pool, 'pattern', neighbour, { pattern: 'a+b', flags: 'i', text: 'AAB' }),
+  },
+  {
+    sort: 'dataset',
+    hostile(attacked, at) {
+      const text = `${manyCells}\n${at}`;
+      return attack(attacked, 'dataset', { format: 'csv', text }, () => text);
+    },
+    plain: (pool) => run(pool, 'dataset', neighbour, { format: 'jsonl', text: '{"input":"a"}' }),
   },
 ];
 
