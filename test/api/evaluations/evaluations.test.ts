@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
+import { isOfRequest } from '../../support/statements.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
 let world: World;
