@@ -19,6 +19,8 @@ const foreignIds: Readonly<Record<string, string>> = {
   external_id: 'of whoever brought an item in',
   kid: 'of a signing key',
   build_id: 'of a worker build',
+  sent_message_id: 'of a message in a chat service',
+  callback_query_id: 'of the press of a button, made by Telegram',
 };
 
 /** Single places where an `id` names no row of ours. */
@@ -28,6 +30,10 @@ const foreignPlaces: Readonly<Record<string, string>> = {
   'callMcp body[]/id': 'the same, in a batch',
   'callMcp view/id': 'the same, in its answer',
   'callMcp view[]/id': 'the same, in the answer of a batch',
+  'testChannel view/identity/id': 'of the bot in its chat service',
+  'createEvaluation body/dataset/items[]/id': 'a key of the data set, chosen by whoever made it',
+  'createEvaluation view/results[]/item_id': 'the same key',
+  'getEvaluation view/results[]/item_id': 'the same key',
 };
 
 /** G11 for schemas: every id of a path, query, body or view is written `idOf(…)`, so that the walk finds it. */
