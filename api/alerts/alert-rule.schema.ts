@@ -8,6 +8,7 @@ import { iso } from '../../db/sql.ts';
 import type { RuleFields } from '../../domain/alerts/rules.ts';
 import { requireDecimal } from '../../domain/billing/decimal-input.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
+import { fieldsSet } from '../http/changes.ts';
 import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, Q, text, Timestamp, Url } from '../http/schema.ts';
 
 export const AlertRuleParams = closed({ rule_id: idOf('AlertRule') });
@@ -154,7 +155,7 @@ type Update = Static<typeof AlertRuleUpdate>;
 /** The fields of a body that it sets, as a rule has them. 422 for a threshold that is no amount. */
 export function toRuleFields(body: Update): Partial<RuleFields> {
   const { threshold, warning_threshold: warning } = body;
-  const fields: { -readonly [F in keyof RuleFields]: RuleFields[F] | undefined } = {
+  return fieldsSet<RuleFields>({
     name: body.name,
     agentId: body.agent_id,
     groupBy: body.group_by,
@@ -169,9 +170,7 @@ export function toRuleFields(body: Update): Partial<RuleFields> {
     noDataMode: body.no_data_mode,
     targets: body.targets,
     isActive: body.is_active,
-  };
-  // Of the members of `fields`; those that the body leaves out are taken away.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<RuleFields>;
+  } satisfies { [F in keyof RuleFields]: unknown });
 }
 
 /** The wire form of a rule. */

@@ -4,6 +4,7 @@ import { channelBusyRules } from '../../db/channels/channel.entity.ts';
 import { iso } from '../../db/sql.ts';
 import type { ChannelChange, ChannelFields } from '../../domain/channels/channels.ts';
 import { channelKinds, channelStates, replyRules, sessionScopes } from '../../workflows/contracts/channels.ts';
+import { fieldsSet } from '../http/changes.ts';
 import { closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 
 export const ChannelParams = closed({ channel_id: idOf('Channel', 'Whose service it is about') });
@@ -175,7 +176,7 @@ export function newChannelFields(body: Create): ChannelFields {
 
 /** What a body changes. */
 export function changedChannelFields(body: Update): ChannelChange {
-  const fields = {
+  return fieldsSet<ChannelChange>({
     agentId: body.agent_id,
     name: body.name,
     personaSlug: body.persona_slug,
@@ -189,9 +190,7 @@ export function changedChannelFields(body: Update): ChannelChange {
     isActive: body.is_active,
     settings: body.settings,
     secrets: body.secrets,
-  };
-  // Of the members of `fields`; those that the body leaves out are taken away.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ChannelChange;
+  });
 }
 
 /** The wire form of a channel. */

@@ -19,3 +19,9 @@ function fieldsOf<Row extends object>(row: Row): (keyof Row & string)[] {
   // Of a literal's own making: it has the fields of its type and no others.
   return Object.keys(row) as (keyof Row & string)[];
 }
+
+/** Of the fields of a change those that a body sets; what it leaves out stays as it is. */
+export function fieldsSet<Fields extends object>(fields: { readonly [F in keyof Fields]?: Fields[F] | undefined }): Partial<Fields> {
+  // Of the members of `fields`, less those without a value.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Fields>;
+}

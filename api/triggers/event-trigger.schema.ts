@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { EventTriggerRow } from '../../db/events/triggers.ts';
 import { iso } from '../../db/sql.ts';
 import type { TriggerFields } from '../../domain/events/triggers.ts';
+import { fieldsSet } from '../http/changes.ts';
 import { closed, FreeObject, idOf, integer, Name, nullable, text, Timestamp } from '../http/schema.ts';
 import { Coalescing, coalescingOf, toCoalescingView } from './coalescing.schema.ts';
 import { InputTemplate, KeyTemplate, SubjectTemplate } from './webhook-endpoint.schema.ts';
@@ -114,7 +115,7 @@ export function newTriggerFields(body: Static<typeof EventTriggerCreate>): Trigg
 
 /** The fields that a body sets. 422 for coalescing without a window. */
 export function changedTriggerFields(body: Static<typeof EventTriggerUpdate>): Partial<TriggerFields> {
-  const fields: { -readonly [F in keyof TriggerFields]?: TriggerFields[F] | undefined } = {
+  return fieldsSet<TriggerFields>({
     name: body.name,
     agentId: body.agent_id,
     eventKind: body.event_kind,
@@ -127,9 +128,7 @@ export function changedTriggerFields(body: Static<typeof EventTriggerUpdate>): P
     coalescing: body.coalescing && coalescingOf(body.coalescing),
     maxDepth: body.max_depth,
     isActive: body.is_active,
-  };
-  // Of the members of `fields`; those that the body leaves out are taken away.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<TriggerFields>;
+  });
 }
 
 /** The wire form of a trigger. */

@@ -4,6 +4,7 @@ import { iso } from '../../db/sql.ts';
 import { overlaps, scheduleSyncStates } from '../../db/triggers/schedule.entity.ts';
 import type { SubjectTemplate as StoredSubject } from '../../db/triggers/schedules.ts';
 import type { ScheduleFields } from '../../domain/schedules/schedule-rules.ts';
+import { fieldsSet } from '../http/changes.ts';
 import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 import { SubjectTemplate } from './webhook-endpoint.schema.ts';
 
@@ -191,7 +192,7 @@ export function previewedTimes(body: Static<ReturnType<typeof closed<typeof time
 export function changedScheduleFields(body: Update): Partial<ScheduleFields> {
   const instant = (at: string | null | undefined) => (typeof at === 'string' ? new Date(at) : at);
 
-  const fields: { -readonly [F in keyof ScheduleFields]?: ScheduleFields[F] | undefined } = {
+  return fieldsSet<ScheduleFields>({
     name: body.name,
     promptTemplate: body.prompt_template,
     cron: body.cron,
@@ -211,9 +212,7 @@ export function changedScheduleFields(body: Update): Partial<ScheduleFields> {
     pauseAfterFailures: body.pause_after_failures,
     isActive: body.is_active,
     pauseReason: body.pause_reason,
-  };
-  // Of the members of `fields`; those that the body leaves out are taken away.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<ScheduleFields>;
+  });
 }
 
 /** The wire form of a schedule. */

@@ -4,6 +4,7 @@ import type { WebhookEndpointRow } from '../../db/webhooks/endpoints.ts';
 import { hookMethods, verifications } from '../../db/webhooks/webhook-endpoint.entity.ts';
 import type { EndpointFields } from '../../domain/webhooks/endpoint-rules.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
+import { fieldsSet } from '../http/changes.ts';
 import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 import { Coalescing, coalescingOf, toCoalescingView } from './coalescing.schema.ts';
 
@@ -186,7 +187,7 @@ export function newEndpointFields(body: Create): EndpointFields {
 export function changedEndpointFields(body: Update): Partial<EndpointFields> {
   const given = <V, D>(value: V | null | undefined, byDefault: D) => (value === undefined ? undefined : (value ?? byDefault));
 
-  const fields: { -readonly [F in keyof EndpointFields]?: EndpointFields[F] | undefined } = {
+  return fieldsSet<EndpointFields>({
     promptTemplate: given(body.prompt_template, defaults.promptTemplate),
     inputTemplate: body.input_template,
     sessionKeyTemplate: body.session_key_template,
@@ -198,9 +199,7 @@ export function changedEndpointFields(body: Update): Partial<EndpointFields> {
     coalescing: body.coalescing && coalescingOf(body.coalescing),
     rateLimitPerMinute: given(body.rate_limit_per_minute, defaults.rateLimitPerMinute),
     isActive: given(body.is_active, defaults.isActive),
-  };
-  // Of the members of `fields`; those that the body leaves out are taken away.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<EndpointFields>;
+  });
 }
 
 /** The wire form of an endpoint. */
