@@ -10,9 +10,9 @@ import {
 } from '../../db/events/matches.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { isWindowOpen } from '../../db/webhooks/group-queries.ts';
-import { lockKey, wakeGroup } from '../../db/webhooks/groups.ts';
+import { wakeGroup } from '../../db/webhooks/groups.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
+import { startsAtOnce } from '../webhooks/groups.ts';
 import { beginRunOf, type FilledTexts, type RunOrigin } from '../webhooks/begin-run.ts';
 import { FilterError, meetsFilter } from './filter.ts';
 
@@ -87,23 +87,16 @@ export async function startMatch(tx: TenantTransaction, start: MatchStart): Prom
   const claim = await claimMatch(tx, start, { id, occurredAt, bodyBytes, coalesceHash });
   if (claim !== 'claimed') return claim === 'taken' ? 'done' : 'changed';
 
-  if (coalesceHash !== null && !(await startsAtOnce(tx, trigger, coalesceHash))) {
+  const key = coalesceHash && ({ table: 'event_matches', ownerId: trigger.id, hash: coalesceHash } as const);
+  if (key !== null && !(await startsAtOnce(tx, trigger.coalescing, key))) {
     await settleMatch(tx, trigger, id, { outcome: 'coalescing' });
-    await wakeGroup(tx, trigger, { table: 'event_matches', hash: coalesceHash, at: start.at });
+    await wakeGroup(tx, trigger, { ...key, at: start.at });
     return 'done';
   }
   if (start.texts === null) throw new Error('an event that starts a run has no texts');
   const begun = await beginEventRun(tx, trigger, { cause: event, texts: start.texts, currency: start.currency });
   await settleMatch(tx, trigger, id, { ...begun, opensWindow: begun.outcome === 'started' && coalesceHash !== null });
   return 'done';
-}
-
-/** The first event of a throttled window waits for nothing. */
-async function startsAtOnce(tx: TenantTransaction, { id: ownerId, coalescing }: LiveTrigger, hash: Buffer): Promise<boolean> {
-  if (coalescing?.mode !== 'throttle') return false;
-  const key = { table: 'event_matches', ownerId, hash } as const;
-  await lockKey(tx, key);
-  return isWindowOpen(tx, key, coalescing.windowSeconds);
 }
 
 /** What the run of a trigger is about. */

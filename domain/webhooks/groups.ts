@@ -1,6 +1,6 @@
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { readWaiting, type GroupKey, type WaitingGroup } from '../../db/webhooks/group-queries.ts';
+import { isWindowOpen, readWaiting, type GroupKey, type WaitingGroup } from '../../db/webhooks/group-queries.ts';
 import {
   dropWaiting,
   lockGroup,
@@ -46,6 +46,13 @@ export async function takeDueGroup(tx: TenantTransaction, owner: Pick<Hook, 'coa
   const groupId = newId();
   await takeGroup(tx, key, { groupId, ...boundsOf(owner.coalescing) });
   return { state: 'taken', groupId };
+}
+
+/** Whether what has just come of a key is a run at once: the first of a throttled window waits for nothing. */
+export async function startsAtOnce(tx: TenantTransaction, coalescing: Coalescing | null, key: GroupKey): Promise<boolean> {
+  if (coalescing?.mode !== 'throttle') return false;
+  await lockKey(tx, key);
+  return isWindowOpen(tx, key, coalescing.windowSeconds);
 }
 
 /** Milliseconds until what waits of a key is to become a run; 0 or less: now. */

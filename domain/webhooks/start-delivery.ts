@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { emitEvent } from '../../db/triggers/events.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { findSeen, type SeenDelivery } from '../../db/webhooks/deliveries.ts';
-import { isWindowOpen } from '../../db/webhooks/group-queries.ts';
-import { lockKey, wakeGroup } from '../../db/webhooks/groups.ts';
+import { wakeGroup } from '../../db/webhooks/groups.ts';
 import type { Hook } from '../../db/webhooks/hooks.ts';
 import {
   countDelivery,
@@ -14,6 +13,7 @@ import {
   type NewDelivery,
 } from '../../db/webhooks/write-deliveries.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
+import { startsAtOnce } from './groups.ts';
 import { beginRun, type FilledTexts } from './begin-run.ts';
 
 /** A request that is to start a run: what is kept of it, and what the run is about. */
@@ -108,21 +108,14 @@ async function outcomeOf(tx: TenantTransaction, hook: Hook, start: DeliveryStart
   const nothing = { runId: null, warnings: [], coalesceHash: null, opensWindow: false };
   if (publishesOnly(hook)) return { ...nothing, status: 'published' };
   const coalesceHash = start.coalesceKey === null ? null : hashOfKey(start.coalesceKey);
-  if (coalesceHash !== null && !(await startsAtOnce(tx, hook, coalesceHash))) return { ...nothing, coalesceHash, status: 'coalescing' };
+  const key = coalesceHash && ({ table: 'webhook_deliveries', ownerId: hook.id, hash: coalesceHash } as const);
+  if (key !== null && !(await startsAtOnce(tx, hook.coalescing, key))) return { ...nothing, coalesceHash, status: 'coalescing' };
 
   if (start.texts === null) throw new Error('a delivery that starts a run has no texts');
   const { texts, currency, delivery } = start;
   const { outcome, warnings } = await beginRun(tx, hook, { texts, currency, hops: delivery.hops });
   if (outcome instanceof Failure) return outcome;
   return { status: 'started', runId: outcome.run.id, warnings, coalesceHash, opensWindow: coalesceHash !== null };
-}
-
-/** The first delivery of a throttled window waits for nothing. */
-async function startsAtOnce(tx: TenantTransaction, { id: ownerId, coalescing }: Hook, hash: Buffer): Promise<boolean> {
-  if (coalescing?.mode !== 'throttle') return false;
-  const key = { table: 'webhook_deliveries', ownerId, hash } as const;
-  await lockKey(tx, key);
-  return isWindowOpen(tx, key, coalescing.windowSeconds);
 }
 
 const maxEventBytes = 65_536;
