@@ -12,7 +12,7 @@ import { formatNote, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } 
 import { measureCall } from '../model/measure-call.ts';
 import { defaultModelSettings } from '../model/prompt.ts';
 import { streamModelStep, type ModelFinish, type ModelStepRequest } from '../model/step.ts';
-import type { TokenUsage } from '../model/usage.ts';
+import { ledgerTokens, type TokenUsage } from '../model/usage.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 
 /** Longest answer of a judge. */
@@ -152,13 +152,7 @@ function settle(
       question,
       model,
       providerRequestId,
-      tokens: {
-        input: usage.input,
-        output: usage.output,
-        cached_read: usage.cachedRead,
-        cached_write: usage.cachedWrite,
-        reasoning: usage.reasoning,
-      },
+      tokens: ledgerTokens(usage),
       estimated: usage.estimated,
       currency: deps.env.billingCurrency,
       metered,

@@ -4,7 +4,7 @@ import type { ModelUsage } from '../../db/billing/usage.ts';
 import type { OpenedStep } from '../../db/runs/model-steps.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
 import type { ActivityDeps } from '../deps.ts';
-import type { TokenUsage } from './usage.ts';
+import { ledgerTokens, type TokenUsage } from './usage.ts';
 
 /** A claimed try of a model step: everything that the call and its bookkeeping need. */
 export interface ModelTry {
@@ -37,13 +37,7 @@ export function usageOf(
     provider: model.provider,
     providerRequestId,
     isFree: model.isFree,
-    tokens: {
-      input: usage.input,
-      output: usage.output,
-      cached_read: usage.cachedRead,
-      cached_write: usage.cachedWrite,
-      reasoning: usage.reasoning,
-    },
+    tokens: ledgerTokens(usage),
     estimated: usage.estimated,
     currency: deps.env.billingCurrency,
     reservedAt: startedAt,

@@ -1,3 +1,4 @@
+import type { ModelUsage } from '../../db/billing/usage.ts';
 import { tokensOfBytes } from '../../db/billing/tokens.ts';
 import type { ModelAdapter } from '../../ports/models.ts';
 import type { PromptMessage, PromptTool } from './prompt.ts';
@@ -11,6 +12,11 @@ export interface TokenUsage {
   readonly output: number;
   readonly reasoning: number;
   readonly estimated: boolean;
+}
+
+/** The same buckets as the ledger names them. */
+export function ledgerTokens({ input, output, cachedRead, cachedWrite, reasoning }: TokenUsage): ModelUsage['tokens'] {
+  return { input, output, cached_read: cachedRead, cached_write: cachedWrite, reasoning };
 }
 
 /** What a provider adapter reports, as far as it does (provider specification v4). */
