@@ -1,17 +1,5 @@
 import { findInexact } from '../workflows/contracts/exact-json.ts';
-import type { ExpectedCall, ItemInput, ItemMessage } from '../workflows/contracts/evaluations.ts';
-
-/** One item of a data set, checked, with its id still open where none was given. */
-export interface DatasetItem {
-  readonly id: string | null;
-  readonly input: ItemInput;
-  readonly expected: unknown;
-  readonly context: Readonly<Record<string, unknown>> | null;
-  readonly toolsExpected: readonly ExpectedCall[] | null;
-  readonly tags: readonly string[];
-  readonly cluster: string | null;
-  readonly evaluators: readonly string[] | null;
-}
+import type { DatasetItem, ExpectedCall, ItemInput, ItemMessage } from '../workflows/contracts/evaluations.ts';
 
 /** What is wrong with an item: where in it, and which rule. Holds no value of it. */
 export interface ItemProblem {

@@ -1,5 +1,6 @@
 import { parse } from 'csv-parse/sync';
-import { readItem, readJsonText, type DatasetItem, type ItemProblem } from './dataset-items.ts';
+import type { DatasetItem } from '../workflows/contracts/evaluations.ts';
+import { readItem, readJsonText, type ItemProblem } from './dataset-items.ts';
 
 /** A data set as text. */
 export interface DatasetJob {

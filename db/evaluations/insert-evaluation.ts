@@ -1,4 +1,4 @@
-import type { EvaluationSettings, ExpectedCall, ItemInput, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
+import type { DatasetItem, EvaluationSettings, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
 import { newId } from '../ids.ts';
 import { row, rows, queueStatement } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -20,16 +20,9 @@ export interface NewEvaluation {
 }
 
 /** An item about to be written; its position is its place in the list. */
-export interface NewItem {
+export interface NewItem extends Omit<DatasetItem, 'id'> {
   readonly key: string;
   readonly contentSha256: string;
-  readonly input: ItemInput;
-  readonly expected: unknown;
-  readonly context: Readonly<Record<string, unknown>> | null;
-  readonly toolsExpected: readonly ExpectedCall[] | null;
-  readonly tags: readonly string[];
-  readonly cluster: string | null;
-  readonly evaluators: readonly string[] | null;
 }
 
 const itemsAStatement = 500;

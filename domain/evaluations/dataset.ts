@@ -2,20 +2,11 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { NewItem } from '../../db/evaluations/insert-evaluation.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
-import type { ExpectedCall, ItemInput } from '../../workflows/contracts/evaluations.ts';
+import type { DatasetItem } from '../../workflows/contracts/evaluations.ts';
 
 /** An item as it was sent, checked by itself, and where: by its pointer in the body, or by its line. */
 export interface SentItem {
-  readonly item: {
-    readonly id: string | null;
-    readonly input: ItemInput;
-    readonly expected: unknown;
-    readonly context: Readonly<Record<string, unknown>> | null;
-    readonly toolsExpected: readonly ExpectedCall[] | null;
-    readonly tags: readonly string[];
-    readonly cluster: string | null;
-    readonly evaluators: readonly string[] | null;
-  };
+  readonly item: DatasetItem;
   readonly place: { readonly pointer: string; readonly line: number | null };
 }
 

@@ -59,6 +59,18 @@ export interface ExpectedCall {
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
+/** One item of a data set, checked, with its id still open where none was given. */
+export interface DatasetItem {
+  readonly id: string | null;
+  readonly input: ItemInput;
+  readonly expected: unknown;
+  readonly context: Readonly<Record<string, unknown>> | null;
+  readonly toolsExpected: readonly ExpectedCall[] | null;
+  readonly tags: readonly string[];
+  readonly cluster: string | null;
+  readonly evaluators: readonly string[] | null;
+}
+
 /** What the workflow `eval:<id>` is told: the row of the evaluation. Everything else stands there. */
 export interface EvaluationInput {
   readonly evaluationRunId: string;
