@@ -33,6 +33,11 @@ const ApiVariables = Type.Object({
   OAUTH_CONSENT_URL: Type.Optional(
     Type.String({ pattern: '^https?://[^#@\\s]+$', maxLength: 1_000, description: 'an http or https URL without user or fragment' }),
   ),
+  MAIL_DNS_SERVERS: Type.Array(Type.String({ pattern: '^(?:[0-9.]{7,15}|\\[[0-9a-fA-F:.]{2,45}\\])(?::\\d{1,5})?$' }), {
+    default: [],
+    maxItems: 10,
+    description: 'at most 10 addresses of name servers, ADDRESS or ADDRESS:PORT, comma-separated',
+  }),
   DRAIN_SECONDS: Type.Integer({ default: 5, minimum: 0, maximum: 8 }),
   STREAMS_PER_PRINCIPAL: Type.Integer({ default: 50, minimum: 1, maximum: 100_000 }),
   STREAMS_PER_PROCESS: Type.Integer({ default: 10_000, minimum: 1, maximum: 1_000_000 }),
@@ -52,6 +57,8 @@ export interface ApiEnv extends CommonSettings {
   readonly corsOrigins: readonly string[];
   /** Deviations from the default quotas; null switches a policy off. */
   readonly quotas: Readonly<Partial<Record<LimitPolicy, Quota | null>>>;
+  /** Name servers that are asked for the keys of signed mails; none: those of the system. */
+  readonly mailDnsServers: readonly string[];
   /** How long the listener stays open after SIGTERM, so that probes see 503 first. */
   readonly drainSeconds: number;
   /** Most open streams of one principal, and of the process. */
@@ -86,6 +93,7 @@ export function parseApiEnv(source: Readonly<Record<string, string | undefined>>
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS,
     quotas,
+    mailDnsServers: values.MAIL_DNS_SERVERS,
     drainSeconds: values.DRAIN_SECONDS,
     streams: { perPrincipal: values.STREAMS_PER_PRINCIPAL, perProcess: values.STREAMS_PER_PROCESS },
     oauth: {

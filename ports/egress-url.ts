@@ -21,6 +21,8 @@ export const refusals = {
   plainHttp: `the scheme must be https; for plain http ${wayOut} (allow_http), or set EGRESS_ALLOW_HTTP for the whole deployment`,
   otherPort: `only the standard port of the scheme is allowed; ${wayOut} with host and port`,
   notPublic: `the address is not public; ${wayOut}`,
+  mailPort: `the port must be 25, 465, 587 or 2525; ${wayOut} with host and port`,
+  plainMail: `the connection must be encrypted (tls); without it the password would be readable, unless ${wayOut} with host, port and allow_http`,
 } as const;
 
 /**
@@ -78,6 +80,36 @@ export function isExcepted(url: URL, policy: EgressPolicy): boolean {
       (exception.port ?? standard) === port &&
       (url.protocol === 'https:' || exception.allow_http),
   );
+}
+
+/** A server by name or address. */
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Ports of mail servers: relay (RFC 5321), submission (RFC 6409), submission over TLS (RFC 8314), and what hosts offer where 25 is closed. */
+const mailPorts: readonly number[] = [25, 465, 587, 2525];
+
+/** Whether an operator has opened a server that is no web server: by host and port. */
+export function isExceptedHost({ host, port }: HostPort, { exceptions }: EgressPolicy, isPlain = false): boolean {
+  return exceptions.some(
+    (exception) =>
+      bareHost(exception.host.toLowerCase()) === bareHost(host.toLowerCase()) && exception.port === port && (!isPlain || exception.allow_http),
+  );
+}
+
+/** Why no connection to a mail server may be opened; null: nothing is known against it before its name is resolved. */
+export function refusalOfHost(target: HostPort, policy: EgressPolicy): string | null {
+  if (isExceptedHost(target, policy)) return null;
+  if (!mailPorts.includes(target.port)) return refusals.mailPort;
+  const literal = literalAddress(target.host);
+  return literal !== null && !isPublic(literal) ? refusals.notPublic : null;
+}
+
+/** Why a password may not go to a mail server in the clear; null: an operator has allowed it. */
+export function refusalOfPlainMail(target: HostPort, policy: EgressPolicy): string | null {
+  return policy.allowHttp || isExceptedHost(target, policy, true) ? null : refusals.plainMail;
 }
 
 /** Headers that choose another target or break the framing of the message; they are ours or undici's. */

@@ -1,12 +1,14 @@
-import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
-import type { LookupFunction } from 'node:net';
+import { lookup as dnsLookup } from 'node:dns';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Agent, buildConnector, request, type Dispatcher } from 'undici';
 import { hopsHeader } from '../workflows/contracts/hops.ts';
 import { acceptedCodings, codingsOf, undoCodings } from './content-coding.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from './egress-errors.ts';
+import { openSocket, type SocketTarget } from './egress-socket.ts';
 import { checkUrlForm, isExcepted, isReservedHeader, refusals, type EgressPolicy } from './egress-url.ts';
 import { isPublic, literalAddress } from './public-address.ts';
+import { publicLookup } from './public-lookup.ts';
 
 export { EgressRefused, EgressUndecodable, EgressUnreachable } from './egress-errors.ts';
 export { checkUrlForm, type EgressPolicy } from './egress-url.ts';
@@ -54,6 +56,8 @@ export interface Egress {
   fetch(request: EgressRequest): Promise<EgressResponse>;
   /** Like `fetch`, but gives the body as a stream; the signal ends it. Errors of the stream are those of `fetch`. */
   open(request: Omit<EgressRequest, 'limitBytes'>): Promise<EgressStream>;
+  /** A connection to a mail server, whose address was checked; the reader ends it. Throws EgressRefused, EgressUnreachable, or the signal's reason. */
+  connect(target: SocketTarget): Promise<Socket>;
   close(): Promise<void>;
 }
 
@@ -78,6 +82,7 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
       body.on('error', () => undefined); // a reader sees it too; without one it must not end the process
       return { status, headers, url, body };
     },
+    connect: (target) => openSocket(resolve, target),
     async close() {
       await Promise.all([guarded.destroy(), excepted.destroy()]);
     },
@@ -132,19 +137,6 @@ function guardedConnector(resolve: typeof dnsLookup): buildConnector.connector {
     const literal = literalAddress(target.hostname);
     if (literal !== null && !isPublic(literal)) return callback(new EgressRefused(refusals.notPublic), null);
     return connect(target, callback);
-  };
-}
-
-/** Resolves once and hands only checked addresses to the socket: what was checked is what is connected to. */
-function publicLookup(resolve: typeof dnsLookup): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => {
-      if (error) return callback(error, '', 0);
-      const allowed = found.filter(({ address }) => isPublic(address));
-      const first = allowed[0];
-      if (!first || allowed.length < found.length) return callback(new EgressRefused(refusals.notPublic), '', 0);
-      return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
-    });
   };
 }
 

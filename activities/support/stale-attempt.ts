@@ -53,6 +53,7 @@ export function sendingWhileAwaited({ egress, mcp }: Outside): Outside {
     egress: {
       fetch: (request) => first(() => egress.fetch(request)),
       open: (request) => first(() => egress.open(request)),
+      connect: (target) => first(() => egress.connect(target)),
       close: () => egress.close(),
     },
     mcp: {

@@ -7,7 +7,7 @@ import { closed, integer, text } from '../http/schema.ts';
 import { ChannelParams } from './channel.schema.ts';
 import { takeInbound } from './take-inbound.ts';
 
-const Body = Type.Unsafe<Buffer>({ description: 'What the service sends: at most 1 MiB' });
+const Body = Type.Unsafe<Buffer>({ description: 'What the service sends: at most 1 MiB, a mail at most 10 MiB' });
 
 /** What services want to hear: most of them nothing but 200. */
 const Ack = closed(
@@ -26,7 +26,9 @@ const Ack = closed(
   { $id: 'ChannelAckView', description: 'An empty object, or what the service asks for' },
 );
 
-const maxBodyBytes = 1_048_576;
+/** Of a mail, as its relay delivers it. */
+const maxBodyBytes = 10_485_760;
+const mailType = /^message\/rfc822[ \t]*(?:;|$)/i;
 
 export const receiveChannelMessage = post(
   '/channels/{channel_id}/inbound',
@@ -37,7 +39,7 @@ export const receiveChannelMessage = post(
     access: 'ingress',
     fails: ['signature_invalid', 'state_conflict'],
     audit: 'none',
-    rawBody: true,
+    rawBody: mailType,
     bodyLimitBytes: maxBodyBytes,
     success: [200],
     params: ChannelParams,
@@ -58,7 +60,8 @@ export const receiveChannelMessage = post(
         return reply({ ...inbound.answer });
       case 'message': {
         const { message } = inbound;
-        const deps = { keys: ctx.deps.keys, currency: ctx.deps.env.billingCurrency, newStorageKey };
+        const { keys, env } = ctx.deps;
+        const deps = { keys, currency: env.billingCurrency, newStorageKey, isScanned: env.attachments.scan !== null };
         const received = await receiveMessage(ctx, deps, { channel, message, hops });
         return reply(channel.kind === 'discord' ? interactionResponse(received) : {});
       }

@@ -12,6 +12,7 @@ import { parseHookBody } from '../../ports/hook-body.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { hopsHeader, hopsOf, maxHops } from '../../workflows/contracts/hops.ts';
 import type { IdentifyRequest } from '../http/context.ts';
+import { takeMail } from './take-mail.ts';
 
 /** A request to a channel once it has been judged, before its transaction. */
 export interface TakenInbound {
@@ -45,10 +46,21 @@ export async function takeInbound(
   const hops = hopsOf(request.headers[hopsHeader]);
   if (hops >= maxHops)
     throw fail('state_conflict', { reason: 'loop', detail: 'The request has come through too many hooks of this deployment.' });
-  return { caller: callerOf(channel), channel, inbound: read(channel, request, { settings, secrets, identity }), hops };
+  return { caller: callerOf(channel), channel, inbound: await read(deps, channel, { request, read: { settings, secrets, identity } }), hops };
 }
 
-function read({ kind }: FoundChannel, request: InboundRequest, channel: InboundChannel): Inbound {
+/** Bytes of what a service sends, mails apart. */
+const maxBodyBytes = 1_048_576;
+
+interface Asking {
+  readonly request: InboundRequest;
+  readonly read: InboundChannel;
+}
+
+async function read(deps: Asked['deps'], found: FoundChannel, { request, read: channel }: Asking): Promise<Inbound> {
+  const { kind } = found;
+  if (kind === 'email') return { kind: 'message', message: await takeMail(deps, found, request) };
+  if (request.body.length > maxBodyBytes) throw fail('payload_too_large', { context: { limit_bytes: maxBodyBytes } });
   const body = parseHookBody(request.body, request.headers['content-type']);
   switch (kind) {
     case 'slack':
@@ -59,8 +71,6 @@ function read({ kind }: FoundChannel, request: InboundRequest, channel: InboundC
       return readDiscord(body);
     case 'webhook':
       return readWebhookBody(body, request);
-    case 'email':
-      throw fail('not_found'); // not mounted
     default:
       return kind satisfies never;
   }

@@ -55,7 +55,8 @@ export function judgeBody(operation: RegisteredOperation, request: FastifyReques
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw unsupported('Encoded request bodies are not accepted.', acceptedBy(operation));
-  if (typeOf(operation).test(headers['content-type'] ?? '')) return;
+  const type = headers['content-type'] ?? '';
+  if (typeOf(operation).test(type) || (operation.rawBody instanceof RegExp && operation.rawBody.test(type))) return;
   throw unsupported(`The body must be ${acceptedBy(operation)} in UTF-8.`, acceptedBy(operation));
 }
 

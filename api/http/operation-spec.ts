@@ -56,8 +56,8 @@ export interface CommonSpec {
   readonly form?: true;
   /** The body is `multipart/form-data` with one part `file`, which `identify` streams to its place with `readForm`; it gives the handler's body. */
   readonly multipart?: true;
-  /** The body is whatever another system sends, JSON, form or text: `identify` gets its bytes, and gives the value that an Idempotency-Key is compared by as `body`. */
-  readonly rawBody?: true;
+  /** The body is whatever another system sends, JSON, form or text: `identify` gets its bytes, and gives the value that an Idempotency-Key is compared by as `body`. A pattern: media types beside these. */
+  readonly rawBody?: true | RegExp;
   /** `oauth`: what breaks the schema is 400 with the code of the RFC. `own`: it is handed to `identify`, which answers for it. Default 422. */
   readonly faults?: 'oauth' | 'own';
   /** The operation's own check, after limits and role floor and before the body is read. Throws the refusal. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { mountedChannelKinds } from '../../workflows/contracts/channels.ts';
+import { channelKinds } from '../../workflows/contracts/channels.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { ApiEnv } from '../env.ts';
 import { defaultQuotas, limitPolicies, type LimitPolicy } from '../http/quotas.ts';
@@ -70,7 +70,7 @@ export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Stati
     },
     mfa: { methods: [], required: state.isMfaRequired },
     embeddings: { default_model: state.embedder.defaultModel, models: state.embedder.models().map(({ id, dim }) => ({ name: id, dim })) },
-    channels: [...mountedChannelKinds],
+    channels: [...channelKinds],
     features: {
       attachments: true,
       code_exec: env.hasCodeExec,

@@ -42,6 +42,30 @@ export async function insertMessage(tx: TenantTransaction, message: NewChannelMe
   return written > 0;
 }
 
+/** The thread of the nearest of what a message answers; `isSenders`: its sender has a message of it that was answered. Null: nothing of it has come or gone here. */
+export function findThread(
+  tx: Pick<TenantTransaction, 'em'>,
+  asked: {
+    readonly channelId: string;
+    /** The nearest first. */
+    readonly externalIds: readonly string[];
+    readonly partIds: readonly string[];
+    readonly senderId: string;
+  },
+): Promise<{ readonly threadId: string; readonly isSenders: boolean } | null> {
+  const { channelId, externalIds, partIds, senderId } = asked;
+  return row(
+    tx.em,
+    `select t.thread_id as "threadId", exists (select from channel_messages s
+         where s.channel_id = ? and s.thread_id = t.thread_id and s.sender_id = ? and s.status = 'received') as "isSenders"
+       from (select o.thread_id, 0 as nearness from channel_outbound o where o.channel_id = ? and o.id = any (?::uuid[])
+             union all
+             select m.thread_id, array_position(?::text[], m.external_id) from channel_messages m where m.channel_id = ? and m.external_id = any (?::text[])) t
+      order by t.nearness limit 1`,
+    [channelId, senderId, channelId, partIds, externalIds, channelId, externalIds],
+  );
+}
+
 /** What has become of a message. */
 export async function settleMessage(
   tx: TenantTransaction,

@@ -1,14 +1,22 @@
 import type { ChannelKind, ChannelSettings } from '../../workflows/contracts/channels.ts';
-import { refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
+import { refusalOfHost, refusalOfPlainMail, refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 
 /** What a kind needs to be known of it. */
 interface KindRules {
-  readonly settings: Readonly<Record<string, { readonly isRequired: boolean; readonly form: RegExp; readonly says: string }>>;
+  readonly settings: Readonly<Record<string, SettingRule>>;
   readonly secrets: readonly string[];
 }
 
-const address = /^[^\s@]+@[^\s@]+$/;
+interface SettingRule {
+  readonly isRequired: boolean;
+  /** Of a text its pattern. */
+  readonly form: RegExp | ((value: unknown) => boolean);
+  readonly says: string;
+}
+
+const address = /^[^\s@<>()[\],;:\\"]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,186}[A-Za-z0-9])?$/;
+const hostName = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[?[0-9A-Fa-f:.]{3,45}\]?)$/;
 
 /** Settings and secrets by kind; of Telegram's secrets one is made. */
 export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
@@ -25,7 +33,11 @@ export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
     secrets: ['bot_token'],
   },
   email: {
-    settings: { address: { isRequired: true, form: address, says: 'must be a mail address' } },
+    settings: {
+      address: { isRequired: true, form: address, says: 'must be a mail address' },
+      smtp: { isRequired: true, form: isSmtp, says: 'must be {host, port, tls, user}: texts, a port, and whether the connection is encrypted' },
+      require_authenticated: { isRequired: false, form: (value) => typeof value === 'boolean', says: 'must be true or false' },
+    },
     secrets: ['smtp_password', 'inbound_token'],
   },
   webhook: {
@@ -48,12 +60,35 @@ export function checkedSettings(kind: ChannelKind, given: Readonly<Record<string
   for (const [name, { isRequired, form, says }] of Object.entries(rules)) {
     const value = given[name] ?? null;
     if (value === null && isRequired) throw invalid(`/settings/${name}`, 'required', `is required for kind ${kind}`);
-    if (value !== null && (typeof value !== 'string' || !form.test(value))) throw invalid(`/settings/${name}`, 'pattern', says);
+    if (value !== null && !hasForm(form, value)) throw invalid(`/settings/${name}`, 'pattern', says);
   }
   const settings: ChannelSettings = given;
+  if (settings.smtp) refuseServer(settings.smtp, policy);
   const refusal = settings.outbound_url === undefined ? null : refusalOfUrl(settings.outbound_url, policy);
   if (refusal !== null) throw invalid('/settings/outbound_url', 'egress', refusal);
   return settings;
+}
+
+function hasForm(form: SettingRule['form'], value: unknown): boolean {
+  return form instanceof RegExp ? typeof value === 'string' && form.test(value) : form(value);
+}
+
+type SmtpSettings = NonNullable<ChannelSettings['smtp']>;
+
+function isSmtp(value: unknown): value is SmtpSettings {
+  if (typeof value !== 'object' || value === null || Object.keys(value).toSorted().join() !== 'host,port,tls,user') return false;
+  const { host, port, tls, user } = value as Readonly<Record<string, unknown>>; // an object, whatever it holds
+  const isPort = typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536;
+  return typeof host === 'string' && hostName.test(host) && isPort && typeof tls === 'boolean' && typeof user === 'string' && userForm.test(user);
+}
+
+const userForm = /^[\x21-\x7e]{1,320}$/;
+
+function refuseServer(smtp: SmtpSettings, policy: EgressPolicy): void {
+  const refusal = refusalOfHost(smtp, policy);
+  if (refusal !== null) throw invalid('/settings/smtp', 'egress', refusal);
+  const plain = smtp.tls ? null : refusalOfPlainMail(smtp, policy);
+  if (plain !== null) throw invalid('/settings/smtp/tls', 'egress', plain);
 }
 
 /** The secrets of a channel after a change: null removes one. Throws 422 for one that its kind has not, and where one is missing. */
@@ -71,7 +106,7 @@ export function changedSecrets(
       continue;
     }
     if (!secretForm.test(value)) throw invalid(`/secrets/${name}`, 'pattern', 'must be 1 to 1000 printable characters of ASCII');
-    if (kind === 'webhook' && value.length < minSigningChars)
+    if ((kind === 'webhook' || name === 'inbound_token') && value.length < minSigningChars)
       throw invalid(`/secrets/${name}`, 'minLength', `must be at least ${minSigningChars} characters`, { limit: minSigningChars });
     next[name] = value;
   }
@@ -79,9 +114,9 @@ export function changedSecrets(
   return next;
 }
 
-/** Whether a sender may talk: a list of ids, and of globs of mail addresses; an empty one lets everybody. */
+/** Whether a sender may talk: a list of ids, and of mail addresses and globs of these, whose case does not count; an empty one lets everybody. */
 export function isAllowed(list: readonly string[], senderId: string): boolean {
-  return list.some((entry) => entry === senderId || (entry.includes('*') && isGlobOf(entry, senderId)));
+  return list.some((entry) => entry === senderId || (/[*@]/.test(entry) && isGlobOf(entry, senderId)));
 }
 
 /** `*` stands for any characters but an at sign. Walks both once and goes back to the last `*`, so that no pattern costs more than their product. */

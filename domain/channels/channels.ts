@@ -11,7 +11,7 @@ import { open, seal } from '../../db/tenancy/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
 import type { EgressPolicy } from '../../ports/egress-url.ts';
-import { mountedChannelKinds, type ChannelKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind } from '../../workflows/contracts/channels.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { changedSecrets, checkedSettings, madeSecret } from './channel-rules.ts';
 
@@ -53,7 +53,7 @@ export interface NewChannel extends ChannelFields {
 }
 
 /**
- * Makes a channel and gives its id. Throws 422 for a kind that is not mounted, for settings and secrets that its kind has not or lacks, and an agent that does not run
+ * Makes a channel and gives its id. Throws 422 for settings and secrets that its kind has not or lacks, and an agent that does not run
  * there; 409 `limit_reached` in a workspace that has 50.
  */
 export async function makeChannel(
@@ -62,7 +62,6 @@ export async function makeChannel(
   { settings, secrets: given, ...made }: NewChannel,
 ): Promise<string> {
   const { kind } = made;
-  if (!isMounted(kind)) throw invalid('/kind', 'kind_not_mounted', `channels of kind ${kind} are not mounted`);
   const checked = checkedSettings(kind, settings, deps.policy);
   const secrets = changedSecrets(kind, {}, given);
   await refuseAgent(tx, made);
@@ -87,10 +86,6 @@ export async function makeChannel(
   await tx.em.flush();
   await syncChannel(tx, channel);
   return id;
-}
-
-function isMounted(kind: ChannelKind): boolean {
-  return mountedChannelKinds.some((mounted) => mounted === kind);
 }
 
 /** What is changed of a channel; what is left out stays. */

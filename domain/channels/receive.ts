@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { insertAwaited } from '../../db/attachments/awaited.ts';
+import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
 import type { AttachmentRef } from '../../db/attachments/run-attachments.ts';
 import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import type { StoredChannelFile } from '../../db/channels/channel-message.entity.ts';
-import { botsInARow, findRunInLine, insertMessage, settleMessage, storeFiles, storeToken } from '../../db/channels/messages.ts';
+import { botsInARow, findRunInLine, findThread, insertMessage, settleMessage, storeFiles, storeToken } from '../../db/channels/messages.ts';
 import type { FoundChannel } from '../../db/channels/open-channel.ts';
 import { findAnswered } from '../../db/channels/replies.ts';
 import { wakeReply } from '../../db/channels/wake.ts';
@@ -31,6 +32,8 @@ export interface ReceiveDeps {
   readonly currency: string;
   /** Makes keys under which bytes of an organization are stored. */
   readonly newStorageKey: (organizationId: string) => string;
+  /** Somebody looks at files before a run has them. */
+  readonly isScanned: boolean;
 }
 
 const maxKeyChars = 200;
@@ -45,10 +48,11 @@ const maxBotsInARow = 3;
 export async function receiveMessage(
   tx: TenantTransaction,
   deps: ReceiveDeps,
-  { channel, message, hops }: Omit<Received, 'id'>,
+  { channel, message: given, hops }: Omit<Received, 'id'>,
 ): Promise<ReceivedMessage> {
   const id = newId();
   const { organizationId, workspaceId } = channel;
+  const message = await placed(tx, channel.id, given);
   const { externalId, threadId, sender, text, route } = message;
   const place = { id, organizationId, workspaceId, channelId: channel.id };
   const said = { externalId, threadId, senderId: sender.id, senderName: sender.name, isBot: sender.isBot, text, route };
@@ -60,6 +64,15 @@ export async function receiveMessage(
     return { kind: 'ignored', reason };
   }
   return answerMessage(tx, deps, { id, channel, message, hops });
+}
+
+/** An answer lies in the thread of what it answers. Whoever's conversation that is has the rest, and does not quote it again. */
+async function placed(tx: TenantTransaction, channelId: string, message: InboundMessage): Promise<InboundMessage> {
+  const { reply, sender } = message;
+  if (reply === undefined) return message;
+  const known = await findThread(tx, { channelId, externalIds: reply.to, partIds: reply.partIds, senderId: sender.id });
+  if (known === null) return message;
+  return { ...message, threadId: known.threadId, text: known.isSenders && reply.text !== '' ? reply.text : message.text };
 }
 
 interface Received {
@@ -77,6 +90,7 @@ async function reasonToIgnore(
 ): Promise<string | null> {
   const { sender, threadId, isAddressed } = message;
   if (sender.isSelf) return 'own_message';
+  if (message.refusal !== undefined) return message.refusal;
   if (message.text.trim() === '' && message.files.length === 0) return 'empty';
   if (sender.isBot) {
     if (!isAllowed(channel.allowedBots, sender.id)) return 'bot';
@@ -173,22 +187,22 @@ async function wakeRun(tx: TenantTransaction, runId: string): Promise<void> {
 /** What the run is given: the text, and files that are yet to come. */
 async function inputOf(
   tx: TenantTransaction,
-  { newStorageKey }: Pick<ReceiveDeps, 'newStorageKey'>,
+  { newStorageKey, isScanned }: Pick<ReceiveDeps, 'newStorageKey' | 'isScanned'>,
   { id, channel, message }: Omit<Received, 'hops'>,
 ): Promise<RunInput> {
   const { organizationId, workspaceId } = channel;
   const stored: StoredChannelFile[] = [];
+  const place = { organizationId, workspaceId, createdBy: { kind: 'system', id: channel.id } } as const;
   for (const file of message.files) {
-    const attachmentId = await insertAwaited(tx, {
-      organizationId,
-      workspaceId,
-      filename: file.name,
-      mediaType: file.mediaType,
-      sizeBytes: file.bytes,
-      storageKey: newStorageKey(organizationId),
-      createdBy: { kind: 'system', id: channel.id },
-    });
-    stored.push({ ...file, attachmentId });
+    if ('stored' in file) {
+      const { stored: bytes, ...named } = file;
+      const made = await insertAttachment(tx, { ...place, ...bytes, purpose: 'run_input', isScanned });
+      stored.push({ ...named, name: bytes.filename, mediaType: bytes.mediaType, attachmentId: made.id });
+      continue;
+    }
+    const { name: filename, mediaType, bytes: sizeBytes } = file;
+    const storageKey = newStorageKey(organizationId);
+    stored.push({ ...file, attachmentId: await insertAwaited(tx, { ...place, filename, mediaType, sizeBytes, storageKey }) });
   }
   if (stored.length > 0) await storeFiles(tx, id, stored);
   const attachments = stored.map(({ attachmentId, name, mediaType, bytes }): AttachmentRef => ({

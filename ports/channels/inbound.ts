@@ -1,3 +1,4 @@
+import type { StoredFile } from '../attachment-bytes.ts';
 import type { ChannelFile, ChannelIdentity, ChannelRoute, ChannelSettings } from '../../workflows/contracts/channels.ts';
 
 /** A request of a chat service; names of headers in lower case. */
@@ -14,10 +15,29 @@ export interface InboundMessage {
   /** It is meant for the agent: a direct message, a mention, a command. */
   readonly isAddressed: boolean;
   readonly text: string;
-  readonly files: readonly ChannelFile[];
+  readonly files: readonly (ChannelFile | BroughtFile)[];
   readonly route: ChannelRoute;
   /** What the service wants to see with the answer. */
   readonly token: string | null;
+  /** Why nobody answers it, whoever sent it; absent: nothing speaks against it. */
+  readonly refusal?: string;
+  /** What it answers, where the service has no ids of threads; absent: the message names its thread. */
+  readonly reply?: InboundReply;
+}
+
+/** A message that answers others. */
+export interface InboundReply {
+  /** Ids of what it answers, the service's or ours, the nearest first. */
+  readonly to: readonly string[];
+  /** Parts of ours among them. */
+  readonly partIds: readonly string[];
+  /** What it says beside quoting them: enough for whoever knows them. */
+  readonly text: string;
+}
+
+/** A file that came with its message and lies in the storage. */
+export interface BroughtFile extends ChannelFile {
+  readonly stored: StoredFile;
 }
 
 export type Inbound =

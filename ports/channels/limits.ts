@@ -1,5 +1,5 @@
 import type { ChannelKind } from '../../workflows/contracts/channels.ts';
-import { mailForm, renderMarkdown, slackForm, telegramForm } from './render.ts';
+import { renderMailHtml, renderMarkdown, slackForm, telegramForm } from './render.ts';
 import type { PartLimit } from './split.ts';
 
 const asIs = (markdown: string): string => markdown;
@@ -12,6 +12,6 @@ export const partLimits: Readonly<Record<ChannelKind, PartLimit>> = {
   slack: { limit: 3_000, render: (markdown) => renderMarkdown(markdown, slackForm) },
   telegram: { limit: 4_096, render: (markdown) => renderMarkdown(markdown, telegramForm) },
   discord: { limit: 2_000, render: asIs },
-  email: { limit: 1_000_000, render: (markdown) => renderMarkdown(markdown, mailForm) },
+  email: { limit: 1_000_000, render: renderMailHtml },
   webhook: { limit: 65_536, render: asIs },
 };

@@ -9,7 +9,7 @@ export interface ServiceChannel {
 
 /** What the clients of the services have in common. */
 export interface ServiceDeps {
-  readonly egress: Pick<Egress, 'fetch'>;
+  readonly egress: Pick<Egress, 'fetch' | 'connect'>;
   readonly urls: ChannelUrls;
   /** Of the channel's organization: for addresses that tenants name. */
   readonly policy: EgressPolicy;

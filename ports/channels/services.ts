@@ -1,14 +1,14 @@
-import type { ChannelKind, MountedChannelKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind } from '../../workflows/contracts/channels.ts';
 import { discord } from './discord.ts';
+import { email } from './email.ts';
 import type { ChannelService } from './service.ts';
 import { slack } from './slack.ts';
 import { telegram } from './telegram.ts';
 import { webhook } from './webhook.ts';
 
-const services: Readonly<Record<MountedChannelKind, ChannelService>> = { slack, telegram, discord, webhook };
+const services: Readonly<Record<ChannelKind, ChannelService>> = { slack, telegram, discord, email, webhook };
 
-/** The client of a kind. Throws for one that is not mounted: no channel of it can be made. */
+/** The client of a kind. */
 export function serviceOf(kind: ChannelKind): ChannelService {
-  if (kind === 'email') throw new Error('mail is not mounted');
   return services[kind];
 }

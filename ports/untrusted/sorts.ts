@@ -23,6 +23,7 @@ export const sorts = {
   robots: sort({ cpuMs: 500, wallMs: 60_000, memoryMb: 96 }, () => import('../robots-work.ts')),
   diff: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 192 }, () => import('../line-diff.ts')),
   chat: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 192 }, () => import('../channels/split-work.ts')),
+  mail: sort({ cpuMs: 8_000, wallMs: 60_000, memoryMb: 384 }, () => import('../channels/mail-work.ts')),
   pattern: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 192 }, () => import('../pattern-work.ts')),
   dataset: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 384 }, () => import('../dataset-work.ts')),
   skill: sort({ cpuMs: 4_000, wallMs: 60_000, memoryMb: 256 }, () => import('../skill-work.ts')),

@@ -208,7 +208,7 @@ test('a receiver that takes longer than 15 seconds is tried again', async () => 
   const fetch = ({ signal }: { readonly signal: AbortSignal }) =>
     Promise.reject(signal.aborted ? signal.reason : new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
 
-  await tenant.attempt(deliveryId, { egress: { fetch, open: fetch, close: async () => undefined } });
+  await tenant.attempt(deliveryId, { egress: { fetch, open: fetch, connect: fetch, close: async () => undefined } });
 
   expect(await tenant.delivery(deliveryId)).toMatchObject({
     status: 'failed',

@@ -1,8 +1,5 @@
 export const channelKinds = ['slack', 'telegram', 'discord', 'email', 'webhook'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
-/** Kinds of channels that can be made. Mail is not mounted. */
-export const mountedChannelKinds = ['slack', 'telegram', 'discord', 'webhook'] as const satisfies readonly ChannelKind[];
-export type MountedChannelKind = (typeof mountedChannelKinds)[number];
 export const channelStates = ['pending', 'ok', 'error'] as const;
 /** Whose messages are turns of one conversation: those of a thread, or all of a sender. */
 export const sessionScopes = ['thread', 'peer'] as const;
@@ -24,8 +21,9 @@ export interface ChannelSettings {
   readonly outbound_url?: string;
   /** Email: the address that mails come to and answers come from. */
   readonly address?: string;
+  /** Email: the server by which answers leave. `tls`: encrypted, from the first byte on port 465, by STARTTLS elsewhere. */
   readonly smtp?: { readonly host: string; readonly port: number; readonly tls: boolean; readonly user: string };
-  /** Email: a mail needs a pass of SPF or DKIM. */
+  /** Email: a mail needs a pass of SPF or DKIM for the domain of its author; absent: it does. */
   readonly require_authenticated?: boolean;
 }
 

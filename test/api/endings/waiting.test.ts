@@ -9,7 +9,7 @@ import { makeAgent, openWorld, type Answer, type World } from '../world.ts';
 
 // Nothing here is ever done: no worker takes a run or a test, no server answers. Only the end of the right ends a wait before its time.
 const never = () => new Promise<never>(() => undefined);
-const silent: Egress = { fetch: never, open: never, close: async () => undefined };
+const silent: Egress = { fetch: never, open: never, connect: never, close: async () => undefined };
 const allowance = [{ host: 'silent.example', port: 443, allow_http: false }];
 
 let world: World;

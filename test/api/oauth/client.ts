@@ -196,6 +196,7 @@ export function documentsOf(
       };
     },
     open: () => Promise.reject(new Error('documents are not streamed')),
+    connect: () => Promise.reject(new Error('nothing else is asked')),
     close: async () => undefined,
   };
 }
