@@ -87,18 +87,24 @@ const laterS = 300;
 
 /** What nodemailer throws: a reply of the server has a code; without one the mail may have arrived, unless it failed before there was a session. */
 function judged(error: unknown): SendOutcome {
-  const [code, replied] = [fieldOf(error, 'code'), fieldOf(error, 'responseCode')];
+  const [code, replied, cause] = [fieldOf(error, 'code'), fieldOf(error, 'responseCode'), fieldOf(error, 'originalCode')];
+  if (typeof cause === 'string' && ofCertificates.test(cause))
+    return { result: 'failed', error: `the certificate of the mail server is not trusted (${cause})` };
+  if (code === 'ETLS' || code === 'EPROTOCOL') return { result: 'failed', error: `the mail server offers no encrypted session (${code})` };
   const smtpCode = typeof replied === 'number' ? replied : null;
   if (smtpCode !== null && smtpCode >= 400) {
     const words = `SMTP ${smtpCode}`;
     return smtpCode < 500 ? { result: 'limited', retryAfterS: laterS, error: words } : { result: 'refused', error: words };
   }
   const reason = `the mail server did not take it (${typeof code === 'string' ? code : 'unknown'})`;
-  if (code === 'EENVELOPE' || code === 'EMESSAGE' || code === 'EAUTH' || code === 'ENOAUTH') return { result: 'refused', error: reason };
-  return { result: code === 'ETLS' || code === 'EPROTOCOL' ? 'failed' : 'uncertain', error: reason };
+  const isRefused = code === 'EENVELOPE' || code === 'EMESSAGE' || code === 'EAUTH' || code === 'ENOAUTH';
+  return { result: isRefused ? 'refused' : 'uncertain', error: reason };
 }
 
-function fieldOf(error: unknown, name: 'code' | 'responseCode'): unknown {
+/** Codes of Node and OpenSSL for a certificate that is not taken; nothing is sent then. */
+const ofCertificates = /CERT|VERIFY|^ERR_TLS_/;
+
+function fieldOf(error: unknown, name: 'code' | 'responseCode' | 'originalCode'): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }
 

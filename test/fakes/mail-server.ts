@@ -10,6 +10,9 @@ export interface Refusal {
 /** A mail server in this process: keeps what it took, and refuses what the test says. */
 export interface MailServer {
   readonly url: string;
+  readonly port: number;
+  /** Who has logged in, and whether the connection was encrypted by then. */
+  readonly logins: readonly { readonly user: string; readonly password: string; readonly isSecure: boolean }[];
   readonly mails: readonly ParsedMail[];
   readonly recipients: readonly string[];
   refuse: Refusal | null;
@@ -18,7 +21,16 @@ export interface MailServer {
   close(): Promise<void>;
 }
 
-export async function startMailServer(): Promise<MailServer> {
+/** How its connections are encrypted; without it they are not. */
+export interface MailTls {
+  readonly key: string;
+  readonly cert: string;
+  /** From the first byte (RFC 8314); else by STARTTLS. */
+  readonly isImplicit: boolean;
+}
+
+export async function startMailServer(tls: MailTls | null = null): Promise<MailServer> {
+  const logins: { user: string; password: string; isSecure: boolean }[] = [];
   const mails: ParsedMail[] = [];
   const recipients: string[] = [];
   const refusal = (stage: Refusal['stage']): Error | null => {
@@ -27,11 +39,12 @@ export async function startMailServer(): Promise<MailServer> {
   };
   const smtp = new SMTPServer({
     authOptional: true,
-    disabledCommands: ['STARTTLS'],
+    ...(tls ? { key: tls.key, cert: tls.cert, secure: tls.isImplicit } : { disabledCommands: ['STARTTLS'] }),
     allowInsecureAuth: true,
     logger: false,
-    onAuth: (_auth, _session, done) => {
+    onAuth: ({ username = '', password = '' }, { secure }, done) => {
       const refused = refusal('login');
+      logins.push({ user: username, password, isSecure: secure });
       if (refused) done(refused);
       else done(null, { user: 'u' });
     },
@@ -56,6 +69,8 @@ export async function startMailServer(): Promise<MailServer> {
 
   const server: MailServer = {
     url: `smtp://127.0.0.1:${port}`,
+    port,
+    logins,
     mails,
     recipients,
     refuse: null,
