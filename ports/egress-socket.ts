@@ -37,7 +37,10 @@ function faultOf(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof EgressRefused) return error;
   const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-  const unreachable = new EgressUnreachable('unreachable', `the server can not be reached (${typeof code === 'string' ? code : 'unknown'})`);
+  const unreachable = new EgressUnreachable(
+    'unreachable',
+    `the server can not be reached (${typeof code === 'string' ? code : 'unknown'})`,
+  );
   unreachable.mayHaveArrived = false;
   return unreachable;
 }

@@ -95,7 +95,9 @@ const mailPorts: readonly number[] = [25, 465, 587, 2525];
 export function isExceptedHost({ host, port }: HostPort, { exceptions }: EgressPolicy, isPlain = false): boolean {
   return exceptions.some(
     (exception) =>
-      bareHost(exception.host.toLowerCase()) === bareHost(host.toLowerCase()) && exception.port === port && (!isPlain || exception.allow_http),
+      bareHost(exception.host.toLowerCase()) === bareHost(host.toLowerCase()) &&
+      exception.port === port &&
+      (!isPlain || exception.allow_http),
   );
 }
 

@@ -9,13 +9,13 @@ import { closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } fr
 
 export const ChannelParams = closed({ channel_id: idOf('Channel', 'Whose service it is about') });
 
-const Kind = oneOf(channelKinds, { description: 'The chat service; email is not mounted' });
+const Kind = oneOf(channelKinds, { description: 'The chat service' });
 const Name = text(120, { minLength: 1, description: 'What people call it' });
 const Agent = idOf('Agent', 'Who answers');
 const Settings = {
   ...FreeObject,
   description:
-    'By kind. slack: team_id, optional. telegram: none. discord: application_id and public_key. webhook: outbound_url, where answers are posted.',
+    'By kind. slack: team_id, optional. telegram: none. discord: application_id and public_key. email: address, smtp {host, port, tls, user} and require_authenticated (true). webhook: outbound_url, where answers are posted.',
 };
 const OnBusy = oneOf(channelBusyRules, {
   description: 'What a message does while a run of its conversation is active: wait in line, take its place, or join it',
@@ -74,7 +74,8 @@ const Secrets = Type.Unsafe<Record<string, string>>({
   type: 'object',
   additionalProperties: secretText,
   maxProperties: 10,
-  description: 'By kind. slack: bot_token and signing_secret. telegram and discord: bot_token. webhook: signing_secret. Never shown.',
+  description:
+    'By kind. slack: bot_token and signing_secret. telegram and discord: bot_token. email: smtp_password and inbound_token. webhook: signing_secret. Never shown.',
 });
 const ChangedSecrets = Type.Unsafe<Record<string, string | null>>({
   type: 'object',
@@ -124,7 +125,9 @@ export const ChannelFilters = closed({
 export const ChannelTest = closed(
   {
     send_to: Type.Optional(
-      nullable(text(320, { minLength: 1, description: 'Where a message goes: a Slack channel, a chat, a thread; null: nowhere' })),
+      nullable(
+        text(320, { minLength: 1, description: 'Where a message goes: a Slack channel, a chat, a mail address, a thread; null: nowhere' }),
+      ),
     ),
     text: Type.Optional(nullable(text(1_000, { minLength: 1, description: 'What it says; null: that it is a test' }))),
   },

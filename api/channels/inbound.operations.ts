@@ -35,7 +35,7 @@ export const receiveChannelMessage = post(
   {
     summary: 'Deliver a message',
     description:
-      'Takes a message of the chat service, verified as the service does it, and starts a run with it. A message that comes again changes nothing.',
+      'Takes a message of the chat service, verified as the service does it, and starts a run with it. A message that comes again changes nothing. Mails come from a relay, as message/rfc822 or as JSON {raw, spf, dkim}.',
     access: 'ingress',
     fails: ['signature_invalid', 'state_conflict'],
     audit: 'none',

@@ -46,7 +46,12 @@ export async function takeInbound(
   const hops = hopsOf(request.headers[hopsHeader]);
   if (hops >= maxHops)
     throw fail('state_conflict', { reason: 'loop', detail: 'The request has come through too many hooks of this deployment.' });
-  return { caller: callerOf(channel), channel, inbound: await read(deps, channel, { request, read: { settings, secrets, identity } }), hops };
+  return {
+    caller: callerOf(channel),
+    channel,
+    inbound: await read(deps, channel, { request, read: { settings, secrets, identity } }),
+    hops,
+  };
 }
 
 /** Bytes of what a service sends, mails apart. */

@@ -45,7 +45,12 @@ function deliveredIn({ headers, body }: InboundRequest): { readonly raw: Buffer;
 
 /** A mail on which its HTML or its quotations cost too much is read without these. */
 async function readMail(deps: MailDeps, { organizationId }: FoundChannel, raw: Buffer): Promise<ReadMail> {
-  const read = (isPlain: boolean) => deps.work.run('mail', { organizationId, job: { kind: 'read', raw, isPlain } });
+  const read = (isPlain: boolean) =>
+    deps.work.run('mail', {
+      organizationId,
+      job: { kind: 'read', raw, isPlain },
+      subject: () => Buffer.concat([Buffer.of(Number(isPlain)), raw]),
+    });
   try {
     const result = await read(false).catch((error: unknown) => (error instanceof WorkLimit ? read(true) : Promise.reject(error)));
     if (result.kind !== 'read') throw new Error('a mail was not read');
@@ -77,7 +82,8 @@ async function isProven(deps: MailDeps, { organizationId, nowMs }: FoundChannel,
   const domains = result?.kind === 'verify' ? result.domains : [];
   if (signatures.some(({ domain }) => domains.includes(domain))) return true;
   // The relay comes again, as with a mail server that defers it.
-  if (isPartial) throw fail('service_unavailable', { reason: 'dkim_key_unknown', detail: 'A key of the mail could not be asked for.', retryAfterS: 60 });
+  if (isPartial)
+    throw fail('service_unavailable', { reason: 'dkim_key_unknown', detail: 'A key of the mail could not be asked for.', retryAfterS: 60 });
   return false;
 }
 
@@ -93,7 +99,10 @@ async function storeFiles({ storage, env }: MailDeps, { organizationId }: FoundC
     const file = fileOf({ name, mediaType, bytes: bytes.byteLength, source: 'mail' });
     try {
       const limits = { limitBytes: env.attachments.maxBytes };
-      stored.push({ ...file, stored: await storeFile(storage, newStorageKey(organizationId), { filename: file.name, bytes: [bytes] }, limits) });
+      stored.push({
+        ...file,
+        stored: await storeFile(storage, newStorageKey(organizationId), { filename: file.name, bytes: [bytes] }, limits),
+      });
     } catch (error) {
       if (!(error instanceof Failure) || (error.code !== 'payload_too_large' && error.code !== 'unsupported_media_type')) throw error;
       leftOut.push(file.name);

@@ -35,7 +35,11 @@ export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
   email: {
     settings: {
       address: { isRequired: true, form: address, says: 'must be a mail address' },
-      smtp: { isRequired: true, form: isSmtp, says: 'must be {host, port, tls, user}: texts, a port, and whether the connection is encrypted' },
+      smtp: {
+        isRequired: true,
+        form: isSmtp,
+        says: 'must be {host, port, tls, user}: texts, a port, and whether the connection is encrypted',
+      },
       require_authenticated: { isRequired: false, form: (value) => typeof value === 'boolean', says: 'must be true or false' },
     },
     secrets: ['smtp_password', 'inbound_token'],
@@ -79,7 +83,9 @@ function isSmtp(value: unknown): value is SmtpSettings {
   if (typeof value !== 'object' || value === null || Object.keys(value).toSorted().join() !== 'host,port,tls,user') return false;
   const { host, port, tls, user } = value as Readonly<Record<string, unknown>>; // an object, whatever it holds
   const isPort = typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536;
-  return typeof host === 'string' && hostName.test(host) && isPort && typeof tls === 'boolean' && typeof user === 'string' && userForm.test(user);
+  return (
+    typeof host === 'string' && hostName.test(host) && isPort && typeof tls === 'boolean' && typeof user === 'string' && userForm.test(user)
+  );
 }
 
 const userForm = /^[\x21-\x7e]{1,320}$/;

@@ -30,5 +30,8 @@ export async function findDkimKeys(names: readonly string[], servers: readonly s
       }
     }),
   );
-  return { records: Object.fromEntries(found.map(({ name, records }) => [name, records])), isPartial: found.some(({ isKnown }) => !isKnown) };
+  return {
+    records: Object.fromEntries(found.map(({ name, records }) => [name, records])),
+    isPartial: found.some(({ isKnown }) => !isKnown),
+  };
 }

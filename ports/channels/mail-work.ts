@@ -8,7 +8,11 @@ import { boundedHeader, domainOf, idsIn, isMailAddress } from './mail-text.ts';
 
 /** What is asked of a mail: what it says, or which of its signatures hold. */
 export type MailJob =
-  | { readonly kind: 'read'; readonly raw: Uint8Array; /** HTML is left out and nothing is taken for a quotation: for a mail on which that takes too long. */ readonly isPlain?: boolean }
+  | {
+      readonly kind: 'read';
+      readonly raw: Uint8Array;
+      /** HTML is left out and nothing is taken for a quotation: for a mail on which that takes too long. */ readonly isPlain?: boolean;
+    }
   | {
       readonly kind: 'verify';
       readonly raw: Uint8Array;
@@ -55,7 +59,9 @@ export interface ReadMail {
   readonly files: readonly MailFile[];
 }
 
-export type MailResult = { readonly kind: 'read'; readonly mail: ReadMail } | { readonly kind: 'verify'; readonly domains: readonly string[] };
+export type MailResult =
+  | { readonly kind: 'read'; readonly mail: ReadMail }
+  | { readonly kind: 'verify'; readonly domains: readonly string[] };
 
 const maxAddresses = 200;
 const maxSignatures = 10;

@@ -188,7 +188,9 @@ test('a try whose worker died may have arrived, so it counts; the next one is ma
   ]);
   const dies = () => Promise.reject(new Error('the worker is gone'));
   for (let at = 1; at <= 6; at += 1) {
-    await expect(tenant.attempt(deliveryId, { egress: { fetch: dies, open: dies, connect: dies, close: async () => undefined } })).rejects.toThrow('gone');
+    await expect(
+      tenant.attempt(deliveryId, { egress: { fetch: dies, open: dies, connect: dies, close: async () => undefined } }),
+    ).rejects.toThrow('gone');
     expect(await tenant.delivery(deliveryId)).toMatchObject({ status: 'queued', attempts: at, in_s: null });
   }
 

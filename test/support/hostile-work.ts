@@ -41,6 +41,8 @@ const linesOf = (seed: number) =>
   Array.from({ length: 32_000 }, (_, at) => ((at * 7_919 + seed * 104_729) % 13 < 6 ? 'a' : 'b')).join('\n');
 /** Starts of links and of emphasis that nothing ends: a reader looks for the end of each. */
 const openMarks = '[a](b *c_ '.repeat(30_000);
+/** Each could begin what introduces a quotation. */
+const quoted = 'a <b '.repeat(40_000);
 const manyCells = `input${','.repeat(1_000_000)}`;
 const manyChoices = `${'(?:a?){1000}'.repeat(2)}b`;
 const longText = 'a'.repeat(400_000);
@@ -109,6 +111,14 @@ export const hostileWork: readonly HostileWork[] = [
       return attack(attacked, 'chat', { kind: 'slack', markdown }, () => markdown);
     },
     plain: (pool) => run(pool, 'chat', neighbour, { kind: 'slack', markdown: '# Hello' }),
+  },
+  {
+    sort: 'mail',
+    hostile(attacked, at) {
+      const raw = Buffer.from(`From: eve@evil.test\r\nSubject: ${at}\r\n\r\n${quoted}`);
+      return attack(attacked, 'mail', { kind: 'read', raw }, () => raw);
+    },
+    plain: (pool) => run(pool, 'mail', neighbour, { kind: 'read', raw: Buffer.from('From: ada@mail.example\r\n\r\nHello') }),
   },
   {
     sort: 'pattern',

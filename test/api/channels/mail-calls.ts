@@ -60,13 +60,24 @@ export async function writeMail({ id = `<${randomUUID()}@mail.example>`, signedB
     attachments: [...(written.attachments ?? [])],
     ...(signedBy === undefined
       ? {}
-      : { dkim: { domainName: signedBy, keySelector: 's1', privateKey: keys.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString() } }),
+      : {
+          dkim: {
+            domainName: signedBy,
+            keySelector: 's1',
+            privateKey: keys.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+          },
+        }),
   });
   return message as Buffer; // `buffer: true` gives one
 }
 
 /** Delivers a mail as a relay that has found SPF to hold for the domain of its author. */
-export function relay(world: World, scene: MailScene, raw: Buffer, { spf = { result: 'pass', domain: 'mail.example' } as unknown, ...more } = {}): Promise<Answer> {
+export function relay(
+  world: World,
+  scene: MailScene,
+  raw: Buffer,
+  { spf = { result: 'pass', domain: 'mail.example' } as unknown, ...more } = {},
+): Promise<Answer> {
   return deliverMail(world, scene, JSON.stringify({ raw: raw.toString('base64'), spf, ...more }));
 }
 

@@ -5,7 +5,17 @@ import { startApi, type TestApi } from '../../support/api.ts';
 import { sqlOf } from '../triggers/hook-calls.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 import { deliver, makeChannel } from './channel-calls.ts';
-import { deliverMail, deliverRaw, dkimRecord, emailKind, inboundToken, makeMailChannel, relay, writeMail, type MailScene } from './mail-calls.ts';
+import {
+  deliverMail,
+  deliverRaw,
+  dkimRecord,
+  emailKind,
+  inboundToken,
+  makeMailChannel,
+  relay,
+  writeMail,
+  type MailScene,
+} from './mail-calls.ts';
 
 let names: NameServer;
 let world: World;
@@ -30,20 +40,48 @@ const messagesOf = ({ id }: MailScene) =>
     [id],
   );
 const runsOf = ({ id }: MailScene) =>
-  sql<{ id: string; session_key: string; subject_id: string; input: { text: string; attachments?: { attachment_id: string }[] }; untrusted: boolean }>(
-    'select id, session_key, subject_id, input, untrusted from runs where trigger_id = ? order by id',
-    [id],
-  );
+  sql<{
+    id: string;
+    session_key: string;
+    subject_id: string;
+    input: { text: string; attachments?: { attachment_id: string }[] };
+    untrusted: boolean;
+  }>('select id, session_key, subject_id, input, untrusted from runs where trigger_id = ? order by id', [id]);
 const id = (name: string) => `<${name}@mail.example>`;
 
 test.each([
   ['no address', { settings: { smtp: emailKind.settings.smtp } }, '/settings/address', 'required'],
   ['a server that is none', { settings: { ...emailKind.settings, smtp: 'smtp://x' } }, '/settings/smtp', 'pattern'],
-  ['a setting too many', { settings: { ...emailKind.settings, smtp: { ...emailKind.settings.smtp, pass: 'x' } } }, '/settings/smtp', 'pattern'],
-  ['a private server', { settings: { ...emailKind.settings, smtp: { ...emailKind.settings.smtp, host: '10.0.0.1' } } }, '/settings/smtp', 'egress'],
-  ['a port of something else', { settings: { ...emailKind.settings, smtp: { ...emailKind.settings.smtp, port: 6379 } } }, '/settings/smtp', 'egress'],
-  ['a password in the clear', { settings: { ...emailKind.settings, smtp: { ...emailKind.settings.smtp, tls: false } } }, '/settings/smtp/tls', 'egress'],
-  ['a switch that is none', { settings: { ...emailKind.settings, require_authenticated: 'no' } }, '/settings/require_authenticated', 'pattern'],
+  [
+    'a setting too many',
+    { settings: { ...emailKind.settings, smtp: { ...emailKind.settings.smtp, pass: 'x' } } },
+    '/settings/smtp',
+    'pattern',
+  ],
+  [
+    'a private server',
+    { settings: { ...emailKind.settings, smtp: { ...emailKind.settings.smtp, host: '10.0.0.1' } } },
+    '/settings/smtp',
+    'egress',
+  ],
+  [
+    'a port of something else',
+    { settings: { ...emailKind.settings, smtp: { ...emailKind.settings.smtp, port: 6379 } } },
+    '/settings/smtp',
+    'egress',
+  ],
+  [
+    'a password in the clear',
+    { settings: { ...emailKind.settings, smtp: { ...emailKind.settings.smtp, tls: false } } },
+    '/settings/smtp/tls',
+    'egress',
+  ],
+  [
+    'a switch that is none',
+    { settings: { ...emailKind.settings, require_authenticated: 'no' } },
+    '/settings/require_authenticated',
+    'pattern',
+  ],
   ['no password', { secrets: { inbound_token: inboundToken } }, '/secrets/smtp_password', 'required'],
   ['a short token', { secrets: { ...emailKind.secrets, inbound_token: 'short' } }, '/secrets/inbound_token', 'minLength'],
 ])('%s is refused', async (_what, wrong, pointer, rule) => {
@@ -59,7 +97,11 @@ test.each([
 test('a mail starts one run, for its author as a guest, in the conversation of its thread', async () => {
   const scene = await makeMailChannel(world);
 
-  const answer = await relay(world, scene, await writeMail({ id: id('first'), from: 'Ada <Ada@Mail.Example>', text: 'Where is my refund?' }));
+  const answer = await relay(
+    world,
+    scene,
+    await writeMail({ id: id('first'), from: 'Ada <Ada@Mail.Example>', text: 'Where is my refund?' }),
+  );
 
   expect([answer.status, answer.body]).toEqual([200, {}]);
   const [run, ...more] = await runsOf(scene);
@@ -87,7 +129,10 @@ test('the same mail again changes nothing, ten times at once over two API proces
 });
 
 test('another token, none, and that of another channel are 401, and leave nothing', async () => {
-  const [scene, other] = [await makeMailChannel(world), await makeMailChannel(world, { secrets: { ...emailKind.secrets, inbound_token: 'the-token-of-another' } })];
+  const [scene, other] = [
+    await makeMailChannel(world),
+    await makeMailChannel(world, { secrets: { ...emailKind.secrets, inbound_token: 'the-token-of-another' } }),
+  ];
   const raw = await writeMail();
 
   const statuses = [
@@ -134,7 +179,11 @@ test('a signature of the author’s domain is verified with the key that the dom
 
   for (const raw of [good, changed, foreign]) await deliverRaw(world, scene, raw);
 
-  expect((await messagesOf(scene)).map(({ status, reason }) => reason ?? status)).toEqual(['received', 'unauthenticated', 'unauthenticated']);
+  expect((await messagesOf(scene)).map(({ status, reason }) => reason ?? status)).toEqual([
+    'received',
+    'unauthenticated',
+    'unauthenticated',
+  ]);
   expect(names.asked).not.toContain('s1._domainkey.evil.test');
 });
 
@@ -175,7 +224,13 @@ test('a machine that allowed_bots names is answered three times in a row; a list
   for (let n = 0; n < 4; n += 1) await relay(world, scene, await writeMail({ headers, references: [id('thread')] }));
   await relay(world, scene, await writeMail({ headers: { ...headers, 'List-Id': '<x.example>' } }));
 
-  expect((await messagesOf(scene)).map(({ status, reason }) => reason ?? status)).toEqual(['received', 'received', 'received', 'bots_in_a_row', 'mailing_list']);
+  expect((await messagesOf(scene)).map(({ status, reason }) => reason ?? status)).toEqual([
+    'received',
+    'received',
+    'received',
+    'bots_in_a_row',
+    'mailing_list',
+  ]);
 });
 
 test('the channel’s own mails, strangers and copies are not answered', async () => {
@@ -188,10 +243,17 @@ test('the channel’s own mails, strangers and copies are not answered', async (
   await relay(world, scene, await writeMail({ from: 'bob@friend.example' }), asVouched('friend.example'));
   await relay(world, scene, await writeMail());
 
-  expect((await messagesOf(scene)).map(({ status, reason }) => reason ?? status)).toEqual(['own_message', 'sender_not_allowed', 'not_addressed', 'received', 'received']);
+  expect((await messagesOf(scene)).map(({ status, reason }) => reason ?? status)).toEqual([
+    'own_message',
+    'sender_not_allowed',
+    'not_addressed',
+    'received',
+    'received',
+  ]);
 });
 
-const quoting = (said: string) => `${said}\n\nOn Mon, Nov 30, 2026 at 10:00 AM Desk <desk@agents.example> wrote:\n\n> Your refund is on its way.\n`;
+const quoting = (said: string) =>
+  `${said}\n\nOn Mon, Nov 30, 2026 at 10:00 AM Desk <desk@agents.example> wrote:\n\n> Your refund is on its way.\n`;
 
 test('an answer lies in the thread of what it answers, by any id of it, and its author’s conversation has the quotation already', async () => {
   const scene = await makeMailChannel(world);
@@ -301,7 +363,12 @@ test('a hook takes no mails as a channel does', async () => {
   const scene = await makeMailChannel(world);
 
   const text = await deliverMail(world, scene, 'From: ada@mail.example\r\n\r\nHello', { headers: { 'content-type': 'text/plain' } });
-  const hook = await world.api.app.inject({ method: 'POST', url: `/hooks/${scene.tenant.workspaceId}/none`, headers: { 'content-type': 'message/rfc822' }, payload: 'x' });
+  const hook = await world.api.app.inject({
+    method: 'POST',
+    url: `/hooks/${scene.tenant.workspaceId}/none`,
+    headers: { 'content-type': 'message/rfc822' },
+    payload: 'x',
+  });
 
   expect([text.status, hook.statusCode]).toEqual([415, 415]);
 });

@@ -17,7 +17,8 @@ const live = liveOperations(areas);
 const notYet = specifiedOperations(areas);
 const withJson = live.filter((operation) => operation.body !== null && operation.form !== true && operation.multipart !== true);
 /** Raw handlers, raw bodies and forms with a file are read by rules of their own: JSON-RPC on /mcp is open by design, and so is what a sender tells a hook. */
-const isHeldAgainstSchema = ({ kind, multipart, rawBody }: RegisteredOperation) => kind !== 'raw' && multipart !== true && rawBody === undefined;
+const isHeldAgainstSchema = ({ kind, multipart, rawBody }: RegisteredOperation) =>
+  kind !== 'raw' && multipart !== true && rawBody === undefined;
 const each = (operations: readonly RegisteredOperation[]) => operations.map((operation) => [operation.operationId, operation] as const);
 
 let stage: Stage;

@@ -25,8 +25,14 @@ const opened = (port: number, host = '127.0.0.1'): EgressPolicy => ({ allowHttp:
 function depsOf(policy: EgressPolicy, { resolve, port }: { readonly resolve?: typeof lookup; readonly port?: number } = {}): ServiceDeps {
   const egress = createEgress(resolve ? { resolve } : {});
   egresses.push(egress);
-  const connect: Egress['connect'] = (target) => egress.connect(port === undefined ? target : { ...target, port, host: '127.0.0.1', policy: opened(port) });
-  return { egress: { fetch: egress.fetch, connect }, urls: { slack: '', telegram: '', discord: '' }, policy, signal: AbortSignal.timeout(60_000) };
+  const connect: Egress['connect'] = (target) =>
+    egress.connect(port === undefined ? target : { ...target, port, host: '127.0.0.1', policy: opened(port) });
+  return {
+    egress: { fetch: egress.fetch, connect },
+    urls: { slack: '', telegram: '', discord: '' },
+    policy,
+    signal: AbortSignal.timeout(60_000),
+  };
 }
 
 const channelOf = (port: number, { tls = false, host = '127.0.0.1' } = {}) => ({
@@ -35,7 +41,8 @@ const channelOf = (port: number, { tls = false, host = '127.0.0.1' } = {}) => ({
 });
 
 const partId = '0190163d-8694-739b-aea5-966c26f8ad91';
-const markdown = '# Refund\n\nYour **refund** is <b>here</b>:\n\n- one\n- two\n\n```js\nlet a = "<&>";\n```\n\n![x](https://tracker.example/pixel.png) [link](javascript:alert(1)) ✓';
+const markdown =
+  '# Refund\n\nYour **refund** is <b>here</b>:\n\n- one\n- two\n\n```js\nlet a = "<&>";\n```\n\n![x](https://tracker.example/pixel.png) [link](javascript:alert(1)) ✓';
 const partOf = (more: Partial<ServicePart> = {}): ServicePart => ({
   id: partId,
   runId: partId,
@@ -44,7 +51,12 @@ const partOf = (more: Partial<ServicePart> = {}): ServicePart => ({
   text: markdown,
   rendered: partLimits.email.render(markdown),
   isPlain: false,
-  route: { to: 'ada@mail.example', subject: 'Re: Refund', message_id: '<own@mail.example>', references: '<a@mail.example> <b@mail.example>' },
+  route: {
+    to: 'ada@mail.example',
+    subject: 'Re: Refund',
+    message_id: '<own@mail.example>',
+    references: '<a@mail.example> <b@mail.example>',
+  },
   token: null,
   hasButtons: true,
   hops: 0,
@@ -66,7 +78,11 @@ test('an answer is a mail in its thread, as text and HTML that loads nothing, ma
     references: ['<a@mail.example>', '<b@mail.example>', '<own@mail.example>'],
     date: new Date('2026-11-30T10:00:00Z'),
   });
-  expect([mail?.headers.get('auto-submitted'), mail?.headers.get('x-auto-response-suppress'), server.recipients]).toEqual(['auto-replied', 'All', ['ada@mail.example']]);
+  expect([mail?.headers.get('auto-submitted'), mail?.headers.get('x-auto-response-suppress'), server.recipients]).toEqual([
+    'auto-replied',
+    'All',
+    ['ada@mail.example'],
+  ]);
   expect(mail?.text?.trim()).toBe(markdown);
   expect(mail?.html).toContain('<h1>Refund</h1>');
   expect(mail?.html).toContain('<strong>refund</strong> is &lt;b&gt;here&lt;/b&gt;');

@@ -14,9 +14,7 @@ const record = (key: typeof rsa.publicKey) => `v=DKIM1; k=rsa; p=${key.export({ 
 const keyName = 's1._domainkey.mail.example';
 
 /** Signed by nodemailer's own signer. */
-async function signed(
-  { domain = 'mail.example', from = 'ada@mail.example', key = rsa.privateKey, text = 'Hello' } = {},
-): Promise<Buffer> {
+async function signed({ domain = 'mail.example', from = 'ada@mail.example', key = rsa.privateKey, text = 'Hello' } = {}): Promise<Buffer> {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
   const { message } = await transport.sendMail({
     from,
@@ -95,10 +93,35 @@ test.each([
   ['SPF without a domain nor envelope', [author], { spf: 'pass' }, false],
   ['SPF that failed', [author, returnPath('x@mail.example')], { spf: 'softfail' }, false],
   ['DKIM for the domain of the author', [author], { dkim: { result: 'pass', domain: 'mail.example' } }, true],
-  ['one DKIM of several', [author], { dkim: [{ result: 'pass', domain: 'esp.test' }, { result: 'pass', domain: 'mail.example' }] }, true],
-  ['a DKIM of several that failed', [author], { dkim: [{ result: 'pass', domain: 'esp.test' }, { result: 'fail', domain: 'mail.example' }] }, false],
+  [
+    'one DKIM of several',
+    [author],
+    {
+      dkim: [
+        { result: 'pass', domain: 'esp.test' },
+        { result: 'pass', domain: 'mail.example' },
+      ],
+    },
+    true,
+  ],
+  [
+    'a DKIM of several that failed',
+    [author],
+    {
+      dkim: [
+        { result: 'pass', domain: 'esp.test' },
+        { result: 'fail', domain: 'mail.example' },
+      ],
+    },
+    false,
+  ],
   ['DKIM without a domain, all signatures the author’s', [author, signature('mail.example')], { dkim: 'pass' }, true],
-  ['DKIM without a domain, a false signature beside another', [author, signature('mail.example'), signature('evil.test')], { dkim: 'pass' }, false],
+  [
+    'DKIM without a domain, a false signature beside another',
+    [author, signature('mail.example'), signature('evil.test')],
+    { dkim: 'pass' },
+    false,
+  ],
   ['DKIM without a domain nor signature', [author], { dkim: 'pass' }, false],
   ['nothing', [author], {}, false],
   ['no results', [author], { spf: true, dkim: { result: ['pass'] } }, false],

@@ -66,7 +66,11 @@ test('attachments come before pictures of the text, with their names and bytes',
     ['Übersicht 2026.csv', 'text/csv'],
     ['shot.png', 'image/png'],
   ]);
-  expect(Buffer.from(files[0]?.bytes ?? []).toString().trim()).toBe('a,b\n1,2');
+  expect(
+    Buffer.from(files[0]?.bytes ?? [])
+      .toString()
+      .trim(),
+  ).toBe('a,b\n1,2');
   expect([references, inReplyTo]).toEqual([['<root@mail.example>', '<second@mail.example>'], ['<second@mail.example>']]);
 });
 
@@ -118,7 +122,10 @@ test.each([
 });
 
 test('a name that looks like an address is a name', async () => {
-  expect((await read(mailOf(['From: "boss@mail.example" <Eve@Evil.test>']))).from).toEqual({ address: 'eve@evil.test', name: 'boss@mail.example' });
+  expect((await read(mailOf(['From: "boss@mail.example" <Eve@Evil.test>']))).from).toEqual({
+    address: 'eve@evil.test',
+    name: 'boss@mail.example',
+  });
 });
 
 const settings = { address: 'desk@agents.example' };
@@ -131,7 +138,12 @@ const judge = async (headers: readonly string[], isAuthentic = true) => {
 const id = (name: string) => `<${name}@mail.example>`;
 
 test.each([
-  ['References, its first', ['References: <a@mail.example> <b@mail.example>', 'In-Reply-To: <b@mail.example>'], id('a'), [id('b'), id('a')]],
+  [
+    'References, its first',
+    ['References: <a@mail.example> <b@mail.example>', 'In-Reply-To: <b@mail.example>'],
+    id('a'),
+    [id('b'), id('a')],
+  ],
   ['else In-Reply-To', ['In-Reply-To: <b@mail.example>'], id('b'), [id('b')]],
   ['else itself', [], id('own'), undefined],
 ])('a thread begins with %s', async (_what, headers, thread, answered) => {
