@@ -55,7 +55,7 @@ test('a channel is made, read, listed, changed and deleted; no secret is ever sh
 });
 
 test.each([
-  ['a kind that is not mounted', { kind: 'email', settings: { address: 'a@b.test' } }, '/kind', 'kind_not_mounted'],
+  ['a kind that there is not', { kind: 'fax' }, '/kind', 'enum'],
   [
     'a setting that its kind has not',
     { settings: { outbound_url: 'https://a.test/', other: 1 } },
