@@ -64,7 +64,6 @@ export function createLog(level: ApiEnv['logLevel'], destination: DestinationStr
 /** Opens everything a request may use. PostgreSQL must be there; Redis and Temporal may come later. */
 export async function openDependencies(options: PartsOptions): Promise<Dependencies> {
   const { env, keys, log, isDraining } = options;
-  const now = options.now ?? (() => new Date());
   const models = loadModelRegistry(options.models, log);
   const embedder = createEmbedder(models.embeddings);
   const db =
@@ -77,6 +76,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
       statementTimeoutMs,
       log,
     }));
+  const now = options.now ?? db.clock.now;
   const passwordHasher = createPasswordHasher();
   const identity = createIdentity({ db, keys, publicUrl: env.publicUrl, hashing: passwordHasher, log, now });
   const redis = connectRedis(env.redisUrl, 'commands', (err) => log.debug({ err }, 'redis interrupted'));

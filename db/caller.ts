@@ -30,7 +30,7 @@ export interface Caller {
   readonly view: { readonly organizationId: string; readonly workspaceId: string | null } | null;
   /** What the session lacks while its organization demands a second factor: 401 mfa_required for all but what leads out of it. */
   readonly restriction: 'enrolment_required' | 'step_up_required' | null;
-  /** Until when the session counts as freshly verified, by its second factor or, without one, its password; null when it doesn't, and for all else. */
+  /** Until when the session counts as freshly verified, by its second factor or, without one, its password; null when it doesn't any more, and for all else. */
   readonly freshUntil: Date | null;
 }
 

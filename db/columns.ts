@@ -1,4 +1,4 @@
-import { ArrayType, p } from '@mikro-orm/core';
+import { ArrayType, p, raw } from '@mikro-orm/core';
 import { newId } from './ids.ts';
 
 /** `text[]` with every element quoted: the platform's own form turns an element `NULL` into null and mangles control characters. */
@@ -24,16 +24,14 @@ export const uuidColumn = () => p.uuid();
 export const timeColumn = () => p.datetime(3);
 /** A day of the calendar, `2026-01-31`: no instant. */
 export const dateColumn = () => p.date();
-export const createdAtColumn = () =>
-  p
-    .datetime(3)
-    .onCreate(() => new Date())
-    .defaultRaw('now()');
+/** When the row was written, by the database's clock, unless given. */
+export const writtenAtColumn = () => p.datetime(3).defaultRaw('now()');
+export const createdAtColumn = writtenAtColumn;
+/** When the row was last written, by the database's clock. */
 export const updatedAtColumn = () =>
   p
     .datetime(3)
-    .onCreate(() => new Date())
-    .onUpdate(() => new Date())
+    .onUpdate(() => raw('now()'))
     .defaultRaw('now()');
 /** Counts the writes of a row; feeds its ETag. */
 export const versionColumn = () => p.integer().version().default(1);

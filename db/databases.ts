@@ -1,6 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { QueryResult } from 'kysely';
 import type { SettledStatement, Statement } from './pg-connection.ts';
+import type { DatabaseClock } from './database-clock.ts';
 import type { PoolDialect, PoolUse } from './pg-dialect.ts';
 import type { Shares } from './shares.ts';
 
@@ -10,6 +11,8 @@ export interface Databases {
   readonly sweeper: MikroORM;
   /** Of the first pool. */
   readonly shares: Shares;
+  /** The database's time, which both pools follow. */
+  readonly clock: DatabaseClock;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
+import { followClock, nameClock } from './database-clock.ts';
 import { dialectOf, nameDialect, type Databases } from './databases.ts';
 import { isAway } from './faults.ts';
 import { migrationNames } from './migrations/index.ts';
@@ -36,19 +37,35 @@ const startPauseMs = 500;
 export async function connectDatabases(settings: DatabaseSettings): Promise<Databases> {
   const app = await connect(settings, settings.appUrl, settings.poolMax);
   const sweeper = await connect(settings, settings.sweeperUrl, settings.sweeperPoolMax ?? 4);
-  const close = async () => {
+  const closePools = async () => {
     await Promise.all([app.close(true), sweeper.close(true)]);
   };
 
   try {
     await whenDatabaseAnswers(() => refuseUnsafeRole(app, 'longhaul_app'));
     await whenDatabaseAnswers(() => refuseUnsafeRole(sweeper, 'longhaul_sweeper'));
+    const clock = await whenDatabaseAnswers(() => followClock(() => askTime(sweeper)));
+    for (const orm of [app, sweeper]) nameClock(orm, clock);
+    const close = async () => {
+      clock.stop();
+      await closePools();
+    };
+    return { app, sweeper, shares: sharesOf(settings), clock, close };
   } catch (error) {
-    await close();
+    await closePools();
     throw error;
   }
-  const shares = createShares({ poolMax: settings.poolMax, waitMs: settings.acquireTimeoutMs ?? acquireTimeoutMs });
-  return { app, sweeper, shares, close };
+}
+
+function sharesOf({ poolMax, acquireTimeoutMs: waitMs = acquireTimeoutMs }: DatabaseSettings) {
+  return createShares({ poolMax, waitMs });
+}
+
+async function askTime(orm: MikroORM): Promise<Date> {
+  const { rows } = await dialectOf(orm).runAlone<{ now: string }>({ sql: 'select clock_timestamp() as now', parameters: [] });
+  const [told] = rows;
+  if (!told) throw new Error('the clock gave no row');
+  return new Date(told.now);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
-import { createdAtColumn, idColumn, timeColumn, uuidColumn } from './columns.ts';
+import { createdAtColumn, idColumn, timeColumn, writtenAtColumn, uuidColumn } from './columns.ts';
 import { index, uniqueIndex } from './indexes.ts';
 import { tenantPolicies } from './tenancy/policies.ts';
 
@@ -24,9 +24,7 @@ const schema = defineEntity({
     /** Workflow id, or whatever the kind addresses. */
     target: p.text(),
     payload: p.json<OutboxMessage>(),
-    notBefore: timeColumn()
-      .onCreate(() => new Date())
-      .defaultRaw('now()'),
+    notBefore: writtenAtColumn(),
     attempts: p.integer().default(0),
     lastError: p.text().strictNullable(),
     sentAt: timeColumn().strictNullable(),

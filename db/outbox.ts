@@ -1,3 +1,4 @@
+import { followedTime } from './database-clock.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { OutboxMessage, WakeUp } from '../workflows/contracts/outbox.ts';
 import { newId } from './ids.ts';
@@ -57,7 +58,7 @@ export async function addOutbox(
   );
   if (written === 0) return null;
 
-  if (!notBefore || notBefore.getTime() <= Date.now()) tx.outgoing.outboxIds.push(id);
+  if (!notBefore || notBefore <= followedTime(tx.em)) tx.outgoing.outboxIds.push(id);
   return id;
 }
 

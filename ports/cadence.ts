@@ -98,7 +98,7 @@ function countCron(timetable: Timetable, spec: CronSpec, { first, last }: Omit<W
       seen = edges.end;
       continue;
     }
-    for (const { at, isSkipped } of strikesOfDay(timetable, spec, midnight)) {
+    for (const { at, isSkipped } of strikesOfDay(timetable, spec, midnight, { first: seen, last })) {
       if (at <= seen || at > last) continue;
       seen = at;
       if (!isSkipped) total += 1;
@@ -136,7 +136,7 @@ function cronAfter(timetable: Timetable, spec: CronSpec, { first, last, count }:
   for (let midnight = start; strikes.length < count && midnight - 2 * dayMs <= last; midnight += dayMs) {
     if (midnight - Math.max(first, seen) > longestPauseMs) break;
     if (!isDay(spec, new Date(midnight))) continue;
-    for (const strike of strikesOfDay(timetable, spec, midnight)) {
+    for (const strike of strikesOfDay(timetable, spec, midnight, { first, last })) {
       // Two times that fall into one gap, or onto its end, are one instant.
       if (strike.at <= first || strike.at <= seen) continue;
       if (strike.at > last || strikes.length === count) break;
@@ -148,9 +148,10 @@ function cronAfter(timetable: Timetable, spec: CronSpec, { first, last, count }:
 }
 
 /** Instants of one local day in their order; the first of equal ones counts, so a time that is due goes before one that is shifted onto it. */
-function strikesOfDay(timetable: Timetable, spec: CronSpec, midnight: number): Strike[] {
-  const walls = spec.hours.flatMap((hour) => spec.minutes.map((minute) => midnight + (hour * 60 + minute) * 60_000));
-  const offset = steadyOffset(timetable.zone, midnight);
+function strikesOfDay(timetable: Timetable, spec: CronSpec, midnight: number, window: Omit<Window, 'count'>): Strike[] {
+  const { zone } = timetable;
+  const walls = wallsWithin(zone, wallsOfDay(spec, midnight), { ...window, midnight });
+  const offset = steadyOffset(zone, midnight);
   if (offset !== null)
     return walls.map((wall) => ({
       at: wall - offset,
@@ -161,6 +162,21 @@ function strikesOfDay(timetable: Timetable, spec: CronSpec, midnight: number): S
     }));
   const strikes = walls.flatMap((wall) => strikesOfWall(timetable, spec, wall));
   return strikes.toSorted((left, right) => left.at - right.at || Number(left.note === 'shifted') - Number(right.note === 'shifted'));
+}
+
+function wallsOfDay({ hours, minutes }: CronSpec, midnight: number): number[] {
+  return hours.flatMap((hour) => minutes.map((minute) => midnight + (hour * 60 + minute) * 60_000));
+}
+
+/** Those wall times of a day that can be instants after `first` and up to `last`: each of the others costs questions of the zone for nothing. */
+function wallsWithin(
+  zone: string,
+  walls: readonly number[],
+  { first, last, midnight }: Omit<Window, 'count'> & { readonly midnight: number },
+): number[] {
+  const offsets = [-1, 1, 2].map((days) => offsetAt(zone, midnight + days * dayMs));
+  const [lowest, highest] = [Math.min(...offsets), Math.max(...offsets)];
+  return walls.filter((wall) => wall - lowest > first && wall - highest <= last);
 }
 
 /** The zone's offset around a day on which no clock is changed; null where one may be. */

@@ -1,5 +1,6 @@
 import { isRestricted, strikesAfter, type Timetable } from './cadence.ts';
 import type { CronSpec, DayRule } from './cron.ts';
+import { changesBetween, type ClockChange } from './wall-time.ts';
 
 /** Values from `start` to `end`, every `step`. */
 export interface FieldRange {
@@ -27,18 +28,23 @@ export interface CompiledTimetable {
   readonly instants: readonly number[];
   readonly startsAt: number | null;
   readonly endsAt: number | null;
-  /** When it was compiled: shifted instants are known for 400 days from then. */
+  /** When it was compiled: changes of clocks are known for 400 days from then. */
   readonly compiledAt: number;
 }
 
 const lastYear = 2_100;
-const gapHorizonMs = 400 * 86_400_000;
+const dayMs = 86_400_000;
+const horizonMs = 400 * dayMs;
+/** What is struck once within the horizon. */
+const onceSeconds = (500 * dayMs) / 1_000;
+/** Every minute of three repeated stretches of at most two hours. */
+const maxAround = 500;
 const anyDay: readonly FieldRange[] = [{ start: 1, end: 31, step: 1 }];
 const anyWeekday: readonly FieldRange[] = [{ start: 0, end: 6, step: 1 }];
 const longMonths = [1, 3, 5, 7, 8, 10, 12];
 const shortMonths = [4, 6, 9, 11];
 
-/** Compiles a timetable; the gaps of the next 400 days after `now` become instants of their own. */
+/** Compiles a timetable; what the clocks' changes of the next 400 days after `now` make of it becomes instants of their own. */
 export function compileTimetable(timetable: Timetable, now: number): CompiledTimetable {
   const { cadence, zone, startsAt, endsAt } = timetable;
   const common = { compiledAt: now, zone, startsAt, endsAt, calendars: [], intervals: [], instants: [] };
@@ -50,18 +56,43 @@ export function compileTimetable(timetable: Timetable, now: number): CompiledTim
       const phaseSeconds = Math.floor(cadence.from / 1_000) % everySeconds;
       return { ...common, startsAt: Math.max(startsAt ?? cadence.from, cadence.from), intervals: [{ everySeconds, phaseSeconds }] };
     }
-    case 'cron':
-      return { ...common, calendars: calendarsOf(cadence.spec), instants: shiftedInstants(timetable, now) };
+    case 'cron': {
+      const changes = changesBetween(zone, now - dayMs, now + horizonMs);
+      return {
+        ...common,
+        calendars: calendarsOf(cadence.spec),
+        intervals: repeatedInstants(timetable, changes),
+        instants: shiftedInstants(timetable, changes),
+      };
+    }
     default:
       return cadence satisfies never;
   }
 }
 
-function shiftedInstants(timetable: Timetable, now: number): number[] {
+/** The ends of gaps at which a shifted time fires and no other is due. */
+function shiftedInstants(timetable: Timetable, changes: readonly ClockChange[]): number[] {
   const { cadence, dst } = timetable;
   if (cadence.kind !== 'cron' || cadence.spec.isEveryHour || dst.gap === 'skip') return [];
-  const strikes = strikesAfter(timetable, { after: now, until: now + gapHorizonMs, count: 20_000 });
-  return strikes.filter(({ note }) => note === 'shifted').map(({ at }) => at);
+  return changes
+    .flatMap(({ at }) => strikesAfter(timetable, { after: at - 1, until: at, count: 1 }))
+    .filter(({ note }) => note === 'shifted')
+    .map(({ at }) => at);
+}
+
+/**
+ * East of Greenwich Temporal strikes at the second of two equal wall times only, or at neither, and loses its way for as long again. All that is due
+ * around such a night is given as instants without a zone: as intervals that are longer than the horizon.
+ */
+function repeatedInstants(timetable: Timetable, changes: readonly ClockChange[]): CompiledTimetable['intervals'] {
+  return changes
+    .filter(({ before, after }) => after < before && before >= 0)
+    .flatMap(({ at, before, after }) => {
+      const repeatMs = before - after;
+      return strikesAfter(timetable, { after: at - repeatMs - 1, until: at + 2 * repeatMs, count: maxAround });
+    })
+    .filter(({ isSkipped }) => !isSkipped)
+    .map(({ at }) => ({ everySeconds: onceSeconds, phaseSeconds: Math.floor(at / 1_000) % onceSeconds }));
 }
 
 function calendarsOf(spec: CronSpec): CompiledCalendar[] {

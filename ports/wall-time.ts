@@ -38,10 +38,32 @@ export function instantsOf(zone: string, wall: WallMs): number[] {
 
 /** For a wall time that no clock shows: the first instant after the gap. */
 export function endOfGap(zone: string, wall: WallMs): number {
-  let before = wall - dayMs - 1_000;
-  let after = wall + dayMs;
+  return changeWithin(zone, wall - dayMs - 1_000, wall + dayMs);
+}
+
+/** One change of a zone's clocks: its first instant by the new offset, and both offsets in milliseconds. */
+export interface ClockChange {
+  readonly at: number;
+  readonly before: number;
+  readonly after: number;
+}
+
+/** The changes of a zone's clocks after one instant and up to another, in order; two that undo each other within a day are none. */
+export function changesBetween(zone: string, from: number, to: number): ClockChange[] {
+  const found: ClockChange[] = [];
+  for (let day = from, before = offsetAt(zone, from); day < to; day += dayMs) {
+    const end = Math.min(day + dayMs, to);
+    const after = offsetAt(zone, end);
+    if (after !== before) found.push({ at: changeWithin(zone, day, end), before, after });
+    before = after;
+  }
+  return found;
+}
+
+/** The first instant by the new offset, where clocks change once after `before` and up to `after`. */
+function changeWithin(zone: string, before: number, after: number): number {
   const old = offsetAt(zone, before);
-  // The clocks jump once in between: halve until the second is found.
+  // Halve until the second is found.
   while (after - before > 1_000) {
     const middle = Math.floor((before + after) / 2_000) * 1_000;
     if (middle <= before) break;

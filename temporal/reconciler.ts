@@ -80,7 +80,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
 
 /** Workflows that closed badly in the last two minutes while their run is still live. Visibility is a hint, the row decides. */
 async function finishAbandoned(deps: ReconcilerDeps, counts: Counts): Promise<void> {
-  const since = new Date(Date.now() - 120_000).toISOString();
+  const since = new Date(deps.db.clock.now().getTime() - 120_000).toISOString();
   const { ids } = await listWorkflowIds(deps.temporal, {
     query: `WorkflowType = 'agentRun' AND ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut', 'Canceled') AND CloseTime > '${since}'`,
     pageSize: 1000,

@@ -32,7 +32,7 @@ export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): 
   const outgoing = outgoingOf(claim, claim);
   const outcome = await send(deps, ready, { part, outgoing, isUncertain });
   const verdict = verdictOfPart(part, outcome, serviceOf(ready.channel.kind).afterUncertain);
-  await transactAsSystem(deps, (tx) => settlePart(tx, message, { part, verdict, at: new Date() }));
+  await transactAsSystem(deps, (tx) => settlePart(tx, message, { part, verdict, at: deps.db.clock.now() }));
   report(deps, { part, ready, result: verdict.state });
   return verdict.delayMs === null ? { isOver: true } : { isOver: false, waitMs: verdict.delayMs };
 }

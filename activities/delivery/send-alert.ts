@@ -14,7 +14,7 @@ import { alertLetter, slackMessage, webhookBody } from './alert-texts.ts';
 import { toHtml, toText } from './letter.ts';
 import { failed, postMessage, refused, tryLimitMs } from './post-message.ts';
 
-export type SendAlertDeps = Pick<ActivityDeps, 'keys' | 'mail' | 'egress' | 'env'>;
+export type SendAlertDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'egress' | 'env'>;
 
 /** What a delivery needs of the database, read before it leaves: a try holds no connection. */
 type Route =
@@ -57,7 +57,7 @@ export async function sendAlert(deps: SendAlertDeps, delivery: DueDelivery, rout
       return postMessage(deps.egress, { url: route.url, policy: route.policy, headers: {}, body: slackMessage(told) });
     case 'webhook': {
       const body = webhookBody(told, { id, createdAt: iso(delivery.createdAt) });
-      const headers = signatureHeaders([route.secret], { id, timestampS: Math.floor(Date.now() / 1_000), body });
+      const headers = signatureHeaders([route.secret], { id, timestampS: Math.floor(deps.db.clock.now().getTime() / 1_000), body });
       return postMessage(deps.egress, { url: route.url, policy: route.policy, headers, body });
     }
     default:

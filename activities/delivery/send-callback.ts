@@ -49,7 +49,7 @@ export async function attemptCallback(deps: SendCallbackDeps, callbackId: string
   const outcome =
     outgoing === null ? refused('the endpoint or the run is gone, or its receiver wants no more') : await send(deps, callback, outgoing);
   const verdict = verdictOfCallback(outcome, { attempts: callback.attempts, random: Math.random() });
-  await transactAsSystem(deps, (tx) => settleCallback(tx, callback, { outcome, verdict, at: new Date() }));
+  await transactAsSystem(deps, (tx) => settleCallback(tx, callback, { outcome, verdict, at: deps.db.clock.now() }));
   report(deps, callback, { outcome, verdict });
   return verdict.status === 'pending' ? { isOver: false, waitMs: verdict.delayMs } : { isOver: true };
 }
@@ -69,8 +69,8 @@ async function outgoingOf(
   };
 }
 
-function send({ egress }: SendCallbackDeps, { id, url }: DueCallback, { body, secrets, hops, policy }: Outgoing): Promise<TryOutcome> {
-  const signed = signatureHeaders(secrets, { id, timestampS: Math.floor(Date.now() / 1_000), body });
+function send({ egress, db }: SendCallbackDeps, { id, url }: DueCallback, { body, secrets, hops, policy }: Outgoing): Promise<TryOutcome> {
+  const signed = signatureHeaders(secrets, { id, timestampS: Math.floor(db.clock.now().getTime() / 1_000), body });
   return postMessage(egress, { url, policy, body, headers: { ...signed, [hopsHeader]: String(hops + 1) }, judge: outcomeOfCallback });
 }
 

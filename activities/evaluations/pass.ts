@@ -21,18 +21,18 @@ const refreshMs = 10_000;
 export async function advancePass(deps: ActivityDeps, id: string, signal: AbortSignal): Promise<EvaluationStep> {
   const stop = new AbortController();
   const pass = new Pass(deps, id, AbortSignal.any([signal, stop.signal]));
-  const until = Date.now() + passMs;
+  const until = performance.now() + passMs;
   try {
-    for (let idleSince = Date.now(); ;) {
+    for (let idleSince = performance.now(); ;) {
       signal.throwIfAborted();
       pass.rethrow();
       const standing = await transactAsSystem(deps, (tx) => fillEvaluation(tx, id, deps.env.billingCurrency));
       if (standing.state === 'over') return { outcome: 'done' };
-      const isLate = Date.now() > until;
+      const isLate = performance.now() > until;
       const begun = isLate ? 0 : await pass.score(standing);
       await pass.refresh(standing.evaluation);
-      if (begun > 0 || standing.started > 0 || pass.inFlight > 0) idleSince = Date.now();
-      if (pass.inFlight === 0 && (isLate || Date.now() - idleSince > idleMs)) return { outcome: 'waiting' };
+      if (begun > 0 || standing.started > 0 || pass.inFlight > 0) idleSince = performance.now();
+      if (pass.inFlight === 0 && (isLate || performance.now() - idleSince > idleMs)) return { outcome: 'waiting' };
       await pass.next(lookMs);
     }
   } finally {
@@ -48,7 +48,7 @@ class Pass {
   readonly #scoring = new Map<string, Promise<void>>();
   #fault: unknown = null;
   #ends = 0;
-  #refreshedAt = Date.now();
+  #refreshedAt = performance.now();
   /** A summary that takes long is made more seldom. */
   #pauseMs = 0;
 
@@ -90,12 +90,12 @@ class Pass {
 
   /** Writes the numbers of what has ended, every 50 ends or 10 seconds. */
   async refresh(evaluation: EvaluationState): Promise<void> {
-    const sinceMs = Date.now() - this.#refreshedAt;
+    const sinceMs = performance.now() - this.#refreshedAt;
     if (this.#ends === 0 || sinceMs < this.#pauseMs || (this.#ends < refreshEnds && sinceMs < refreshMs)) return;
-    const begunAt = Date.now();
+    const begunAt = performance.now();
     this.#ends = 0;
     await refreshSummary(this.#deps, evaluation);
-    this.#refreshedAt = Date.now();
+    this.#refreshedAt = performance.now();
     this.#pauseMs = 10 * (this.#refreshedAt - begunAt);
   }
 

@@ -29,7 +29,7 @@ export async function fetchSource(deps: ActivityDeps, input: IngestInput): Promi
   const begun = await transactAsSystem(deps, async (tx) => {
     const found = await lockIngest(tx, input);
     if (!found) return null;
-    setStage(found, found.source.kind === 'url' ? 'fetching' : 'parsing');
+    setStage(tx, found, found.source.kind === 'url' ? 'fetching' : 'parsing');
     const { kind, uri, text, attachmentId } = found.source;
     const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, found.source.organizationId) };
     const bytes = attachmentId === null ? null : await readSourceBytes(tx, attachmentId);

@@ -86,7 +86,7 @@ interface Pending {
 
 async function importRows(batch: RunBatch, cursor: ImportCursor): Promise<void> {
   const work = await workOf(batch);
-  const until = Date.now() + passMs;
+  const until = performance.now() + passMs;
   let pending: Pending = { rows: [], errors: [], bytes: 0, line: 1 };
   const flush = async () => {
     const group = pending;
@@ -100,7 +100,7 @@ async function importRows(batch: RunBatch, cursor: ImportCursor): Promise<void> 
     const isFollower = pending.rows.length > 0 && startsVectors(line);
     if (!isFollower && (isFull(pending) || line.line === cursor.line + 1)) {
       await flush();
-      if (Date.now() > until && line.line > cursor.line + 1) return;
+      if (performance.now() > until && line.line > cursor.line + 1) return;
     }
     take(pending, line);
   }

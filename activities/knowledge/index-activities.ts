@@ -14,7 +14,7 @@ const passMs = 120_000;
 export function createIndexActivities(deps: ActivityDeps): IndexActivities {
   return {
     async indexItems({ kbId }) {
-      const options = { signal: cancellationSignal(), untilMs: Date.now() + passMs };
+      const options = { signal: cancellationSignal(), untilMs: performance.now() + passMs };
       return indexPendingItems(embeddingDeps(deps), kbId, options).catch((error: unknown) => {
         throw inTemporalsWords(error);
       });

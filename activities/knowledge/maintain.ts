@@ -37,7 +37,7 @@ function toolsOf(deps: ActivityDeps, { id, cursor }: RunBatch['run'], signal: Ab
   const { embedder } = deps;
   // Made anew each batch, which its cursor names.
   const queries = { runId: id, step: `query ${JSON.stringify(cursor?.['after'] ?? null)}`, signal };
-  const now = () => new Date();
+  const { now } = deps.db.clock;
   return {
     embedder,
     judge: createJudge(deps),

@@ -85,7 +85,7 @@ async function begin(deps: ActivityDeps, input: IngestInput): Promise<BegunInges
       await endFailed(tx, found, { code: 'not_found', stage: 'parsing', detail: 'The file or the base is gone.' });
       return null;
     }
-    setStage(found, 'parsing');
+    setStage(tx, found, 'parsing');
     const ofText = { filename: `${title ?? ''}.md`, mediaType: 'text/markdown', storageKey: null };
     const source = { id, kind, itemKind, title, tags, metadata, createdBy, lastSyncedAt };
     return { base, source, file: { ...(bytes ?? ofText), text: text ?? '' } };

@@ -14,14 +14,14 @@ export function createPolicyActivities(deps: ActivityDeps, temporal: Temporal): 
     async syncPolicy({ kbId }) {
       const base = await readAsSystem(deps, (tx) => readMaintainedBase(tx, kbId));
       const policy = await readAsSystem(deps, (tx) => readPolicy(tx, kbId));
-      const plan = base === null ? null : planPolicy(policy, new Date());
+      const plan = base === null ? null : planPolicy(policy, deps.db.clock.now());
       if (plan === null) await removePolicySchedule(temporal, kbId);
       else await upsertPolicySchedule(temporal, { kbId, compiled: plan.compiled }, tenantOfActivity());
       return (await readAsSystem(deps, (tx) => readPolicy(tx, kbId))).version === policy.version;
     },
     async startPolicyRun({ kbId, occasion }) {
       const outcome = await transactAsSystem(deps, (tx) =>
-        startByPolicy(tx, { kbId, occasion, currency: deps.env.billingCurrency, now: new Date() }),
+        startByPolicy(tx, { kbId, occasion, currency: deps.env.billingCurrency, now: deps.db.clock.now() }),
       );
       if (outcome === 'gone') await removePolicySchedule(temporal, kbId);
       deps.log.info({ kb_id: kbId, outcome }, 'maintenance by policy');

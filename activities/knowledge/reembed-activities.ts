@@ -21,7 +21,7 @@ export function createReembedActivities(deps: ActivityDeps): ReembedActivities {
   return {
     embedRange: ({ runId }) =>
       step(deps, { runId, stage: 'embedding' }, async () => {
-        const outcome = await embedRange(embeddingDeps(deps), runId, { signal: cancellationSignal(), untilMs: Date.now() + passMs });
+        const outcome = await embedRange(embeddingDeps(deps), runId, { signal: cancellationSignal(), untilMs: performance.now() + passMs });
         return { outcome };
       }),
     buildIndex: ({ runId }) => buildIndex(deps, runId),
@@ -32,7 +32,7 @@ export function createReembedActivities(deps: ActivityDeps): ReembedActivities {
       }),
     cutOver: ({ runId }) =>
       step(deps, { runId, stage: 'cut_over' }, async () => {
-        const isDone = await transactAsSystem(deps, (tx) => cutOver(tx, runId, new Date()));
+        const isDone = await transactAsSystem(deps, (tx) => cutOver(tx, runId, deps.db.clock.now()));
         if (isDone) deps.log.info({ knowledge_run_id: runId }, 'knowledge base re-embedded');
         return { outcome: isDone ? 'done' : 'stopped' };
       }),
@@ -74,7 +74,7 @@ function refusalOf(error: unknown) {
 async function pause(deps: ActivityDeps, runId: string): Promise<ReembedStep> {
   return transactAsSystem(deps, async (tx) => {
     const run = await lockWorkingRun(tx, runId);
-    return run === null ? { outcome: 'stopped' } : { outcome: 'paused', until: await pauseRun(tx, run, new Date()) };
+    return run === null ? { outcome: 'stopped' } : { outcome: 'paused', until: await pauseRun(tx, run, deps.db.clock.now()) };
   });
 }
 

@@ -40,13 +40,13 @@ class RunStopped extends Error {}
 export function createKnowledgeRunActivities(deps: ActivityDeps, works: RunWorks): KnowledgeRunActivities {
   return {
     async advanceKnowledgeRun({ runId }) {
-      const until = Date.now() + passMs;
+      const until = performance.now() + passMs;
       for (let step: KnowledgeRunStep = { outcome: 'more' }; ;) {
         step = await advance(deps, works, runId);
-        if (step.outcome !== 'more' || Date.now() > until) return step;
+        if (step.outcome !== 'more' || performance.now() > until) return step;
       }
     },
-    endKnowledgeRun: ({ runId }) => transactAsSystem(deps, (tx) => endGivenUp(tx, runId, new Date())),
+    endKnowledgeRun: ({ runId }) => transactAsSystem(deps, (tx) => endGivenUp(tx, runId, deps.db.clock.now())),
   };
 }
 
@@ -54,7 +54,7 @@ async function advance(deps: ActivityDeps, works: RunWorks, runId: string): Prom
   const signal = cancellationSignal();
   signal.throwIfAborted();
   const run = await transactAsSystem(deps, async (tx) => {
-    const locked = await lockRunForBatch(tx, runId, new Date());
+    const locked = await lockRunForBatch(tx, runId, deps.db.clock.now());
     await tx.em.flush();
     return locked;
   });
@@ -89,12 +89,12 @@ function commitBatch<R>(deps: ActivityDeps, runId: string, write: (tx: TenantTra
 
 function finish(deps: ActivityDeps, runId: string, result: Readonly<Record<string, unknown>> | null): Promise<void> {
   return commitBatch(deps, runId, (tx, run) =>
-    endRun(tx, run, { status: 'succeeded', now: new Date(), ...(result === null ? {} : { result }) }),
+    endRun(tx, run, { status: 'succeeded', now: deps.db.clock.now(), ...(result === null ? {} : { result }) }),
   );
 }
 
 function pause(deps: ActivityDeps, runId: string): Promise<KnowledgeRunStep> {
-  return commitBatch(deps, runId, async (tx, run) => ({ outcome: 'paused', until: await pauseRun(tx, run, new Date()) }));
+  return commitBatch(deps, runId, async (tx, run) => ({ outcome: 'paused', until: await pauseRun(tx, run, deps.db.clock.now()) }));
 }
 
 function codeAndDetail({ code, context: { reason }, detail }: Failure): Pick<RunError, 'code' | 'detail'> {
@@ -104,7 +104,7 @@ function codeAndDetail({ code, context: { reason }, detail }: Failure): Pick<Run
 /** No further try mends it. */
 async function giveUp(deps: ActivityDeps, runId: string, { code, detail }: Pick<RunError, 'code' | 'detail'>): Promise<KnowledgeRunStep> {
   await commitBatch(deps, runId, (tx, run) =>
-    endRun(tx, run, { status: 'failed', now: new Date(), error: { stage: run.progress.stage, code, detail } }),
+    endRun(tx, run, { status: 'failed', now: deps.db.clock.now(), error: { stage: run.progress.stage, code, detail } }),
   );
   deps.log.info({ knowledge_run_id: runId, code }, 'knowledge run failed');
   return { outcome: 'ended' };

@@ -22,22 +22,24 @@ export interface RunSearchDeps {
 /** Whose search it is: the run's workspace pays for it. */
 export interface RunSearcher {
   readonly place: { readonly organizationId: string; readonly workspaceId: string };
+  /** When it is asked. */
+  readonly now: Date;
   readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
 }
 
 /** Searches for a run, in the bases that it reads, what is valid now. */
 export async function searchForRun(
   { embedder, env }: RunSearchDeps,
-  { place, transact }: RunSearcher,
+  { place, now, transact }: RunSearcher,
   { bases, query, topK }: { readonly bases: readonly SearchedBase[]; readonly query: string; readonly topK: number },
 ): Promise<SearchResult> {
   const metering = { embedder, transact, currency: env.billingCurrency, unpriced: env.unpricedModel };
-  const deps = { read: transact, models: embedder, embed: meteredQueries(metering, place), now: () => new Date() };
+  const deps = { read: transact, models: embedder, embed: meteredQueries(metering, place), now: () => now };
   const usual = { minScore: null, filters: {}, latestOnly: true, includePending: null, isExact: false } as const;
-  const request: SearchRequest = { ...usual, query, topK, mode: 'hybrid', validAt: new Date() };
+  const request: SearchRequest = { ...usual, query, topK, mode: 'hybrid', validAt: now };
   const result = await searchBases(deps, bases, request);
   // What a search found counts whether or not that could be noted.
-  await noteUse(transact, result.hits, new Date()).catch(() => undefined);
+  await noteUse(transact, result.hits, now).catch(() => undefined);
   return result;
 }
 

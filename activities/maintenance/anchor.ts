@@ -30,7 +30,7 @@ const headsALine = 100;
 /** The anchor of one process. */
 export function createAnchor({ db, file, log, known = new Map() }: AnchorDeps): Anchor {
   let failures = 0;
-  let dueAt = 0;
+  let dueAt = Number.NEGATIVE_INFINITY;
   const append = () => sweep(db, async (em) => appendChanged({ file, log, known }, await newHeads(em)));
 
   async function newHeads(em: Parameters<typeof auditHeads>[0]): Promise<ChainHead[]> {
@@ -44,8 +44,8 @@ export function createAnchor({ db, file, log, known = new Map() }: AnchorDeps): 
   return {
     append,
     async appendWhenDue() {
-      if (Date.now() < dueAt) return;
-      dueAt = Date.now() + everyMs;
+      if (performance.now() < dueAt) return;
+      dueAt = performance.now() + everyMs;
       try {
         await append();
       } catch (err) {

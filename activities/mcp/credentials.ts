@@ -75,7 +75,7 @@ async function valueOf(asker: McpAsker, name: string): Promise<string> {
 }
 
 async function tokenCredential(parts: CredentialParts, asker: McpAsker, refused: number | null): Promise<McpCredential> {
-  const until = Date.now() + refreshPatienceMs;
+  const until = performance.now() + refreshPatienceMs;
   for (;;) {
     asker.signal.throwIfAborted();
     const { connection, grant } = await readConnection(parts, asker);
@@ -84,7 +84,7 @@ async function tokenCredential(parts: CredentialParts, asker: McpAsker, refused:
 
     if (await asker.transact((tx) => takeRefreshLease(tx, connection))) {
       await refresh(parts, asker, { connection, grant });
-    } else if (Date.now() > until) {
+    } else if (performance.now() > until) {
       throw unauthorized();
     } else {
       await delay(pollMs, undefined, { signal: asker.signal });

@@ -87,6 +87,7 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
     abort.signal.throwIfAborted();
     const sink = {
       writer,
+      now: deps.db.clock.now,
       messageId,
       step: modelTry.step,
       tools: modelTry.opened.tools,

@@ -39,6 +39,8 @@ interface CollectedCall extends CallIdentity {
 
 export interface StepSink {
   readonly writer: FrameWriter;
+  /** The time of the rows that it is stored beside. */
+  readonly now: () => Date;
   readonly messageId: string;
   readonly step: number;
   readonly tools: readonly RunTool[];
@@ -78,7 +80,7 @@ export async function collectStep(events: AsyncIterable<ModelEvent>, sink: StepS
       const result = last && calls.size === 0 ? { args: last.args, argsText: last.argsText } : null;
       return { content: contentOf(gathered), text: textOf(gathered), calls: [...calls.values()], result, finish: event, firstTokenAt };
     }
-    firstTokenAt ??= new Date();
+    firstTokenAt ??= sink.now();
     if (isCallEvent(event)) {
       if (results.has(event.pos) || isResultCall(event, sink)) takeResult(event, gathered, sink);
       else takeCall(event, calls, sink);

@@ -96,7 +96,7 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
   const failure = fail(codeOf(error.class), { reason: reasonOf(error.class), detail: error.message });
   if ((!error.retryable && !isShortened) || isLast)
     return giveUp(failure, { retryable, finishReason: error.class === 'ContentRefused' ? 'refused' : undefined });
-  if (delayMs > longestPauseMs) return new StepPaused({ on: 'timer', untilMs: Date.now() + delayMs });
+  if (delayMs > longestPauseMs) return new StepPaused({ on: 'timer', untilMs: deps.db.clock.now().getTime() + delayMs });
   return ApplicationFailure.create({
     message: failure.detail,
     type: failure.code,

@@ -55,7 +55,7 @@ async function findPassages(deps: ActivityDeps, { transact, opened, query, topK 
   const bases = asking === null ? [] : await transact((tx) => basesToInject(tx, asking));
   if (bases.length === 0) return null;
   const place = { organizationId: run.organization_id, workspaceId: run.workspace_id };
-  const { hits } = await searchForRun(deps, { place, transact }, { bases, query, topK });
+  const { hits } = await searchForRun(deps, { place, now: deps.db.clock.now(), transact }, { bases, query, topK });
   const languages = new Map(bases.map(({ id, retrieval }) => [id, retrieval.language]));
   const fitting = withinRoom(hits.filter((hit) => isRelevant(hit, query, languages.get(hit.row.kbId) ?? 'none')));
   return fitting.length === 0 ? null : passagesOf(fitting, bases);

@@ -47,7 +47,7 @@ export async function holdCost(
   if (!modelTry.terms.isCounted) return { kind: 'held', at: modelTry.startedAt, close: () => undefined };
   const estimate = estimateCost(request, modelTry.terms.prices);
 
-  const end = Date.now() + limitBusyMs;
+  const end = performance.now() + limitBusyMs;
   for (;;) {
     const found = await judge(deps, modelTry, estimate);
     if (found.outcome === 'ok') return { kind: 'held', at: found.at, close: keepHeld(deps, modelTry) };
@@ -56,7 +56,7 @@ export async function holdCost(
       return putOff(deps, modelTry, { on: 'budget', fullAt: found.fullAt, needed: estimate });
     }
     const pauseMs = shortestPauseMs + Math.floor(Math.random() * (longestPauseMs - shortestPauseMs));
-    if (Date.now() + pauseMs > end) return putOff(deps, modelTry, { on: 'timer', untilMs: Date.now() + pauseMs });
+    if (performance.now() + pauseMs > end) return putOff(deps, modelTry, { on: 'timer', untilMs: deps.db.clock.now().getTime() + pauseMs });
     await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => {
       throw abort.signal.reason;
     });

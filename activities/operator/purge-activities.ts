@@ -48,13 +48,13 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
     async deleteRows({ table }) {
       if (table === 'attachments') await removeElsewhere();
       if (table === 'runs') await eraseStreamsOf(deps, { organizationId: tenantOfActivity().organizationId, workspaceId: null });
-      const end = Date.now() + limitTableMs;
+      const end = performance.now() + limitTableMs;
       for (let after: string | null = null; ;) {
         const from: string | null = after;
         const batch: Deleted = await step((em, organizationId) => deleteBatch(em, organizationId, { table, after: from }));
         if (batch.isDone) return true;
         cancellationSignal().throwIfAborted();
-        if (Date.now() > end) return false;
+        if (performance.now() > end) return false;
         after = batch.after;
       }
     },

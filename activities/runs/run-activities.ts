@@ -18,7 +18,7 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
       return {
         done: false,
         maxSteps: run.limits.max_steps,
-        remainingMs: remainingMs(run, new Date()),
+        remainingMs: remainingMs(run, deps.db.clock.now()),
         cancelRequested: run.status === 'cancelling',
         ...(run.status === 'waiting' ? { isWaiting: true } : {}),
       };

@@ -23,14 +23,14 @@ export function retryDespiteCancellation<R>(work: () => Promise<R>): Promise<R> 
 }
 
 async function again<R>(work: () => Promise<R>, until: { readonly maxMs: number; readonly signal?: AbortSignal }): Promise<R> {
-  const end = Date.now() + until.maxMs;
+  const end = performance.now() + until.maxMs;
 
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       return await work();
     } catch (error) {
       const isUnavailable = error instanceof Failure && error.code === 'service_unavailable';
-      if (!isUnavailable || until.signal?.aborted || Date.now() > end) throw error;
+      if (!isUnavailable || until.signal?.aborted || performance.now() > end) throw error;
     }
     await delay(pauseMs, undefined, until.signal ? { signal: until.signal } : {}).catch(() => undefined);
   }

@@ -14,7 +14,7 @@ export type BuiltinHandler = (execution: ToolExecution, parts: ToolDeps) => Tool
 
 /** Builtins by name, as `config.name` says it. */
 const builtins: Readonly<Record<string, BuiltinHandler>> = {
-  current_time: ({ args }) => currentTime(args['timezone']),
+  current_time: ({ args, variables }) => currentTime(args['timezone'], new Date(String(variables['now']))),
   result_read: readResult,
   attachment_read: readAttachment,
   skill_load: loadSkill,
@@ -33,10 +33,9 @@ export async function executeBuiltin(parts: ToolDeps, execution: ToolExecution):
   return handler(execution, parts);
 }
 
-function currentTime(timezone: unknown): ToolOutcome {
+function currentTime(timezone: unknown, now: Date): ToolOutcome {
   const zone = typeof timezone === 'string' && timezone !== '' ? timezone : 'UTC';
   if (!isTimeZone(zone)) return failed('invalid_arguments', 'timezone must be an IANA time zone', false);
-  const now = new Date();
   const parts = new Intl.DateTimeFormat('en-CA', {
     timeZone: zone,
     weekday: 'long',

@@ -11,7 +11,7 @@ const usualPassages = 5;
 
 /** The builtin `knowledge_search`: passages of the bases that the run may read now, as data between lines of a random boundary. */
 export async function searchKnowledge(
-  { args, run, place, transact }: ToolExecution,
+  { args, run, place, variables, transact }: ToolExecution,
   deps: Pick<ToolDeps, 'embedder' | 'env'>,
 ): Promise<ToolOutcome> {
   if (run === null) return failed('tool_unavailable', 'knowledge is searched within a run only', false);
@@ -30,7 +30,11 @@ export async function searchKnowledge(
       false,
     );
 
-  const result = await searchForRun(deps, { place, transact }, { bases, query, topK: topKOf(asked, args['top_k']) });
+  const result = await searchForRun(
+    deps,
+    { place, now: new Date(String(variables['now'])), transact },
+    { bases, query, topK: topKOf(asked, args['top_k']) },
+  );
   return { status: 'succeeded', type: 'text', text: textOf(result, bases) };
 }
 

@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { readRunPrincipal, type RunPrincipal } from '../../db/runs/run-principal.ts';
 import { iso } from '../../db/sql.ts';
 import { countActiveOfTool, createSchedule, readScheduleOfCall } from '../../db/triggers/schedules.ts';
@@ -49,7 +50,7 @@ async function plan(
   const config = tool.config as unknown as ScheduleToolConfig;
   const principal = await readRunPrincipal(tx, runId);
   if (principal === null) return failed('tool_unavailable', 'the run is gone', false);
-  const now = new Date();
+  const now = followedTime(tx.em);
   const times = timesOf(execution, config, now);
   const isOnce = times.run_at !== null;
   if (!config.allow.includes(isOnce ? 'once' : 'recurring'))

@@ -201,7 +201,7 @@ function execute(
       agent: manifest?.agent ?? {},
       workspace: manifest?.workspace ?? {},
       subject: { kind: call.subject_kind, id: call.subject_id },
-      now: new Date().toISOString(),
+      now: deps.db.clock.now().toISOString(),
       vars: manifest?.vars ?? {},
     },
     policy,

@@ -118,7 +118,7 @@ function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, p
       agent: {},
       workspace: { id: place.workspaceId },
       subject: {},
-      now: new Date().toISOString(),
+      now: deps.db.clock.now().toISOString(),
       vars: {},
     },
     policy,

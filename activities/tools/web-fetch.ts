@@ -81,7 +81,7 @@ export async function executeWebFetch({ egress, pages }: ToolDeps, execution: To
   const cacheKey = `${execution.place.workspaceId} ${JSON.stringify(config)} ${asked.href}`; // a stricter tool never gets what a laxer one has kept
   const cached = pages.cache.get(cacheKey);
   const start = typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0;
-  if (cached && cached.until > Date.now()) return pageOutcome(cached.page, start, true);
+  if (cached && cached.until > performance.now()) return pageOutcome(cached.page, start, true);
 
   if ((config.robots ?? true) && !(await isAllowedByRobots({ egress, pages }, asked, execution)))
     return failed('egress_refused', 'robots.txt of the site does not allow this page', false, 'robots');
@@ -109,7 +109,7 @@ export async function executeWebFetch({ egress, pages }: ToolDeps, execution: To
   if ('status' in read) return read;
 
   const page = { ...read, url: answer.url };
-  remember(pages.cache, cacheKey, { page, until: Date.now() + (config.cache_s ?? 300) * 1_000 });
+  remember(pages.cache, cacheKey, { page, until: performance.now() + (config.cache_s ?? 300) * 1_000 });
   return pageOutcome(page, start, false);
 }
 

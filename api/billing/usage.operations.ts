@@ -33,7 +33,7 @@ export const usage = area('Billing', {
     },
     async (ctx, { query }) => {
       const { group_by: groupBy = ['day'], from, timezone: zone } = query;
-      const to = query.to ?? endOfBucket(new Date());
+      const to = query.to ?? endOfBucket(ctx.deps.now());
       checkRollupRange({ from, to, zone });
       const filters = { ...filtersOf(query), groupBy, from, to, zone };
       return mapPage(await listUsageGroups(ctx, filters, ctx.page), (group) => toUsageGroupView(group, groupBy));

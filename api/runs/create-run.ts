@@ -12,7 +12,7 @@ const maxDelayMs = 366 * 86_400_000;
 /** A start as the caller asks for it, bound by what it sees and may. Throws 422 for what the schema alone can't refuse. */
 export function toStartRun(ctx: Ctx, body: Body): StartRun {
   const { caller } = ctx;
-  refuseShape(body);
+  refuseShape(body, ctx.deps.now());
   const { attachmentIds, ...input } = inputOf(body.input);
   return {
     workspaceId: body.workspace_id ?? null,
@@ -63,17 +63,17 @@ export function inputOf({ text, json, attachments = [] }: Body['input']) {
   return { ...(text === undefined ? {} : { text }), ...(json === undefined ? {} : { json }), attachmentIds };
 }
 
-function refuseShape(body: Body): void {
+function refuseShape(body: Body, now: Date): void {
   if ((body.agent_id === undefined) === (body.agent_slug === undefined)) throw exactlyOne();
-  refuseDelay(body);
+  refuseDelay(body, now);
   checkKeys('/metadata', body.metadata, 50);
   checkBytes('/metadata', body.metadata, 8_192);
 }
 
-function refuseDelay({ start_after: startAfter, mode }: Body): void {
+function refuseDelay({ start_after: startAfter, mode }: Body, now: Date): void {
   if (!startAfter) return;
   if (mode === 'wait') throw invalid('/start_after', 'excludes', 'a run that starts later is not waited for', { excludes: 'mode' });
-  if (new Date(startAfter).getTime() > Date.now() + maxDelayMs) throw invalid('/start_after', 'maximum', 'at most 366 days ahead');
+  if (new Date(startAfter).getTime() > now.getTime() + maxDelayMs) throw invalid('/start_after', 'maximum', 'at most 366 days ahead');
 }
 
 function agentOf(body: Body): StartRun['agent'] {

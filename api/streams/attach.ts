@@ -87,8 +87,8 @@ export function principalOf(caller: Caller): string {
 }
 
 /** By whose right something is shown from now on: about a run, at a place, or neither. */
-export function holderOf(caller: Caller, shown: Partial<Pick<RightHolder, 'runId' | 'place'>>): RightHolder {
-  return { runId: null, place: null, ...shown, ...rightOf(caller), openedAt: new Date() };
+export function holderOf(caller: Caller, shown: Partial<Pick<RightHolder, 'runId' | 'place'>>, openedAt: Date): RightHolder {
+  return { runId: null, place: null, ...shown, ...rightOf(caller), openedAt };
 }
 
 function rightOf(caller: Caller): StreamRight {

@@ -26,6 +26,8 @@ export interface Sink {
 /** What all open streams of a process have in common. */
 export interface StreamHost {
   readonly pages: PageCache;
+  /** The time that keys are rotated by. */
+  readonly now: () => Date;
   readonly limits: HubLimits;
   /** Called once, when nothing more will be sent. */
   leave(connection: StreamConnection, stream: OpenStream): void;
@@ -52,8 +54,7 @@ export class StreamConnection implements Watcher, Held {
   readonly #host: StreamHost;
   readonly #stream: OpenStream;
   readonly #openedAt = performance.now();
-  /** By the clock that keys are rotated by. */
-  readonly #openedAtMs = Date.now();
+  readonly #openedAtMs: number;
   #cursor: number;
   #page: ArchivePage | null = null;
   #isReading = false;
@@ -64,6 +65,7 @@ export class StreamConnection implements Watcher, Held {
 
   constructor(host: StreamHost, stream: OpenStream, cursor: number) {
     this.#host = host;
+    this.#openedAtMs = host.now().getTime();
     this.#stream = stream;
     this.#cursor = cursor;
   }

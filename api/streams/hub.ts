@@ -46,6 +46,7 @@ export class Hub implements StreamHost {
   readonly limits: HubLimits;
   readonly pages: PageCache;
   readonly openings: Openings;
+  readonly now: () => Date;
 
   readonly #deps: HubDeps;
   readonly #commands: Redis;
@@ -65,6 +66,7 @@ export class Hub implements StreamHost {
   #isCheckingAccess = false;
 
   constructor(deps: HubDeps) {
+    this.now = deps.db.clock.now;
     this.#deps = deps;
     this.limits = { ...defaultHubLimits, ...deps.limits };
     this.pages = createPageCache(deps.db);

@@ -15,7 +15,7 @@ export async function whileEntitled<R>(
   shown: Shown,
   work: (signal: AbortSignal) => Promise<R>,
 ): Promise<R> {
-  const holder = holderOf(caller, shown);
+  const holder = holderOf(caller, shown, deps.db.clock.now());
   const { promise: lost, reject } = Promise.withResolvers<never>();
   const losing = new AbortController();
   const release = deps.hub.hold({

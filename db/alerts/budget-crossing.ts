@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import { money } from '../billing/money.ts';
 import { settleHolds, type BudgetSeverity, type JudgedWindow, type SettledCost, type SettledWindow } from '../billing/settle.ts';
 import { iso } from '../sql.ts';
@@ -33,7 +34,7 @@ export async function fireBudgetAlert(
   severity: BudgetSeverity,
 ): Promise<void> {
   if (!rule.isActive) return;
-  const at = new Date();
+  const at = followedTime(tx.em);
   const firing = firingOf(window, severity);
   const fullKey = `${firing.windowKey}/critical`;
   const open = await readOpenAlert(tx, rule.id);
@@ -78,7 +79,7 @@ export async function resolveBudgetAlert(
   resolution: Extract<AlertResolution, 'budget_changed' | 'window_ended'>,
 ): Promise<void> {
   const open = await readOpenAlert(tx, rule.id);
-  if (open) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution }, new Date());
+  if (open) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution }, followedTime(tx.em));
 }
 
 function firingOf(window: JudgedWindow, severity: BudgetSeverity): Firing {

@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import { sql } from 'kysely';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
@@ -48,7 +49,7 @@ export async function putManagedRule(tx: TenantTransaction, budget: WatchedBudge
         conflict
           .column('budgetId')
           .where(sql<boolean>`budget_id is not null and deleted_at is null`)
-          .doUpdateSet(({ eb }) => ({ ...thresholds, updatedAt: new Date(), version: eb('alert_rules.version', '+', 1) })),
+          .doUpdateSet(({ eb }) => ({ ...thresholds, updatedAt: sql<Date>`now()`, version: eb('alert_rules.version', '+', 1) })),
       )
       .returning(managedColumns),
   );

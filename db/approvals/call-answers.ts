@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import { newId } from '../ids.ts';
 import { argsHashOf } from '../runs/args-hash.ts';
 import { identityOfCall, stepKindOf, type CallState } from '../runs/call-state.ts';
@@ -65,7 +66,7 @@ export async function openClientCall(tx: TenantTransaction, call: CallState): Pr
      ) select deadline_at from opened`,
     [call.id, newId(), stepKindOf(call.kind)],
   );
-  const deadline = new Date(opened?.deadline_at ?? Date.now()).toISOString();
+  const deadline = new Date(opened?.deadline_at ?? followedTime(tx.em)).toISOString();
   return stateBatch(identityOfCall(call), [executingFrame(call, deadline)]);
 }
 

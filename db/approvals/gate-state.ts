@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { GateState } from '../../workflows/contracts/agent-run.ts';
 import { openStates } from '../runs/call-state.ts';
 import { toPlannedCall, type StoredCall } from '../runs/planned-calls.ts';
@@ -29,12 +30,12 @@ export async function readGateState(tx: TenantTransaction, runId: string, step: 
   return {
     ready: calls.filter((call) => call.state === 'ready' && call.gate !== null && !call.client_owned).map(toPlannedCall),
     open: calls.filter((call) => call.until !== null || call.state === 'recorded').length,
-    nextMs: untils.length === 0 ? 0 : leftMs(Math.min(...untils)),
+    nextMs: untils.length === 0 ? 0 : leftMs(tx, Math.min(...untils)),
     ...(ends ? { ends: 'approval_expired' as const } : {}),
   };
 }
 
 /** Milliseconds until an instant, never 0: that would say that nothing is open. */
-export function leftMs(instant: number): number {
-  return Math.max(1, Math.ceil(instant - Date.now()));
+export function leftMs(tx: Pick<TenantTransaction, 'em'>, instant: number): number {
+  return Math.max(1, Math.ceil(instant - followedTime(tx.em).getTime()));
 }

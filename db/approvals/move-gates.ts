@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { GateState } from '../../workflows/contracts/agent-run.ts';
 import { lockOpenCalls, type CallState } from '../runs/call-state.ts';
 import { readConsent } from '../mcp/consent-of-call.ts';
@@ -72,8 +73,9 @@ async function expire(tx: TenantTransaction, run: RunState, calls: readonly Call
     const call = calls.find(({ id }) => id === approval.tool_call_id);
     if (call && approval.on_expiry === 'deny') batches.push(...(await applyAnswer(tx, call, approval)));
   }
+  const now = followedTime(tx.em);
   for (const call of calls) {
-    const isLate = call.client_owned && call.state === 'ready' && call.deadline_at !== null && new Date(call.deadline_at) <= new Date();
+    const isLate = call.client_owned && call.state === 'ready' && call.deadline_at !== null && new Date(call.deadline_at) <= now;
     if (isLate) batches.push(...(await expireClientCall(tx, call)));
   }
   return batches;

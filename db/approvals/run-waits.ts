@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { GateState, StepWait } from '../../workflows/contracts/agent-run.ts';
 import { budgetQuestion, isBudgetFree, type BudgetWait } from '../billing/budget-wait.ts';
 import { identityOf, type RunState } from '../runs/run-state.ts';
@@ -35,9 +36,9 @@ async function waitForTimer(tx: TenantTransaction, locked: LockedRuns, asked: Da
   const { run } = locked;
   const end = run.hard_deadline_at === null ? asked : new Date(run.hard_deadline_at);
   const until = asked < end ? asked : end;
-  const isOver = until.getTime() <= Date.now();
+  const isOver = until <= followedTime(tx.em);
   await settleStatus(tx, locked, { timer: { runId: run.id, until: isOver ? null : until } });
-  return isOver ? nothingOpen : { ready: [], open: 1, nextMs: leftMs(until.getTime()) };
+  return isOver ? nothingOpen : { ready: [], open: 1, nextMs: leftMs(tx, until.getTime()) };
 }
 
 interface BudgetLook {
@@ -62,7 +63,7 @@ async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: Bu
   await settleStatus(tx, locked, { lead });
   if (question === null) return nothingOpen;
   const expires = new Date(question.expires_at).getTime();
-  return { ready: [], open: 1, nextMs: leftMs(turnsAt === null ? expires : Math.min(expires, turnsAt.getTime())) };
+  return { ready: [], open: 1, nextMs: leftMs(tx, turnsAt === null ? expires : Math.min(expires, turnsAt.getTime())) };
 }
 
 interface OpenQuestion {

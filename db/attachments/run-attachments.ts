@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import { inSightOf, type Scoped } from '../scope.ts';
@@ -144,7 +145,7 @@ export async function unusableInputs(
     run.id,
     refs.map((ref) => ref.attachment_id),
   );
-  const isWaiting = Date.now() - run.activatedAt.getTime() < waitForScanMs;
+  const isWaiting = followedTime(tx.em).getTime() - run.activatedAt.getTime() < waitForScanMs;
   if (isWaiting && files.some((file) => file.state === 'scanning'))
     throw fail('service_unavailable', { reason: 'attachment_scanning', detail: 'An attachment of the input is being looked at.' });
 

@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { setMark } from '../http/system-status.ts';
@@ -171,7 +172,7 @@ async function refuseUntrue(
     [checking.chain, fromSeal, throughSeal],
   );
   const report: Report = ({ sealNo, message }) => refuse(`seal ${sealNo}: ${message}`);
-  const youngestMs = Date.now() - days * 86_400_000;
+  const youngestMs = followedTime(em).getTime() - days * 86_400_000;
   for await (const { seal, entries } of checkEntries(em, { ...checking, report }, seals))
     if (entries.some((entry) => Date.parse(entry.created_at) > youngestMs))
       refuse(`seal ${seal.seal_no} holds entries that are younger than ${days} days`);

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { idColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { idColumn, writtenAtColumn, uuidColumn } from '../columns.ts';
 import { index } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
@@ -11,9 +11,7 @@ const schema = defineEntity({
   indexes: [index('login_failures', 'organization', '(organization_id, at)')],
   properties: {
     id: idColumn(),
-    at: timeColumn()
-      .onCreate(() => new Date())
-      .defaultRaw('now()'),
+    at: writtenAtColumn(),
     accountHash: p.blob().$type<Buffer>(),
     userId: uuidColumn().strictNullable(),
     organizationId: uuidColumn().strictNullable(),

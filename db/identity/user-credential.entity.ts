@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAtColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
+import { createdAtColumn, timeColumn, updatedAtColumn, uuidColumn, writtenAtColumn } from '../columns.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
 const schema = defineEntity({
@@ -11,9 +11,7 @@ const schema = defineEntity({
     userId: uuidColumn().primary(),
     organizationId: uuidColumn().strictNullable(),
     passwordHash: p.text().strictNullable(),
-    passwordChangedAt: timeColumn()
-      .onCreate(() => new Date())
-      .defaultRaw('now()'),
+    passwordChangedAt: writtenAtColumn(),
     emailVerifiedAt: timeColumn().strictNullable(),
     pendingEmail: p.text().strictNullable(),
     createdAt: createdAtColumn(),

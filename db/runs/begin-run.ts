@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { readBoundRows } from '../agents/bound-rows.ts';
@@ -91,7 +92,7 @@ async function pin(
       persona: personaPin(source.persona),
       vars: variablesOf(document, run.input.json),
       hash: hashOfConfiguration(effective),
-      begun_at: new Date().toISOString(),
+      begun_at: followedTime(tx.em).toISOString(),
     },
     warnings: [...warnings, ...personaWarnings(run, source)],
   };

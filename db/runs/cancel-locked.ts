@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { cancelApprovals } from '../approvals/cancel-approvals.ts';
 import { closeRunCaps } from '../billing/caps.ts';
@@ -48,7 +49,7 @@ export async function cancelLocked(
   const queued = meant.filter((run) => run.status === 'queued');
   const working = meant.filter((run) => run.status === 'running' || run.status === 'waiting');
 
-  const finishedAt = new Date();
+  const finishedAt = followedTime(tx.em);
   if (queued.length > 0) await writeEnds(tx, queued, { ...cancel, finishedAt });
   await closeRunCaps(tx, queued);
   // Streams are locked by ascending id too: all of both kinds before the first is written.

@@ -12,10 +12,10 @@ const minDurationS = 10;
 /** What a child may ask for at most: what is left to its parent, and what the call allows. Its own revision narrows it further. */
 export function limitsForChild(
   parent: RunState,
-  call: { readonly maxCost: string | null; readonly timeoutS: number; readonly descendants: number },
+  call: { readonly maxCost: string | null; readonly timeoutS: number; readonly descendants: number; readonly now: Date },
 ): RunLimitsDraft & Pick<RunLimits, 'max_duration_s'> {
   const { limits } = parent;
-  const leftS = Math.floor(remainingMs(parent, new Date()) / 1_000);
+  const leftS = Math.floor(remainingMs(parent, call.now) / 1_000);
   return {
     max_duration_s: Math.max(minDurationS, Math.min(leftS, call.timeoutS)),
     max_output_tokens: limits.max_output_tokens,
@@ -39,7 +39,7 @@ export async function countDescendants(tx: TenantTransaction, rootRunId: string)
 }
 
 /** Why none of the runs above takes a further child, in words for the model; null when all do. The caller holds them all. */
-export function refusalOfChild(runs: readonly RunState[], below: ReadonlyMap<string, number>): StepFault | null {
+export function refusalOfChild(runs: readonly RunState[], below: ReadonlyMap<string, number>, now: Date): StepFault | null {
   const [parent] = runs.toReversed();
   if (!parent) return null;
   if (parent.limits.max_depth < 1) return used('Agents can not be asked any deeper; answer with what you have.', 'max_depth');
@@ -47,7 +47,7 @@ export function refusalOfChild(runs: readonly RunState[], below: ReadonlyMap<str
     return used('No more agents can be asked in this run; answer with what you have.', 'max_children');
   const cost = leftCost(parent);
   if (cost !== null && new Decimal(cost).lessThanOrEqualTo(0)) return used('The budget of this run is used up.', 'budget_exceeded');
-  if (remainingMs(parent, new Date()) < 1_000) return used('The time of this run is used up.', 'timeout');
+  if (remainingMs(parent, now) < 1_000) return used('The time of this run is used up.', 'timeout');
   return null;
 }
 

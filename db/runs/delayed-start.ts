@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { closeRunCaps } from '../billing/caps.ts';
 import { row, rows } from '../sql.ts';
@@ -100,7 +101,7 @@ async function enterLine(
 async function endBusy(tx: TenantTransaction, run: RunState, activeRunId: string): Promise<void> {
   const { code, detail, retryable } = conversationBusy(activeRunId);
   const error: RunFault = { code, message: detail, retryable, reason: 'conversation_busy' };
-  const finishedAt = new Date();
+  const finishedAt = followedTime(tx.em);
   await rows(
     tx.em,
     `with discarded as (update messages set state = 'discarded' where run_id = ? and state = 'pending')

@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
 import type { FinishRunInput, FinishRunResult } from '../../workflows/contracts/agent-run.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
@@ -84,7 +85,7 @@ async function close(
   const end: FinishedRun = {
     ...ending,
     output: open.length > 0 ? await readOutput(tx, run, ending) : output,
-    finishedAt: new Date(),
+    finishedAt: followedTime(tx.em),
     lastSeq: (heads.get(run.id) ?? 0) + frames.length + 1,
     usage: { own: run.usage_own, subtree: run.usage_subtree },
   };

@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { RetryCause } from '../streams/frame.schema.ts';
 import { appendFrames, stateBatch, type RetryNote } from '../streams/append.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
@@ -132,7 +133,7 @@ export async function recordFailedTry(tx: TenantTransaction, failed: FailedTry):
     attempt: failed.attempt,
     cause: failed.cause,
     error_code: failed.fault.code,
-    at: new Date().toISOString(),
+    at: followedTime(tx.em).toISOString(),
     delay_ms: failed.delayMs,
   };
   const updated = await rows(

@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { gateCall } from '../approvals/gate-call.ts';
@@ -62,12 +63,13 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
   const below = await countDescendants(tx, run.root_run_id);
   const handed = await inputOfCall(tx, call);
   const delegate = run.manifest?.tools.find((tool) => tool.slug === call.slug)?.delegate;
-  const fault = refusal ?? refusalOfChild([...ancestors, run], below) ?? ('fault' in handed ? handed.fault : null);
+  const now = followedTime(tx.em);
+  const fault = refusal ?? refusalOfChild([...ancestors, run], below, now) ?? ('fault' in handed ? handed.fault : null);
   if (fault !== null || !delegate || 'fault' in handed) {
     await refuse(tx, { run, ancestors, call }, fault ?? unavailable);
     return { kind: 'over' };
   }
-  const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeout_s, descendants: below.get(run.id) ?? 0 });
+  const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeout_s, descendants: below.get(run.id) ?? 0, now });
   const childRunId = newId();
   // The parent's stream names the child before the child speaks.
   await claimForChild(tx, { run, call, delegate, childRunId, seconds: limits.max_duration_s });
@@ -191,7 +193,7 @@ async function claimForChild(tx: TenantTransaction, { run, call, delegate, child
     parent_tool_call_id: call.id,
     status: 'queued',
   } as const;
-  const deadline = new Date(claimed?.deadline_at ?? Date.now()).toISOString();
+  const deadline = new Date(claimed?.deadline_at ?? followedTime(tx.em)).toISOString();
   await appendFrames(tx, [stateBatch(identityOf(run), [executingFrame(call, deadline), subAgentFrame(child, 'started')])]);
 }
 

@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
 import { linkToRun } from '../attachments/run-attachments.ts';
@@ -63,7 +64,7 @@ interface Batch {
 }
 
 async function clockOf(tx: TenantTransaction, ready: readonly { readonly start: StartRun }[]): Promise<Date> {
-  return ready.some(({ start }) => start.startAfter) ? databaseTime(tx.em) : new Date();
+  return ready.some(({ start }) => start.startAfter) ? databaseTime(tx.em) : followedTime(tx.em);
 }
 
 async function orFailure(work: () => Promise<StartedRun>): Promise<StartedRun | Failure> {
@@ -78,12 +79,13 @@ async function orFailure(work: () => Promise<StartedRun>): Promise<StartedRun | 
 /** Puts one start where it belongs. Every refusal comes before the first write. */
 async function place(batch: Batch, start: StartRun, target: StartTarget): Promise<StartedRun> {
   const { tx, now, conversations } = batch;
+  const at = followedTime(tx.em);
   const session = sessionOf(start, target);
   const conversation = session === null ? null : (conversations.get(session) ?? null);
   if (start.startAfter && start.startAfter > now)
-    return write(batch, draftOf(start, target, { conversation, session, line: { kind: 'delayed' } }));
+    return write(batch, draftOf(start, target, { conversation, session, at, line: { kind: 'delayed' } }));
   if (conversation === null || conversation.active_run_id === null)
-    return write(batch, draftOf(start, target, { conversation, session, line: { kind: 'active' } }));
+    return write(batch, draftOf(start, target, { conversation, session, at, line: { kind: 'active' } }));
 
   // An earlier start of the batch may be the active one: what it may cost is there before it is answered for.
   if (start.onBusy !== 'enqueue' && start.onBusy !== 'reject') await announce(batch);
@@ -92,7 +94,7 @@ async function place(batch: Batch, start: StartRun, target: StartTarget): Promis
     await addMessage(tx, answer.run, { ...start.input, attachments: target.attachments });
     return { run: await readRun(tx, answer.run.id), admission: 'steered' };
   }
-  const run = draftOf(start, target, { conversation, session, line: answer.line });
+  const run = draftOf(start, target, { conversation, session, at, line: answer.line });
   const queued = await write(batch, run);
   if (answer.supersedes === null) return queued;
 
@@ -110,11 +112,12 @@ interface Placing {
   /** Name of the conversation within the batch; null: nobody else can come to it. */
   readonly session: string | null;
   readonly line: LinePlace;
+  readonly at: Date;
 }
 
 type Draft = NewRun & Pick<Placing, 'session'>;
 
-function draftOf(start: StartRun, target: StartTarget, { conversation, session, line }: Placing): Draft {
+function draftOf(start: StartRun, target: StartTarget, { conversation, session, line, at }: Placing): Draft {
   const { attachments } = target;
   return {
     id: start.id ?? newId(),
@@ -128,7 +131,7 @@ function draftOf(start: StartRun, target: StartTarget, { conversation, session, 
     personaSlug: start.personaSlug ?? conversation?.persona_slug ?? target.defaultPersonaSlug,
     limits: limitsOfRun(start.limits, target.limits),
     usage: noUsage(start.currency),
-    at: new Date(),
+    at,
   };
 }
 

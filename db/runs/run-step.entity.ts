@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAtColumn, idColumn, jsonColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { createdAtColumn, idColumn, jsonColumn, timeColumn, writtenAtColumn, uuidColumn } from '../columns.ts';
 import { index, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 import type { CallInFlight } from './call-in-flight.ts';
@@ -38,9 +38,7 @@ const schema = defineEntity({
     usage: p.json<UsageTotals>().strictNullable(),
     /** The call of its newest try, from when it leaves until it is settled. */
     inFlight: p.json<CallInFlight>().strictNullable(),
-    startedAt: timeColumn()
-      .onCreate(() => new Date())
-      .defaultRaw('now()'),
+    startedAt: writtenAtColumn(),
     firstTokenAt: timeColumn().strictNullable(),
     finishedAt: timeColumn().strictNullable(),
     durationMs: p.integer().strictNullable(),

@@ -40,8 +40,8 @@ export async function leaveChild({ transact }: { readonly transact: Transact }, 
       const locked = await lockForCancel(tx, [childRunId]);
       await cancelLocked(tx, { ...locked, runIds: [childRunId] }, { policy: 'interrupt', reason: 'parent_ended' });
     });
-    const end = Date.now() + graceMs;
-    while (Date.now() < end && (await transact((tx) => readLiveChild(tx, toolCallId))) !== null) await delay(lookMs);
+    const end = performance.now() + graceMs;
+    while (performance.now() < end && (await transact((tx) => readLiveChild(tx, toolCallId))) !== null) await delay(lookMs);
   }
   await transact((tx) => endWithChild(tx, { runId, toolCallId }));
 }

@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { ToolCallState } from '../../workflows/contracts/runs.ts';
 import { newId } from '../ids.ts';
 import { row, rows, queueStatement } from '../sql.ts';
@@ -20,7 +21,7 @@ export async function recordRetry(
   call: CallState,
   { attempt, cause, code }: { readonly attempt: number; readonly cause: RetryCause; readonly code: string | null },
 ): Promise<void> {
-  const retry: StepRetry = { attempt, cause, error_code: code, at: new Date().toISOString(), delay_ms: 0 };
+  const retry: StepRetry = { attempt, cause, error_code: code, at: followedTime(tx.em).toISOString(), delay_ms: 0 };
   await rows(
     tx.em,
     `update run_steps set retries = retries || ?::jsonb where run_id = ? and step = ? and tool_call_id = ? and attempt = ? and jsonb_array_length(retries) < attempt`,
@@ -59,7 +60,7 @@ export async function claimCall(tx: TenantTransaction, call: CallState): Promise
       JSON.stringify(call.args),
     ],
   );
-  const deadline = new Date(claimed?.deadline_at ?? Date.now()).toISOString();
+  const deadline = new Date(claimed?.deadline_at ?? followedTime(tx.em)).toISOString();
   await appendFrames(tx, [{ ...scopeOf(call, attempt), batch: 1, frames: [executingFrame(call, deadline)] }]);
   return attempt;
 }

@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
 import { wakeReplyOf } from '../channels/replies.ts';
 import { iso, rows } from '../sql.ts';
@@ -51,7 +52,7 @@ export async function settleStatuses(
   { lead = [], timer }: SettleOptions = {},
 ): Promise<ReadonlyMap<string, RunState>> {
   const facts = new Map((await readFacts(tx, runs)).map((found) => [found.id, found]));
-  const now = new Date();
+  const now = followedTime(tx.em);
   const settled = new Map<string, RunState>();
   // Children first: what they have come to counts for their parents.
   for (const run of runs.toSorted((left, right) => right.depth - left.depth)) {

@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { AppendedFrames, TenantTransaction } from '../tenant-transaction.ts';
 import { rows, queueStatement } from '../sql.ts';
 import { noDiscarded, stillRunning } from './append-frames.sql.ts';
@@ -98,13 +99,13 @@ interface AppendRow {
  */
 export async function appendFrames(tx: TenantTransaction, batches: readonly FrameBatch[]): Promise<void> {
   if (batches.length === 0) return;
-  const sealed = sealAll(batches);
+  const sealed = sealAll(tx, batches);
   await queueStatement<AppendRow>(tx.em, appendSql, [payloadOf(sealed)], ([row]) => letOut(tx, sealed, row));
 }
 
 /** The same at once, for who has to know what became of them: one answer a batch. */
 export async function appendFramesNow(tx: TenantTransaction, batches: readonly FrameBatch[]): Promise<AppendAnswer[]> {
-  const sealed = sealAll(batches);
+  const sealed = sealAll(tx, batches);
   const [row] = await rows<AppendRow>(tx.em, appendSql, [payloadOf(sealed)]);
   letOut(tx, sealed, row);
   return (row?.answers ?? []).map(toAnswer);
@@ -116,8 +117,8 @@ function letOut(tx: TenantTransaction, sealed: readonly SealedBatch[], row: Appe
   tx.outgoing.frames.push(...appendedFrames(sealed, fresh));
 }
 
-function sealAll(batches: readonly FrameBatch[]): SealedBatch[] {
-  const at = new Date();
+function sealAll(tx: TenantTransaction, batches: readonly FrameBatch[]): SealedBatch[] {
+  const at = followedTime(tx.em);
   return batches.map((batch) => sealBatch(batch, at));
 }
 

@@ -157,7 +157,7 @@ export class Emitter {
 
   async #append(due: readonly FrameWriter[], waitMs: number): Promise<void> {
     const startedAt = performance.now();
-    const at = new Date();
+    const at = this.#deps.db.clock.now();
     const ready = due.filter((writer) => this.#canSeal(writer, at));
     const sealed = ready.map((writer) => writer.seal(at));
     if (sealed.length === 0) return;

@@ -39,7 +39,7 @@ export function createPublisher({ redis, prefix, log }: PublisherDeps): Publishe
   redis.defineCommand('publishFrames', { numberOfKeys: 1, lua: publishLua });
   const publishFrames = (redis as unknown as { publishFrames: PublishCommand }).publishFrames.bind(redis); // defineCommand adds it at run time
   let unansweredBytes = 0;
-  let warnedAt = 0;
+  let warnedAt = Number.NEGATIVE_INFINITY;
 
   function send(bytes: number, command: () => Promise<unknown>): void {
     if (redis.status !== 'ready' || unansweredBytes + bytes > limitUnansweredBytes) return;
@@ -50,8 +50,8 @@ export function createPublisher({ redis, prefix, log }: PublisherDeps): Publishe
   }
 
   function warn(error: unknown): void {
-    if (Date.now() - warnedAt < warnEveryMs) return;
-    warnedAt = Date.now();
+    if (performance.now() - warnedAt < warnEveryMs) return;
+    warnedAt = performance.now();
     log.warn({ err: error }, 'publish dropped');
   }
 

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
+import { createdAtColumn, idColumn, timeColumn, writtenAtColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from './policies.ts';
 import { grantRoles } from './workspace-grant.entity.ts';
@@ -45,9 +45,7 @@ const schema = defineEntity({
     sentAt: timeColumn().strictNullable(),
     sendCount: p.integer().default(0),
     /** When a mail was last asked for, whether or not it has left. */
-    queuedAt: timeColumn()
-      .onCreate(() => new Date())
-      .defaultRaw('now()'),
+    queuedAt: writtenAtColumn(),
     resendCount: p.integer().default(0),
     acceptedAt: timeColumn().strictNullable(),
     acceptedUserId: uuidColumn().strictNullable(),

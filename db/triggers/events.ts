@@ -1,3 +1,4 @@
+import { followedTime } from '../database-clock.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { eventFanOut } from '../../workflows/contracts/events.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
@@ -64,7 +65,7 @@ export async function emitRunEvent(
     eventKind: `run.${status}`,
     source: 'platform',
     payload: { run_id: runId, agent_id, root_run_id, parent_run_id, trigger_id },
-    occurredAt: new Date(),
+    occurredAt: followedTime(tx.em),
     causeRunId: runId,
   };
   const sql = emitSql('where not coalesce(c.is_evaluation, false)');

@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { Decimal } from 'decimal.js';
 import { writeAudit } from '../../db/audit/audit.ts';
 import type { AdjustedPlace } from '../../db/billing/adjusted-place.ts';
@@ -35,7 +36,7 @@ export async function adjustUsage(
   place: AdjustedPlace,
   { reason, ...asked }: AskedAdjustment,
 ): Promise<AdjustmentOutcome> {
-  const adjustment = { ...asked, at: asked.at ?? new Date() };
+  const adjustment = { ...asked, at: asked.at ?? followedTime(tx.em) };
   const id = await insertAdjustment(tx, place, adjustment);
   if (id === null) return knownOutcome(tx, place, asked);
   await writeAudit(tx, {

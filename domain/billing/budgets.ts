@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { Decimal } from 'decimal.js';
 import { fireBudgetAlert, resolveBudgetAlert } from '../../db/alerts/budget-crossing.ts';
 import { deleteManagedRule, putManagedRule, readManagedRule } from '../../db/alerts/managed-rule.ts';
@@ -82,7 +83,7 @@ async function changeBudget(ctx: Changing, home: BudgetHome, { id, fields, base 
   if (isSame(before, after) && !isPricedAnew) return { budget, before, isChanged: false };
   const rate = after.currency === before.currency && !isPricedAnew ? null : { ...(await requireRate(ctx, base, after.currency)), base };
 
-  Object.assign(budget, after, { updatedAt: new Date() });
+  Object.assign(budget, after, { updatedAt: followedTime(ctx.em) });
   await ctx.em.flush();
   await cutWindow(ctx, { budgetId: id, isMoved: after.periodStart !== before.periodStart, rate });
   await judgeAnew(ctx, budget);
@@ -112,7 +113,7 @@ export async function deleteBudget(ctx: Changing, key: BudgetKey): Promise<Budge
   const rule = await readManagedRule(ctx, id);
   await closeWindow(ctx, id);
   if (rule) await resolveBudgetAlert(ctx, rule, 'budget_changed');
-  await deleteManagedRule(ctx, id, new Date());
+  await deleteManagedRule(ctx, id, followedTime(ctx.em));
   await removeOne(ctx.em, Budget, id);
   await wakeBudgetWaiters(ctx, key.workspaceId);
   return budget;

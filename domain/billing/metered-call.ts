@@ -70,7 +70,7 @@ export async function openMeteredCall(rules: MeteringRules, call: PlannedCall): 
 }
 
 async function hold({ transact, signal }: MeteringRules, wanted: Reservation): Promise<Date> {
-  const end = Date.now() + busyLimitMs;
+  const end = performance.now() + busyLimitMs;
   for (let rolls = 0; ;) {
     const found = await transact((tx) => reserve(tx, wanted));
     if (found.outcome === 'ok') return found.at;
@@ -80,7 +80,7 @@ async function hold({ transact, signal }: MeteringRules, wanted: Reservation): P
       if (++rolls > maxRolls) throw fail('service_unavailable', { reason: 'budget_windows', detail: 'The budget could not be read.' });
       await transact((tx) => rollWindows(tx.em, wanted.workspaceId));
     } else {
-      if (Date.now() > end)
+      if (performance.now() > end)
         throw fail('rate_limited', { retryAfterS: 5, reason: 'budget_reserved', detail: 'Calls in flight take the budget.' });
       await delay(1_000, undefined, { signal });
     }

@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { evaluationCapKey } from '../../db/billing/cap-keys.ts';
 import { closeCap } from '../../db/billing/caps.ts';
 import { endItemsOf, noteWaited, restartEvaluation, wakeEvaluation, type EvaluationPlace } from '../../db/evaluations/run-ended.ts';
@@ -101,7 +102,7 @@ export async function finishEvaluation(
     eventKind: 'evaluation.finished',
     source: 'platform',
     payload: { evaluation_run_id: id, agent_id: evaluation.agentId, status },
-    occurredAt: new Date(),
+    occurredAt: followedTime(tx.em),
   });
 }
 

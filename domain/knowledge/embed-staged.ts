@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { markReady, readIndexedBase, type IndexedBase } from '../../db/knowledge/pending-items.ts';
 import { pendingStaged } from '../../db/knowledge/sources.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -34,11 +35,11 @@ export async function embedStaged(
   const next = await deps.transact(async (tx) => {
     const found = await lockIngest(tx, input);
     if (!found) return null;
-    if (await isPausedTooLong(tx, found.run, new Date())) {
+    if (await isPausedTooLong(tx, found.run, followedTime(tx.em))) {
       await endCancelled(tx, found);
       return null;
     }
-    if (found.source.state !== 'indexing') setStage(found, 'indexing');
+    if (found.source.state !== 'indexing') setStage(tx, found, 'indexing');
     const base = await readIndexedBase(tx, found.source.kbId);
     return base && { base, page: await pendingStaged(tx, input.runId, { after, limit: embeddedAtOnce }) };
   });
@@ -49,7 +50,7 @@ export async function embedStaged(
   await embedItems(deps, { base: next.base, page, signal, source: { kind: 'maintenance', id: input.runId } });
   await deps.transact(async (tx) => {
     const found = await lockIngest(tx, input);
-    if (found?.run.status === 'paused') setStage(found, 'indexing');
+    if (found?.run.status === 'paused') setStage(tx, found, 'indexing');
     await markReady(tx, page, { needsVectors: true });
   });
   return { after: last.id };
@@ -59,6 +60,6 @@ export async function embedStaged(
 export function pauseIngest(transact: EmbeddingDeps['transact'], input: IngestInput): Promise<string | null> {
   return transact(async (tx) => {
     const found = await lockIngest(tx, input);
-    return found && pauseRun(tx, found.run, new Date());
+    return found && pauseRun(tx, found.run, followedTime(tx.em));
   });
 }

@@ -37,7 +37,7 @@ const relexedAtOnce = 2_000;
 
 export interface IndexingOptions {
   readonly signal: AbortSignal;
-  /** When the pass ends, though items may still wait: milliseconds since 1970. */
+  /** When the pass ends, though items may still wait: by `performance.now()`. */
   readonly untilMs: number;
 }
 
@@ -52,7 +52,7 @@ export async function indexPendingItems(deps: EmbeddingDeps, kbId: string, { sig
   // Items of a base whose language has changed wait for their index, a batch at a time.
   while ((await deps.transact((tx) => markRelexed(tx, kbId, relexedAtOnce))) > 0) {
     signal.throwIfAborted();
-    if (Date.now() > untilMs) return 'more';
+    if (performance.now() > untilMs) return 'more';
   }
 
   for (let after: string | null = null; ;) {
@@ -63,7 +63,7 @@ export async function indexPendingItems(deps: EmbeddingDeps, kbId: string, { sig
     if (outcome === 'budget') return 'budget';
     if (outcome === 'changed') break;
     after = page.at(-1)?.id ?? null;
-    if (Date.now() > untilMs) break;
+    if (performance.now() > untilMs) break;
   }
   return (await deps.transact((tx) => hasPendingItems(tx, kbId))) ? 'more' : 'done';
 }

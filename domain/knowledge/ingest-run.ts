@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import type { KnowledgeRun } from '../../db/knowledge/knowledge-run.entity.ts';
 import type { KnowledgeSource, KnowledgeSourceError } from '../../db/knowledge/knowledge-source.entity.ts';
 import { lockKnowledgeRun } from '../../db/knowledge/runs.ts';
@@ -38,15 +39,15 @@ async function lockEndingIngest(tx: TenantTransaction, { sourceId, runId }: Inge
 }
 
 /** Says how far an ingestion is. */
-export function setStage({ source, run }: IngestAtWork, state: 'fetching' | 'parsing' | 'indexing'): void {
+export function setStage(tx: TenantTransaction, { source, run }: IngestAtWork, state: 'fetching' | 'parsing' | 'indexing'): void {
   source.state = state;
-  run.startedAt ??= new Date();
+  run.startedAt ??= followedTime(tx.em);
   Object.assign(run, { status: 'running', pausedReason: null, pausedAt: null, progress: { stage: state, done: 0, total: null } });
 }
 
 /** Ends an ingestion whose source is ready with the items that its row counts. `result`: see `endRun`. */
 export async function endRead(tx: TenantTransaction, { source, run }: IngestAtWork, result?: { readonly unchanged: true }): Promise<void> {
-  const now = new Date();
+  const now = followedTime(tx.em);
   Object.assign(source, { state: 'ready', error: null, lastSyncedAt: now });
   run.progress = { stage: 'ready', done: source.itemCount, total: source.itemCount };
   await endRun(tx, run, { status: 'succeeded', now, ...(result && { result }) });
@@ -55,13 +56,13 @@ export async function endRead(tx: TenantTransaction, { source, run }: IngestAtWo
 /** Ends an ingestion for good; the items of the last sync stay. What it has staged is the caller's to drop. */
 export async function endFailed(tx: TenantTransaction, { source, run }: IngestAtWork, { code, stage, detail }: IngestError): Promise<void> {
   failSource(source, { code, stage, detail });
-  await endRun(tx, run, { status: 'failed', now: new Date(), error: { stage, code, detail, ids: { source_id: source.id } } });
+  await endRun(tx, run, { status: 'failed', now: followedTime(tx.em), error: { stage, code, detail, ids: { source_id: source.id } } });
 }
 
 /** Ends an ingestion that somebody has cancelled; the items of the last sync stay. */
 export async function endCancelled(tx: TenantTransaction, { source, run }: IngestAtWork): Promise<void> {
   failSource(source, { code: 'cancelled', stage: source.state, detail: 'The run was cancelled.' });
-  await endRun(tx, run, { status: 'cancelled', now: new Date() });
+  await endRun(tx, run, { status: 'cancelled', now: followedTime(tx.em) });
 }
 
 function failSource(source: KnowledgeSource, error: IngestError): void {

@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { newId } from '../../db/ids.ts';
 import type { LiveRun, LiveWork } from '../../db/knowledge/live-work.ts';
 import { hasPendingItems } from '../../db/knowledge/pending-items.ts';
@@ -27,7 +28,7 @@ export async function resumeRun(transact: Transact, run: LiveRun, state: 'closed
   if (status !== 'to_end') return status;
   if (kind === 'ingest' && sourceId !== null) await giveUpIngest(transact, { sourceId, runId });
   // An ingestion whose source has another run by now has no source to say so.
-  await transact((tx) => endGivenUp(tx, runId, new Date()));
+  await transact((tx) => endGivenUp(tx, runId, followedTime(tx.em)));
   return 'ended';
 }
 

@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { LockMode } from '@mikro-orm/core';
 import { fromHalfvec } from '../../db/knowledge/embedding-cache.ts';
 import { KnowledgeBase } from '../../db/knowledge/knowledge-base.entity.ts';
@@ -156,7 +157,7 @@ export async function undoReembed(transact: Transacting, runId: string): Promise
   const kbId = await transact((tx) => beginUndo(tx, runId));
   if (kbId === null) return false;
   while ((await transact((tx) => deleteBuiltItems(tx, kbId, deletedAtOnce))) > 0);
-  return transact((tx) => endUndo(tx, runId, new Date()));
+  return transact((tx) => endUndo(tx, runId, followedTime(tx.em)));
 }
 
 async function beginUndo(tx: TenantTransaction, runId: string): Promise<string | null> {

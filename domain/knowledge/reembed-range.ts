@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { applyChange, countTerm, emptyChange } from '../../db/knowledge/base-counters.ts';
 import { countChunks, readBasePair, type BasePair } from '../../db/knowledge/base-pair.ts';
@@ -35,7 +36,7 @@ const remoteCalls = 4;
 
 export interface RangeOptions {
   readonly signal: AbortSignal;
-  /** When an attempt ends though items are left: milliseconds since 1970. */
+  /** When an attempt ends though items are left: by `performance.now()`. */
   readonly untilMs: number;
 }
 
@@ -69,7 +70,7 @@ interface Begun {
 async function beginRange(tx: TenantTransaction, runId: string): Promise<Begun | null> {
   const run = await lockWorkingRun(tx, runId);
   if (run === null || run.targetKbId === null) return null;
-  const now = new Date();
+  const now = followedTime(tx.em);
   if (await isPausedTooLong(tx, run, now)) {
     run.status = 'cancelling';
     return null;
@@ -123,7 +124,7 @@ async function copyPages(deps: EmbeddingDeps, begun: Begun, { signal, untilMs }:
       run.cursor = { ...run.cursor, last_id: laterOf(run.cursor?.['last_id'], after) };
       run.counts = { ...run.counts, items: (run.counts['items'] ?? 0) + ids.length };
     });
-    if (Date.now() > untilMs) return 'more';
+    if (performance.now() > untilMs) return 'more';
   }
   while ((await commit(deps, runId, (tx) => copyLinks(tx, pair))) > 0) signal.throwIfAborted();
   return 'done';

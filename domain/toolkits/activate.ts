@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { newId } from '../../db/ids.ts';
 import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -40,7 +41,7 @@ export async function activateToolkitRevision(tx: TenantTransaction, toolkit: To
   const approved = approvedNames(activation);
   const held = await lockToolsOfToolkit(tx, toolkit.id);
 
-  withdraw(held, revision.tools);
+  withdraw(held, revision.tools, followedTime(tx.em));
   const approvedTools = revision.tools.filter((tool) => approved.has(tool.name));
   const former = await formerSettings(tx, toolkit.id, revision.id);
   const movedIds = movedTools(toolkit, held, approvedTools);
@@ -67,10 +68,10 @@ function approvedNames({ revision, approve: asked, overrides }: Activation): Rea
 }
 
 /** What the revision does not hold is out of reach at once; its row stays, so that a later revision gives it back under the same id. */
-function withdraw(held: readonly Tool[], tools: readonly ToolkitTool[]): void {
+function withdraw(held: readonly Tool[], tools: readonly ToolkitTool[], now: Date): void {
   const names = new Set(tools.map((tool) => tool.name));
   for (const tool of held) {
-    if (tool.deletedAt === null && tool.remoteName !== null && !names.has(tool.remoteName)) tool.deletedAt = new Date();
+    if (tool.deletedAt === null && tool.remoteName !== null && !names.has(tool.remoteName)) tool.deletedAt = now;
   }
 }
 

@@ -1,3 +1,4 @@
+import { followedTime } from '../../db/database-clock.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { newId } from '../../db/ids.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
@@ -61,7 +62,7 @@ export async function deleteTool(tx: TenantTransaction, tool: Tool, { force }: {
   if (usedBy.length > 0)
     throw fail('state_conflict', { reason: 'in_use', detail: 'Active revisions use this tool.', context: { used_by: usedBy } });
 
-  tool.deletedAt = new Date();
+  tool.deletedAt = followedTime(tx.em);
   await tx.em.flush();
   await dropOwnSecrets(tx, [tool.id]);
 }

@@ -121,3 +121,20 @@ test('compiled: either day in two calendars, ends of months by their lengths, ga
   const { instants } = compileTimetable(cron('30 2 * * *', 'America/New_York'), now);
   expect(instants.map((at) => new Date(at).toISOString())).toEqual(['2026-03-08T07:00:00.000Z']);
 });
+
+test('compiled: what is due around a night that repeats an hour east of Greenwich is struck without the zone', () => {
+  const now = Date.parse('2026-06-01T00:00:00Z');
+  const struck = ({ intervals }: ReturnType<typeof compileTimetable>) =>
+    intervals.map(({ everySeconds, phaseSeconds }) => {
+      const turn = Math.ceil((now / 1_000 - phaseSeconds) / everySeconds);
+      return new Date((turn * everySeconds + phaseSeconds) * 1_000).toISOString();
+    });
+
+  expect(struck(compileTimetable(cron('30 2 * * *', 'Europe/Berlin'), now))).toEqual(['2026-10-25T00:30:00.000Z']);
+  expect(struck(compileTimetable(cron('30 2 * * *', 'Europe/Berlin', { repeat: 'twice' }), now))).toEqual([
+    '2026-10-25T00:30:00.000Z',
+    '2026-10-25T01:30:00.000Z',
+  ]);
+  expect(struck(compileTimetable(cron('* * * * *', 'Europe/Berlin'), now))).toHaveLength(181);
+  expect(compileTimetable(cron('30 1 * * *', 'America/New_York'), now).intervals).toEqual([]);
+});

@@ -1,6 +1,6 @@
 // Preloaded into a process of a test deployment (`node --import`): lets its clock jump while it runs. The offset in milliseconds stands in a
-// file named after the process's port; what the rest of the machine shows as time is left alone.
-import { readFileSync } from 'node:fs';
+// file named after the process's port; what the rest of the machine shows as time is left alone. What the clock shows by now stands in `<port>.shown`.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
@@ -12,11 +12,21 @@ if (isMainThread && folder !== undefined) {
   const realNow = Date.now;
   let offsetMs = 0;
 
-  const read = () => {
+  const asked = () => {
     try {
-      offsetMs = Number(readFileSync(file, 'utf8')) || 0;
+      return Number(readFileSync(file, 'utf8')) || 0;
     } catch {
-      offsetMs = 0;
+      return 0;
+    }
+  };
+  const read = () => {
+    const askedMs = asked();
+    if (askedMs === offsetMs) return;
+    offsetMs = askedMs;
+    try {
+      writeFileSync(`${file}.shown`, String(offsetMs));
+    } catch {
+      // The folder goes with its test.
     }
   };
   read();

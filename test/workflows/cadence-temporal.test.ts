@@ -1,3 +1,4 @@
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { strikesAfter, type Timetable } from '../../ports/cadence.ts';
 import { compileTimetable } from '../../ports/compile-cadence.ts';
@@ -6,7 +7,7 @@ import { planSchedule } from '../../ports/schedule-plan.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import { newId } from '../../db/ids.ts';
 import { removeTriggerSchedule, upsertTriggerSchedule } from '../../temporal/trigger-schedules.ts';
-import { isWholeMatrix } from '../chaos/whole.ts';
+import { isWholeMatrix, oneOfEach } from '../chaos/whole.ts';
 import { testNamespace, type TestNamespace } from '../support/temporal.ts';
 
 let place: TestNamespace;
@@ -112,6 +113,103 @@ test('a shifted instant and a single one are struck by Temporal too', async () =
   expect(await instantsOfTemporal(timetable)).toContain(ours?.at);
   expect(await instantsOfTemporal(once.timetable)).toEqual([at.getTime()]);
 });
+
+const zonesThatChange = [
+  'America/New_York',
+  'Europe/London',
+  'Europe/Berlin',
+  'Australia/Lord_Howe',
+  'Pacific/Auckland',
+  'Atlantic/Azores',
+  'America/St_Johns',
+  'Antarctica/Troll',
+];
+const rules = [
+  ['shift', 'once'],
+  ['skip', 'twice'],
+] as const;
+const nights = oneOfEach(
+  zonesThatChange.flatMap((zone) => rules.map(([gap, repeat]) => [zone, gap, repeat] as const)),
+  ([zone]) => zone,
+);
+
+test.each(nights)(
+  'every minute of the nights in which clocks change in %s (%s, %s) is struck by Temporal, and fires as the rules say',
+  async (zone, gap, repeat) => {
+    for (const change of changesOf(zone)) {
+      for (const text of ['* * * * *', '* 0-4 * * *', '30 1 * * *', '0,30 2 * * *']) {
+        const timetable: Timetable = {
+          cadence: { kind: 'cron', spec: parseCron(text) },
+          zone,
+          dst: { gap, repeat },
+          startsAt: null,
+          endsAt: null,
+        };
+        const [from, to] = [change.at - 6 * hourMs, change.at + 6 * hourMs];
+        const strikes = strikesAfter(timetable, { after: from - 1, until: to, count: 1_000 });
+        const due = strikes.filter(({ isSkipped }) => !isSkipped).map(({ at }) => at);
+        const theirs = new Set(await strikesOfTemporal(timetable, { from, to }));
+
+        expect({ zone, text, at: iso([change.at]), lost: due.filter((at) => !theirs.has(at)).map((at) => iso([at])) }).toMatchObject({
+          lost: [],
+        });
+        if (text.startsWith('* ')) expect(due).toHaveLength(minutesOf(text, change, repeat));
+      }
+    }
+  },
+);
+
+/** How many minutes fire in the twelve hours around a change, counted without the evaluator. Of `0-4`, what the night takes away or gives twice. */
+function minutesOf(text: string, { minutes }: Change, repeat: 'once' | 'twice'): number {
+  // Both ends count.
+  if (text === '* * * * *') return 12 * 60 + 1;
+  // A gap takes its minutes away: all that is shifted meets the minute that is due at its end. Those of a repeated stretch fire once or twice.
+  const lost = minutes < 0 && repeat === 'once' ? 0 : minutes;
+  return 5 * 60 - lost;
+}
+
+const hourMs = 3_600_000;
+
+interface Change {
+  /** The first instant of the new offset. */
+  readonly at: number;
+  /** How far the clocks leap ahead; below 0 they go back. */
+  readonly minutes: number;
+}
+
+/** The changes of a zone within a year, to the minute. */
+function changesOf(zone: string): Change[] {
+  const offset = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
+  const minutesAt = (at: number) => {
+    const [, sign = '+', hours = '0', minutes = '0'] = /GMT([+-])(\d+):(\d+)/.exec(offset.format(at)) ?? [];
+    return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+  };
+  const found: Change[] = [];
+  const begin = Math.ceil(Date.now() / hourMs) * hourMs + 24 * hourMs;
+  for (let at = begin; at < begin + 365 * 24 * hourMs; at += hourMs / 2) {
+    const minutes = minutesAt(at) - minutesAt(at - hourMs / 2);
+    if (minutes !== 0) found.push({ at, minutes });
+  }
+  return found;
+}
+
+/** All instants of a range, both ends included, at which the schedule that we make of a timetable strikes. */
+async function strikesOfTemporal(timetable: Timetable, { from, to }: { readonly from: number; readonly to: number }): Promise<number[]> {
+  const schedule = rowOf(timetable);
+  const tenant = { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id, correlationId: newId() };
+  await upsertTriggerSchedule(place.temporal, schedule, tenant);
+  try {
+    const { startTime } = await place.temporal.connection.workflowService.listScheduleMatchingTimes({
+      namespace: place.namespace,
+      scheduleId: `trigger:${schedule.id}`,
+      startTime: msToTs(from - 1_000),
+      endTime: msToTs(to),
+    });
+    return startTime.map(({ seconds }) => Number(seconds) * 1_000);
+  } finally {
+    await removeTriggerSchedule(place.temporal, schedule.id);
+  }
+}
 
 async function instantsOfTemporal(timetable: Timetable): Promise<number[]> {
   const schedule = rowOf(timetable);

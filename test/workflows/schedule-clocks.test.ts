@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
+import { createClocks } from '../support/clocks.ts';
 import { created, makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
@@ -13,7 +10,7 @@ import { occurrencesOf, scheduleRow } from './schedule-world.ts';
 
 // Every process of ours has a clock of its own that is wrong; PostgreSQL's counts, and of a firing Temporal's.
 const names: readonly ProcessName[] = ['api', 'worker-runs', 'worker-bulk'];
-const clocks = mkdtempSync(join(tmpdir(), 'longhaul-clocks-'));
+const clocks = createClocks();
 let models: ModelServer;
 let stack: Stack;
 let agentId: string;
@@ -23,8 +20,7 @@ beforeAll(async () => {
   stack = await startStack({
     processes: names,
     modelBaseUrl: models.baseUrl,
-    imports: [fileURLToPath(new URL('../support/clock-shift.ts', import.meta.url))],
-    env: { CLOCK_SHIFT_DIR: clocks },
+    ...clocks.options,
   });
   agentId = (await makeAgent(stack, [])).id;
 });
@@ -32,17 +28,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack?.stop();
   await models?.close();
-  rmSync(clocks, { recursive: true, force: true });
+  clocks.remove();
 });
 
 const hourMs = 3_600_000;
-const setClock = (name: ProcessName, ms: number) => writeFileSync(join(clocks, new URL(stack.url(name)).port), String(ms));
-/** By the API's own clock, from which a preview begins. */
-const isShifted = async (ms: number) => {
-  const { body } = await stack.request('POST', '/schedules/preview', { body: { cron: '* * * * *', count: 1 } });
-  const [first] = (body as { instants: { at: string }[] }).instants;
-  return Math.abs(Date.parse(first?.at ?? '') - Date.now() - ms) < 120_000;
-};
 const runsOf = (id: string) => sweep(stack.db, (em) => rows<{ id: string }>(em, 'select id from runs where trigger_id = ?', [id]));
 
 const startsOf = (id: string) =>
@@ -58,8 +47,7 @@ test.each([
   ['a day ahead', 24 * hourMs],
   ['a day behind', -24 * hourMs],
 ])('processes whose clock is %s: an instant is fired once and is not late, one that is past is refused', async (_how, ms) => {
-  for (const name of names) setClock(name, ms);
-  await until(() => isShifted(ms));
+  await clocks.set(stack, Object.fromEntries(names.map((name) => [name, ms])));
   const prompt = scripted({ steps: [{ text: 'Done.' }] });
   const make = async (more: object) =>
     (await created(stack, '/schedules', { agent_id: agentId, name: 'Clock', prompt_template: prompt, catch_up_seconds: 60, ...more })).id;
@@ -70,7 +58,6 @@ test.each([
   const past = new Date(Date.now() - 600_000).toISOString();
   const body = { agent_id: agentId, name: 'Past', prompt_template: prompt, run_at: past };
   const refused = await stack.request('POST', '/schedules', { body });
-  // What a run makes of such a clock is no matter of its schedule.
   const isStarted = async (id: string) => ((await occurrencesOf(stack.db, id))[0]?.run_id ?? null) !== null;
   await until(() => isStarted(once));
   await stack.temporal.client.schedule.getHandle('maint:triggers').trigger();

@@ -31,7 +31,7 @@ async function answerOf(mode: JsonAnswer['mode'], step: ScriptStep) {
   const json: JsonAnswer = { mode, schema: null, name: 'result', strict: false };
   const tool = resultToolOf(json);
   const request = requestOf(bench.model('openai_compatible'), { messages: scripted(step), ...(tool ? { json, tools: [tool] } : { json }) });
-  const sink: StepSink = { writer, messageId: 'm', step: 1, tools: [], resultTool: tool?.slug ?? null, json: mode };
+  const sink: StepSink = { writer, now: () => new Date(), messageId: 'm', step: 1, tools: [], resultTool: tool?.slug ?? null, json: mode };
 
   const { content, result } = await collectStep(streamModelStep(bench, request), sink);
 
