@@ -106,6 +106,10 @@ const pinned = [
 const foundColumns = `string_agg(m.id::text, ','), string_agg(date_part('epoch', m.used_at)::text, ',') filter (where p_has_use), count(*)`;
 const foundInto = 'chunk_ids, used_at, v_found';
 
+/** The item of a vector. Those that were written before the column was there have to look their chunk up. */
+const itemOf = (vector: string) =>
+  `coalesce(${vector}.item_id, (select c.item_id from knowledge_chunks c where c.id = ${vector}.chunk_id))`;
+
 const quoted = (lexeme: string) => `'''' || replace(replace(${lexeme}, '\\', '\\\\'), '''', '''''') || ''''`;
 
 /** The query's lexemes as the base stores them with their frequencies, and those that candidates are looked for by. */
@@ -129,8 +133,8 @@ const lexemesOfBase = `
 
 /**
  * The legs of a search over some bases: up to 200 chunks by words, and the 200 nearest with their cosine distance. `p_bases`: [{kb_id, chunk_count, states,
- * language and prefix (null: not by words), dim and embedding (which of `p_embeddings`, from 1; null: not by meaning), use_index, if_empty (by meaning only
- * where words find nothing)}]; `p_lexemes`: {language: [lexeme]}, to which a base puts its prefix; `p_filter`: see `knowledge_passes`; `p_has_use`: whether it
+ * language and prefix (null: not by words), dim and embedding (which of `p_embeddings`, from 1; null: not by meaning), use_index (by the index over its vectors, if it
+ * has one), if_empty (by meaning only where words find nothing)}]; `p_lexemes`: {language: [lexeme]}, to which a base puts its prefix; `p_filter`: see `knowledge_passes`; `p_has_use`: whether it
  * matters when items were used. A row for each try of a leg in a base, so that some chunks come twice. `matched` is JSON: of each chunk the query's lexemes
  * that it holds with their positions, as the text of a tsvector.
  *
@@ -219,6 +223,11 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
 
       v_embedding := p_embeddings[v_embedding_no]::halfvec;
       v_chunks := null;
+      if v_use_index then
+        -- An index that failed to build is not valid.
+        v_use_index := exists (select from pg_index x join pg_class k on k.oid = x.indexrelid
+          where k.relname = 'knowledge_vectors_hnsw_' || replace(v_id::text, '-', '') and k.relnamespace = 'public'::regnamespace and x.indisvalid);
+      end if;
       foreach v_way in array case
         when v_is_narrow and v_use_index then array['near', 'few', 'index', 'whole']
         when v_is_narrow then array['few', 'whole']
@@ -236,8 +245,10 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
           execute format($q$
             select string_agg(m.distance::text, ','), ${foundColumns.replace('p_has_use', '$11')} from (
               select v.chunk_id as id, coalesce(i.last_used_at, i.created_at) as used_at, (v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s)) as distance
-              from knowledge_vectors v join knowledge_chunks c on c.id = v.chunk_id join knowledge_items i on i.id = c.item_id
-              where v.kb_id = %2$L and ${isShownByChunk(parameters)}
+              from knowledge_vectors v cross join lateral (
+                select i.last_used_at, i.created_at from knowledge_items i where i.id = ${itemOf('v')} and ${isShownByChunk(parameters)} offset 0
+              ) i
+              where v.kb_id = %2$L
               order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit ${wanted}
             ) m$q$, v_dim, v_id) into distances, ${foundInto} using ${given}, v_embedding, p_has_use;
         elsif v_way = 'few' then
@@ -260,10 +271,11 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
             select string_agg(m.distance::text, ','), ${foundColumns} into distances, ${foundInto} from (
               select n.chunk_id as id, coalesce(i.last_used_at, i.created_at) as used_at, n.distance
               from (
-                select v.chunk_id, v.embedding <=> v_embedding as distance from knowledge_vectors v where v.kb_id = v_id
+                select v.chunk_id, v.embedding <=> v_embedding as distance, v.item_id from knowledge_vectors v where v.kb_id = v_id
                 order by 2, 1 limit case when v_way = 'top' then ${ranked} end
-              ) n join knowledge_chunks c on c.id = n.chunk_id join knowledge_items i on i.id = c.item_id
-              where ${isShownByChunk(variables, passes)}
+              ) n cross join lateral (
+                select i.last_used_at, i.created_at from knowledge_items i where i.id = ${itemOf('n')} and ${isShownByChunk(variables, passes)} offset 0
+              ) i
               order by n.distance, n.chunk_id limit ${wanted}
             ) m`,
         )}
@@ -278,7 +290,7 @@ $gate$`;
 /**
  * The match operator is not leakproof, so the policies of longhaul_app keep PostgreSQL from the GIN index, and they would be asked for
  * each vector that is compared; those of longhaul_gate are `true`, and the tenant and live predicates stand here once more. What is found is read as
- * longhaul_app, whose policies have the last word. Plans are kept with the connection: planning takes
- * as long as a search of a small base. Chunks are ranked before their items are looked up.
+ * longhaul_app, whose policies have the last word. Plans are kept with the connection: planning takes as long as a search of a small base. Chunks are ranked before
+ * their items are looked up, those of vectors in a subquery that PostgreSQL keeps as it is (`offset 0`): with two tables it would begin with the items.
  */
 export const candidateGates: GateSet = { functions, grants, sql: [legs] };

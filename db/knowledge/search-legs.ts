@@ -32,7 +32,7 @@ export interface LegBase {
   readonly dim: number | null;
   /** Which of the embeddings is that of its model; from 1. */
   readonly embedding: number | null;
-  /** False: the exact scan. */
+  /** An index over its vectors serves if there is one. False: the exact scan. */
   readonly use_index: boolean;
   /** By meaning only where words find nothing in it. */
   readonly if_empty: boolean;
@@ -92,7 +92,9 @@ interface LegsValues {
 const legs = prepared(({ bases, lexemes, embeddings, filter, hasUse }: ParametersOf<LegsValues>) =>
   query
     .selectFrom(
-      sql<FoundColumns>`gate_knowledge_legs(${bases}::jsonb, ${lexemes}::jsonb, ${embeddings}::text[], ${filter}::jsonb, ${hasUse}::boolean)`.as('leg'),
+      sql<FoundColumns>`gate_knowledge_legs(${bases}::jsonb, ${lexemes}::jsonb, ${embeddings}::text[], ${filter}::jsonb, ${hasUse}::boolean)`.as(
+        'leg',
+      ),
     )
     .select(['leg.kbId', 'leg.chunkIds', 'leg.usedAt', 'leg.lexemeCounts', 'leg.matched', 'leg.documentFrequencies', 'leg.distances']),
 );
@@ -118,7 +120,10 @@ export async function findCandidates(tx: Pick<TenantTransaction, 'em'>, request:
   return found.map((columns) => findOf(columns, lexemesOf.get(columns.kbId) ?? []));
 }
 
-function findOf({ kbId, chunkIds, usedAt, lexemeCounts, matched, documentFrequencies, distances }: FoundColumns, lexemes: readonly string[]): LegFind {
+function findOf(
+  { kbId, chunkIds, usedAt, lexemeCounts, matched, documentFrequencies, distances }: FoundColumns,
+  lexemes: readonly string[],
+): LegFind {
   return {
     kbId,
     chunkIds: chunkIds.split(','),

@@ -1,5 +1,6 @@
 import type { SearchedBase } from '../../db/knowledge/search-bases.ts';
 import { lexemePrefix, type ItemFilter, type LegBase } from '../../db/knowledge/search-legs.ts';
+import { minIndexedChunks } from '../../db/knowledge/vector-index.ts';
 import { curationStates } from '../../db/skills/skill.entity.ts';
 import type { EmbeddingModel } from '../../ports/embeddings/index.ts';
 import type { SearchMode } from './fusion.ts';
@@ -112,7 +113,7 @@ export function legBaseOf({ base, states, hasLexical, vector }: BasePlan, embedd
     prefix: hasLexical ? lexemePrefix(base.lexNo) : null,
     dim: hasVector ? base.embeddingDim : null,
     embedding: hasVector ? embedding : null,
-    use_index: base.hasVectorIndex && !isExact,
+    use_index: base.chunks > minIndexedChunks && !isExact,
     if_empty: vector === 'fallback',
   };
 }

@@ -1,4 +1,7 @@
 -- Both legs of a search are one function, which gives a row for each try of a leg in place of one for each chunk.
+-- The item of a vector, so that a search need not look up its chunk. Rows that are there keep null, and are looked up as before.
+alter table knowledge_vectors add column item_id uuid;
+
 grant create on schema public to longhaul_gate;
 set local role longhaul_gate;
 drop function gate_knowledge_candidates(jsonb,jsonb,jsonb);
@@ -112,6 +115,11 @@ create or replace function gate_knowledge_legs(p_bases jsonb, p_lexemes jsonb, p
 
       v_embedding := p_embeddings[v_embedding_no]::halfvec;
       v_chunks := null;
+      if v_use_index then
+        -- An index that failed to build is not valid.
+        v_use_index := exists (select from pg_index x join pg_class k on k.oid = x.indexrelid
+          where k.relname = 'knowledge_vectors_hnsw_' || replace(v_id::text, '-', '') and k.relnamespace = 'public'::regnamespace and x.indisvalid);
+      end if;
       foreach v_way in array case
         when v_is_narrow and v_use_index then array['near', 'few', 'index', 'whole']
         when v_is_narrow then array['few', 'whole']
@@ -129,8 +137,10 @@ create or replace function gate_knowledge_legs(p_bases jsonb, p_lexemes jsonb, p
           execute format($q$
             select string_agg(m.distance::text, ','), string_agg(m.id::text, ','), string_agg(date_part('epoch', m.used_at)::text, ',') filter (where $11), count(*) from (
               select v.chunk_id as id, coalesce(i.last_used_at, i.created_at) as used_at, (v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s)) as distance
-              from knowledge_vectors v join knowledge_chunks c on c.id = v.chunk_id join knowledge_items i on i.id = c.item_id
-              where v.kb_id = %2$L and i.kb_id is not distinct from $5 and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any ($6) and ($1 or i.organization_id is null or (i.organization_id = $2 and (i.workspace_id is null or $3 or i.workspace_id = any ($4)))) and ($9 is null or (i.valid_from is null or i.valid_from <= $9) and (i.valid_until is null or i.valid_until > $9)) and (not $8 or knowledge_passes(i, $7))
+              from knowledge_vectors v cross join lateral (
+                select i.last_used_at, i.created_at from knowledge_items i where i.id = coalesce(v.item_id, (select c.item_id from knowledge_chunks c where c.id = v.chunk_id)) and i.kb_id is not distinct from $5 and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any ($6) and ($1 or i.organization_id is null or (i.organization_id = $2 and (i.workspace_id is null or $3 or i.workspace_id = any ($4)))) and ($9 is null or (i.valid_from is null or i.valid_from <= $9) and (i.valid_until is null or i.valid_until > $9)) and (not $8 or knowledge_passes(i, $7)) offset 0
+              ) i
+              where v.kb_id = %2$L
               order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit 200
             ) m$q$, v_dim, v_id) into distances, chunk_ids, used_at, v_found using v_operator, v_org, v_ws_all, v_ws, v_id, v_states, p_filter, v_is_narrow, v_valid_at, v_embedding, p_has_use;
         elsif v_way = 'few' then
@@ -153,10 +163,11 @@ create or replace function gate_knowledge_legs(p_bases jsonb, p_lexemes jsonb, p
             select string_agg(m.distance::text, ','), string_agg(m.id::text, ','), string_agg(date_part('epoch', m.used_at)::text, ',') filter (where p_has_use), count(*) into distances, chunk_ids, used_at, v_found from (
               select n.chunk_id as id, coalesce(i.last_used_at, i.created_at) as used_at, n.distance
               from (
-                select v.chunk_id, v.embedding <=> v_embedding as distance from knowledge_vectors v where v.kb_id = v_id
+                select v.chunk_id, v.embedding <=> v_embedding as distance, v.item_id from knowledge_vectors v where v.kb_id = v_id
                 order by 2, 1 limit case when v_way = 'top' then 250 end
-              ) n join knowledge_chunks c on c.id = n.chunk_id join knowledge_items i on i.id = c.item_id
-              where i.kb_id is not distinct from v_id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and knowledge_passes(i, p_filter)
+              ) n cross join lateral (
+                select i.last_used_at, i.created_at from knowledge_items i where i.id = coalesce(n.item_id, (select c.item_id from knowledge_chunks c where c.id = n.chunk_id)) and i.kb_id is not distinct from v_id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and knowledge_passes(i, p_filter) offset 0
+              ) i
               order by n.distance, n.chunk_id limit 200
             ) m;
         else
@@ -164,10 +175,11 @@ create or replace function gate_knowledge_legs(p_bases jsonb, p_lexemes jsonb, p
             select string_agg(m.distance::text, ','), string_agg(m.id::text, ','), string_agg(date_part('epoch', m.used_at)::text, ',') filter (where p_has_use), count(*) into distances, chunk_ids, used_at, v_found from (
               select n.chunk_id as id, coalesce(i.last_used_at, i.created_at) as used_at, n.distance
               from (
-                select v.chunk_id, v.embedding <=> v_embedding as distance from knowledge_vectors v where v.kb_id = v_id
+                select v.chunk_id, v.embedding <=> v_embedding as distance, v.item_id from knowledge_vectors v where v.kb_id = v_id
                 order by 2, 1 limit case when v_way = 'top' then 250 end
-              ) n join knowledge_chunks c on c.id = n.chunk_id join knowledge_items i on i.id = c.item_id
-              where i.kb_id is not distinct from v_id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and (v_valid_at is null or (i.valid_from is null or i.valid_from <= v_valid_at) and (i.valid_until is null or i.valid_until > v_valid_at))
+              ) n cross join lateral (
+                select i.last_used_at, i.created_at from knowledge_items i where i.id = coalesce(n.item_id, (select c.item_id from knowledge_chunks c where c.id = n.chunk_id)) and i.kb_id is not distinct from v_id and i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (v_states) and (v_operator or i.organization_id is null or (i.organization_id = v_org and (i.workspace_id is null or v_ws_all or i.workspace_id = any (v_ws)))) and (v_valid_at is null or (i.valid_from is null or i.valid_from <= v_valid_at) and (i.valid_until is null or i.valid_until > v_valid_at)) offset 0
+              ) i
               order by n.distance, n.chunk_id limit 200
             ) m;
         end if;
