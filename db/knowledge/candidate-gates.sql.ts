@@ -187,6 +187,7 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
     loop
       kb_id := v_id;
       chunk_ids := null;
+      distances := null;
       if v_language is not null then${lexemesOfBase}
         -- The best 250 of the rare lexemes, all of theirs, and the same of every lexeme.
         foreach v_try in array case when v_rare is null then '{}' when v_is_narrow then '{2}' when v_rare_df > ${ranked} then '{1,2}' else '{2}' end::int[]

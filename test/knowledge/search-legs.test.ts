@@ -81,9 +81,10 @@ const asked = (bases: readonly LoadedBase[], more: object) =>
   JSON.stringify(
     bases.map(({ id, lexNo }) => ({ kb_id: id, chunk_count: 1_000_000, states: ['reviewed'], prefix: lexemePrefix(lexNo), ...more })),
   );
+const legsOf = (bases: readonly LoadedBase[], more: object) =>
+  `gate_knowledge_legs('${asked(bases, more)}', '{"en": ["rare"]}', array['[${questionVector.join(',')}]'], '{}', false)`;
 const call = (bases: readonly LoadedBase[], more: object) =>
-  `select kb_id, string_to_table(chunk_ids, ',') as chunk_id
-     from gate_knowledge_legs('${asked(bases, more)}', '{"en": ["rare"]}', array['[${questionVector.join(',')}]'], '{}', false)`;
+  `select kb_id, string_to_table(chunk_ids, ',') as chunk_id from ${legsOf(bases, more)}`;
 const lexicalCall = (bases: readonly LoadedBase[]) => call(bases, { language: 'en' });
 const nearestCall = (bases: readonly LoadedBase[]) => call(bases, { dim: loadedDim, embedding: 1, use_index: false });
 
@@ -138,6 +139,18 @@ describe('the function of the legs', () => {
 
     await expect(until(async () => (await scans()).gin > before.gin)).resolves.toBe(true);
     expect((await scans()).sequential).toBe(before.sequential);
+  });
+
+  test('gives of several bases what it gives of each alone', async () => {
+    const place = { organizationId: foreign.organizationId, workspaceId: foreign.workspaceId };
+    const [some, others] = [await loadBase(admin, place, 300), await loadBase(admin, place, 320)];
+    const both = { language: 'en', dim: loadedDim, embedding: 1, use_index: false };
+    const rowsOf = async (bases: readonly LoadedBase[]) =>
+      (await asApp(foreign, (client) => client.query(`select leg.* from ${legsOf(bases, both)} leg`))).rows;
+
+    const alone = [...(await rowsOf([some])), ...(await rowsOf([others]))];
+    expect(alone).toHaveLength(4);
+    expect(await rowsOf([some, others])).toEqual(alone);
   });
 
   test('finds vectors that an earlier release wrote, which do not say their item', async () => {

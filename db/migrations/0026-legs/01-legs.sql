@@ -46,6 +46,7 @@ create or replace function gate_knowledge_legs(p_bases jsonb, p_lexemes jsonb, p
     loop
       kb_id := v_id;
       chunk_ids := null;
+      distances := null;
       if v_language is not null then
         select array_agg(l.stored), array_agg(l.df), string_agg('''' || replace(replace(l.stored, '\', '\\'), '''', '''''') || '''', ' | ') filter (where l.df <= 0.3 * v_count)::tsquery,
                string_agg('''' || replace(replace(l.stored, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery, sum(l.df) filter (where l.df <= 0.3 * v_count)
