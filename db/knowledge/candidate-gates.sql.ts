@@ -1,6 +1,6 @@
 import type { GateSet } from '../identity/gate-parts.sql.ts';
 
-const functions = ['gate_knowledge_candidates(jsonb,jsonb,jsonb)', 'gate_knowledge_nearest(jsonb,text[],jsonb)'] as const;
+const functions = ['gate_knowledge_legs(jsonb,jsonb,text[],jsonb,boolean)'] as const;
 
 const grants: GateSet['grants'] = {
   knowledge_bases: ['select'],
@@ -39,8 +39,8 @@ const variables: Names = {
   organization: 'v_org',
   allWorkspaces: 'v_ws_all',
   workspaces: 'v_ws',
-  base: 'v_base.id',
-  states: 'v_base.states',
+  base: 'v_id',
+  states: 'v_states',
   filter: 'p_filter',
   isNarrow: 'v_is_narrow',
   validAt: 'v_valid_at',
@@ -70,9 +70,9 @@ const isPassed = (names: Names) => `${isValid(names)} and (not ${names.isNarrow}
 
 /** A statement of both kinds: `of` gets the condition of the filters. */
 const byFilters = (of: (isPassed: string) => string) => `if v_is_narrow then
-          return query ${of(`knowledge_passes(i, ${variables.filter})`)};
+          ${of(`knowledge_passes(i, ${variables.filter})`)};
         else
-          return query ${of(isValid(variables))};
+          ${of(isValid(variables))};
         end if;`;
 
 /** An item that a search shows: of the tenant, live, in a state that is asked for, and past the filters. */
@@ -93,12 +93,6 @@ const isIndexed = ({ filter }: Names) =>
 const isShownByChunk = (names: Names, passes = isPassed(names)) =>
   `i.kb_id is not distinct from ${names.base} and ${isShown(names, passes)}`;
 
-const basesAsked = (columns: string, asked: string) => `
-      select b.id, b.lex_no, ${columns}
-      from jsonb_to_recordset(p_bases) as g(${asked})
-      join knowledge_bases b on b.id = g.kb_id
-      where b.deleted_at is null and b.activated_at is not null and ${inTenant('b', variables)}`;
-
 /**
  * One plan for bases of every size, whatever the planner thinks of its predicates: by indexes, in the order in which the joins are written, and in loops that
  * keep the order of what they begin with, so that they end with the 200th. Workers in parallel take longer to start than most of these scans.
@@ -108,119 +102,138 @@ const pinned = [
   'set join_collapse_limit = 1 set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_generic_plan',
 ].join(' ');
 
-const declared = `
+/** What a row says of the chunks `m` that a try has found: lists of equal length as texts, since a row for each chunk takes longer to read than to find. */
+const foundColumns = `string_agg(m.id::text, ','), string_agg(date_part('epoch', m.used_at)::text, ',') filter (where p_has_use), count(*)`;
+const foundInto = 'chunk_ids, used_at, v_found';
+
+/** The item of a vector. Those that were written before the column was there have to look their chunk up. */
+const itemOf = (vector: string) =>
+  `coalesce(${vector}.item_id, (select c.item_id from knowledge_chunks c where c.id = ${vector}.chunk_id))`;
+
+const quoted = (lexeme: string) => `'''' || replace(replace(${lexeme}, '\\', '\\\\'), '''', '''''') || ''''`;
+
+/** The query's lexemes as the base stores them with their frequencies, and those that candidates are looked for by. */
+const lexemesOfBase = `
+        select array_agg(l.stored), array_agg(l.df), string_agg(${quoted('l.stored')}, ' | ') filter (where l.df <= 0.3 * v_count)::tsquery,
+               string_agg(${quoted('l.stored')}, ' | ')::tsquery, sum(l.df) filter (where l.df <= 0.3 * v_count)
+          into v_lexemes, document_frequencies, v_rare, v_every, v_rare_df
+          from (
+            select v_prefix || w.lexeme as stored, coalesce((select t.df from knowledge_terms t where t.kb_id = v_id and t.lexeme = w.lexeme), 0) as df
+            from jsonb_array_elements_text(p_lexemes -> v_language) with ordinality w(lexeme, at) order by w.at
+          ) l;
+        if v_rare_df > ${maxRanked} then
+          select string_agg(${quoted('l.stored')}, ' | ')::tsquery, sum(l.df) into v_rare, v_rare_df
+            from (
+              select w.stored, w.df, sum(w.df) over rarest as total, row_number() over rarest as place
+              from unnest(v_lexemes, document_frequencies) with ordinality w(stored, df, at)
+              where w.df <= 0.3 * v_count window rarest as (order by w.df, w.at)
+            ) l
+            where l.place = 1 or l.total <= ${maxRanked};
+        end if;`;
+
+/**
+ * The legs of a search over some bases: up to 200 chunks by words, and the 200 nearest with their cosine distance. `p_bases`: [{kb_id, chunk_count, states,
+ * language and prefix (null: not by words), dim and embedding (which of `p_embeddings`, from 1; null: not by meaning), use_index (by the index over its vectors, if it
+ * has one), if_empty (by meaning only where words find nothing)}]; `p_lexemes`: {language: [lexeme]}, to which a base puts its prefix; `p_filter`: see `knowledge_passes`; `p_has_use`: whether it
+ * matters when items were used. A row for each try of a leg in a base, so that some chunks come twice. `matched` is JSON: of each chunk the query's lexemes
+ * that it holds with their positions, as the text of a tsvector.
+ *
+ * By words: `kb_id` of chunks is compared by `is not distinct from`, which no index serves, and sequential scans are off: what remains is a bitmap scan of the
+ * lexemes, which hold the base's number anyway. Lexemes in over 30 % of a base's chunks, and those beyond the rarest that together are in 50,000, generate no
+ * candidates unless the others give fewer than 200. Of a lexeme in more than that 50,000 chunks are ranked, and all only where filters leave fewer than 200.
+ *
+ * By meaning: the nearest of all are taken, by the base's index (each base with its own plan and its id as a literal, since a generic plan never uses a
+ * partial index) or by comparing all, and do where 200 of them are shown: narrow filters let the index try that on 2,000. Else the items that are shown are
+ * counted: those of up to 20,000 chunks are compared themselves, if they are few in the base; of more the index gives the nearest. What remains is the scan of
+ * the whole base. Where one of these gives fewer than 200 the next follows.
+ */
+const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_lexemes jsonb, p_embeddings text[], p_filter jsonb, p_has_use boolean)
+  returns table (kb_id uuid, chunk_ids text, used_at text, lexeme_counts text, matched text, document_frequencies int[], distances text)
+  language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp ${pinned} as $gate$
+  declare
     v_operator boolean := app_operator();
     v_org uuid := app_org();
     v_ws_all boolean := app_ws_all();
     v_ws uuid[] := app_ws();
-    v_base record;
-    v_found int;
     -- Filters that may drop most items; a time of validity seldom does.
     v_is_narrow boolean := p_filter - 'valid_at' <> '{}';
-    v_valid_at timestamptz := p_filter ->> 'valid_at';`;
-
-/**
- * The lexical leg. `p_bases`: [{kb_id, chunk_count, language, states}]; `p_lexemes`: {language: [lexeme]}; `p_filter`: see `knowledge_passes`. `matched`
- * holds the query's lexemes with their positions in the chunk, as the text of a tsvector.
- *
- * `kb_id` of chunks is compared by `is not distinct from`, which no index serves, and sequential scans are off: what remains is a bitmap scan of the lexemes,
- * which hold the base's number anyway. Lexemes in over 30 % of a base's chunks, and those beyond the rarest that together are in 50,000, generate no candidates
- * unless the others give fewer than 200. Of a lexeme in more than that 50,000 chunks are ranked, and all only where filters leave fewer than 200 of them.
- */
-const candidates = `create or replace function gate_knowledge_candidates(p_bases jsonb, p_lexemes jsonb, p_filter jsonb)
-  returns table (kb_id uuid, chunk_id uuid, used_at timestamptz, lexeme_count int, matched text, document_frequencies int[])
-  language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp ${pinned} as $gate$
-  declare${declared}
+    v_valid_at timestamptz := p_filter ->> 'valid_at';
+    v_id uuid;
+    v_states text[];
+    v_count int;
+    v_language text;
     v_prefix text;
+    v_dim int;
+    v_embedding_no int;
+    v_use_index boolean;
+    v_if_empty boolean;
+    v_found int;
     v_lexemes text[];
-    v_frequencies int[];
     v_rare tsquery;
     v_every tsquery;
     v_rare_df bigint;
-    v_try record;
-  begin
-    for v_base in${basesAsked('g.chunk_count, g.language, g.states', 'kb_id uuid, chunk_count int, language text, states text[]')}
-    loop
-      v_prefix := (knowledge_lexemes(v_base.lex_no, '{""}'))[1];
-      select array_agg(l.stored order by l.at), array_agg(l.df order by l.at),
-             string_agg(l.quoted, ' | ') filter (where l.df <= 0.3 * v_base.chunk_count and (l.place = 1 or l.total <= ${maxRanked}))::tsquery,
-             string_agg(l.quoted, ' | ')::tsquery,
-             sum(l.df) filter (where l.df <= 0.3 * v_base.chunk_count and (l.place = 1 or l.total <= ${maxRanked}))
-        into v_lexemes, v_frequencies, v_rare, v_every, v_rare_df
-        from (
-          select s.*, sum(s.df) over rarest as total, row_number() over rarest as place
-          from (
-            select l.at, v_prefix || l.lexeme as stored, '''' || replace(replace(v_prefix || l.lexeme, '\\', '\\\\'), '''', '''''') || '''' as quoted,
-                   coalesce((select t.df from knowledge_terms t where t.kb_id = v_base.id and t.lexeme = l.lexeme), 0) as df
-            from jsonb_array_elements_text(p_lexemes -> v_base.language) with ordinality l(lexeme, at)
-          ) s window rarest as (order by s.df, s.at)
-        ) l;
-      for v_try in
-        select t.* from (values
-          (v_rare, ${ranked}, ${maxRanked}, v_rare_df > ${ranked}), (v_rare, null, null, true), (v_every, ${ranked}, ${maxRanked}, v_every is distinct from v_rare), (v_every, null, null, v_every is distinct from v_rare)
-        ) as t (query, depth, scanned, is_of_use)
-        where t.query is not null and t.is_of_use and (t.depth is null or not v_is_narrow)
-      loop
-        ${byFilters(
-          (passes) => `
-          select v_base.id, m.id, m.used_at, m.lex_len, ts_filter(setweight(m.lexemes, 'A', v_lexemes), '{a}')::text, v_frequencies
-          from (
-            select c.id, coalesce(i.last_used_at, i.created_at) as used_at, c.lex_len, c.lexemes
-            from (
-              select s.id, s.item_id, s.lex_len, s.lexemes, ts_rank(s.lexemes, v_try.query, 1) as rank
-              from (
-                select k.id, k.item_id, k.lex_len, k.lexemes from knowledge_chunks k
-                where k.lexemes @@ v_try.query and k.kb_id is not distinct from v_base.id limit v_try.scanned
-              ) s
-              order by rank desc, s.id limit v_try.depth
-            ) c join knowledge_items i on i.id = c.item_id
-            where ${isShownByChunk(variables, passes)}
-            order by c.rank desc, c.id limit ${wanted}
-          ) m`,
-        )}
-        get diagnostics v_found = row_count;
-        exit when v_found = ${wanted};
-      end loop;
-    end loop;
-  end
-$gate$`;
-
-/** Nearest first; `distance` is how far, `from` where the vectors come from. */
-const nearest = (distance: string, from: string) => `
-          select v_base.id, n.chunk_id, n.used_at, n.distance from (
-            select v.chunk_id, coalesce(i.last_used_at, i.created_at) as used_at, ${distance} as distance
-            from ${from}
-          ) n order by n.distance, n.chunk_id limit ${wanted}`;
-
-/**
- * The vector leg: the 200 nearest of each base, with their cosine distance. `p_bases`: [{kb_id, dim, embedding (which of `p_embeddings`, from 1), chunk_count,
- * use_index, states}]; `p_filter`: see `knowledge_passes`. The nearest of all are taken, by the base's index (each base with its own plan and its id as a
- * literal, since a generic plan never uses a partial index) or by comparing all, and do where 200 of them are shown: narrow filters let the index try that
- * on 2,000. Else the items that are shown are counted: those of up to 20,000 chunks are compared themselves, if they are few in the base; of more the index
- * gives the nearest. What remains is the scan of the whole base. Where one of these gives fewer than 200 the next follows, so that some chunks come twice.
- */
-const nearestChunks = `create or replace function gate_knowledge_nearest(p_bases jsonb, p_embeddings text[], p_filter jsonb)
-  returns table (kb_id uuid, chunk_id uuid, used_at timestamptz, distance double precision)
-  language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp ${pinned} as $gate$
-  declare${declared}
+    v_query tsquery;
+    v_try int;
     v_embedding halfvec;
     v_items uuid[];
     v_chunks bigint;
     v_way text;
   begin
-    for v_base in${basesAsked(
-      'g.dim, g.embedding, g.chunk_count, g.use_index, g.states',
-      'kb_id uuid, dim int, embedding int, chunk_count int, use_index boolean, states text[]',
-    )}
+    for v_id, v_states, v_count, v_language, v_prefix, v_dim, v_embedding_no, v_use_index, v_if_empty in
+      select b.id, g.states, g.chunk_count, g.language, g.prefix, g.dim, g.embedding, g.use_index, g.if_empty
+      from jsonb_to_recordset(p_bases) as g(kb_id uuid, states text[], chunk_count int, language text, prefix text, dim int, embedding int, use_index boolean, if_empty boolean)
+      join knowledge_bases b on b.id = g.kb_id
+      where b.deleted_at is null and b.activated_at is not null and ${inTenant('b', variables)}
     loop
-      v_embedding := p_embeddings[v_base.embedding]::halfvec;
-      v_items := null;
-      v_found := 0;
+      kb_id := v_id;
+      chunk_ids := null;
+      distances := null;
+      if v_language is not null then${lexemesOfBase}
+        -- The best 250 of the rare lexemes, all of theirs, and the same of every lexeme.
+        foreach v_try in array case when v_rare is null then '{}' when v_is_narrow then '{2}' when v_rare_df > ${ranked} then '{1,2}' else '{2}' end::int[]
+          || case when v_every is not distinct from v_rare then '{}' when v_is_narrow then '{4}' else '{3,4}' end::int[]
+        loop
+          v_query := case when v_try <= 2 then v_rare else v_every end;
+          ${byFilters(
+            (passes) => `
+          select string_agg(m.lex_len::text, ','), json_agg(ts_filter(setweight(m.lexemes, 'A', v_lexemes), '{a}')::text)::text, ${foundColumns}
+          into lexeme_counts, matched, ${foundInto}
+          from (
+            select c.id, coalesce(i.last_used_at, i.created_at) as used_at, c.lex_len, c.lexemes
+            from (
+              select s.id, s.item_id, s.lex_len, s.lexemes, ts_rank(s.lexemes, v_query, 1) as rank
+              from (
+                select k.id, k.item_id, k.lex_len, k.lexemes from knowledge_chunks k
+                where k.lexemes @@ v_query and k.kb_id is not distinct from v_id limit case when v_try in (1, 3) then ${maxRanked} end
+              ) s
+              order by rank desc, s.id limit case when v_try in (1, 3) then ${ranked} end
+            ) c join knowledge_items i on i.id = c.item_id
+            where ${isShownByChunk(variables, passes)}
+            order by c.rank desc, c.id limit ${wanted}
+          ) m`,
+          )}
+          if v_found > 0 then return next; end if;
+          exit when v_found = ${wanted};
+        end loop;
+        continue when v_if_empty and chunk_ids is not null;
+        lexeme_counts := null;
+        matched := null;
+        document_frequencies := null;
+      end if;
+      continue when v_embedding_no is null;
+
+      v_embedding := p_embeddings[v_embedding_no]::halfvec;
+      v_chunks := null;
+      if v_use_index then
+        -- An index that failed to build is not valid.
+        v_use_index := exists (select from pg_index x join pg_class k on k.oid = x.indexrelid
+          where k.relname = 'knowledge_vectors_hnsw_' || replace(v_id::text, '-', '') and k.relnamespace = 'public'::regnamespace and x.indisvalid);
+      end if;
       foreach v_way in array case
-        when v_is_narrow and v_base.use_index then array['near', 'few', 'index', 'whole']
+        when v_is_narrow and v_use_index then array['near', 'few', 'index', 'whole']
         when v_is_narrow then array['few', 'whole']
-        when v_base.use_index then array['index', 'few', 'whole']
-        when v_base.chunk_count > ${ranked} then array['top', 'few', 'whole']
+        when v_use_index then array['index', 'few', 'whole']
+        when v_count > ${ranked} then array['top', 'few', 'whole']
         else array['whole'] end
       loop
         if v_way in ('near', 'index') then
@@ -230,11 +243,15 @@ const nearestChunks = `create or replace function gate_knowledge_nearest(p_bases
           if current_setting('hnsw.ef_search') <> '${wanted}' or current_setting('hnsw.iterative_scan') <> 'strict_order' then
             raise exception 'the settings of the index scan are not in force';
           end if;
-          return query execute format($q$
-            select v.kb_id, v.chunk_id, coalesce(i.last_used_at, i.created_at), (v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s))
-            from knowledge_vectors v join knowledge_chunks c on c.id = v.chunk_id join knowledge_items i on i.id = c.item_id
-            where v.kb_id = %2$L and ${isShownByChunk(parameters)}
-            order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit ${wanted}$q$, v_base.dim, v_base.id) using ${given}, v_embedding;
+          execute format($q$
+            select string_agg(m.distance::text, ','), ${foundColumns.replace('p_has_use', '$11')} from (
+              select v.chunk_id as id, coalesce(i.last_used_at, i.created_at) as used_at, (v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s)) as distance
+              from knowledge_vectors v cross join lateral (
+                select i.last_used_at, i.created_at from knowledge_items i where i.id = ${itemOf('v')} and ${isShownByChunk(parameters)} offset 0
+              ) i
+              where v.kb_id = %2$L
+              order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit ${wanted}
+            ) m$q$, v_dim, v_id) into distances, ${foundInto} using ${given}, v_embedding, p_has_use;
         elsif v_way = 'few' then
           -- Planned for these filters: by the indexes of tags and sources, else it reads each item of the base.
           execute $q$
@@ -242,25 +259,29 @@ const nearestChunks = `create or replace function gate_knowledge_nearest(p_bases
               select i.id, i.chunk_count from knowledge_items i where i.kb_id = ${parameters.base} and ${isShown(parameters)} and ${isIndexed(parameters)} limit ${maxCompared} + 1
             ) p$q$ into v_items, v_chunks using ${given};
           if cardinality(v_items) > ${maxCompared} then v_chunks := greatest(v_chunks, ${maxCompared} + 1); end if;
-          continue when v_chunks > ${maxCompared} or 10 * v_chunks > v_base.chunk_count;
-          return query${nearest(
-            'v.embedding <=> v_embedding',
-            'unnest(v_items) s(id) join knowledge_items i on i.id = s.id join knowledge_chunks c on c.item_id = s.id join knowledge_vectors v on v.chunk_id = c.id',
-          )};
-          exit;
+          continue when v_chunks > ${maxCompared} or 10 * v_chunks > v_count;
+          select string_agg(m.distance::text, ','), ${foundColumns} into distances, ${foundInto} from (
+            select v.chunk_id as id, coalesce(i.last_used_at, i.created_at) as used_at, v.embedding <=> v_embedding as distance
+            from unnest(v_items) s(id) join knowledge_items i on i.id = s.id join knowledge_chunks c on c.item_id = s.id join knowledge_vectors v on v.chunk_id = c.id
+            order by 3, 1 limit ${wanted}
+          ) m;
+          v_found := ${wanted};
         else
         ${byFilters(
           (passes) => `
-            select v_base.id, n.chunk_id, coalesce(i.last_used_at, i.created_at), n.distance
-            from (
-              select v.chunk_id, v.embedding <=> v_embedding as distance from knowledge_vectors v where v.kb_id = v_base.id
-              order by 2, 1 limit case when v_way = 'top' then ${ranked} end
-            ) n join knowledge_chunks c on c.id = n.chunk_id join knowledge_items i on i.id = c.item_id
-            where ${isShownByChunk(variables, passes)}
-            order by n.distance, n.chunk_id limit ${wanted}`,
+            select string_agg(m.distance::text, ','), ${foundColumns} into distances, ${foundInto} from (
+              select n.chunk_id as id, coalesce(i.last_used_at, i.created_at) as used_at, n.distance
+              from (
+                select v.chunk_id, v.embedding <=> v_embedding as distance, v.item_id from knowledge_vectors v where v.kb_id = v_id
+                order by 2, 1 limit case when v_way = 'top' then ${ranked} end
+              ) n cross join lateral (
+                select i.last_used_at, i.created_at from knowledge_items i where i.id = ${itemOf('n')} and ${isShownByChunk(variables, passes)} offset 0
+              ) i
+              order by n.distance, n.chunk_id limit ${wanted}
+            ) m`,
         )}
         end if;
-        get diagnostics v_found = row_count;
+        if chunk_ids is not null then return next; end if;
         exit when v_found = ${wanted};
       end loop;
     end loop;
@@ -268,9 +289,9 @@ const nearestChunks = `create or replace function gate_knowledge_nearest(p_bases
 $gate$`;
 
 /**
- * The legs of a search. The match operator is not leakproof, so the policies of longhaul_app keep PostgreSQL from the GIN index, and they would be asked for
+ * The match operator is not leakproof, so the policies of longhaul_app keep PostgreSQL from the GIN index, and they would be asked for
  * each vector that is compared; those of longhaul_gate are `true`, and the tenant and live predicates stand here once more. What is found is read as
- * longhaul_app, whose policies have the last word. Plans are kept with the connection: planning takes
- * as long as a search of a small base. Chunks are ranked before their items are looked up.
+ * longhaul_app, whose policies have the last word. Plans are kept with the connection: planning takes as long as a search of a small base. Chunks are ranked before
+ * their items are looked up, those of vectors in a subquery that PostgreSQL keeps as it is (`offset 0`): with two tables it would begin with the items.
  */
-export const candidateGates: GateSet = { functions, grants, sql: [candidates, nearestChunks] };
+export const candidateGates: GateSet = { functions, grants, sql: [legs] };

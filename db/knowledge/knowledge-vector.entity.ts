@@ -12,6 +12,8 @@ const schema = defineEntity({
   checks: [{ name: 'knowledge_vectors_dim', expression: 'vector_dims(embedding) = embedding_dim' }],
   properties: {
     chunkId: uuidColumn().primary(),
+    /** The item of the chunk, which never changes: a search spares looking the chunk up. Null in rows of an earlier release. */
+    itemId: uuidColumn().strictNullable(),
     kbId: uuidColumn(),
     organizationId: uuidColumn().strictNullable(),
     workspaceId: uuidColumn().strictNullable(),

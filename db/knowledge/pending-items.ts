@@ -167,8 +167,8 @@ export async function addVectors(tx: Tx, base: BaseModel, vectors: readonly NewV
   if (vectors.length === 0) return;
   await change(
     tx.em,
-    `insert into knowledge_vectors (chunk_id, kb_id, organization_id, workspace_id, embedding_model, embedding_dim, embedding, created_at)
-     select c.id, c.kb_id, c.organization_id, c.workspace_id, ?, ?, v.text::halfvec, now()
+    `insert into knowledge_vectors (chunk_id, item_id, kb_id, organization_id, workspace_id, embedding_model, embedding_dim, embedding, created_at)
+     select c.id, c.item_id, c.kb_id, c.organization_id, c.workspace_id, ?, ?, v.text::halfvec, now()
        from unnest(?::uuid[], ?::text[]) as v (id, text) join knowledge_chunks c on c.id = v.id and c.kb_id = ? order by c.id for key share of c
      on conflict do nothing`,
     [

@@ -4,7 +4,6 @@ import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { minIndexedChunks } from './vector-index.ts';
 
 /** What a search has to know of a base. */
 export type SearchedBase = Awaited<ReturnType<typeof listSearchedBases>>[number];
@@ -42,7 +41,7 @@ const searchedBases = prepared(({ visible, canRead, kbIds, limit }: ParametersOf
       'n.lexLen',
     ])
     .select(['p.decay', sql<boolean>`${canRead}`.as('isReadable')])
-    .select(({ eb, ref, exists, selectFrom }) => [
+    .select(({ eb, exists, selectFrom }) => [
       eb
         .or([
           eb('b.relexedTo', 'is not', null),
@@ -57,11 +56,6 @@ const searchedBases = prepared(({ visible, canRead, kbIds, limit }: ParametersOf
           ),
         ])
         .as('isIndexPending'),
-      // Looked up for large bases alone; an index that failed to build is not valid.
-      sql<boolean>`${ref('n.chunks')} > ${sql.lit(minIndexedChunks)} and exists (select from pg_index x join pg_class k on k.oid = x.indexrelid
-        where k.relname = 'knowledge_vectors_hnsw_' || replace(${ref('b.id')}::text, '-', '') and k.relnamespace = 'public'::regnamespace and x.indisvalid)`.as(
-        'hasVectorIndex',
-      ),
     ])
     .orderBy('b.id')
     .limit(limit);

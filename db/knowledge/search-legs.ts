@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { rows } from '../sql.ts';
@@ -19,137 +19,130 @@ export interface ItemFilter {
   readonly valid_at?: string;
 }
 
-/** A base as the lexical leg searches it. */
-export interface LexicalBase {
+/** A base as the legs search it. A leg that does not run in it has nulls. */
+export interface LegBase {
   readonly kb_id: string;
   readonly chunk_count: number;
-  /** Whose lexemes of the query it is searched for. */
-  readonly language: string;
   readonly states: readonly string[];
-}
-
-/** A base as the vector leg searches it. */
-export interface VectorBase {
-  readonly kb_id: string;
-  readonly dim: number;
-  readonly chunk_count: number;
+  /** Whose lexemes of the query it is searched for by words. */
+  readonly language: string | null;
+  /** What stands before each lexeme that it stores; see `lexemePrefix`. */
+  readonly prefix: string | null;
+  /** Of its vectors. */
+  readonly dim: number | null;
   /** Which of the embeddings is that of its model; from 1. */
-  readonly embedding: number;
-  /** False: the exact scan. */
+  readonly embedding: number | null;
+  /** An index over its vectors serves if there is one. False: the exact scan. */
   readonly use_index: boolean;
-  readonly states: readonly string[];
-  /** Only where the lexical leg of the same search finds nothing in it. */
+  /** By meaning only where words find nothing in it. */
   readonly if_empty: boolean;
 }
 
 export interface LegsRequest {
-  readonly lexical: readonly LexicalBase[];
+  readonly bases: readonly LegBase[];
   /** Lexemes of the query without repeats, by language. */
   readonly lexemes: Readonly<Record<string, readonly string[]>>;
-  readonly vector: readonly VectorBase[];
   readonly embeddings: readonly Float32Array[];
   readonly filter: ItemFilter;
   /** Whether it matters when chunks were used last. */
   readonly hasUse: boolean;
 }
 
-/** A chunk that a leg has found: with frequencies by the lexical one, with a distance by the vector one. Some come twice. */
-export interface LegRow {
+/** What one try of a leg has found in one base: lists of equal length, in the order of the chunks. Some chunks are in several tries of a leg. */
+export interface LegFind {
   readonly kbId: string;
-  readonly chunkId: string;
+  readonly chunkIds: readonly string[];
   /** Milliseconds since 1970; null unless they were asked for. */
-  readonly usedAt: number | null;
-  readonly lexemeCount: number | null;
-  /** How often each lexeme of the query stands in it, in their order. */
-  readonly frequencies: number[] | null;
-  readonly documentFrequencies: readonly number[] | null;
-  readonly distance: number | null;
+  readonly usedAt: readonly number[] | null;
+  /** Of the lexical leg. */
+  readonly words: FoundWords | null;
+  /** Of the vector leg: cosine distances. */
+  readonly distances: readonly number[] | null;
 }
 
-/** What one leg has found in one base: lists of equal length as the texts of arrays, since a row for each chunk takes longer to read than to find. */
+export interface FoundWords {
+  /** Lexemes of each chunk, with repeats. */
+  readonly lexemeCounts: readonly number[];
+  /** How often each lexeme of the query stands in each chunk, in the order of the query's lexemes. */
+  readonly frequencies: readonly (readonly number[])[];
+  /** In how many chunks of the base each lexeme of the query stands. */
+  readonly documentFrequencies: readonly number[];
+}
+
+/** A row of `gate_knowledge_legs`, see there. */
 interface FoundColumns {
   readonly kbId: string;
   readonly chunkIds: string;
   /** Seconds. */
   readonly usedAt: string | null;
   readonly lexemeCounts: string | null;
-  /** JSON: of each chunk the query's lexemes that it holds, with positions, as the text of a tsvector. */
   readonly matched: string | null;
   readonly documentFrequencies: number[] | null;
   readonly distances: string | null;
 }
 
 interface LegsValues {
-  readonly lexical: string;
+  readonly bases: string;
   readonly lexemes: string;
-  readonly vector: string;
   readonly embeddings: readonly string[];
   readonly filter: string;
-  readonly hasUse: true | undefined;
-  /** A vector leg waits for what the lexical one finds. */
-  readonly hasFallback: true | undefined;
+  readonly hasUse: boolean;
 }
 
-const legs = prepared(({ lexical, lexemes, vector, embeddings, filter, hasUse, hasFallback }: ParametersOf<LegsValues>) => {
-  const usedAt = hasUse === undefined ? sql`null::text` : sql`array_agg(date_part('epoch', used_at))::text`;
-  const candidates = sql`gate_knowledge_candidates(${lexical}::jsonb, ${lexemes}::jsonb, ${filter}::jsonb)`;
-  const lexicalIn = (found: RawBuilder<unknown>) => sql`
-    select kb_id, array_agg(chunk_id)::text as chunk_ids, ${usedAt} as used_at, array_agg(lexeme_count)::text as lexeme_counts, json_agg(matched)::text as matched,
-      min(document_frequencies) as document_frequencies, null as distances from ${found} group by kb_id`;
-  const nearestIn = (bases: RawBuilder<unknown>) => sql`
-    select kb_id, array_agg(chunk_id)::text, ${usedAt}, null, null, null, array_agg(distance)::text
-    from gate_knowledge_nearest(${bases}, ${embeddings}::text[], ${filter}::jsonb) group by kb_id`;
-  const unlessFound = sql`(select coalesce(jsonb_agg(b), '[]') from jsonb_array_elements(${vector}::jsonb) b
-    where not ((b ->> 'if_empty')::boolean and exists (select from lexical l where l.kb_id = (b ->> 'kb_id')::uuid)))`;
-  const found =
-    hasFallback === undefined
-      ? sql<FoundColumns>`(${lexicalIn(candidates)} union all ${nearestIn(sql`${vector}::jsonb`)})`
-      : sql<FoundColumns>`(with lexical as materialized (select * from ${candidates}) ${lexicalIn(sql`lexical`)} union all ${nearestIn(unlessFound)})`;
-  return query
-    .selectFrom(found.as('leg'))
-    .select(['leg.kbId', 'leg.chunkIds', 'leg.usedAt', 'leg.lexemeCounts', 'leg.matched', 'leg.documentFrequencies', 'leg.distances']);
-});
+const legs = prepared(({ bases, lexemes, embeddings, filter, hasUse }: ParametersOf<LegsValues>) =>
+  query
+    .selectFrom(
+      sql<FoundColumns>`gate_knowledge_legs(${bases}::jsonb, ${lexemes}::jsonb, ${embeddings}::text[], ${filter}::jsonb, ${hasUse}::boolean)`.as(
+        'leg',
+      ),
+    )
+    .select(['leg.kbId', 'leg.chunkIds', 'leg.usedAt', 'leg.lexemeCounts', 'leg.matched', 'leg.documentFrequencies', 'leg.distances']),
+);
 
-/** Runs both legs over all bases in one statement: at most 200 chunks a base and leg, and some of them more than once. */
-export async function findCandidates(tx: Pick<TenantTransaction, 'em'>, request: LegsRequest): Promise<LegRow[]> {
+/** What stands before each lexeme that a base stores: its number in base 36, so that one index serves each base as its own. */
+export function lexemePrefix(lexNo: number): string {
+  return `k${lexNo.toString(36)}:`;
+}
+
+/** Runs both legs over all bases in one statement: at most 200 chunks a base and try. */
+export async function findCandidates(tx: Pick<TenantTransaction, 'em'>, request: LegsRequest): Promise<LegFind[]> {
   const found = await rows(
     tx.em,
     legs({
-      lexical: JSON.stringify(request.lexical),
+      bases: JSON.stringify(request.bases),
       lexemes: JSON.stringify(request.lexemes),
-      vector: JSON.stringify(request.vector),
       embeddings: request.embeddings.map((vector) => `[${vector.join(',')}]`),
       filter: JSON.stringify(request.filter),
-      hasUse: request.hasUse || undefined,
-      hasFallback: request.vector.some(({ if_empty }) => if_empty) || undefined,
+      hasUse: request.hasUse,
     }),
   );
-  const lexemesOf = new Map(request.lexical.map(({ kb_id, language }) => [kb_id, request.lexemes[language] ?? []]));
-  return found.flatMap((columns) => chunksOf(columns, lexemesOf.get(columns.kbId) ?? []));
+  const lexemesOf = new Map(request.bases.map(({ kb_id, language }) => [kb_id, request.lexemes[language ?? ''] ?? []]));
+  return found.map((columns) => findOf(columns, lexemesOf.get(columns.kbId) ?? []));
 }
 
-function chunksOf({ kbId, documentFrequencies, ...texts }: FoundColumns, lexemes: readonly string[]): LegRow[] {
-  const [usedAt, lexemeCounts, distances] = [texts.usedAt, texts.lexemeCounts, texts.distances].map(numbersIn);
-  // As `json_agg` writes it.
-  const matched = texts.matched === null ? null : (JSON.parse(texts.matched) as string[]);
-  return elementsOf(texts.chunkIds).map((chunkId, at) => ({
+function findOf(
+  { kbId, chunkIds, usedAt, lexemeCounts, matched, documentFrequencies, distances }: FoundColumns,
+  lexemes: readonly string[],
+): LegFind {
+  return {
     kbId,
-    chunkId,
-    usedAt: usedAt === null ? null : (usedAt?.[at] ?? 0) * 1_000,
-    lexemeCount: lexemeCounts?.[at] ?? null,
-    frequencies: matched === null ? null : frequenciesIn(matched[at] ?? '', lexemes),
-    documentFrequencies,
-    distance: distances?.[at] ?? null,
-  }));
+    chunkIds: chunkIds.split(','),
+    usedAt: usedAt === null ? null : numbersIn(usedAt).map((seconds) => seconds * 1_000),
+    words:
+      lexemeCounts === null || matched === null
+        ? null
+        : {
+            lexemeCounts: numbersIn(lexemeCounts),
+            // As `json_agg` writes it.
+            frequencies: (JSON.parse(matched) as string[]).map((held) => frequenciesIn(held, lexemes)),
+            documentFrequencies: documentFrequencies ?? [],
+          },
+    distances: distances === null ? null : numbersIn(distances),
+  };
 }
 
-/** Elements of the text of an array of ids or numbers, none of them null. */
-function elementsOf(array: string): string[] {
-  return array.slice(1, -1).split(',');
-}
-
-function numbersIn(array: string | null): number[] | null {
-  return array === null ? null : elementsOf(array).map(Number);
+function numbersIn(list: string): number[] {
+  return list.split(',').map(Number);
 }
 
 /** How often each lexeme stands in the text of a tsvector, which names them behind the number of their base: `'k3:seal':2A,7A`. */

@@ -108,11 +108,15 @@ export async function insertVectors(tx: Pick<TenantTransaction, 'em'>, base: Bas
     tx.em,
     query
       .insertInto('knowledge_vectors')
-      .columns(['chunkId', 'embedding', 'embeddingModel', 'embeddingDim', 'kbId', 'organizationId', 'workspaceId', 'createdAt'])
+      .columns(['chunkId', 'itemId', 'embedding', 'embeddingModel', 'embeddingDim', 'kbId', 'organizationId', 'workspaceId', 'createdAt'])
       .expression(
         query
           .selectFrom(sql<{ id: string; text: string }>`unnest(${ids}::uuid[], ${texts}::text[])`.as<'v'>(sql`v (id, text)`))
-          .select(['v.id as chunkId', sql<string>`v.text::halfvec`.as('embedding')])
+          .select(({ selectFrom }) => [
+            'v.id as chunkId',
+            selectFrom('knowledge_chunks as c').select('c.itemId').whereRef('c.id', '=', 'v.id').as('itemId'),
+          ])
+          .select(sql<string>`v.text::halfvec`.as('embedding'))
           .select([
             sql<string>`${base.embeddingModel}::text`.as('embeddingModel'),
             sql<number>`${base.embeddingDim}::int`.as('embeddingDim'),

@@ -52,12 +52,12 @@ export function byScore(left: RankedChunk, right: RankedChunk): number {
  */
 export function fuse(rankings: BaseRankings): FusedChunk[] {
   const scoreOf = scoring(rankings);
-  const fused: FusedChunk[] = [];
-  for (const [chunkId, { lexical, vector }] of legsOf(rankings)) {
-    const fullScore = scoreOf(lexical, vector);
-    fused.push({ chunkId, score: fullScore * (rankings.factors?.get(chunkId) ?? 1), fullScore, lexical, vector });
+  const chunks = legsOf(rankings);
+  for (const chunk of chunks) {
+    chunk.fullScore = scoreOf(chunk.lexical, chunk.vector);
+    chunk.score = chunk.fullScore * (rankings.factors?.get(chunk.chunkId) ?? 1);
   }
-  return fused.toSorted(byScore);
+  return chunks.toSorted(byScore);
 }
 
 /** One ranking of several bases: each chunk counts by its rank in its own base, then by its score. Scores stay those of the bases. */
@@ -70,23 +70,25 @@ export function fuseBases(bases: readonly (readonly FusedChunk[])[]): readonly F
     .map(({ chunk }) => chunk);
 }
 
-/** What each leg says of a chunk. */
-interface Legs {
-  readonly lexical: LegRank | null;
-  vector: LegRank | null;
-}
+/** A chunk while it gets its ranks and scores. */
+type Ranked = { -readonly [K in keyof FusedChunk]: FusedChunk[K] };
 
-/** By chunk. Loops, since a search takes as long for its ranks as for a statement otherwise. */
-function legsOf({ lexical, vector }: BaseRankings): Map<string, Legs> {
-  const legs = new Map<string, Legs>();
-  for (const [at, { chunkId, score }] of (lexical ?? []).entries()) legs.set(chunkId, { lexical: { score, rank: at + 1 }, vector: null });
+/** What each leg says of the chunks, without scores. Loops, since a search takes as long for its ranks as for a statement otherwise. */
+function legsOf({ lexical, vector }: BaseRankings): Ranked[] {
+  const chunks: Ranked[] = [];
+  const known = new Map<string, Ranked>();
+  for (const [at, { chunkId, score }] of (lexical ?? []).entries()) {
+    const chunk: Ranked = { chunkId, score: 0, fullScore: 0, lexical: { score, rank: at + 1 }, vector: null };
+    chunks.push(chunk);
+    known.set(chunkId, chunk);
+  }
   for (const [at, { chunkId, score }] of (vector ?? []).entries()) {
     const rank = { score, rank: at + 1 };
-    const known = legs.get(chunkId);
-    if (known) known.vector = rank;
-    else legs.set(chunkId, { lexical: null, vector: rank });
+    const chunk = known.get(chunkId);
+    if (chunk) chunk.vector = rank;
+    else chunks.push({ chunkId, score: 0, fullScore: 0, lexical: null, vector: rank });
   }
-  return legs;
+  return chunks;
 }
 
 function scoring({ mode, lexical, vector, vectorWeight }: BaseRankings): (lexical: LegRank | null, vector: LegRank | null) => number {

@@ -1,5 +1,6 @@
 import type { SearchedBase } from '../../db/knowledge/search-bases.ts';
-import type { ItemFilter, LexicalBase, VectorBase } from '../../db/knowledge/search-legs.ts';
+import { lexemePrefix, type ItemFilter, type LegBase } from '../../db/knowledge/search-legs.ts';
+import { minIndexedChunks } from '../../db/knowledge/vector-index.ts';
 import { curationStates } from '../../db/skills/skill.entity.ts';
 import type { EmbeddingModel } from '../../ports/embeddings/index.ts';
 import type { SearchMode } from './fusion.ts';
@@ -100,21 +101,19 @@ export function planBase(
   return { plan: { base, states: statesOf(request, base), hasLexical, vector, model, vectorWeight }, degraded };
 }
 
-/** The base as the lexical leg takes it. */
-export function lexicalBaseOf({ base, states }: BasePlan): LexicalBase {
-  return { kb_id: base.id, chunk_count: base.chunks, language: base.retrieval.language, states };
-}
-
-/** The base as the vector leg takes it; `embedding`: which one is its model's, from 1. */
-export function vectorBaseOf({ base, states, vector }: BasePlan, embedding: number, isExact: boolean): VectorBase {
-  const isIndexed = base.hasVectorIndex && !isExact;
+/** The base as the legs take it; `embedding`: which one is its model's, from 1, and null where there is none. Null: no leg runs in it. */
+export function legBaseOf({ base, states, hasLexical, vector }: BasePlan, embedding: number | null, isExact: boolean): LegBase | null {
+  const hasVector = vector !== null && embedding !== null;
+  if (!hasLexical && !hasVector) return null;
   return {
     kb_id: base.id,
-    dim: base.embeddingDim,
     chunk_count: base.chunks,
-    embedding,
-    use_index: isIndexed,
     states,
+    language: hasLexical ? base.retrieval.language : null,
+    prefix: hasLexical ? lexemePrefix(base.lexNo) : null,
+    dim: hasVector ? base.embeddingDim : null,
+    embedding: hasVector ? embedding : null,
+    use_index: base.chunks > minIndexedChunks && !isExact,
     if_empty: vector === 'fallback',
   };
 }

@@ -1,6 +1,6 @@
 import type { SearchedBase } from '../../db/knowledge/search-bases.ts';
 import { readHits, type HitRow } from '../../db/knowledge/search-hits.ts';
-import { findCandidates, type LegRow, type LegsRequest } from '../../db/knowledge/search-legs.ts';
+import { findCandidates, type LegFind, type LegsRequest } from '../../db/knowledge/search-legs.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { QueryEmbedding } from '../../ports/embeddings/query.ts';
@@ -11,9 +11,8 @@ import { decayFactor } from './decay.ts';
 import { byScore, fuse, fuseBases, type FusedChunk, type RankedChunk } from './fusion.ts';
 import {
   itemFilterOf,
-  lexicalBaseOf,
+  legBaseOf,
   planBase,
-  vectorBaseOf,
   type BasePlan,
   type DegradedLeg,
   type DegradedReason,
@@ -65,16 +64,16 @@ export async function searchBases(deps: SearchDeps, bases: readonly SearchedBase
 
   const filter = itemFilterOf(request);
   const lexemes = lexemesOf(plans, request.query);
-  const rows = await findIn(deps, { plans, embedded, lexemes, filter, isExact: request.isExact });
-  const late = plans.filter((plan) => plan.vector === 'fallback' && !isEager(plan) && !rows.some(({ kbId }) => kbId === plan.base.id));
+  const finds = await findIn(deps, { plans, embedded, lexemes, filter, isExact: request.isExact });
+  const late = plans.filter((plan) => plan.vector === 'fallback' && !isEager(plan) && !finds.some(({ kbId }) => kbId === plan.base.id));
   if (late.length > 0) {
     const lateEmbedded = await embedQueries(deps, late, request.query);
     degraded.push(...lateEmbedded.degraded);
     const vectorsOnly = late.map((plan) => ({ ...plan, hasLexical: false }));
-    rows.push(...(await findIn(deps, { plans: vectorsOnly, embedded: lateEmbedded, lexemes: {}, filter, isExact: request.isExact })));
+    finds.push(...(await findIn(deps, { plans: vectorsOnly, embedded: lateEmbedded, lexemes: {}, filter, isExact: request.isExact })));
   }
 
-  const ranked = fuseBases(plans.map((plan) => rankBase(request, plan, { rows, now: deps.now() })));
+  const ranked = fuseBases(plans.map((plan) => rankBase(request, plan, { finds, now: deps.now() })));
   const hits = await readRanked(deps, ranked, request);
   return { hits, searchedKbIds: bases.map(({ id }) => id), degraded };
 }
@@ -129,58 +128,64 @@ interface FindRequest extends Pick<LegsRequest, 'lexemes' | 'filter'> {
   readonly isExact: boolean;
 }
 
-async function findIn(deps: SearchDeps, { plans, embedded, lexemes, filter, isExact }: FindRequest): Promise<LegRow[]> {
+async function findIn(deps: SearchDeps, { plans, embedded, lexemes, filter, isExact }: FindRequest): Promise<LegFind[]> {
   const models = [...embedded.vectors.keys()];
-  const lexical = plans.filter(({ hasLexical }) => hasLexical).map(lexicalBaseOf);
-  const vector = plans
-    .filter((plan) => plan.vector !== null && plan.model !== null && embedded.vectors.has(plan.model.id))
-    .map((plan) => vectorBaseOf(plan, models.indexOf(plan.model?.id ?? '') + 1, isExact));
-  if (lexical.length === 0 && vector.length === 0) return [];
+  const bases = plans.flatMap((plan) => {
+    const embedding = models.indexOf(plan.model?.id ?? '') + 1;
+    return legBaseOf(plan, embedding === 0 ? null : embedding, isExact) ?? [];
+  });
+  if (bases.length === 0) return [];
   const hasUse = plans.some(({ base }) => base.decay?.enabled);
-  return deps.read((tx) => findCandidates(tx, { lexical, lexemes, vector, embeddings: [...embedded.vectors.values()], filter, hasUse }));
+  return deps.read((tx) => findCandidates(tx, { bases, lexemes, embeddings: [...embedded.vectors.values()], filter, hasUse }));
 }
 
 function rankBase(
   { mode }: SearchRequest,
   { base, vectorWeight }: BasePlan,
-  { rows, now }: { readonly rows: readonly LegRow[]; readonly now: Date },
+  { finds, now }: { readonly finds: readonly LegFind[]; readonly now: Date },
 ): FusedChunk[] {
-  const own = rows.filter(({ kbId }) => kbId === base.id);
-  const { decay } = base;
-  const factors = decay?.enabled
-    ? new Map(
-        own.map(({ chunkId, usedAt }) => [
-          chunkId,
-          decayFactor({ halfLifeDays: decay.half_life_days, floor: decay.floor }, { usedAt: new Date(usedAt ?? now), now }),
-        ]),
-      )
-    : null;
+  const own = finds.filter(({ kbId }) => kbId === base.id);
+  const factors = factorsOf(own, base, now);
   return fuse({ mode, lexical: rankLexically(own, base), vector: rankByDistance(own), vectorWeight, ...(factors && { factors }) });
 }
 
-function rankLexically(rows: readonly LegRow[], { chunks, lexLen }: SearchedBase): RankedChunk[] {
-  const ranked: RankedChunk[] = [];
-  for (const { chunkId, lexemeCount, frequencies, documentFrequencies } of rows) {
-    if (lexemeCount === null || frequencies === null) continue;
-    const statistics = { chunkCount: chunks, totalLexemes: lexLen, documentFrequencies: documentFrequencies ?? [] };
-    ranked.push({ chunkId, score: bm25({ lexemeCount, frequencies }, statistics) });
+/** By chunk; null where the base's policy has its scores sink with no time. */
+function factorsOf(finds: readonly LegFind[], { decay }: SearchedBase, now: Date): Map<string, number> | null {
+  if (!decay?.enabled) return null;
+  const rule = { halfLifeDays: decay.half_life_days, floor: decay.floor };
+  const factors = new Map<string, number>();
+  for (const { chunkIds, usedAt } of finds) {
+    for (const [at, chunkId] of chunkIds.entries()) factors.set(chunkId, decayFactor(rule, { usedAt: new Date(usedAt?.[at] ?? now), now }));
   }
-  return ranking(ranked);
+  return factors;
+}
+
+function rankLexically(finds: readonly LegFind[], { chunks, lexLen }: SearchedBase): RankedChunk[] {
+  return ranking(finds, ({ words }) => {
+    if (words === null) return null;
+    const { lexemeCounts, frequencies, documentFrequencies } = words;
+    const statistics = { chunkCount: chunks, totalLexemes: lexLen, documentFrequencies };
+    return frequencies.map((held, at) => bm25({ lexemeCount: lexemeCounts[at] ?? 0, frequencies: held }, statistics));
+  });
 }
 
 /** A vector of length 0 is at no distance from anything: it counts as unrelated. */
-function rankByDistance(rows: readonly LegRow[]): RankedChunk[] {
-  const ranked: RankedChunk[] = [];
-  for (const { chunkId, distance } of rows) {
-    if (distance !== null) ranked.push({ chunkId, score: Number.isNaN(distance) ? 0 : 1 - distance });
-  }
-  return ranking(ranked);
+function rankByDistance(finds: readonly LegFind[]): RankedChunk[] {
+  return ranking(finds, ({ distances }) => distances?.map((distance) => (Number.isNaN(distance) ? 0 : 1 - distance)) ?? null);
 }
 
-function ranking(chunks: readonly RankedChunk[]): RankedChunk[] {
-  const unique = new Map<string, RankedChunk>();
-  for (const chunk of chunks) unique.set(chunk.chunkId, chunk);
-  return [...unique.values()].toSorted(byScore).slice(0, maxCandidates);
+/** The best chunks of one leg, each once. `scoresOf`: of a find's chunks; null where it is another leg's. */
+function ranking(finds: readonly LegFind[], scoresOf: (find: LegFind) => readonly number[] | null): RankedChunk[] {
+  const ranked: RankedChunk[] = [];
+  let tries = 0;
+  for (const find of finds) {
+    const scores = scoresOf(find);
+    if (scores === null) continue;
+    tries += 1;
+    for (const [at, score] of scores.entries()) ranked.push({ chunkId: find.chunkIds[at] ?? '', score });
+  }
+  const unique = tries > 1 ? [...new Map(ranked.map((chunk) => [chunk.chunkId, chunk])).values()] : ranked;
+  return unique.toSorted(byScore).slice(0, maxCandidates);
 }
 
 /** Reads as many as are asked for; some of them may have been deleted since the legs found them, and the next ones then take their places. */

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { Condition } from '../../db/condition.ts';
 import { newId } from '../../db/ids.ts';
 import { listSearchedBases } from '../../db/knowledge/search-bases.ts';
+import { lexemePrefix } from '../../db/knowledge/search-legs.ts';
 import { systemActor, withAutocommit, workspaceTenant } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { searchBases, type SearchDeps } from '../../domain/knowledge/search.ts';
@@ -76,20 +77,24 @@ describe('a base with an index over its vectors', () => {
   });
 });
 
-const asked = (kbIds: readonly string[], more: object) =>
-  JSON.stringify(kbIds.map((id) => ({ kb_id: id, chunk_count: 1_000_000, states: ['reviewed'], ...more })));
-const lexicalCall = (kbIds: readonly string[]) =>
-  `select kb_id, chunk_id from gate_knowledge_candidates('${asked(kbIds, { language: 'en' })}', '{"en": ["rare"]}', '{}')`;
-const nearestCall = (kbIds: readonly string[]) =>
-  `select kb_id, chunk_id from gate_knowledge_nearest('${asked(kbIds, { dim: loadedDim, embedding: 1, use_index: false })}', array['[${questionVector.join(',')}]'], '{}')`;
+const asked = (bases: readonly LoadedBase[], more: object) =>
+  JSON.stringify(
+    bases.map(({ id, lexNo }) => ({ kb_id: id, chunk_count: 1_000_000, states: ['reviewed'], prefix: lexemePrefix(lexNo), ...more })),
+  );
+const legsOf = (bases: readonly LoadedBase[], more: object) =>
+  `gate_knowledge_legs('${asked(bases, more)}', '{"en": ["rare"]}', array['[${questionVector.join(',')}]'], '{}', false)`;
+const call = (bases: readonly LoadedBase[], more: object) =>
+  `select kb_id, string_to_table(chunk_ids, ',') as chunk_id from ${legsOf(bases, more)}`;
+const lexicalCall = (bases: readonly LoadedBase[]) => call(bases, { language: 'en' });
+const nearestCall = (bases: readonly LoadedBase[]) => call(bases, { dim: loadedDim, embedding: 1, use_index: false });
 
 describe.each([
   { leg: 'lexical', call: lexicalCall, found: 5 },
   { leg: 'vector', call: nearestCall, found: 50 },
-])('the function of the $leg leg', ({ call, found }) => {
+])('the function of the legs, asked for the $leg one,', ({ call: legCall, found }) => {
   test('gives no row of another tenant', async () => {
-    const own = await asApp(foreign, (client) => client.query(call([foreign.id])));
-    const others = await asApp(foreign, (client) => client.query(call([indexed.id, newId()])));
+    const own = await asApp(foreign, (client) => client.query(legCall([foreign])));
+    const others = await asApp(foreign, (client) => client.query(legCall([indexed, { ...indexed, id: newId() }])));
 
     expect(own.rows.length).toBeGreaterThanOrEqual(5);
     expect(others.rows).toEqual([]);
@@ -99,22 +104,22 @@ describe.each([
     const some = await loadBase(admin, { organizationId: foreign.organizationId, workspaceId: foreign.workspaceId }, 50);
     await admin.query(`update knowledge_items set organization_id = $2 where kb_id = $1 and metadata ->> 'n' = '3'`, [some.id, newId()]);
 
-    expect(chunksIn(await asApp(some, (client) => client.query(call([some.id]))))).toBe(found - 1);
+    expect(chunksIn(await asApp(some, (client) => client.query(legCall([some]))))).toBe(found - 1);
   });
 
   test('fails without the settings of a tenant, also on a connection that had one before', async () => {
     const client = new pg.Client({ connectionString: database.appUrl });
     await client.connect();
 
-    await expect(client.query(call([indexed.id]))).rejects.toThrow(/app\./);
+    await expect(client.query(legCall([indexed]))).rejects.toThrow(/app\./);
     await client.query(`begin; ${settingsOf(indexed)}; commit`);
-    await expect(client.query(call([indexed.id]))).rejects.toThrow();
+    await expect(client.query(legCall([indexed]))).rejects.toThrow();
     await client.end();
   });
 
   test('shows nothing that is deleted, staged, or of a base that is not there', async () => {
     const some = await loadBase(admin, { organizationId: foreign.organizationId, workspaceId: foreign.workspaceId }, 50);
-    const shown = async () => chunksIn(await asApp(some, (client) => client.query(call([some.id]))));
+    const shown = async () => chunksIn(await asApp(some, (client) => client.query(legCall([some]))));
     expect(await shown()).toBe(found);
 
     await admin.query(`update knowledge_items set deleted_at = now() where kb_id = $1 and metadata ->> 'n' = '3'`, [some.id]);
@@ -126,14 +131,47 @@ describe.each([
   });
 });
 
-describe('the function of the lexical leg', () => {
+describe('the function of the legs', () => {
   test('uses the GIN index when longhaul_app calls it', async () => {
     const before = await scans();
-    await asApp(indexed, (client) => client.query(lexicalCall([indexed.id])));
+    await asApp(indexed, (client) => client.query(lexicalCall([indexed])));
     await admin.query('select pg_stat_force_next_flush()');
 
     await expect(until(async () => (await scans()).gin > before.gin)).resolves.toBe(true);
     expect((await scans()).sequential).toBe(before.sequential);
+  });
+
+  test('gives of several bases what it gives of each alone', async () => {
+    const place = { organizationId: foreign.organizationId, workspaceId: foreign.workspaceId };
+    const [some, others] = [await loadBase(admin, place, 300), await loadBase(admin, place, 320)];
+    const both = { language: 'en', dim: loadedDim, embedding: 1, use_index: false };
+    const rowsOf = async (bases: readonly LoadedBase[]) =>
+      (await asApp(foreign, (client) => client.query(`select leg.* from ${legsOf(bases, both)} leg`))).rows;
+
+    const alone = [...(await rowsOf([some])), ...(await rowsOf([others]))];
+    expect(alone).toHaveLength(4);
+    expect(await rowsOf([some, others])).toEqual(alone);
+  });
+
+  test('finds vectors that an earlier release wrote, which do not say their item', async () => {
+    const some = await loadBase(admin, { organizationId: foreign.organizationId, workspaceId: foreign.workspaceId }, 300);
+    const found = () => asApp(some, (client) => client.query(nearestCall([some])));
+    const before = await found();
+    await admin.query('update knowledge_vectors set item_id = null where kb_id = $1', [some.id]);
+
+    expect((await found()).rows).toEqual(before.rows);
+    expect(before.rows).toHaveLength(200);
+  });
+
+  test('the index finds vectors that do not say their item', async () => {
+    const { hits: before } = await search(indexed, { mode: 'vector', topK: 10 });
+    await admin.query('update knowledge_vectors set item_id = null where kb_id = $1 and chunk_id = any ($2::uuid[])', [
+      indexed.id,
+      before.map(({ row }) => row.id),
+    ]);
+
+    const { hits } = await search(indexed, { mode: 'vector', topK: 10 });
+    expect(hits.map(({ row }) => row.id)).toEqual(before.map(({ row }) => row.id));
   });
 });
 
