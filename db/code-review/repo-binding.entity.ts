@@ -1,12 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { ReviewConfig } from '../../workflows/contracts/code-review.ts';
 import {
   appKinds,
   installationStates,
   type EditorConfig,
   type ReviewBudgetConfig,
-  type ReviewConfig,
   type ReviewWorkspaceConfig,
-} from '../../workflows/contracts/code-review.ts';
+} from '../../workflows/contracts/pull-requests.ts';
 import {
   bigintColumn,
   createdAtColumn,

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { PlaybookTemplates } from '../../workflows/contracts/code-review.ts';
+import type { ReviewTemplates } from '../../workflows/contracts/code-review.ts';
 import { createdAtColumn, idColumn, uuidColumn } from '../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
@@ -21,7 +21,7 @@ const schema = defineEntity({
     workspaceId: uuidColumn().strictNullable(),
     revisionNumber: p.integer(),
     /** Complete. */
-    templates: p.json<PlaybookTemplates>(),
+    templates: p.json<ReviewTemplates>(),
     /** Of the templates as canonical JSON (sorted keys), in hex. */
     sha256: p.text().fieldName('sha256'),
     note: p.text().strictNullable(),

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { ReviewRequest } from '../../workflows/contracts/code-review.ts';
+import type { ReviewRequest } from '../../workflows/contracts/pull-requests.ts';
 import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
 import {
   bigintColumn,
