@@ -23,8 +23,17 @@ export class GitError extends Error {
 /** What git's words on stderr (in English: `LC_ALL=C`) tell of its failure. */
 export function kindOfWords(words: string): GitErrorKind {
   if (/couldn't find remote ref|not our ref|upload-pack: .*not our ref/i.test(words)) return 'no_ref';
-  if (/Authentication failed|could not read Username|returned error: 40[134]|Repository not found|unable to update url base from redirection/i.test(words)) return 'refused';
-  if (/Could not resolve|Failed to connect|Connection|timed out|returned error: (?:429|5\d\d)|early EOF|unexpected disconnect|RPC failed|hung up/i.test(words))
+  if (
+    /Authentication failed|could not read Username|returned error: 40[134]|Repository not found|unable to update url base from redirection/i.test(
+      words,
+    )
+  )
+    return 'refused';
+  if (
+    /Could not resolve|Failed to connect|Connection|timed out|returned error: (?:429|5\d\d)|early EOF|unexpected disconnect|RPC failed|hung up/i.test(
+      words,
+    )
+  )
     return 'unreachable';
   if (/File size limit|No space left|SIGXFSZ/i.test(words)) return 'too_large';
   return 'failed';

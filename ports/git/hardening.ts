@@ -1,5 +1,3 @@
-import { delimiter } from 'node:path';
-
 /** How git shows itself at the host. It stands in the environment of the process alone: arguments and addresses are for everybody on the machine to see. */
 export interface GitAuth {
   /** `https://github.com/owner/name.git` */
@@ -11,6 +9,8 @@ export interface GitAuth {
 export const remoteName = 'origin';
 /** Files above it are neither compared nor compressed: they are binary. */
 export const bigFileBytes = 16 * 1024 * 1024;
+
+const programs = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 
 /** The tree without entries: attributes of a repository's own files never count. */
 const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
@@ -59,7 +59,7 @@ const settings: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * The whole environment of a git process. Nothing of this process's own goes along but the path of programs and the authorities that it trusts. With `auth` the token goes with
+ * The whole environment of a git process. Nothing of this process's own goes along; git trusts the authorities of the machine. With `auth` the token goes with
  * requests to its URL and no other; without it no protocol is allowed.
  */
 export function hardenedEnvironment(folder: string, auth: GitAuth | null): Record<string, string> {
@@ -69,7 +69,7 @@ export function hardenedEnvironment(folder: string, auth: GitAuth | null): Recor
     [`GIT_CONFIG_VALUE_${at}`, value],
   ]);
   return {
-    PATH: pathOf(),
+    PATH: programs,
     HOME: folder,
     LC_ALL: 'C',
     GIT_DIR: folder,
@@ -82,29 +82,23 @@ export function hardenedEnvironment(folder: string, auth: GitAuth | null): Recor
     GIT_LITERAL_PATHSPECS: '1',
     GIT_OPTIONAL_LOCKS: '0',
     GIT_ADVICE: '0',
+    GIT_ALLOW_PROTOCOL: auth === null ? '' : protocolOf(auth),
     ...(auth === null ? { GIT_NO_LAZY_FETCH: '1' } : {}),
     GIT_CONFIG_COUNT: String(all.length),
     ...Object.fromEntries(counted),
-    ...authorities(),
   };
 }
 
 function authSettings({ url, token }: GitAuth): readonly (readonly [string, string])[] {
-  const { protocol, origin } = new URL(url);
+  const { origin } = new URL(url);
   const basic = Buffer.from(`x-access-token:${token}`).toString('base64');
   return [
-    [`protocol.${protocol.slice(0, -1)}.allow`, 'always'],
+    [`protocol.${protocolOf({ url })}.allow`, 'always'],
     [`remote.${remoteName}.url`, url],
     [`http.${origin}/.extraHeader`, `Authorization: Basic ${basic}`],
   ];
 }
 
-/** Authorities of the machine, or of the operator (`NODE_EXTRA_CA_CERTS`): one bundle for git, as curl reads it. */
-function authorities(): Record<string, string> {
-  const file = process.env['GIT_SSL_CAINFO'] ?? process.env['SSL_CERT_FILE'];
-  return file === undefined ? {} : { GIT_SSL_CAINFO: file };
-}
-
-function pathOf(): string {
-  return process.env['PATH'] ?? ['/usr/local/bin', '/usr/bin', '/bin'].join(delimiter);
+function protocolOf({ url }: Pick<GitAuth, 'url'>): string {
+  return new URL(url).protocol.slice(0, -1);
 }
