@@ -13,7 +13,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function decodeLines(bytes: Buffer): string {
   const lines: string[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const end = bytes.indexOf(10, at);
     const next = end === -1 ? bytes.length : end + 1;
     lines.push(decodeLine(bytes.subarray(at, next)));

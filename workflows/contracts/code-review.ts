@@ -81,7 +81,10 @@ export interface ReviewTemplates {
     readonly block_min: Severity;
     readonly definitions: Readonly<Partial<Record<Severity, string>>>;
   };
-  readonly confidence: { readonly min: number; readonly exceptions: readonly { readonly category: FindingCategory; readonly min: number }[] };
+  readonly confidence: {
+    readonly min: number;
+    readonly exceptions: readonly { readonly category: FindingCategory; readonly min: number }[];
+  };
   readonly categories: readonly FindingCategory[];
   readonly path_filters: readonly string[];
   readonly generated: readonly GeneratedKind[];
