@@ -42,11 +42,7 @@ type Edits = Map<string, FileEdit['bytes'] | Edits>;
  * Makes a commit of the mirror's objects, without a checkout, an index or a file that the repository names. Files keep their mode, new ones are `100644`; what is a
  * link, a submodule or a folder is not edited. Throws GitError `failed` for such a path.
  */
-export async function makeCommit(
-  mirror: Mirror,
-  { parent, edits, message, author, at }: NewCommit,
-  signal: AbortSignal,
-): Promise<string> {
+export async function makeCommit(mirror: Mirror, { parent, edits, message, author, at }: NewCommit, signal: AbortSignal): Promise<string> {
   const root = await line(mirror, ['rev-parse', '--verify', '--end-of-options', `${commit(parent)}^{tree}`], signal);
   const tree = (await rewrite(mirror, root, byFolder(edits), signal)) ?? root;
   const who = `${author.name.replaceAll(/[<>\n]/g, '')} <${author.email.replaceAll(/[<>\n]/g, '')}> ${Math.floor(at.getTime() / 1_000)} +0000`;

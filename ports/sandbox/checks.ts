@@ -66,7 +66,9 @@ function preamble({ commands, env }: CheckJob): string {
   const variables = Object.entries(env)
     .filter(([name]) => nameForm.test(name))
     .map(([name, value]) => `export ${name}=${quoted(value)}`);
-  const runs = commands.map((command, at) => `/bin/sh -c ${quoted(command)} ${resultFd}>&- || { echo "failed ${at} $?" >&${resultFd}; exit 0; }`);
+  const runs = commands.map(
+    (command, at) => `/bin/sh -c ${quoted(command)} ${resultFd}>&- || { echo "failed ${at} $?" >&${resultFd}; exit 0; }`,
+  );
   return Buffer.from([...variables, 'unset script', ...runs, `echo passed >&${resultFd}`].join('\n')).toString('base64');
 }
 
