@@ -13,7 +13,12 @@ export function sampleVariables(templates: ReviewTemplates) {
   const diff = '=== modified src/a.ts\n@@\nR1 +const a = 1;\n';
   return {
     summary: summaryVariables(context, { files: [sampleFile], diff }),
-    review: reviewVariables(context, { focus: 'bugs', diff, summary: 'It sorts once.', rules: [{ id: 'no-eval', text: 'Never use eval.' }] }),
+    review: reviewVariables(context, {
+      focus: 'bugs',
+      diff,
+      summary: 'It sorts once.',
+      rules: [{ id: 'no-eval', text: 'Never use eval.' }],
+    }),
     verify: verifyVariables(context, { finding: sampleFinding, code: 'R1 const a = 1;\n', diff }),
     reply: replyVariables(context, { thread: 'Why?', question: 'Is this safe?', diff }),
     edit: {

@@ -43,7 +43,10 @@ export function commonVariables({ repoFullName, pull, instructions, templates }:
 }
 
 /** Variables of `summary`. */
-export function summaryVariables(context: PromptContext, { files, diff }: { readonly files: readonly FileToRead[]; readonly diff: string }) {
+export function summaryVariables(
+  context: PromptContext,
+  { files, diff }: { readonly files: readonly FileToRead[]; readonly diff: string },
+) {
   const listed = files.slice(0, maxFiles).map(({ patch, hunks }) => ({
     status: patch.status,
     path: nameText(patch.path),
@@ -62,7 +65,12 @@ export interface PromptRule {
 /** Variables of `review`, for one pass over one batch. */
 export function reviewVariables(
   context: PromptContext,
-  { focus, diff, summary, rules }: { readonly focus: string; readonly diff: string; readonly summary: string; readonly rules: readonly PromptRule[] },
+  {
+    focus,
+    diff,
+    summary,
+    rules,
+  }: { readonly focus: string; readonly diff: string; readonly summary: string; readonly rules: readonly PromptRule[] },
 ) {
   const { categories, severity, ignore_rules: ignored } = context.templates;
   return {
@@ -78,7 +86,10 @@ export function reviewVariables(
 }
 
 /** Variables of `verify`, for one finding. */
-export function verifyVariables(context: PromptContext, { finding, code, diff }: { readonly finding: Candidate; readonly code: string; readonly diff: string }) {
+export function verifyVariables(
+  context: PromptContext,
+  { finding, code, diff }: { readonly finding: Candidate; readonly code: string; readonly diff: string },
+) {
   return {
     ...commonVariables(context),
     finding: {
@@ -97,12 +108,18 @@ export function verifyVariables(context: PromptContext, { finding, code, diff }:
 }
 
 /** Variables of `reply`. */
-export function replyVariables(context: PromptContext, { thread, question, diff }: { readonly thread: string; readonly question: string; readonly diff: string }) {
+export function replyVariables(
+  context: PromptContext,
+  { thread, question, diff }: { readonly thread: string; readonly question: string; readonly diff: string },
+) {
   return { ...commonVariables(context), thread: dataText(thread), question: dataText(question), diff };
 }
 
 /** Variables of the texts of a check. */
-export function checkVariables(headSha: string, counts: { readonly open: number; readonly inline: number; readonly folded: number; readonly fixed: number }) {
+export function checkVariables(
+  headSha: string,
+  counts: { readonly open: number; readonly inline: number; readonly folded: number; readonly fixed: number },
+) {
   return { head_sha: headSha, counts };
 }
 
