@@ -1,6 +1,6 @@
 import type { Hunk } from '../../../ports/diff/patch.ts';
 import type { FileToRead } from './select-files.ts';
-import { dataLine, redactTokens } from './text-safety.ts';
+import { dataLine } from './text-safety.ts';
 
 /** Characters of diff that one call of a model is given. */
 const maxBatch = 90_000;
@@ -64,15 +64,10 @@ function renderLines(hunk: Hunk): string[] {
   });
 }
 
-/** Code around some lines of a file, each with its number: what a second look is given. */
-export function renderCode(lines: readonly string[], from: number, to: number): string {
-  const start = Math.max(1, from - around);
-  return lines
-    .slice(start - 1, to + around)
-    .map((text, at) => `R${start + at} ${redactTokens(dataLine(text.replace(/\r$/u, '')))}\n`)
-    .join('')
-    .slice(0, maxCode);
+/** Lines of a file at the head as a second look is given them: each with its number. */
+export function renderCode(lines: readonly { readonly line: number; readonly text: string }[]): string {
+  const rendered = lines.map(({ line, text }) => `R${line} ${dataLine(text.replace(/\r$/u, ''))}\n`);
+  return rendered.join('').slice(0, maxCode).toWellFormed();
 }
 
-const around = 40;
 const maxCode = 30_000;
