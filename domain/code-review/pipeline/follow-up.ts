@@ -29,3 +29,4 @@ export function followUp(finding: KnownFinding, head: HeadState): FollowUp {
 function standsInPatch({ evidence, side }: KnownFinding, patch: FilePatch): boolean {
   return placesOf(evidence, patch.hunks).some((place) => place.side === side);
 }
+
