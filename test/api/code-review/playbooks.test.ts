@@ -66,13 +66,32 @@ const badTemplates: readonly (readonly [what: string, templates: unknown, pointe
   ['an unknown variable', { summary: { prompt: '{{ secrets.token }}' } }, '/templates/summary/prompt'],
   ['a variable of another prompt', { verify: { prompt: '{{ question }}' } }, '/templates/verify/prompt'],
   ['an unknown variable in the check', { check: { title: '{{ counts.total }}' } }, '/templates/check/title'],
-  ['a prompt without end', { reply: { prompt: '{% for a in (1..9999) %}{% for b in (1..9999) %}{{ a }}{% endfor %}{% endfor %}' } }, '/templates/reply/prompt'],
+  [
+    'a prompt without end',
+    { reply: { prompt: '{% for a in (1..9999) %}{% for b in (1..9999) %}{{ a }}{% endfor %}{% endfor %}' } },
+    '/templates/reply/prompt',
+  ],
   ['a prompt of over 16 KB', { edit: { prompt: 'x'.repeat(16_385) } }, '/templates/edit/prompt'],
   ['no pass', { review: { passes: [] } }, '/templates/review/passes'],
   ['seven passes', { review: { passes: Array.from({ length: 7 }, (_, n) => ({ key: `k${n}`, focus: 'x' })) } }, '/templates/review/passes'],
-  ['two passes of one key', { review: { passes: [{ key: 'a', focus: 'x' }, { key: 'a', focus: 'y' }] } }, '/templates/review/passes'],
+  [
+    'two passes of one key',
+    {
+      review: {
+        passes: [
+          { key: 'a', focus: 'x' },
+          { key: 'a', focus: 'y' },
+        ],
+      },
+    },
+    '/templates/review/passes',
+  ],
   ['an unknown category', { categories: ['bugs'] }, '/templates/categories/0'],
-  ['a level that is not among levels', { severity: { levels: ['high'], inline_min: 'low', block_min: 'high' } }, '/templates/severity/inline_min'],
+  [
+    'a level that is not among levels',
+    { severity: { levels: ['high'], inline_min: 'low', block_min: 'high' } },
+    '/templates/severity/inline_min',
+  ],
   ['a confidence over 1', { confidence: { min: 1.1 } }, '/templates/confidence/min'],
   ['101 rules', { ignore_rules: Array.from({ length: 101 }, () => 'x') }, '/templates/ignore_rules'],
   ['no calls', { limits: { max_calls: 0 } }, '/templates/limits/max_calls'],
@@ -111,7 +130,12 @@ test('one PATCH activates a revision, and another goes back to the first', async
   const third = await world.call(tokens.admin, 'POST', `${path}/revisions`, { body: { ...body, activate: true } });
   const listed = await world.call(tokens.viewer, 'GET', `${path}/revisions`);
 
-  expect(second.body).toMatchObject({ revision_number: 2, is_active: false, note: 'second', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  expect(second.body).toMatchObject({
+    revision_number: 2,
+    is_active: false,
+    note: 'second',
+    sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+  });
   expect([before, activated, back].map((answer) => answer.body.revision_number)).toEqual([1, 2, 1]);
   expect(activated.body.templates.ignore_rules).toEqual(['x']);
   expect(listed.body.items.map((one: { revision_number: number; is_active: boolean }) => [one.revision_number, one.is_active])).toEqual([
@@ -197,7 +221,13 @@ test('a clone has the active revision as its first, in the caller’s scope', as
   const again = await world.call(tokens.admin, 'POST', `/review-playbooks/${byDefault.id}/clone`, key);
   const taken = await world.call(tokens.admin, 'POST', `/review-playbooks/${byDefault.id}/clone`, { body: { slug: 'ours' } });
 
-  expect(cloned.body).toMatchObject({ name: 'Default', revision_number: 1, scope: 'workspace', workspace_id: workspaceId, is_default: false });
+  expect(cloned.body).toMatchObject({
+    name: 'Default',
+    revision_number: 1,
+    scope: 'workspace',
+    workspace_id: workspaceId,
+    is_default: false,
+  });
   expect([cloned.body.templates, again.body]).toEqual([byDefault.templates, cloned.body]);
   expect([taken.status, taken.body.code]).toEqual([409, 'already_exists']);
 });
