@@ -6,7 +6,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ReviewConfig } from '../../workflows/contracts/code-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import type { AppKind, EditorConfig, ReviewBudgetConfig, ReviewWorkspaceConfig } from '../../workflows/contracts/pull-requests.ts';
-import { wakeBinding } from './wake.ts';
+import { wakeBinding } from '../../db/code-review/wake.ts';
 
 /** What people set of a binding; configs are complete. */
 export interface BindingFields {

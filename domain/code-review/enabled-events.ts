@@ -1,5 +1,5 @@
-import { reviewCommands } from '../../workflows/contracts/pull-requests.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
+import { commandNames } from './pipeline/commands.ts';
 
 type Handler = 'review' | 'edit' | 'command';
 
@@ -16,7 +16,7 @@ const of = (event: string, handler: Handler, actions: readonly string[], off: re
 
 const pullRequestActions = ['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited', 'labeled', 'review_requested'] as const;
 /** Those that a binding may switch off; `/config` and `/help` are there with any of them. */
-const switchable = reviewCommands.filter((name) => name !== 'config' && name !== 'help');
+const switchable = commandNames.filter((name) => name !== 'config' && name !== 'help');
 
 /** Every event that a binding can take, in the order in which they are shown. */
 export const knownEvents: readonly KnownEvent[] = [

@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import { TemplateError, type Templates, type TemplateVariables } from '../../ports/templates.ts';
 import type { ReviewTemplates } from '../../workflows/contracts/code-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { sampleVariables } from './sample-variables.ts';
+import { sampleVariables } from './pipeline/prompt-samples.ts';
 
 type Parts = Omit<ReviewTemplates, 'schema_version'>;
 
@@ -63,15 +63,17 @@ export async function refuseTemplates(templates: Pick<Templates, 'renderEach'>, 
   for (const { pointer, text, variables } of promptsOf(given)) await refusePrompt(templates, pointer, { text, variables });
 }
 
-function promptsOf({ summary, review, verify, check, reply, edit }: ReviewTemplates) {
+function promptsOf(templates: ReviewTemplates) {
+  const { summary, review, verify, check, reply, edit } = templates;
+  const samples = sampleVariables(templates);
   return [
-    { pointer: '/templates/summary/prompt', text: summary.prompt, variables: sampleVariables.summary },
-    { pointer: '/templates/review/prompt', text: review.prompt, variables: sampleVariables.review },
-    { pointer: '/templates/verify/prompt', text: verify.prompt, variables: sampleVariables.verify },
-    { pointer: '/templates/check/title', text: check.title, variables: sampleVariables.check },
-    { pointer: '/templates/check/summary', text: check.summary, variables: sampleVariables.check },
-    { pointer: '/templates/reply/prompt', text: reply.prompt, variables: sampleVariables.reply },
-    { pointer: '/templates/edit/prompt', text: edit.prompt, variables: sampleVariables.edit },
+    { pointer: '/templates/summary/prompt', text: summary.prompt, variables: samples.summary },
+    { pointer: '/templates/review/prompt', text: review.prompt, variables: samples.review },
+    { pointer: '/templates/verify/prompt', text: verify.prompt, variables: samples.verify },
+    { pointer: '/templates/check/title', text: check.title, variables: samples.check },
+    { pointer: '/templates/check/summary', text: check.summary, variables: samples.check },
+    { pointer: '/templates/reply/prompt', text: reply.prompt, variables: samples.reply },
+    { pointer: '/templates/edit/prompt', text: edit.prompt, variables: samples.edit },
   ];
 }
 
