@@ -13,7 +13,8 @@ export type EditRefusal =
   | 'no_sandbox'
   | 'moved'
   | 'push_refused'
-  | 'no_repair';
+  | 'no_repair'
+  | 'budget';
 
 /** What of a pull request an editor's rights depend on. */
 export interface EditFacts {

@@ -15,6 +15,7 @@ const reasons: Readonly<Record<EditRefusal, string>> = {
   moved: 'The head moved while the editor was at work, twice, so nothing was pushed.',
   push_refused: 'The host refused the push.',
   no_repair: 'The editor found no repair.',
+  budget: 'The budget of the binding leaves no room for the editor.',
 };
 
 /** What an editor did, for its reply. */
