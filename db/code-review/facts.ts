@@ -1,19 +1,18 @@
-/** What is kept of a delivery until it is applied; ids, shas and what filters look at. Texts are dropped then. */
+/** What is kept of a delivery: ids, shas, refs and logins; of a comment its command, until that is taken. */
 export interface ReviewFacts {
   readonly head_sha?: string;
   readonly base_ref?: string;
   readonly head_ref?: string;
   readonly is_draft?: boolean;
   readonly is_fork?: boolean;
-  readonly is_merged?: boolean;
   /** `edited` moved it onto another branch. */
   readonly is_base_changed?: boolean;
-  /** Who did it is our own App. */
-  readonly is_own?: boolean;
-  readonly title?: string;
-  readonly labels?: readonly string[];
-  readonly author?: string;
+  /** `review_requested` asks an App. */
+  readonly is_app_requested?: boolean;
+  /** The login of who did it. */
   readonly sender?: string;
+  /** Who did it is no person. */
+  readonly is_bot?: boolean;
   /** A comment of the conversation, or of a line. */
   readonly comment?: {
     readonly id: number;
@@ -26,10 +25,12 @@ export interface ReviewFacts {
   /** Ids of the comments of a thread. */
   readonly comment_ids?: readonly number[];
   readonly review_id?: number;
+  /** Of a check of ours: the id of its run. */
   readonly check_external_id?: string;
+  /** The button of a check that was pressed. */
   readonly check_action?: string;
   /** The repository's name as it is now. */
   readonly repo_full_name?: string;
-  /** Repositories that were taken out of an installation. */
-  readonly removed_repo_ids?: readonly number[];
+  /** Repositories that came to an installation, or were taken out. */
+  readonly repo_ids?: readonly number[];
 }

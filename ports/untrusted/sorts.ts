@@ -24,6 +24,8 @@ export const sorts = {
   diff: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 192 }, () => import('../line-diff.ts')),
   chat: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 192 }, () => import('../channels/split-work.ts')),
   pattern: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 192 }, () => import('../pattern-work.ts')),
+  paths: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 256 }, () => import('../diff/paths-work.ts')),
+  patch: sort({ cpuMs: 20_000, wallMs: 120_000, memoryMb: 768 }, () => import('../diff/patch-work.ts')),
   dataset: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 384 }, () => import('../dataset-work.ts')),
   skill: sort({ cpuMs: 4_000, wallMs: 60_000, memoryMb: 256 }, () => import('../skill-work.ts')),
 };

@@ -9,9 +9,6 @@ export type AppKind = (typeof appKinds)[number];
 export const installationStates = ['ok', 'suspended', 'removed'] as const;
 export type InstallationState = (typeof installationStates)[number];
 
-export const reviewCommands = ['review', 'fix', 'ask', 'pause', 'resume', 'resolve', 'dismiss', 'config', 'help'] as const;
-export type ReviewCommandName = (typeof reviewCommands)[number];
-
 export interface EditorConfig {
   readonly mode: 'off' | 'suggest' | 'push' | 'branch';
   readonly branch_prefix: string;

@@ -191,7 +191,6 @@ create table review_findings (
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   primary key (id),
-  constraint review_findings_tenant_key unique (id, organization_id),
   constraint review_findings_severity_check check (severity in ('critical', 'high', 'medium', 'low', 'nit')),
   constraint review_findings_side_check check (side in ('LEFT', 'RIGHT')),
   constraint review_findings_state_check check (state in ('open', 'fixed', 'outdated', 'dismissed')),
