@@ -1,5 +1,5 @@
 import { insertCommand, nextCommand, withdrawCommands } from '../../db/code-review/commands.ts';
-import { followThread, isOurReview } from '../../db/code-review/ledger.ts';
+import { followThread, isOurReview } from '../../db/code-review/person-findings.ts';
 import {
   liveReviews,
   lockPull,

@@ -1,5 +1,5 @@
 import { settleCommand, type CommandEnd, type CommandState } from '../../db/code-review/commands.ts';
-import { dismissFindings, findFinding } from '../../db/code-review/ledger.ts';
+import { dismissFindings, findFinding } from '../../db/code-review/person-findings.ts';
 import { lockPull, readBindingState, storePull, type BindingState, type PullState } from '../../db/code-review/pulls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';

@@ -54,7 +54,9 @@ export function mintToken(state: HostState, installation: FakeInstallation, aske
   const granted = state.repositories.filter(({ id }) => installation.repositoryIds.has(id));
   const names: string[] | undefined = asked['repositories'];
   const ids: number[] | undefined = asked['repository_ids'];
-  const chosen = granted.filter(({ id, name }) => (ids?.includes(id) ?? true) && (names?.includes(name) ?? true));
+  const chosen = granted.filter(
+    ({ id, name }) => (ids?.includes(id) ?? true) && (names?.some((each) => each.toLowerCase() === name.toLowerCase()) ?? true),
+  );
   const wanted = (ids?.length ?? 0) + (names?.length ?? 0);
   if (wanted > 0 && chosen.length < wanted)
     throw invalid('There is at least one repository that does not exist or is not accessible to the parent installation.');

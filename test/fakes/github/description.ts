@@ -9,7 +9,7 @@ const ajv = new Ajv({ strict: false, allErrors: false, validateFormats: true });
 ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/);
 ajv.addFormat('uri', /^[a-z][a-z0-9+.-]*:/i);
 for (const format of ['email', 'int64', 'repo.nwo', 'timestamp', 'uri-template']) ajv.addFormat(format, true);
-ajv.addSchema(description, 'github');
+ajv.addSchema(readable(description), 'github');
 
 export interface Described {
   /** Value of the path by the names of the template. */
@@ -54,13 +54,20 @@ function faultsOf(key: string, schema: Json, value: unknown): string | null {
   return validate(value) ? null : ajv.errorsText(validate.errors);
 }
 
-/** References of a part, made to find the whole. */
+/** A part of the description whose references find the whole. */
 function absolute(node: any): any {
-  if (Array.isArray(node)) return node.map(absolute);
+  return readable(node, (ref) => `github${ref}`);
+}
+
+/** The description as Ajv reads it: there `nullable` stands beside a `type` only. */
+function readable(node: any, refOf: (ref: string) => string = (ref) => ref): any {
+  if (Array.isArray(node)) return node.map((each) => readable(each, refOf));
   if (typeof node !== 'object' || node === null) return node;
-  return Object.fromEntries(
-    Object.entries(node).map(([name, value]) => [name, name === '$ref' ? `github${String(value)}` : absolute(value)]),
-  );
+  const entries = Object.entries(node).map(([name, value]) => [name, name === '$ref' ? refOf(String(value)) : readable(value, refOf)]);
+  const copy = Object.fromEntries(entries);
+  if (copy['nullable'] !== true || copy['type'] !== undefined) return copy;
+  delete copy['nullable'];
+  return { anyOf: [copy, { type: 'null' }] };
 }
 
 /** What the description has against a body that is sent to an operation; null: nothing. */
@@ -87,7 +94,7 @@ export function answerFaults(route: string, status: number, data: unknown): stri
 
 /** The least value that a schema of the description allows: each required member, by its example where it has one. */
 export function sampleOf(name: string): Json {
-  return sample({ $ref: `#/components/schemas/${name}` }) as Json;
+  return sample({ ...resolved({ $ref: `#/components/schemas/${name}` }), nullable: false }) as Json;
 }
 
 function sample(asked: Json): unknown {
