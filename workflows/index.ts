@@ -4,6 +4,8 @@ export { alertSweep } from './maintenance/alert-sweep.ts';
 export { alertTick } from './maintenance/alert-tick.ts';
 export { attachmentScan } from './attachments/attachment-scan.ts';
 export { attachmentSweep } from './maintenance/attachment-sweep.ts';
+export { bindingStop } from './code-review/binding-stop.ts';
+export { pullRequest } from './code-review/pull-request.ts';
 export { channelReply } from './channels/channel-reply.ts';
 export { channelSync } from './channels/channel-sync.ts';
 export { closeGroups } from './triggers/close-groups.ts';

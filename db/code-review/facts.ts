@@ -1,5 +1,8 @@
 /** What is kept of a delivery: ids, shas, refs and logins; of a comment its command, until that is taken. */
 export interface ReviewFacts {
+  /** When the host changed the pull request last, ISO 8601. */
+  readonly updated_at?: string;
+  readonly is_open?: boolean;
   readonly head_sha?: string;
   readonly base_ref?: string;
   readonly head_ref?: string;

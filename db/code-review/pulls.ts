@@ -35,6 +35,8 @@ export interface PullState {
   readonly isFork: boolean;
   readonly paused: boolean;
   readonly isBlockDismissed: boolean;
+  /** The host's time of the newest event that was applied; null: there was none. */
+  readonly heardAt: Date | null;
   readonly baseRef: string | null;
   readonly headSha: string | null;
   readonly lastHeadSha: string | null;
@@ -83,7 +85,7 @@ export async function lockPull(tx: Tx, { id: bindingId, organizationId, workspac
   const locked = await row<PullState>(
     tx.em,
     `select p.id, p.binding_id as "bindingId", p.pull_number as "pullNumber", p.state, p.is_draft as "isDraft", p.is_fork as "isFork", p.paused,
-            p.is_block_dismissed as "isBlockDismissed", p.base_ref as "baseRef", p.head_sha as "headSha", p.last_head_sha as "lastHeadSha",
+            p.is_block_dismissed as "isBlockDismissed", p.heard_at as "heardAt", p.base_ref as "baseRef", p.head_sha as "headSha", p.last_head_sha as "lastHeadSha",
             p.is_due_full as "isDueFull", p.round, (extract(epoch from p.due_at - clock_timestamp()) * 1000)::float8 as "dueInMs"
        from review_pull_requests p where p.binding_id = ? and p.pull_number = ? for update`,
     [bindingId, pullNumber],
@@ -100,7 +102,7 @@ export type DueChange = { readonly kind: 'keep' | 'none' | 'now' } | { readonly 
 /** What events make of a pull request. */
 export type PullChange = Pick<
   PullState,
-  'state' | 'isDraft' | 'isFork' | 'paused' | 'isBlockDismissed' | 'baseRef' | 'headSha' | 'isDueFull'
+  'state' | 'isDraft' | 'isFork' | 'paused' | 'isBlockDismissed' | 'heardAt' | 'baseRef' | 'headSha' | 'isDueFull'
 > & {
   readonly due: DueChange;
 };
@@ -112,7 +114,7 @@ export async function storePull(tx: Tx, pullId: string, { due, ...kept }: PullCh
   const seconds = due.kind === 'debounced' ? due.seconds : 0;
   const stored = await row<{ dueInMs: number | null }>(
     tx.em,
-    `update review_pull_requests set state = ?, is_draft = ?, is_fork = ?, paused = ?, is_block_dismissed = ?, base_ref = ?, head_sha = ?, is_due_full = ?,
+    `update review_pull_requests set state = ?, is_draft = ?, is_fork = ?, paused = ?, is_block_dismissed = ?, heard_at = ?, base_ref = ?, head_sha = ?, is_due_full = ?,
             closed_at = case when ? = 'closed' then coalesce(closed_at, now()) end,
             due_since = case ? when 'none' then null when 'keep' then due_since else coalesce(due_since, now()) end,
             due_at = case ? when 'none' then null when 'keep' then due_at when 'now' then now()
@@ -125,6 +127,7 @@ export async function storePull(tx: Tx, pullId: string, { due, ...kept }: PullCh
       kept.isFork,
       kept.paused,
       kept.isBlockDismissed,
+      kept.heardAt,
       kept.baseRef,
       kept.headSha,
       kept.isDueFull,

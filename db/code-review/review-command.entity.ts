@@ -35,6 +35,8 @@ const schema = defineEntity({
     inReplyTo: bigintColumn().strictNullable(),
     state: p.enum(reviewCommandStates).default('queued'),
     reason: p.text().strictNullable(),
+    /** What is answered to it, beside its run; null: nothing. */
+    reply: p.text().strictNullable(),
     runId: uuidColumn().strictNullable(),
     createdAt: createdAtColumn(),
     updatedAt: updatedAtColumn(),

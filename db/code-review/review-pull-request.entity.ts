@@ -29,6 +29,8 @@ const schema = defineEntity({
     paused: p.boolean().default(false),
     /** A person dismissed a review that asked for changes: none asks again. */
     isBlockDismissed: p.boolean().default(false),
+    /** The host's time of the newest event that was applied: an older one that comes later changes nothing. */
+    heardAt: timeColumn().strictNullable(),
     baseRef: p.text().strictNullable(),
     /** The newest that was heard of. */
     headSha: p.text().strictNullable(),
@@ -50,8 +52,6 @@ const schema = defineEntity({
     /** The first of the pushes that it waits for. */
     dueSince: timeColumn().strictNullable(),
     isDueFull: p.boolean().default(false),
-    /** Its binding is gone or inactive: what is at work ends, once. */
-    isStopping: p.boolean().default(false),
     closedAt: timeColumn().strictNullable(),
     createdAt: createdAtColumn(),
     updatedAt: updatedAtColumn(),

@@ -94,6 +94,8 @@ function factsOfPull(pull: Node, repoId: number | null): ReviewFacts {
   const headRepoId = idAt(nodeAt(head, 'repo'), 'id');
   return {
     ...shaOf(head),
+    ...named('updated_at', timeText(pull['updated_at'])),
+    is_open: pull['state'] !== 'closed',
     ...named('base_ref', textAt(nodeAt(pull, 'base'), 'ref', 400)),
     ...named('head_ref', textAt(head, 'ref', 400)),
     is_draft: pull['draft'] === true,
@@ -187,6 +189,10 @@ function idAt(node: Node, key: string): number | null {
 
 function shaText(value: unknown): string | null {
   return typeof value === 'string' && /^[0-9a-f]{40,64}$/.test(value) ? value : null;
+}
+
+function timeText(value: unknown): string | null {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(value) ? value : null;
 }
 
 function shaOf(head: Node): ReviewFacts {

@@ -11,7 +11,7 @@ export type ReviewStarter = Pick<StartRun, 'createdBy' | 'currency' | 'pricing' 
 export interface ReviewStart {
   readonly binding: BindingState;
   readonly pull: Pick<PullState, 'id' | 'pullNumber' | 'headSha'>;
-  readonly request: Omit<ReviewRequest, 'pull_number'>;
+  readonly request: Omit<ReviewRequest, 'pull_number' | 'has_text'>;
   /** What is asked in words; null: nothing but the review. */
   readonly text: string | null;
   readonly by: ReviewStarter;
@@ -32,7 +32,7 @@ export async function startReview(tx: TenantTransaction, { binding, pull, reques
   if (agentId === null) throw noReviewer(request.kind === 'fix' ? 'editor' : 'reviewer');
   const playbookRevisionId = await currentRevision(tx, binding);
   const round = await takeRound(tx, pull.id);
-  const asked = { ...request, pull_number: pull.pullNumber };
+  const asked = { ...request, pull_number: pull.pullNumber, has_text: text !== null };
   return startRun(tx, {
     ...by,
     workspaceId: binding.workspaceId,

@@ -44,6 +44,8 @@ export interface ReviewRequest {
   readonly post: boolean;
   /** Runs that an event started skip what drafts, filters and a pause keep out; those that a person asked for don't. */
   readonly is_automatic: boolean;
+  /** Whoever asked has said something: the text of the run's input is theirs. */
+  readonly has_text: boolean;
   /** The command that asked for it; null: none did. */
   readonly command_id: string | null;
   /** Of a fix: the one finding it is about; null: all that are open. */
@@ -71,11 +73,15 @@ export const bindingChanged = 'bindingChanged';
 
 /** What follows a pull request is to do next. */
 export type PullRequestStep =
-  /** Start this run's workflow as a child; while one is at work: let it end. */
+  /** Start this run's workflow as a child. */
   | { readonly kind: 'run'; readonly runId: string }
-  /** The run at work is of an older head, or is not wanted any more. */
-  | { readonly kind: 'cancel' }
-  /** Nothing before this time has passed or the signal comes. */
+  /** Judge this command and do what it says. */
+  | { readonly kind: 'command'; readonly commandId: string }
+  /** Make the review that is due. */
+  | { readonly kind: 'open' }
+  /** There is more to take. */
+  | { readonly kind: 'again' }
+  /** Nothing before this time has passed, the child has ended, or the signal comes. */
   | { readonly kind: 'wait'; readonly waitMs: number }
   /** Nothing is left; the signal starts it anew. */
   | { readonly kind: 'end' };
@@ -85,6 +91,10 @@ export interface PullRequestActivities {
   applyEvent(input: PullRequestInput & { readonly runId: string | null }): Promise<PullRequestStep>;
   /** Makes the run that is due; null where none is any more. */
   openReviewRun(input: PullRequestInput): Promise<string | null>;
+  /** Asks the host whether the sender may command, and does what the command says. */
+  takeCommand(input: { readonly commandId: string }): Promise<void>;
+  /** Ends a run whose workflow is over and that has not ended. */
+  endReviewRun(input: { readonly runId: string }): Promise<void>;
 }
 
 export interface BindingActivities {
