@@ -16,6 +16,7 @@ import type { PurgeActivities, StopActivities } from '../workflows/contracts/ope
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { EventActivities } from '../workflows/contracts/events.ts';
+import type { ReviewRunActivities } from '../workflows/contracts/review-runs.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import type { ChannelActivities, ChannelSyncActivities } from '../workflows/contracts/channels.ts';
 import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
@@ -41,6 +42,7 @@ import { createChannelActivities } from './channels/channel-activities.ts';
 import { createBudgetActivities } from './maintenance/budget-activities.ts';
 import { createIdentityActivities } from './maintenance/identity-activities.ts';
 import { createKnowledgeUpkeep } from './maintenance/knowledge-activities.ts';
+import { createReviewRunActivities } from './code-review/review-run-activities.ts';
 import { createMaintenanceActivities } from './maintenance/maintenance-activities.ts';
 import { createSyncActivities, createSyncUpkeep } from './mcp/sync-activities.ts';
 import { createModelActivities } from './model/call-model.ts';
@@ -81,7 +83,8 @@ export type Activities = AgentRunActivities &
   GroupActivities &
   EventActivities &
   ChannelActivities &
-  ChannelSyncActivities;
+  ChannelSyncActivities &
+  ReviewRunActivities;
 
 /** Activities that run without a tenant header, since they act on no single tenant. */
 export const systemActivities: ReadonlySet<string> = new Set([...maintenanceActivityNames, ...deliveryActivityNames]);
@@ -132,6 +135,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createEventActivities(deps),
     ...createChannelActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
+    ...createReviewRunActivities(deps),
     ...createBudgetActivities(deps),
     ...createAlertActivities(deps),
     ...createKnowledgeUpkeep(deps),
