@@ -96,6 +96,7 @@ async function outputOf(tx: TenantTransaction, run: ReviewRun, { plan, ledger }:
     },
   } as const;
   if (plan.kind === 'ask') return { ...common, ...nothingFound };
+  if (plan.kind === 'fix') return { ...common, ...nothingFound, posted: { ...common.posted, commit_sha: plan.commitSha, branch: plan.branch } };
   const { conclusion, baseSha, mergeBaseSha } = plan;
   return fitOutput({
     ...common,
