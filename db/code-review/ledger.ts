@@ -144,7 +144,10 @@ export async function keepReviewedHead(tx: TenantTransaction, reviewed: Reviewed
     `update review_pull_requests set last_head_sha = ?, last_merge_base_sha = ?, last_base_ref = ?, last_playbook_revision_id = ?, updated_at = now() where id = ?`,
     [reviewed.headSha, reviewed.mergeBaseSha, reviewed.baseRef, reviewed.playbookRevisionId, pullRequestId],
   );
-  await rows(tx.em, 'delete from review_files where pull_request_id = ? and path <> all (?)', [pullRequestId, files.map(({ path }) => path)]);
+  await rows(tx.em, 'delete from review_files where pull_request_id = ? and path <> all (?)', [
+    pullRequestId,
+    files.map(({ path }) => path),
+  ]);
   await rows(
     tx.em,
     `insert into review_files (pull_request_id, path, organization_id, workspace_id, hunk_hashes, created_at)

@@ -1,5 +1,11 @@
 import type { ReviewConfig, ReviewTemplates } from '../../workflows/contracts/code-review.ts';
-import type { AppKind, InstallationState, ReviewBudgetConfig, ReviewRequest, ReviewWorkspaceConfig } from '../../workflows/contracts/pull-requests.ts';
+import type {
+  AppKind,
+  InstallationState,
+  ReviewBudgetConfig,
+  ReviewRequest,
+  ReviewWorkspaceConfig,
+} from '../../workflows/contracts/pull-requests.ts';
 import type { RunStatus } from '../../workflows/contracts/runs.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
