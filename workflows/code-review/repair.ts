@@ -1,5 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { EditorActivities, EditInput, EditOutcome } from '../contracts/editor.ts';
+import type { EditInput, EditorActivities } from '../contracts/editor.ts';
 
 const host = proxyActivities<Pick<EditorActivities, 'prepareEdit' | 'reportEdit'>>({
   startToCloseTimeout: '10 minutes',
@@ -22,8 +22,8 @@ const maxAttempts = 2;
 /** Questions to the model of one attempt: files that it wants to see, edits that did not fit, checks that failed. */
 const maxRounds = 8;
 
-/** Repairs the findings of a pull request and tells about it. `firstStep`: the first step of the run that is free. */
-export async function repair({ runId, firstStep }: { readonly runId: string; readonly firstStep: number }): Promise<EditOutcome> {
+/** Repairs the findings of a pull request and tells about it. `firstStep`: the first step of the run that is free; gives the next one. */
+export async function repair({ runId, firstStep }: { readonly runId: string; readonly firstStep: number }): Promise<number> {
   let step = firstStep;
   let attempt = 1;
   for (; attempt <= maxAttempts; attempt += 1) {
@@ -32,7 +32,8 @@ export async function repair({ runId, firstStep }: { readonly runId: string; rea
     const made = await edit(input, () => step++);
     if (!made || (await push.pushEdit({ ...input, step: step++ })) === 'done') break;
   }
-  return host.reportEdit({ runId, step, attempt: Math.min(attempt, maxAttempts) });
+  await host.reportEdit({ runId, step: step++, attempt: Math.min(attempt, maxAttempts) });
+  return step;
 }
 
 /** Whether there is a commit to push. */

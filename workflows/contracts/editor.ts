@@ -1,5 +1,3 @@
-import type { OutputFinding } from './code-review.ts';
-
 /** One try of an editor: another head is another attempt. `step`: the step of the run that the activity is. */
 export interface EditInput {
   readonly runId: string;
@@ -9,16 +7,6 @@ export interface EditInput {
 
 /** What comes after a question to the editing model: another one (it wants to see files), its edits, or the report alone. */
 export type EditTurn = 'ask' | 'try' | 'report';
-
-/** What a repair leaves for the run's output. */
-export interface EditOutcome {
-  readonly text: string;
-  readonly commitSha: string | null;
-  readonly branch: string | null;
-  readonly headSha: string | null;
-  /** Open findings that the repair was about. */
-  readonly findings: readonly OutputFinding[];
-}
 
 /** Activities of a repair, by the names under which histories record them: never rename. Each may be cut off anywhere and repeated. */
 export interface EditorActivities {
@@ -30,6 +18,6 @@ export interface EditorActivities {
   tryEdit(input: EditInput & { readonly round: number; readonly isLast: boolean }): Promise<'push' | 'ask' | 'report'>;
   /** Pushes, if the head is where it was. `moved`: it is not. */
   pushEdit(input: EditInput): Promise<'done' | 'moved'>;
-  /** Suggests what was not pushed and answers whoever asked. */
-  reportEdit(input: EditInput): Promise<EditOutcome>;
+  /** Suggests what was not pushed, answers whoever asked, and keeps the plan of the run's end. */
+  reportEdit(input: EditInput): Promise<void>;
 }

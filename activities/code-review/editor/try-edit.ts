@@ -12,14 +12,14 @@ import { outputLine, outputText } from '../../../domain/code-review/pipeline/tex
 import { archiveOf } from '../../../ports/git/archive.ts';
 import { makeCommit, readFileAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
-import { ownApp } from '../../../ports/github/own-app.ts';
+import type { RepositoryClient } from '../../../ports/github/client.ts';
 import { runChecks, type CheckReply } from '../../../ports/sandbox/checks.ts';
 import type { EditInput } from '../../../workflows/contracts/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { readAsSystem, transactAsSystem } from '../../support/as-system.ts';
 import { runCancelled } from '../../support/failures.ts';
 import { onHost } from '../host-failure.ts';
-import { appOf, openMirror, openRepository } from '../open-repository.ts';
+import { openMirror, openRepository } from '../open-repository.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
 
@@ -42,7 +42,7 @@ export async function tryEdit(deps: ActivityDeps, input: TryInput): Promise<Trie
     const signal = cancellationSignal();
     const client = await openRepository(deps, run);
     const mirror = await onHost(() => openMirror(deps, run.binding, client));
-    const outcome = await onHost(() => tryOut(deps, { run, start, said, mirror, signal }));
+    const outcome = await onHost(() => tryOut(deps, { run, start, said, client, mirror, signal }));
     if ('problems' in outcome && !input.isLast) {
       await keepOf(deps, run.runId, { stage: 'past', ordinal, answer: { answer: said, shown: outcome.shown, problems: outcome.problems } });
       return 'ask';
@@ -60,6 +60,7 @@ interface Trial {
   readonly run: ReviewRun;
   readonly start: EditStart;
   readonly said: EditorAnswer;
+  readonly client: RepositoryClient;
   readonly mirror: Mirror;
   readonly signal: AbortSignal;
 }
@@ -83,7 +84,7 @@ async function tryOut(deps: ActivityDeps, trial: Trial): Promise<EditMade | Mend
   const guarded = protectedOf([...applied.files.keys()], run.binding.editorConfig);
   if (guarded.length > 0) return notPushed('protected_path', { note, replacements, detail: guarded.join('\n') });
 
-  const commitSha = await commit(deps, trial, applied);
+  const commitSha = await commit(trial, applied);
   const reply = await check(deps, trial, commitSha);
   if (reply === null || reply.kind === 'passed') return { commitSha, refusal: null, detail: null, note, replacements };
   if (reply.kind === 'unavailable') return notPushed('no_sandbox', { note, replacements });
@@ -110,8 +111,8 @@ async function readEdited({ start, said, mirror, signal }: Trial): Promise<Map<s
   return new Map(read);
 }
 
-async function commit(deps: ActivityDeps, { run, start, said, mirror, signal }: Trial, { files }: Extract<Applied, { kind: 'applied' }>): Promise<string> {
-  const app = await ownApp(deps.github, await appOf(deps, run), signal);
+async function commit({ run, start, said, client, mirror, signal }: Trial, { files }: Extract<Applied, { kind: 'applied' }>): Promise<string> {
+  const app = await client.self(signal);
   return makeCommit(
     mirror,
     {
