@@ -19,7 +19,9 @@ import type { EventActivities } from '../workflows/contracts/events.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import type { ChannelActivities, ChannelSyncActivities } from '../workflows/contracts/channels.ts';
 import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
+import type { BindingActivities, PullRequestActivities } from '../workflows/contracts/pull-requests.ts';
 import { newId } from '../db/ids.ts';
+import { createPullRequestActivities } from './code-review/pull-request-activities.ts';
 import { createEvaluationActivities } from './evaluations/evaluation-activities.ts';
 import { createIngestActivities } from './knowledge/ingest-activities.ts';
 import { createIndexActivities } from './knowledge/index-activities.ts';
@@ -81,7 +83,9 @@ export type Activities = AgentRunActivities &
   GroupActivities &
   EventActivities &
   ChannelActivities &
-  ChannelSyncActivities;
+  ChannelSyncActivities &
+  PullRequestActivities &
+  BindingActivities;
 
 /** Activities that run without a tenant header, since they act on no single tenant. */
 export const systemActivities: ReadonlySet<string> = new Set([...maintenanceActivityNames, ...deliveryActivityNames]);
@@ -128,6 +132,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createIndexUpkeep(deps),
     ...createPolicyActivities(deps, temporal),
     ...createEvaluationActivities(deps),
+    ...createPullRequestActivities(deps, runs.finishRun),
     ...createGroupActivities(deps),
     ...createEventActivities(deps),
     ...createChannelActivities(deps),

@@ -28,7 +28,8 @@ export async function applyBinding(tx: TenantTransaction, bindingId: string): Pr
   const binding = await liveBinding(tx, bindingId);
   if (binding === null) return false;
   const events = await queuedBindingEvents(tx, bindingId, maxEvents);
-  const next = events.reduce((state, event) => follow(state, event, binding.repoId), binding);
+  const before: BindingEventState = binding;
+  const next = events.reduce((state, event) => follow(state, event, binding.repoId), before);
   await settleEvents(
     tx,
     events.map(({ id }) => ({ id, state: 'applied' as const, reason: null })),

@@ -7,7 +7,6 @@ import {
   setHandler,
   startChild,
   workflowInfo,
-  WorkflowExecutionAlreadyStartedError,
   type ChildWorkflowHandle,
   type Workflow,
 } from '@temporalio/workflow';
@@ -108,7 +107,7 @@ async function begin(runId: string): Promise<AtWork | null> {
     });
     handle.result().then(over, over);
   } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    if (!(error instanceof Error) || error.name !== 'WorkflowExecutionAlreadyStartedError') throw error;
     return null;
   }
   return atWork;
