@@ -27,6 +27,11 @@ export interface LedgerRow {
   readonly lastHeadSha: string;
 }
 
+/** Locks the row of a pull request, which whoever writes its ledger holds before anything else. */
+export async function lockPullRow(tx: TenantTransaction, pullRequestId: string): Promise<void> {
+  await row(tx.em, 'select id from review_pull_requests where id = ? for no key update', [pullRequestId]);
+}
+
 /** All findings of a pull request, oldest first. */
 export function readLedger(tx: Pick<TenantTransaction, 'em'>, pullRequestId: string): Promise<LedgerRow[]> {
   return rows<LedgerRow>(

@@ -30,7 +30,16 @@ export interface PlannedReply {
   readonly text: string;
 }
 
-export type ReviewPlan = PlannedReview | PlannedReply;
+/** What a fix has come to. */
+export interface PlannedFix {
+  readonly kind: 'fix';
+  readonly headSha: string;
+  readonly text: string;
+  readonly commitSha: string | null;
+  readonly branch: string | null;
+}
+
+export type ReviewPlan = PlannedReview | PlannedReply | PlannedFix;
 
 /** Where the plan of a run is kept among its answers. */
 export const planAnswer = { stage: 'plan', ordinal: 0 } as const;
