@@ -3,7 +3,17 @@ import { claimPost, hasEditor, keepPosted, readPosted, type PostKey } from '../.
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import type { PlannedReview } from '../../domain/code-review/pipeline/plan.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
-import { annotateCheck, createCheck, endCheck, findCheck, maxAnnotations, type CheckAction, type CheckConclusion, type CheckOutput, type HostCheck } from '../../ports/github/checks.ts';
+import {
+  annotateCheck,
+  createCheck,
+  endCheck,
+  findCheck,
+  maxAnnotations,
+  type CheckAction,
+  type CheckConclusion,
+  type CheckOutput,
+  type HostCheck,
+} from '../../ports/github/checks.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { onHost } from './host-failure.ts';
@@ -22,7 +32,10 @@ interface CheckOf {
 }
 
 /** Shows at a head that its review has begun: one check a run, under the run's id. Throws in the workflow's words what the host fails with. */
-export async function openCheck(deps: ActivityDeps, { runId, headSha }: { readonly runId: string; readonly headSha: string }): Promise<void> {
+export async function openCheck(
+  deps: ActivityDeps,
+  { runId, headSha }: { readonly runId: string; readonly headSha: string },
+): Promise<void> {
   const { run } = await readPlan(deps, runId);
   const client = await openRepository(deps, run);
   await checkIdOf(deps, { run, client, headSha });
@@ -70,10 +83,15 @@ export async function concludeCheck(deps: ActivityDeps, end: CheckEnd): Promise<
   const output = outputOf(planned, end);
   const batches = Math.ceil(annotations.length / maxAnnotations);
   for (let batch = 0; batch + 1 < batches; batch += 1)
-    await annotate(deps, { run, client, headSha: headSha ?? '' }, { checkId, batch, output: { ...output, annotations: batchOf(annotations, batch) } });
+    await annotate(
+      deps,
+      { run, client, headSha: headSha ?? '' },
+      { checkId, batch, output: { ...output, annotations: batchOf(annotations, batch) } },
+    );
 
   const last = await lastBatch(deps, { run, client, headSha: headSha ?? '' }, { annotations, batches });
-  const isFixable = !isOverruled && planned !== null && openFindings(planned) > 0 && (await readAsSystem(deps, (tx) => hasEditor(tx, run.binding.id)));
+  const isFixable =
+    !isOverruled && planned !== null && openFindings(planned) > 0 && (await readAsSystem(deps, (tx) => hasEditor(tx, run.binding.id)));
   const conclusion = end.conclusion ?? planned?.check.conclusion ?? 'neutral';
   const actions = isFixable ? [fixAction] : [];
   await onHost(() => endCheck(client, checkId, { conclusion, output: { ...output, annotations: last }, actions }, cancellationSignal()));
@@ -98,12 +116,16 @@ function batchOf<T>(items: readonly T[], batch: number): readonly T[] {
 }
 
 /** Adds one batch; the host counts what it has, so that a batch whose answer was lost is not added again. */
-async function annotate(deps: ActivityDeps, at: CheckOf, { checkId, batch, output }: { readonly checkId: number; readonly batch: number; readonly output: CheckOutput }): Promise<void> {
+async function annotate(
+  deps: ActivityDeps,
+  at: CheckOf,
+  { checkId, batch, output }: { readonly checkId: number; readonly batch: number; readonly output: CheckOutput },
+): Promise<void> {
   const signal = cancellationSignal();
   await postOnce(deps, {
     place: at.run,
     key: keyOf(at.run, batch + 1),
-    find: async () => ((await countOf(at))?.annotations ?? 0) >= (batch + 1) * maxAnnotations ? checkId : null,
+    find: async () => (((await countOf(at))?.annotations ?? 0) >= (batch + 1) * maxAnnotations ? checkId : null),
     send: async () => {
       await annotateCheck(at.client, checkId, output, signal);
       return checkId;
@@ -112,7 +134,11 @@ async function annotate(deps: ActivityDeps, at: CheckOf, { checkId, batch, outpu
 }
 
 /** What the last request adds: nothing, where an earlier attempt of it has arrived. */
-async function lastBatch<T>(deps: ActivityDeps, at: CheckOf, { annotations, batches }: { readonly annotations: readonly T[]; readonly batches: number }): Promise<readonly T[]> {
+async function lastBatch<T>(
+  deps: ActivityDeps,
+  at: CheckOf,
+  { annotations, batches }: { readonly annotations: readonly T[]; readonly batches: number },
+): Promise<readonly T[]> {
   if (batches === 0) return [];
   const claim = await transactAsSystem(deps, (tx) => claimPost(tx, at.run, keyOf(at.run, batches)));
   const isRepeat = claim.state !== 'fresh';

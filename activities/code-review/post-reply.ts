@@ -24,7 +24,10 @@ export interface ReplyToPost {
 const aroundMs = 10 * 60_000;
 
 /** Answers once, in a thread or to the pull request. Gives the id of the comment. Throws in the workflow's words what the host fails with. */
-export function postReply(deps: ActivityDeps, { place, ownerId, ordinal, client, pullNumber, inReplyTo, text }: ReplyToPost): Promise<number> {
+export function postReply(
+  deps: ActivityDeps,
+  { place, ownerId, ordinal, client, pullNumber, inReplyTo, text }: ReplyToPost,
+): Promise<number> {
   const signal = cancellationSignal();
   const marker = runMarker(ownerId, ordinal);
   return postOnce(deps, {
@@ -33,7 +36,9 @@ export function postReply(deps: ActivityDeps, { place, ownerId, ordinal, client,
     find: async (since) => {
       const { login } = await client.self(signal);
       const asked = { pullNumber, inReplyTo, since: new Date(since.getTime() - aroundMs) };
-      const found = (await repliesSince(client, asked, signal)).find(({ author, body }) => author === login && isMarked(body, ownerId, ordinal));
+      const found = (await repliesSince(client, asked, signal)).find(
+        ({ author, body }) => author === login && isMarked(body, ownerId, ordinal),
+      );
       return found?.id ?? null;
     },
     send: () => reply(client, { pullNumber, inReplyTo, body: `${cutBody(text, maxBody - marker.length - 2)}\n\n${marker}` }, signal),

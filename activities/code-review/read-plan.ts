@@ -15,7 +15,10 @@ export async function readPlan(deps: ActivityDeps, runId: string): Promise<{ rea
 }
 
 /** The same for what posts a review: the plan is there before it is called. */
-export async function readPlannedReview(deps: ActivityDeps, runId: string): Promise<{ readonly run: ReviewRun; readonly plan: PlannedReview }> {
+export async function readPlannedReview(
+  deps: ActivityDeps,
+  runId: string,
+): Promise<{ readonly run: ReviewRun; readonly plan: PlannedReview }> {
   const { run, plan } = await readPlan(deps, runId);
   if (plan?.kind !== 'review') throw new Error('the run has no plan of a review');
   return { run, plan };

@@ -10,6 +10,7 @@ import { onHost } from './host-failure.ts';
 import { openRepository } from './open-repository.ts';
 import { postReply } from './post-reply.ts';
 import { readPlannedReview } from './read-plan.ts';
+import { softly } from './softly.ts';
 
 /**
  * Brings the threads of a pull request to what a review has found: of what is fixed the thread gets one reply and is resolved, of what left the diff the comment is folded away, of what is
@@ -26,13 +27,15 @@ export async function settleThreads(deps: ActivityDeps, { runId }: { readonly ru
   const threads = await onHost(() => listThreads(client, pullNumber, cancellationSignal()));
   const threadOf = (commentId: number) => threads.find((thread) => thread.commentId === commentId);
 
-  for (const { commentId } of commented.filter(({ fingerprint }) => back.includes(fingerprint))) await softly(deps, () => reopen(client, threadOf(commentId)));
-  for (const { commentId } of commented.filter(({ id }) => outdated.includes(id))) await softly(deps, () => fold(client, threadOf(commentId)));
+  for (const { commentId } of commented.filter(({ fingerprint }) => back.includes(fingerprint)))
+    await softly(deps, () => reopen(client, threadOf(commentId)));
+  for (const { commentId } of commented.filter(({ id }) => outdated.includes(id)))
+    await softly(deps, () => fold(client, threadOf(commentId)));
   for (const { id, commentId } of commented.filter((finding) => fixed.includes(finding.id))) {
     const text = `Fixed at ${codeSpan(plan.headSha.slice(0, 10))}.`;
     const reply = { place: run, ownerId: runId, ordinal: fixed.indexOf(id), client, pullNumber, inReplyTo: commentId, text };
     await softly(deps, () => postReply(deps, reply));
-    await softly(deps, () => resolve(client, threadOf(commentId)));
+    await softly(deps, () => resolveOpen(client, threadOf(commentId)));
   }
 }
 
@@ -40,7 +43,8 @@ async function reopen(client: RepositoryClient, thread: HostThread | undefined):
   if (thread?.isResolved) await onHost(() => reopenThread(client, thread.id, cancellationSignal()));
 }
 
-async function resolve(client: RepositoryClient, thread: HostThread | undefined): Promise<void> {
+/** Resolves a thread that is not. */
+export async function resolveOpen(client: RepositoryClient, thread: HostThread | undefined): Promise<void> {
   if (thread && !thread.isResolved) await onHost(() => resolveThread(client, thread.id, cancellationSignal()));
 }
 

@@ -1,3 +1,4 @@
+import type { FindingState } from '../../workflows/contracts/code-review.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -154,4 +155,42 @@ export async function hasEditor(tx: Tx, bindingId: string): Promise<boolean> {
     [bindingId],
   );
   return found?.hasEditor ?? false;
+}
+
+/** A finding as its comment at the host tells it. */
+export interface FindingReadBack {
+  readonly fingerprint: string;
+  readonly commentId: number;
+  readonly threadId: string | null;
+  readonly state: FindingState;
+  readonly category: string;
+  readonly severity: string;
+  readonly path: string;
+  readonly side: 'LEFT' | 'RIGHT';
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly placement: 'inline' | 'file';
+  readonly title: string;
+  readonly scenario: string;
+}
+
+/** Writes findings into a ledger that has lost them; one that is there stays as it is. Gives how many were written. */
+export async function keepReadBack(
+  tx: Tx,
+  { pullRequestId, runId, headSha }: { readonly pullRequestId: string; readonly runId: string; readonly headSha: string },
+  findings: readonly FindingReadBack[],
+): Promise<number> {
+  if (findings.length === 0) return 0;
+  const written = await rows(
+    tx.em,
+    `insert into review_findings (id, organization_id, workspace_id, pull_request_id, fingerprint, category, severity, confidence, path, side, start_line, end_line, title, scenario,
+       evidence, state, placement, comment_id, thread_id, also_at, first_run_id, first_head_sha, last_head_sha, created_at, updated_at)
+     select c.id, p.organization_id, p.workspace_id, p.id, c.fingerprint, c.category, c.severity, 1, c.path, c.side, c."startLine", c."endLine", c.title, c.scenario,
+            '', c.state, c.placement, c."commentId", c."threadId", '[]', ?, ?, ?, now(), now()
+       from review_pull_requests p, jsonb_to_recordset(?::jsonb) as c(id uuid, fingerprint text, category text, severity text, path text, side text, "startLine" int,
+            "endLine" int, title text, scenario text, state text, placement text, "commentId" bigint, "threadId" text)
+      where p.id = ? on conflict (pull_request_id, fingerprint) do nothing returning id`,
+    [runId, headSha, headSha, JSON.stringify(findings.map((finding) => ({ id: newId(), ...finding }))), pullRequestId],
+  );
+  return written.length;
 }
