@@ -2,7 +2,6 @@ import type { ReviewBinding } from '../../db/code-review/review-run.ts';
 import { appsFor } from '../../domain/code-review/app-credentials.ts';
 import { cloneUrl, type Mirror } from '../../ports/git/mirrors.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
-import type { AppCredentials } from '../../ports/github/settings.ts';
 import type { TokenPermissions } from '../../ports/github/tokens.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -16,10 +15,16 @@ export interface RepositoryPlace {
   readonly binding: ReviewBinding;
 }
 
-/** The App that reaches a binding's repository. Ends the activity for good (409 `installation_gone`) where none may speak for the workspace any more. */
-export async function appOf(deps: ActivityDeps, { organizationId, workspaceId, binding }: RepositoryPlace): Promise<AppCredentials> {
-  const { installationId } = binding;
-  // Secrets note when they were used.
+/**
+ * The host's client of a bound repository, by the App that proved it; its tokens open this repository alone. Ends the activity for good (409 `installation_gone`) where no App
+ * may speak for the workspace any more. `permissions`: of its tokens; those of a review unless given.
+ */
+export async function openRepository(
+  deps: ActivityDeps,
+  { organizationId, workspaceId, binding }: RepositoryPlace,
+  permissions?: TokenPermissions,
+): Promise<RepositoryClient> {
+  const { installationId, repoId: repositoryId, repoFullName: fullName } = binding;
   const apps = await transactAsSystem(deps, (tx) =>
     appsFor(tx, { keys: deps.keys, github: deps.env.github }, { organizationId, workspaceId, installationId }),
   );
@@ -28,14 +33,7 @@ export async function appOf(deps: ActivityDeps, { organizationId, workspaceId, b
     throw giveUp(
       fail('state_conflict', { reason: 'installation_gone', detail: 'The App of the binding may not read its repository any more.' }),
     );
-  return found.app;
-}
-
-/** The host's client of a bound repository, by the App that proved it; its tokens open this repository alone, with the permissions of a review unless given. Throws as `appOf`. */
-export async function openRepository(deps: ActivityDeps, place: RepositoryPlace, permissions?: TokenPermissions): Promise<RepositoryClient> {
-  const { installationId, repoId: repositoryId, repoFullName: fullName } = place.binding;
-  const app = await appOf(deps, place);
-  return deps.github.repository({ app, installationId, repositoryId, fullName, ...(permissions ? { permissions } : {}) });
+  return deps.github.repository({ app: found.app, installationId, repositoryId, fullName, ...(permissions ? { permissions } : {}) });
 }
 
 /** The mirror of a bound repository on this worker's disk. `fullName`: of the repository that it reaches, where that is a fork of it. */
