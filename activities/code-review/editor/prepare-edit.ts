@@ -9,13 +9,13 @@ import { readFileAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
 import { fetchPull } from '../../../ports/git/pull.ts';
 import { readBlob } from '../../../ports/git/read.ts';
-import { readPull, type PullFacts } from '../../../ports/github/pulls.ts';
 import type { EditInput } from '../../../workflows/contracts/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import { readAsSystem } from '../../support/as-system.ts';
 import { onHost } from '../host-failure.ts';
 import { openMirror, openRepository } from '../open-repository.ts';
+import { readHostPull, type HostPull } from '../read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
 
@@ -38,13 +38,13 @@ export async function prepareEdit(deps: ActivityDeps, input: EditInput): Promise
 async function readStart(deps: ActivityDeps, run: ReviewRun): Promise<EditStart> {
   const signal = cancellationSignal();
   const client = await openRepository(deps, run);
-  const pull = await onHost(() => readPull(client, run.pull.pullNumber, signal));
+  const pull = await readHostPull(client, run.pull.pullNumber, signal);
   const ledger = await readAsSystem(deps, (tx) => readLedger(tx, run.pull.id));
   const findings = ledger.filter((finding) => isAsked(finding, run)).slice(0, maxFindings);
   const rights = editRights(run.binding.editorConfig, {
-    isOpen: pull.state === 'open',
+    isOpen: pull.isOpen,
     isFork: pull.isFork,
-    maintainersMayEdit: pull.canMaintainerModify,
+    maintainersMayEdit: pull.maintainersMayEdit,
     rounds: run.pull.editorRounds,
     openFindings: findings.length,
   });
@@ -97,12 +97,12 @@ async function readInstructions(
 async function renderTask(
   deps: ActivityDeps,
   run: ReviewRun,
-  { pull, findings, instructions }: { readonly pull: PullFacts; readonly findings: readonly LedgerRow[]; readonly instructions: string },
+  { pull, findings, instructions }: { readonly pull: HostPull; readonly findings: readonly LedgerRow[]; readonly instructions: string },
 ): Promise<string> {
-  const { author, headRef, baseRef, isFork, title, body } = pull;
+  const { author, headRef, baseRef, isFork, title, description } = pull;
   const context = {
     repoFullName: run.binding.repoFullName,
-    pull: { number: pull.number, author, headRef, baseRef, isFork, title, description: body },
+    pull: { number: run.pull.pullNumber, author, headRef, baseRef, isFork, title, description },
     instructions,
     templates: run.templates,
   };

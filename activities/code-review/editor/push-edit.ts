@@ -10,13 +10,13 @@ import { fetchPull } from '../../../ports/git/pull.ts';
 import { commitOfRun, pushCommit, remoteHead, type PushResult } from '../../../ports/git/push.ts';
 import type { RepositoryClient } from '../../../ports/github/client.ts';
 import { openPullOnto } from '../../../ports/github/open-pull.ts';
-import { readPull, type PullFacts } from '../../../ports/github/pulls.ts';
 import type { EditInput } from '../../../workflows/contracts/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import { runCancelled } from '../../support/failures.ts';
 import { onHost } from '../host-failure.ts';
 import { openMirror, openRepository } from '../open-repository.ts';
+import { readHostPull, type HostPull } from '../read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
 
@@ -50,8 +50,8 @@ async function deliver(deps: ActivityDeps, delivery: Delivery): Promise<EditPush
   const { run, start, commitSha, attempt } = delivery;
   const signal = cancellationSignal();
   const client = await openRepository(deps, run, pushing);
-  const pull = await readPull(client, run.pull.pullNumber, signal);
-  if (pull.state !== 'open') return notPushed('closed');
+  const pull = await readHostPull(client, run.pull.pullNumber, signal);
+  if (!pull.isOpen) return notPushed('closed');
   const mirror = await openMirror(deps, run.binding, client, start.headRepository ?? run.binding.repoFullName);
   const push = { runId: run.runId, pullRequestId: run.pull.id, attempt, commitSha };
   await transactAsRun(deps, run.runId, (tx) => openPush(tx, push));
@@ -71,7 +71,7 @@ function notPushed(refusal: 'closed' | 'moved' | 'push_refused', detail: string 
 /** The head ref, and only if it still points at what was read. */
 async function toHead(
   deps: ActivityDeps,
-  { run, start, commitSha, mirror, pull, signal }: Delivery & { readonly mirror: Mirror; readonly pull: PullFacts; readonly signal: AbortSignal },
+  { run, start, commitSha, mirror, pull, signal }: Delivery & { readonly mirror: Mirror; readonly pull: HostPull; readonly signal: AbortSignal },
 ): Promise<PushResult> {
   const target = { branch: start.headRef, expected: start.headSha, sha: commitSha };
   const head = await remoteHead(mirror, start.headRef, signal);
@@ -82,7 +82,7 @@ async function toHead(
 /** Whether the head has got this run's commit since. */
 async function isThere(
   deps: ActivityDeps,
-  { run, start, pull, signal }: { readonly run: ReviewRun; readonly start: EditStart; readonly pull: PullFacts; readonly signal: AbortSignal },
+  { run, start, pull, signal }: { readonly run: ReviewRun; readonly start: EditStart; readonly pull: HostPull; readonly signal: AbortSignal },
 ): Promise<boolean> {
   const client = await openRepository(deps, run);
   const mirror = await openMirror(deps, run.binding, client);
