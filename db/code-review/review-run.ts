@@ -1,6 +1,7 @@
 import type { ReviewConfig, ReviewTemplates } from '../../workflows/contracts/code-review.ts';
 import type {
-  AppKind, EditorConfig,
+  AppKind,
+  EditorConfig,
   InstallationState,
   ReviewBudgetConfig,
   ReviewRequest,

@@ -19,10 +19,18 @@ export async function openPullOnto(
   signal: AbortSignal,
 ): Promise<number> {
   const [owner = ''] = client.fullName.split('/');
-  const { data: found } = await client.rest('GET /repos/{owner}/{repo}/pulls', { head: `${owner}:${branch}`, base, state: 'open' }, { signal });
+  const { data: found } = await client.rest(
+    'GET /repos/{owner}/{repo}/pulls',
+    { head: `${owner}:${branch}`, base, state: 'open' },
+    { signal },
+  );
   const [open] = found;
   if (open !== undefined) return Number(open.number);
   const body = [note, `Repairs findings of #${pullNumber}.`].filter((part) => part.trim() !== '').join('\n\n');
-  const { data } = await client.rest('POST /repos/{owner}/{repo}/pulls', { head: branch, base, title: title.slice(0, 250), body }, { signal });
+  const { data } = await client.rest(
+    'POST /repos/{owner}/{repo}/pulls',
+    { head: branch, base, title: title.slice(0, 250), body },
+    { signal },
+  );
   return Number(data.number);
 }

@@ -32,7 +32,8 @@ export async function askEditor(deps: ActivityDeps, input: EditInput & { readonl
   if (answer.kind === 'failed') return end(deps, input, { refusal: answer.reason === 'budget' ? 'budget' : 'no_repair', note: '' });
 
   const said = readEditorAnswer(answer.value);
-  if (said === null) return again(deps, input, { answer: emptyAnswer, shown: [], problems: ['The answer had not the form that was asked for.'] });
+  if (said === null)
+    return again(deps, input, { answer: emptyAnswer, shown: [], problems: ['The answer had not the form that was asked for.'] });
   if (said.edits.length > 0) return 'try';
   if (said.read.length === 0) return end(deps, input, { refusal: 'no_repair', note: said.note });
   const shown = await show(deps, attempt, said.read);
@@ -50,7 +51,9 @@ async function questionOf(deps: ActivityDeps, { run, start, rounds }: EditAttemp
 
 async function show(deps: ActivityDeps, { run, start }: EditAttempt, paths: readonly string[]) {
   const client = await openRepository(deps, run);
-  return onHost(async () => readShown(await openMirror(deps, run.binding, client), { sha: start?.headSha ?? '', paths }, cancellationSignal()));
+  return onHost(async () =>
+    readShown(await openMirror(deps, run.binding, client), { sha: start?.headSha ?? '', paths }, cancellationSignal()),
+  );
 }
 
 /** Keeps a round that is over; the next question tells of it. */
@@ -71,6 +74,10 @@ async function end(
   { runId, attempt }: Pick<EditInput, 'runId' | 'attempt'>,
   { refusal, note }: { readonly refusal: EditRefusal; readonly note: string },
 ): Promise<EditTurn> {
-  await keepOf(deps, runId, { stage: 'made', ordinal: attempt, answer: { commitSha: null, refusal, detail: null, note, replacements: [] } });
+  await keepOf(deps, runId, {
+    stage: 'made',
+    ordinal: attempt,
+    answer: { commitSha: null, refusal, detail: null, note, replacements: [] },
+  });
   return 'report';
 }

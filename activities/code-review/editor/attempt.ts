@@ -42,7 +42,9 @@ export async function readAttempt(deps: ActivityDeps, { runId, attempt }: Omit<E
     return {
       run,
       start: await kept('start', attempt),
-      rounds: past.filter(({ ordinal }) => ordinal > roundOrdinal(attempt, 0) && ordinal < roundOrdinal(attempt + 1, 0)).map(({ answer }) => answer as KeptRound),
+      rounds: past
+        .filter(({ ordinal }) => ordinal > roundOrdinal(attempt, 0) && ordinal < roundOrdinal(attempt + 1, 0))
+        .map(({ answer }) => answer as KeptRound),
       made: await kept('made', attempt),
       pushed: await kept('pushed', attempt),
     };

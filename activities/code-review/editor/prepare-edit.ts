@@ -71,11 +71,19 @@ function toRepair({ id, path, startLine, endLine, title, scenario, suggestion }:
 }
 
 /** Files of a commit as the model is shown them: text of a bounded size, else nothing. */
-export function readShown(mirror: Mirror, { sha, paths }: { readonly sha: string; readonly paths: readonly string[] }, signal: AbortSignal): Promise<ShownFile[]> {
+export function readShown(
+  mirror: Mirror,
+  { sha, paths }: { readonly sha: string; readonly paths: readonly string[] },
+  signal: AbortSignal,
+): Promise<ShownFile[]> {
   return Promise.all(paths.map(async (path) => ({ path, text: await readText(mirror, { sha, path }, signal) })));
 }
 
-async function readText(mirror: Mirror, { sha, path }: { readonly sha: string; readonly path: string }, signal: AbortSignal): Promise<string | null> {
+async function readText(
+  mirror: Mirror,
+  { sha, path }: { readonly sha: string; readonly path: string },
+  signal: AbortSignal,
+): Promise<string | null> {
   const file = await readFileAt(mirror, { sha, path, maxBytes: maxShownBytes }, signal);
   if (file === null || file.bytes.includes(0)) return null;
   const text = file.bytes.toString('utf8');

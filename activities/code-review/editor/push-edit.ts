@@ -6,7 +6,7 @@ import { branchOf } from '../../../domain/code-review/editor/rules.ts';
 import { outputLine, outputText } from '../../../domain/code-review/pipeline/text-safety.ts';
 import { GitError } from '../../../ports/git/git-error.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
-import { fetchPull } from '../../../ports/git/pull.ts';
+import { fetchCommit } from '../../../ports/git/pull.ts';
 import { commitOfRun, pushCommit, remoteHead, type PushResult } from '../../../ports/git/push.ts';
 import type { RepositoryClient } from '../../../ports/github/client.ts';
 import { openPullOnto } from '../../../ports/github/open-pull.ts';
@@ -16,7 +16,7 @@ import { transactAsRun } from '../../runs/as-run.ts';
 import { runCancelled } from '../../support/failures.ts';
 import { onHost } from '../host-failure.ts';
 import { openMirror, openRepository } from '../open-repository.ts';
-import { readHostPull, type HostPull } from '../read-pull.ts';
+import { readHostPull } from '../read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
 
@@ -55,7 +55,7 @@ async function deliver(deps: ActivityDeps, delivery: Delivery): Promise<EditPush
   const mirror = await openMirror(deps, run.binding, client, start.headRepository ?? run.binding.repoFullName);
   const push = { runId: run.runId, pullRequestId: run.pull.id, attempt, commitSha };
   await transactAsRun(deps, run.runId, (tx) => openPush(tx, push));
-  const arrived = start.may === 'branch' ? await toBranch(mirror, delivery, signal) : await toHead(deps, { ...delivery, mirror, pull, signal });
+  const arrived = start.may === 'branch' ? await toBranch(mirror, delivery, signal) : await toHead(mirror, delivery, signal);
   if (arrived.kind === 'moved') return notPushed('moved');
   if (arrived.kind === 'refused') return notPushed('push_refused', arrived.reason);
   await transactAsRun(deps, run.runId, (tx) => closePush(tx, push));
@@ -68,27 +68,16 @@ function notPushed(refusal: 'closed' | 'moved' | 'push_refused', detail: string 
   return { commitSha: null, branch: null, pullNumber: null, refusal, detail };
 }
 
-/** The head ref, and only if it still points at what was read. */
-async function toHead(
-  deps: ActivityDeps,
-  { run, start, commitSha, mirror, pull, signal }: Delivery & { readonly mirror: Mirror; readonly pull: HostPull; readonly signal: AbortSignal },
-): Promise<PushResult> {
-  const target = { branch: start.headRef, expected: start.headSha, sha: commitSha };
+/** The head ref, and only if it still points at what was read; what has arrived already is not pushed again. */
+async function toHead(mirror: Mirror, { run, start, commitSha }: Delivery, signal: AbortSignal): Promise<PushResult> {
   const head = await remoteHead(mirror, start.headRef, signal);
-  if (head !== start.headSha) return (await isThere(deps, { run, start, pull, signal })) ? { kind: 'pushed' } : { kind: 'moved' };
-  return refusedByHost(() => pushCommit(mirror, target, signal));
-}
-
-/** Whether the head has got this run's commit since. */
-async function isThere(
-  deps: ActivityDeps,
-  { run, start, pull, signal }: { readonly run: ReviewRun; readonly start: EditStart; readonly pull: HostPull; readonly signal: AbortSignal },
-): Promise<boolean> {
-  const client = await openRepository(deps, run);
-  const mirror = await openMirror(deps, run.binding, client);
+  if (head === start.headSha)
+    return refusedByHost(() => pushCommit(mirror, { branch: start.headRef, expected: head, sha: commitSha }, signal));
+  // The branch itself: the host brings `refs/pull` up to it later.
   const { clone } = run.binding.workspaceConfig;
-  const { headSha } = await fetchPull(mirror, { pullNumber: run.pull.pullNumber, baseRef: pull.baseRef, clone }, signal);
-  return (await commitOfRun(mirror, { since: start.headSha, head: headSha, runId: run.runId }, signal)) !== null;
+  const isFetched = head !== null && (await fetchCommit(mirror, { sha: head, clone }, signal));
+  const arrived = isFetched ? await commitOfRun(mirror, { since: start.headSha, head, runId: run.runId }, signal) : null;
+  return arrived === null ? { kind: 'moved' } : { kind: 'pushed' };
 }
 
 async function toBranch(mirror: Mirror, delivery: Delivery, signal: AbortSignal): Promise<PushResult> {

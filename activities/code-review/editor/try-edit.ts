@@ -77,7 +77,11 @@ async function tryOut(deps: ActivityDeps, trial: Trial): Promise<EditMade | Mend
   const head = await readEdited(trial);
   const applied = applyEdits(head, said.edits);
   if (applied.kind === 'wrong')
-    return { problems: applied.problems, shown: [], made: notPushed('no_repair', { note: said.note, detail: applied.problems.join('\n') }) };
+    return {
+      problems: applied.problems,
+      shown: [],
+      made: notPushed('no_repair', { note: said.note, detail: applied.problems.join('\n') }),
+    };
   const { replacements } = applied;
   const { note } = said;
   if (start.may === 'suggest') return notPushed(start.refusal, { note, replacements });
@@ -89,7 +93,11 @@ async function tryOut(deps: ActivityDeps, trial: Trial): Promise<EditMade | Mend
   if (reply === null || reply.kind === 'passed') return { commitSha, refusal: null, detail: null, note, replacements };
   if (reply.kind === 'unavailable') return notPushed('no_sandbox', { note, replacements });
   const detail = checkText(reply);
-  return { problems: [`The commands that must pass did not:\n${detail}`], shown: [], made: notPushed('tests_failed', { note, replacements, detail }) };
+  return {
+    problems: [`The commands that must pass did not:\n${detail}`],
+    shown: [],
+    made: notPushed('tests_failed', { note, replacements, detail }),
+  };
 }
 
 function notPushed(
@@ -111,14 +119,21 @@ async function readEdited({ start, said, mirror, signal }: Trial): Promise<Map<s
   return new Map(read);
 }
 
-async function commit({ run, start, said, client, mirror, signal }: Trial, { files }: Extract<Applied, { kind: 'applied' }>): Promise<string> {
+async function commit(
+  { run, start, said, client, mirror, signal }: Trial,
+  { files }: Extract<Applied, { kind: 'applied' }>,
+): Promise<string> {
   const app = await client.self(signal);
   return makeCommit(
     mirror,
     {
       parent: start.headSha,
       edits: [...files].map(([path, text]) => ({ path, bytes: Buffer.from(text) })),
-      message: commitMessage({ titles: start.findings.map(({ title }) => outputLine(title)), note: outputText(said.note), runId: run.runId }),
+      message: commitMessage({
+        titles: start.findings.map(({ title }) => outputLine(title)),
+        note: outputText(said.note),
+        runId: run.runId,
+      }),
       author: { name: app.login, email: `${app.id}+${app.login}@users.noreply.github.com` },
       // The same for each try, so that the commit is the same.
       at: run.startedAt ?? new Date(0),
@@ -138,7 +153,11 @@ async function check(deps: ActivityDeps, { run, mirror, signal }: Trial, sha: st
   return runChecks({ archive, commands: editorConfig.test_commands, env: await readEnv(deps, run, names), ...limits }, signal);
 }
 
-function readEnv(deps: ActivityDeps, { organizationId, workspaceId }: ReviewRun, names: readonly string[]): Promise<Record<string, string>> {
+function readEnv(
+  deps: ActivityDeps,
+  { organizationId, workspaceId }: ReviewRun,
+  names: readonly string[],
+): Promise<Record<string, string>> {
   const naming = { scope: 'workspace', toolId: null, organizationId, workspaceId } as const;
   return transactAsSystem(deps, async (tx) => {
     const found: Record<string, string> = {};

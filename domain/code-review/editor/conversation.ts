@@ -58,7 +58,10 @@ export function protocolVariables({
   return {
     task,
     files: kept.map(({ path, text }) => ({ path: dataLine(path), text: text === null ? '' : text.split('\n').map(dataLine).join('\n') })),
-    rounds: rounds.map(({ answer, problems }) => ({ said: JSON.stringify(answer), problems: problems.map(dataLine).join('\n').slice(-8_000) })),
+    rounds: rounds.map(({ answer, problems }) => ({
+      said: JSON.stringify(answer),
+      problems: problems.map(dataLine).join('\n').slice(-8_000),
+    })),
     isLast,
   };
 }

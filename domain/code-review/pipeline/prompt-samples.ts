@@ -33,7 +33,13 @@ const sampleFile = {
   reading: { taken: [], languages: ['typescript'], kind: 'programming' },
 } as const;
 
-const sampleRepair = { path: 'src/a.ts', startLine: 1, endLine: 1, title: 'The constant is never read', scenario: 'Whoever calls it gets the old value.' };
+const sampleRepair = {
+  path: 'src/a.ts',
+  startLine: 1,
+  endLine: 1,
+  title: 'The constant is never read',
+  scenario: 'Whoever calls it gets the old value.',
+};
 
 const sampleFinding: Candidate = {
   fingerprint: 'f'.repeat(64),
