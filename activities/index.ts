@@ -16,6 +16,7 @@ import type { PurgeActivities, StopActivities } from '../workflows/contracts/ope
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { EventActivities } from '../workflows/contracts/events.ts';
+import type { ReviewRunActivities } from '../workflows/contracts/review-runs.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import type { ChannelActivities, ChannelSyncActivities } from '../workflows/contracts/channels.ts';
 import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
@@ -43,6 +44,7 @@ import { createChannelActivities } from './channels/channel-activities.ts';
 import { createBudgetActivities } from './maintenance/budget-activities.ts';
 import { createIdentityActivities } from './maintenance/identity-activities.ts';
 import { createKnowledgeUpkeep } from './maintenance/knowledge-activities.ts';
+import { createReviewRunActivities } from './code-review/review-run-activities.ts';
 import { createMaintenanceActivities } from './maintenance/maintenance-activities.ts';
 import { createSyncActivities, createSyncUpkeep } from './mcp/sync-activities.ts';
 import { createModelActivities } from './model/call-model.ts';
@@ -84,6 +86,7 @@ export type Activities = AgentRunActivities &
   EventActivities &
   ChannelActivities &
   ChannelSyncActivities &
+  ReviewRunActivities &
   PullRequestActivities &
   BindingActivities;
 
@@ -137,6 +140,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createEventActivities(deps),
     ...createChannelActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
+    ...createReviewRunActivities(deps),
     ...createBudgetActivities(deps),
     ...createAlertActivities(deps),
     ...createKnowledgeUpkeep(deps),

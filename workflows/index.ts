@@ -11,6 +11,7 @@ export { channelSync } from './channels/channel-sync.ts';
 export { closeGroups } from './triggers/close-groups.ts';
 export { auditSeal } from './maintenance/audit-seal.ts';
 export { delayedStart } from './triggers/delayed-start.ts';
+export { codeReviewRun } from './code-review/code-review-run.ts';
 export { bulkCancel } from './runs/bulk-cancel.ts';
 export { budgetHolds } from './maintenance/budget-holds.ts';
 export { deliver } from './delivery/deliver.ts';

@@ -5,7 +5,7 @@ import { cloneUrl, type Mirror } from '../../ports/git/mirrors.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { readAsSystem } from '../support/as-system.ts';
+import { transactAsSystem } from '../support/as-system.ts';
 import { giveUp } from '../support/failures.ts';
 
 /** What a binding's repository is reached by. */
@@ -21,7 +21,7 @@ export interface RepositoryPlace {
  */
 export async function openRepository(deps: ActivityDeps, { organizationId, workspaceId, binding }: RepositoryPlace): Promise<RepositoryClient> {
   const { installationId, repoId: repositoryId, repoFullName: fullName } = binding;
-  const apps = await readAsSystem(deps, (tx) =>
+  const apps = await transactAsSystem(deps, (tx) =>
     appsFor(tx, { keys: deps.keys, github: deps.env.github }, { organizationId, workspaceId, installationId }),
   );
   const found = apps.find(({ kind }) => kind === binding.appKind);

@@ -126,7 +126,6 @@ async function requestOf(deps: ActivityDeps, { opened, model }: ModelTry, signal
   return withFiles({ storage: deps.storage, pages: deps.pages, organizationId, transact }, opened.run.id, named);
 }
 
-
 interface Answered {
   readonly messageId: string;
   readonly collected: CollectedStep;

@@ -128,7 +128,10 @@ class UnreadableAnswer extends ModelError {
 
 /** What the model will not answer is no fault of its provider. */
 function isWithoutAnswer(error: unknown): boolean {
-  return error instanceof UnreadableAnswer || (error instanceof ModelError && (error.class === 'ContentRefused' || error.class === 'ContextTooLong'));
+  return (
+    error instanceof UnreadableAnswer ||
+    (error instanceof ModelError && (error.class === 'ContentRefused' || error.class === 'ContextTooLong'))
+  );
 }
 
 function requestOf(question: OwnQuestion, { model }: ModelTry, signal: AbortSignal): ModelStepRequest {

@@ -22,7 +22,6 @@ const excluded = [
   'input',
   'session_key',
   'subject',
-  'on_busy',
   'start_after',
 ] as const satisfies readonly (keyof Body)[];
 

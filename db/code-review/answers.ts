@@ -25,7 +25,11 @@ export async function keepAnswer(tx: TenantTransaction, runId: string, { stage, 
 }
 
 /** What a stage of a run has come to; null: nothing yet. */
-export async function readAnswer(tx: Pick<TenantTransaction, 'em'>, runId: string, { stage, ordinal }: Omit<StoredAnswer, 'answer'>): Promise<unknown> {
+export async function readAnswer(
+  tx: Pick<TenantTransaction, 'em'>,
+  runId: string,
+  { stage, ordinal }: Omit<StoredAnswer, 'answer'>,
+): Promise<unknown> {
   const found = await row<{ answer: unknown }>(tx.em, 'select answer from review_answers where run_id = ? and stage = ? and ordinal = ?', [
     runId,
     stage,

@@ -27,6 +27,11 @@ export interface LedgerRow {
   readonly lastHeadSha: string;
 }
 
+/** Locks the row of a pull request, which whoever writes its ledger holds before anything else. */
+export async function lockPullRow(tx: TenantTransaction, pullRequestId: string): Promise<void> {
+  await row(tx.em, 'select id from review_pull_requests where id = ? for no key update', [pullRequestId]);
+}
+
 /** All findings of a pull request, oldest first. */
 export function readLedger(tx: Pick<TenantTransaction, 'em'>, pullRequestId: string): Promise<LedgerRow[]> {
   return rows<LedgerRow>(
@@ -139,7 +144,10 @@ export async function keepReviewedHead(tx: TenantTransaction, reviewed: Reviewed
     `update review_pull_requests set last_head_sha = ?, last_merge_base_sha = ?, last_base_ref = ?, last_playbook_revision_id = ?, updated_at = now() where id = ?`,
     [reviewed.headSha, reviewed.mergeBaseSha, reviewed.baseRef, reviewed.playbookRevisionId, pullRequestId],
   );
-  await rows(tx.em, 'delete from review_files where pull_request_id = ? and path <> all (?)', [pullRequestId, files.map(({ path }) => path)]);
+  await rows(tx.em, 'delete from review_files where pull_request_id = ? and path <> all (?)', [
+    pullRequestId,
+    files.map(({ path }) => path),
+  ]);
   await rows(
     tx.em,
     `insert into review_files (pull_request_id, path, organization_id, workspace_id, hunk_hashes, created_at)

@@ -1,5 +1,11 @@
 import type { ReviewConfig, ReviewTemplates } from '../../workflows/contracts/code-review.ts';
-import type { AppKind, InstallationState, ReviewBudgetConfig, ReviewRequest, ReviewWorkspaceConfig } from '../../workflows/contracts/pull-requests.ts';
+import type {
+  AppKind,
+  InstallationState,
+  ReviewBudgetConfig,
+  ReviewRequest,
+  ReviewWorkspaceConfig,
+} from '../../workflows/contracts/pull-requests.ts';
 import type { RunStatus } from '../../workflows/contracts/runs.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -52,7 +58,7 @@ export interface ReviewPull {
 }
 
 const reviewRunSql = `select r.id as "runId", r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.status, r.agent_id as "agentId", r.review,
-    coalesce(r.input ->> 'text', '') as text, r.review_round as round, r.playbook_revision_id as "playbookRevisionId", v.templates, r.started_at as "startedAt",
+    case when (r.review ->> 'has_text')::boolean then coalesce(r.input ->> 'text', '') else '' end as text, r.review_round as round, r.playbook_revision_id as "playbookRevisionId", v.templates, r.started_at as "startedAt",
     jsonb_build_object('id', b.id, 'appKind', b.app_kind, 'installationId', b.installation_id, 'installationState', b.installation_state, 'repoId', b.repo_id,
       'repoFullName', b.repo_full_name, 'reviewerAgentId', b.reviewer_agent_id, 'isActive', b.is_active and b.deleted_at is null, 'reviewConfig', b.review_config,
       'budgetConfig', b.budget_config, 'workspaceConfig', b.workspace_config) as binding,

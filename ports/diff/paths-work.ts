@@ -26,8 +26,7 @@ export function work({ paths, lists }: PathsJob): PathReading[] {
 function listMatcher(globs: readonly string[]): (path: string) => boolean {
   const included = globs.filter((glob) => !glob.startsWith('!')).map(matcher);
   const excluded = globs.filter((glob) => glob.startsWith('!')).map((glob) => matcher(glob.slice(1)));
-  return (path) =>
-    (included.length === 0 || included.some((fits) => fits(path))) && !excluded.some((fits) => fits(path));
+  return (path) => (included.length === 0 || included.some((fits) => fits(path))) && !excluded.some((fits) => fits(path));
 }
 
 /** As in a `.gitattributes`, a glob without a slash fits the name in any folder. */

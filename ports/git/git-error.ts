@@ -35,6 +35,6 @@ export function kindOfWords(words: string): GitErrorKind {
     )
   )
     return 'unreachable';
-  if (/File size limit|No space left|SIGXFSZ/i.test(words)) return 'too_large';
+  if (/File size limit|No space left|File too large|died of signal 25/i.test(words)) return 'too_large';
   return 'failed';
 }

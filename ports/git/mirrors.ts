@@ -80,6 +80,13 @@ export function createMirrors({ folder: root, maxBytes }: MirrorSettings): Mirro
     return dropped;
   }
 
+  /** Whether all mirrors take more than they may, also without those that nobody uses. */
+  async function isFull(): Promise<boolean> {
+    if ((await sizeOf(root)).bytes <= maxBytes) return false;
+    await makeRoom(maxBytes * 0.9);
+    return (await sizeOf(root)).bytes > maxBytes;
+  }
+
   /** One new token if the host refuses the first. */
   async function runBounded(folder: string, target: MirrorTarget, options: MirrorRunOptions & { readonly args: readonly string[] }) {
     await touchMirror(folder);
@@ -101,7 +108,7 @@ export function createMirrors({ folder: root, maxBytes }: MirrorSettings): Mirro
     const over = new AbortController();
     const timer = setInterval(() => void look().catch(() => undefined), watchMs);
     const look = async () => {
-      const isOver = (await sizeOf(folder)).bytes > target.maxBytes || (await sizeOf(root)).bytes > maxBytes;
+      const isOver = (await sizeOf(folder)).bytes > target.maxBytes || (await isFull());
       if (isOver) over.abort(new GitError('too_large', 'the mirror would take more disk than it may'));
     };
     try {
@@ -109,7 +116,8 @@ export function createMirrors({ folder: root, maxBytes }: MirrorSettings): Mirro
       await look();
       if (over.signal.aborted) throw over.signal.reason;
       return output;
-    } catch (error) {
+    } catch (thrown) {
+      const error = await withReason(folder, target, thrown);
       if (error instanceof GitError && error.kind === 'too_large') await rm(folder, { recursive: true, force: true });
       else await dropUnfinished(folder);
       throw error;
@@ -117,6 +125,13 @@ export function createMirrors({ folder: root, maxBytes }: MirrorSettings): Mirro
       clearInterval(timer);
     }
   }
+}
+
+/** A pack that reaches the largest size of a file ends the command that writes it; git says no more than that it failed. */
+async function withReason(folder: string, { maxBytes }: MirrorTarget, error: unknown): Promise<unknown> {
+  if (!(error instanceof GitError && error.kind === 'failed')) return error;
+  const isFull = (await sizeOf(folder)).bytes >= maxBytes * 0.95;
+  return isFull ? new GitError('too_large', 'the repository is larger than it may be') : error;
 }
 
 /** Packs that a killed fetch has begun, of which no running one can be the owner any more. */

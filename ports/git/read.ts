@@ -71,7 +71,8 @@ export async function readBlob(
 }
 
 async function treeEntry(mirror: Mirror, { sha, path }: { sha: string; path: string }, signal: AbortSignal): Promise<string | null> {
-  if (path === '' || path.endsWith('/')) return null;
+  // No tree has such a name; git would take it for a place on this machine.
+  if (path.split('/').some((part) => part === '' || part === '.' || part === '..')) return null;
   const args = ['ls-tree', '-z', '--full-tree', commit(sha), '--', path];
   const { bytes } = await mirror.run(args, { signal, timeoutMs: readMs, maxOutputBytes: 64 * 1024 });
   const [, object] = /^\d+ blob ([0-9a-f]+)\t/.exec(bytes.toString()) ?? [];

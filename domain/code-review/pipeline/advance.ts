@@ -15,7 +15,9 @@ export interface StageCall {
 }
 
 /** What became of a call: a value, of whatever form, or nothing for a reason. */
-export type StageAnswer = { readonly kind: 'given'; readonly value: unknown } | { readonly kind: 'failed'; readonly reason: 'budget' | 'limit' | 'model' };
+export type StageAnswer =
+  | { readonly kind: 'given'; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly reason: 'budget' | 'limit' | 'model' };
 
 type Reason = Extract<StageAnswer, { kind: 'failed' }>['reason'];
 
@@ -28,7 +30,9 @@ export function keyOf({ stage, ordinal }: StageCall): string {
 }
 
 /** What a review does next: these calls, in any order; or it has come to its end. */
-export type Advance = { readonly kind: 'ask'; readonly calls: readonly StageCall[] } | { readonly kind: 'done'; readonly conclusion: Conclusion };
+export type Advance =
+  | { readonly kind: 'ask'; readonly calls: readonly StageCall[] }
+  | { readonly kind: 'done'; readonly conclusion: Conclusion };
 
 /**
  * Says from what is known what a review asks next, or what it has come to. A function of its arguments alone: asked again with the same answers, after the death of a worker or on another one, it
@@ -36,7 +40,8 @@ export type Advance = { readonly kind: 'ask'; readonly calls: readonly StageCall
  */
 export function advanceReview(material: ReviewMaterial, rules: ReviewRules, answers: StageAnswers): Advance {
   const asking = createAsking(rules, answers);
-  if (material.skipReason !== null || material.mode === 'no_change' || material.isSummaryOnly) return conclude(material, rules, { ...nothing });
+  if (material.skipReason !== null || material.mode === 'no_change' || material.isSummaryOnly)
+    return conclude(material, rules, { ...nothing });
 
   const summary = readsSummary(material) ? asking.want({ stage: 'summary', ordinal: 0 }) : null;
   if (asking.missing.length > 0) return { kind: 'ask', calls: asking.missing };
@@ -46,7 +51,9 @@ export function advanceReview(material: ReviewMaterial, rules: ReviewRules, answ
 
   const gated = gate(material, rules, given);
   const second = secondLook(material, rules, { candidates: gated.candidates, asking });
-  const fixed = material.ledger.map((finding, ordinal) => ({ finding, ordinal })).filter(({ finding }) => material.followUps[finding.id] === 'changed');
+  const fixed = material.ledger
+    .map((finding, ordinal) => ({ finding, ordinal }))
+    .filter(({ finding }) => material.followUps[finding.id] === 'changed');
   const repaired = fixed.filter(({ ordinal }) => isRefuted(asking.want({ stage: 'fixed', ordinal })));
   if (asking.missing.length > 0) return { kind: 'ask', calls: asking.missing };
 
@@ -67,7 +74,10 @@ export function advanceReview(material: ReviewMaterial, rules: ReviewRules, answ
 }
 
 /** The files and diff of a call of a pass. */
-export function batchOf(material: ReviewMaterial, { ordinal }: StageCall): { readonly pass: number; readonly files: readonly MaterialFile[]; readonly batch: DiffBatch } {
+export function batchOf(
+  material: ReviewMaterial,
+  { ordinal }: StageCall,
+): { readonly pass: number; readonly files: readonly MaterialFile[]; readonly batch: DiffBatch } {
   const pass = Math.floor(ordinal / batchesOfPass);
   const files = material.files.filter(({ passes }) => passes.includes(pass));
   const batch = renderBatches(files)[ordinal % batchesOfPass] ?? { paths: [], text: '' };
@@ -75,13 +85,21 @@ export function batchOf(material: ReviewMaterial, { ordinal }: StageCall): { rea
 }
 
 /** The candidate of a call of the second look. */
-export function candidateOf(material: ReviewMaterial, rules: ReviewRules, { call, answers }: { readonly call: StageCall; readonly answers: StageAnswers }): Candidate | null {
+export function candidateOf(
+  material: ReviewMaterial,
+  rules: ReviewRules,
+  { call, answers }: { readonly call: StageCall; readonly answers: StageAnswers },
+): Candidate | null {
   const given = passCalls(material, rules.templates.review.passes).map((pass) => ({ ...pass, answer: answers.get(keyOf(pass)) ?? null }));
   return gate(material, rules, given).candidates[Math.floor(call.ordinal / votesOfCandidate)] ?? null;
 }
 
 /** The findings that a call of `same` compares: those of one file that stand, in the order of their numbers. */
-export function comparedOf(material: ReviewMaterial, rules: ReviewRules, { call, answers }: { readonly call: StageCall; readonly answers: StageAnswers }): readonly Candidate[] {
+export function comparedOf(
+  material: ReviewMaterial,
+  rules: ReviewRules,
+  { call, answers }: { readonly call: StageCall; readonly answers: StageAnswers },
+): readonly Candidate[] {
   const asking = createAsking(rules, answers);
   const given = passCalls(material, rules.templates.review.passes).map((pass) => ({ ...pass, answer: answers.get(keyOf(pass)) ?? null }));
   const { standing } = secondLook(material, rules, { candidates: gate(material, rules, given).candidates, asking });
@@ -155,7 +173,11 @@ interface Gated {
   readonly unread: readonly { readonly path: string; readonly reason: Reason }[];
 }
 
-function gate(material: ReviewMaterial, rules: ReviewRules, given: readonly (StageCall & { readonly answer: StageAnswer | null })[]): Gated {
+function gate(
+  material: ReviewMaterial,
+  rules: ReviewRules,
+  given: readonly (StageCall & { readonly answer: StageAnswer | null })[],
+): Gated {
   const files = new Map(material.files.map((file) => [file.patch.path, file]));
   const findings = given.flatMap(({ answer }) => readFindings(valueOf(answer)).findings);
   const judged = findings.map((finding) =>
@@ -197,7 +219,11 @@ interface SecondLook {
 }
 
 /** Asks for as many votes as decide, and for the others only where those differ. */
-function secondLook(_material: ReviewMaterial, rules: ReviewRules, { candidates, asking }: { readonly candidates: readonly Candidate[]; readonly asking: Asking }): SecondLook {
+function secondLook(
+  _material: ReviewMaterial,
+  rules: ReviewRules,
+  { candidates, asking }: { readonly candidates: readonly Candidate[]; readonly asking: Asking },
+): SecondLook {
   const { votes: wanted, enabled } = rules.templates.verify;
   if (!enabled || !rules.config.verify) return { standing: candidates, refuted: 0, isCut: false };
   const standing: Candidate[] = [];
@@ -213,7 +239,10 @@ function secondLook(_material: ReviewMaterial, rules: ReviewRules, { candidates,
   return { standing, refuted, isCut };
 }
 
-function votesOn({ at, wanted, asking }: { readonly at: number; readonly wanted: number; readonly asking: Asking }): { votes: Vote[]; isCut: boolean } {
+function votesOn({ at, wanted, asking }: { readonly at: number; readonly wanted: number; readonly asking: Asking }): {
+  votes: Vote[];
+  isCut: boolean;
+} {
   const votes: Vote[] = [];
   let failed = 0;
   const ask = (from: number, to: number) => {

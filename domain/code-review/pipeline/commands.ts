@@ -20,7 +20,10 @@ const maxArgument = 4_000;
  * it is no empty line, so that an answer by mail, with the question above it, starts nothing. Null: there is none.
  */
 export function readCommand(body: string): Command | null {
-  const lines = body.replaceAll('\r\n', '\n').replaceAll(/<!--[\s\S]*?(?:-->|$)/gu, '').split('\n');
+  const lines = body
+    .replaceAll('\r\n', '\n')
+    .replaceAll(/<!--[\s\S]*?(?:-->|$)/gu, '')
+    .split('\n');
   const at = lines.findIndex((line) => line.trim() !== '');
   const line = lines[at];
   if (line === undefined || /^(?: {4}|\t)/u.test(line)) return null;
@@ -29,7 +32,9 @@ export function readCommand(body: string): Command | null {
   if (name === undefined) return null;
 
   const argument = (name === 'ask' ? [rest, ...lines.slice(at + 1)].join('\n') : rest).trim().slice(0, maxArgument).toWellFormed();
-  const textSha256 = createHash('sha256').update(JSON.stringify([name, argument])).digest('hex');
+  const textSha256 = createHash('sha256')
+    .update(JSON.stringify([name, argument]))
+    .digest('hex');
   return { name, argument, textSha256 };
 }
 

@@ -27,14 +27,18 @@ export function commentsOf(findings: readonly PlacedFinding[], bindingId: string
   });
 }
 
-function commentOf(finding: PlacedFinding, { bindingId, isOffered }: { readonly bindingId: string; readonly isOffered: boolean }): CommentText {
+function commentOf(
+  finding: PlacedFinding,
+  { bindingId, isOffered }: { readonly bindingId: string; readonly isOffered: boolean },
+): CommentText {
   const parts = [
     `**${titleOf(finding)}**`,
     finding.scenario,
     ...(isOffered && finding.suggestion !== null ? [suggestionBlock(finding.suggestion)] : []),
     ...alsoAtText(finding),
   ];
-  const lines = finding.placement === 'inline' && finding.anchor ? { startLine: finding.anchor.startLine, line: finding.anchor.line } : null;
+  const lines =
+    finding.placement === 'inline' && finding.anchor ? { startLine: finding.anchor.startLine, line: finding.anchor.line } : null;
   return {
     fingerprint: finding.fingerprint,
     path: finding.path,

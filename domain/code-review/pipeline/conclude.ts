@@ -35,7 +35,11 @@ export interface Conclusion {
   readonly carried: readonly string[];
   readonly fixed: readonly string[];
   readonly outdated: readonly string[];
-  readonly files: { readonly changed: number; readonly reviewed: number; readonly unread: readonly { readonly path: string; readonly reason: string }[] };
+  readonly files: {
+    readonly changed: number;
+    readonly reviewed: number;
+    readonly unread: readonly { readonly path: string; readonly reason: string }[];
+  };
   readonly summary: string;
   readonly check: CheckConclusion;
   readonly isBlocking: boolean;
@@ -88,7 +92,10 @@ export function concludeReview(material: ReviewMaterial, rules: ReviewRules, fou
 const limited: ReadonlySet<string> = new Set(['limit', 'budget', 'model']);
 
 /** Open findings that no second look has found fixed stay open, whatever became of their code. */
-function followLedger(material: ReviewMaterial, { fixed }: Found): { readonly carried: readonly KnownFinding[]; readonly outdated: readonly KnownFinding[] } {
+function followLedger(
+  material: ReviewMaterial,
+  { fixed }: Found,
+): { readonly carried: readonly KnownFinding[]; readonly outdated: readonly KnownFinding[] } {
   const open = material.ledger.filter(({ id, state }) => state === 'open' && !fixed.includes(id));
   const isOutdated = ({ id }: KnownFinding) => material.followUps[id] === 'outdated';
   return { carried: open.filter((finding) => !isOutdated(finding)), outdated: open.filter(isOutdated) };
@@ -106,10 +113,17 @@ function place(material: ReviewMaterial, { templates, config }: ReviewRules, { c
       isCommentable: ({ path, anchor }) => anchor !== null && (files.get(path)?.hunkOf(anchor) ?? null) !== null,
     },
   );
-  return [...placed, ...candidates.filter(({ fingerprint }) => returning.has(fingerprint)).map((each) => ({ ...each, placement: 'none' as const }))];
+  return [
+    ...placed,
+    ...candidates.filter(({ fingerprint }) => returning.has(fingerprint)).map((each) => ({ ...each, placement: 'none' as const })),
+  ];
 }
 
-function countsOf(material: ReviewMaterial, found: Found, { findings, carried }: { findings: readonly PlacedFinding[]; carried: number }): ReviewCounts {
+function countsOf(
+  material: ReviewMaterial,
+  found: Found,
+  { findings, carried }: { findings: readonly PlacedFinding[]; carried: number },
+): ReviewCounts {
   const placed = (placement: string) => findings.filter((finding) => finding.placement === placement).length;
   return {
     raw: found.raw,

@@ -29,4 +29,3 @@ export function followUp(finding: KnownFinding, head: HeadState): FollowUp {
 function standsInPatch({ evidence, side }: KnownFinding, patch: FilePatch): boolean {
   return placesOf(evidence, patch.hunks).some((place) => place.side === side);
 }
-

@@ -95,7 +95,8 @@ function placeOf(raw: RawFinding, { patch, hunks }: JudgedFile): Located {
   const surface = commentable({ ...patch, hunks });
   const hunk = surface.hunkOf(said);
   const isShort = said.line - said.startLine < maxRange;
-  if (hunk !== null && isShort && standsIn(evidence, said, surface)) return { kind: 'located', side: said.side, anchor: { at: said, hunk } };
+  if (hunk !== null && isShort && standsIn(evidence, said, surface))
+    return { kind: 'located', side: said.side, anchor: { at: said, hunk } };
 
   const places = placesOf(evidence, hunks);
   if (places.length === 0) return refused(placesOf(evidence, patch.hunks).length > 0 ? 'surface' : 'evidence');

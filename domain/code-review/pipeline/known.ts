@@ -2,9 +2,7 @@ import { squeeze } from './fingerprint.ts';
 import type { Candidate, KnownFinding } from './finding.ts';
 
 /** What the ledger says of a finding: nothing, or that it stands there already. */
-export type Recognised =
-  | { readonly kind: 'new' }
-  | { readonly kind: 'dismissed' | 'open' | 'back'; readonly known: KnownFinding };
+export type Recognised = { readonly kind: 'new' } | { readonly kind: 'dismissed' | 'open' | 'back'; readonly known: KnownFinding };
 
 /**
  * Recognises a finding in the ledger of its pull request: by fingerprint, else by the code that proves it, for a model may anchor one fault on other

@@ -39,7 +39,13 @@ function placesInHunk(wanted: string, hunk: Hunk, side: Side): Place[] {
     wanted,
     lines.map(({ text }) => text),
   );
-  const found = raw.length > 0 ? raw : occurrences(wanted, lines.map(({ text }) => dataLine(text)));
+  const found =
+    raw.length > 0
+      ? raw
+      : occurrences(
+          wanted,
+          lines.map(({ text }) => dataLine(text)),
+        );
   return found.flatMap(([first, last]) => {
     const [from, to] = [lines[first], lines[last]].map((line) => (line === undefined ? null : numberOn(side, line)));
     return from == null || to == null ? [] : [{ side, startLine: from, line: to, hunk }];

@@ -57,7 +57,11 @@ export interface ReviewRules {
 }
 
 /** Some lines of a file at the head, each with its number, as far as the material holds them. */
-export function codeAround(file: MaterialFile | undefined, from: number, to: number): readonly { readonly line: number; readonly text: string }[] {
+export function codeAround(
+  file: MaterialFile | undefined,
+  from: number,
+  to: number,
+): readonly { readonly line: number; readonly text: string }[] {
   return (file?.around ?? []).flatMap(({ from: first, lines }) =>
     lines.flatMap((text, at) => {
       const line = first + at;

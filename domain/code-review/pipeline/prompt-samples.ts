@@ -4,7 +4,15 @@ import { checkVariables, commonVariables, replyVariables, reviewVariables, summa
 
 /** Variables as each template of a playbook gets them, filled with samples: a template that names another one is refused when it is saved. */
 export function sampleVariables(templates: Pick<ReviewTemplates, 'output' | 'categories' | 'severity' | 'ignore_rules'>) {
-  const pull = { number: 7, author: 'mona', headRef: 'faster', baseRef: 'main', isFork: false, title: 'Faster widgets', description: 'Sorts once.' };
+  const pull = {
+    number: 7,
+    author: 'mona',
+    headRef: 'faster',
+    baseRef: 'main',
+    isFork: false,
+    title: 'Faster widgets',
+    description: 'Sorts once.',
+  };
   const context = { repoFullName: 'octo/widgets', pull, instructions: 'Mind the cache.', templates };
   const diff = '=== modified src/a.ts\n@@\nR1 +const a = 1;\n';
   const pass = { pass: { key: 'bugs', focus: 'wrong results' }, files: [sampleFile], diff, summary: 'It sorts once.' };
@@ -15,7 +23,12 @@ export function sampleVariables(templates: Pick<ReviewTemplates, 'output' | 'cat
     review: reviewVariables(context, { ...pass, rules: [{ id: 'no-eval', text: 'Never use eval.' }] }),
     verify: verifyVariables(context, { finding: sampleFinding, code: 'R1 const a = 1;\n', diff }),
     reply: replyVariables(context, { thread: 'Why?', question: 'Is this safe?', diff }),
-    edit: { ...commonVariables(context), findings: [finding], test_commands: ['npm test'], files: summaryVariables(context, { files: [sampleFile], diff }).files },
+    edit: {
+      ...commonVariables(context),
+      findings: [finding],
+      test_commands: ['npm test'],
+      files: summaryVariables(context, { files: [sampleFile], diff }).files,
+    },
     check: checkVariables({ verdict: 'findings', headSha: '0123456789', counts }),
   };
 }

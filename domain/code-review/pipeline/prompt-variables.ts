@@ -45,7 +45,10 @@ export function commonVariables({ repoFullName, pull, instructions, templates }:
 }
 
 /** Variables of `summary`. */
-export function summaryVariables(context: PromptContext, { files, diff }: { readonly files: readonly FileToRead[]; readonly diff: string }) {
+export function summaryVariables(
+  context: PromptContext,
+  { files, diff }: { readonly files: readonly FileToRead[]; readonly diff: string },
+) {
   return { ...commonVariables(context), files: listedFiles(files), diff };
 }
 
@@ -80,7 +83,10 @@ export function reviewVariables(context: PromptContext, { pass, files, diff, sum
 }
 
 /** Variables of `verify`, for one finding. */
-export function verifyVariables(context: PromptContext, { finding, code, diff }: { readonly finding: Candidate; readonly code: string; readonly diff: string }) {
+export function verifyVariables(
+  context: PromptContext,
+  { finding, code, diff }: { readonly finding: Candidate; readonly code: string; readonly diff: string },
+) {
   return {
     ...commonVariables(context),
     finding: {
@@ -102,7 +108,10 @@ export function verifyVariables(context: PromptContext, { finding, code, diff }:
 }
 
 /** Variables of `reply`. */
-export function replyVariables(context: PromptContext, { thread, question, diff }: { readonly thread: string; readonly question: string; readonly diff: string }) {
+export function replyVariables(
+  context: PromptContext,
+  { thread, question, diff }: { readonly thread: string; readonly question: string; readonly diff: string },
+) {
   return { ...commonVariables(context), thread: dataText(thread), question: dataText(question), diff };
 }
 

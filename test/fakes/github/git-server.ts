@@ -74,7 +74,7 @@ async function runBackend(repository: FakeRepository, { rest, url, request, resp
   for await (const part of child.stdout) {
     const bytes = Buffer.from(part);
     if (head === null) {
-      if (!response.write(bytes)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
+      if (!response.write(bytes)) await drained(response);
       continue;
     }
     head = Buffer.concat([head, bytes]);
@@ -91,4 +91,14 @@ function writeHead(response: ServerResponse, head: string): void {
   const lines = head.split('\r\n').map((line) => line.split(/:\s*/, 2) as [string, string]);
   const status = lines.find(([name]) => name.toLowerCase() === 'status');
   response.writeHead(status ? Number.parseInt(status[1], 10) : 200, Object.fromEntries(lines.filter((line) => line !== status)));
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
 }

@@ -94,7 +94,10 @@ interface Compared {
 function expectSame({ patch, before, after, expected, random }: Compared): void {
   const where = commentable(patch);
   const faults: string[] = [];
-  for (const [side, lines] of [['LEFT', before], ['RIGHT', after]] as const satisfies [Side, readonly string[]][]) {
+  for (const [side, lines] of [
+    ['LEFT', before],
+    ['RIGHT', after],
+  ] as const satisfies [Side, readonly string[]][]) {
     for (let line = 0; line <= lines.length + 1; line++) {
       const startLine = random(2) === 0 ? line : Math.max(0, line - random(6));
       const hunk = where.hunkOf({ side, startLine, line });

@@ -54,27 +54,52 @@ describe('what git prints is read as it is meant', () => {
     ]);
   });
 
-  test.each(['a b/c d.txt', 'tab\there.txt', 'quote".txt', 'back\\slash.txt', 'ünïcödé/日本.txt', 'a b/x b/a b', 'line\nfeed', ' lead', 'trail '])(
-    'a path %j is itself, whatever becomes of its file',
-    (path) => {
-      const added = patchOf(() => undefined, (each) => each.write(path, 'one\n'));
-      const changed = patchOf((each) => each.write(path, 'one\n'), (each) => each.write(path, 'two\n'));
-      const removed = patchOf((each) => each.write(path, 'one\n'), (each) => each.remove(path));
-      const executable = patchOf((each) => each.write(path, 'one\n'), (each) => each.makeExecutable(path));
-      const binary = patchOf(() => undefined, (each) => each.write(path, Buffer.from([0, 1, 2])));
-      const empty = patchOf(() => undefined, (each) => each.write(path, ''));
+  test.each([
+    'a b/c d.txt',
+    'tab\there.txt',
+    'quote".txt',
+    'back\\slash.txt',
+    'ünïcödé/日本.txt',
+    'a b/x b/a b',
+    'line\nfeed',
+    ' lead',
+    'trail ',
+  ])('a path %j is itself, whatever becomes of its file', (path) => {
+    const added = patchOf(
+      () => undefined,
+      (each) => each.write(path, 'one\n'),
+    );
+    const changed = patchOf(
+      (each) => each.write(path, 'one\n'),
+      (each) => each.write(path, 'two\n'),
+    );
+    const removed = patchOf(
+      (each) => each.write(path, 'one\n'),
+      (each) => each.remove(path),
+    );
+    const executable = patchOf(
+      (each) => each.write(path, 'one\n'),
+      (each) => each.makeExecutable(path),
+    );
+    const binary = patchOf(
+      () => undefined,
+      (each) => each.write(path, Buffer.from([0, 1, 2])),
+    );
+    const empty = patchOf(
+      () => undefined,
+      (each) => each.write(path, ''),
+    );
 
-      const all = [added, changed, removed, executable, binary, empty].map(([file]) => [file?.path, file?.status, file?.binary]);
-      expect(all).toEqual([
-        [path, 'added', false],
-        [path, 'modified', false],
-        [path, 'removed', false],
-        [path, 'modified', false],
-        [path, 'added', true],
-        [path, 'added', false],
-      ]);
-    },
-  );
+    const all = [added, changed, removed, executable, binary, empty].map(([file]) => [file?.path, file?.status, file?.binary]);
+    expect(all).toEqual([
+      [path, 'added', false],
+      [path, 'modified', false],
+      [path, 'removed', false],
+      [path, 'modified', false],
+      [path, 'added', true],
+      [path, 'added', false],
+    ]);
+  });
 
   test('links, submodules, modes and a file that becomes a link are told apart', () => {
     const files = patchOf(
@@ -137,9 +162,18 @@ describe('hashes of hunks', () => {
   const edited = base.replace('line 40\n', 'line forty\n');
 
   test('a hunk that moved keeps its hash; one whose text changed does not', () => {
-    const [before] = patchOf((each) => each.write('a', base), (each) => each.write('a', edited));
-    const [moved] = patchOf((each) => each.write('a', `new\n${base}`), (each) => each.write('a', `new\n${edited}`));
-    const [other] = patchOf((each) => each.write('a', base), (each) => each.write('a', edited.replace('forty', 'xl')));
+    const [before] = patchOf(
+      (each) => each.write('a', base),
+      (each) => each.write('a', edited),
+    );
+    const [moved] = patchOf(
+      (each) => each.write('a', `new\n${base}`),
+      (each) => each.write('a', `new\n${edited}`),
+    );
+    const [other] = patchOf(
+      (each) => each.write('a', base),
+      (each) => each.write('a', edited.replace('forty', 'xl')),
+    );
 
     expect(moved?.hunks[0]?.newStart).toBe((before?.hunks[0]?.newStart ?? 0) + 1);
     expect(moved?.hunks.map(hunkHash)).toEqual(before?.hunks.map(hunkHash));
@@ -147,9 +181,15 @@ describe('hashes of hunks', () => {
   });
 
   test('a neighbour that somebody else changes leaves the hash of the group', () => {
-    const [before] = patchOf((each) => each.write('a', base), (each) => each.write('a', edited));
+    const [before] = patchOf(
+      (each) => each.write('a', base),
+      (each) => each.write('a', edited),
+    );
     const foreign = (text: string) => text.replace('line 38\n', 'line XXXVIII\n');
-    const [after] = patchOf((each) => each.write('a', foreign(base)), (each) => each.write('a', foreign(edited)));
+    const [after] = patchOf(
+      (each) => each.write('a', foreign(base)),
+      (each) => each.write('a', foreign(edited)),
+    );
 
     const shared = hashesOf(after ?? fail()).filter((hash) => hashesOf(before ?? fail()).includes(hash));
     expect(after?.hunks.map(hunkHash)).not.toEqual(before?.hunks.map(hunkHash));
