@@ -139,7 +139,7 @@ test('an event that comes too late changes nothing: an older head, and a push be
   await pull('synchronize', { head: { ref: 'topic', sha: shaOf('a') }, updated_at: '2026-11-30T12:00:00Z' });
   await apply();
   const before = await row();
-  await pull('closed', { state: 'closed', updated_at: '2026-11-30T12:10:00Z' });
+  await pull('closed', { state: 'closed', head: { ref: 'topic', sha: shaOf('b') }, updated_at: '2026-11-30T12:10:00Z' });
   await pull('synchronize', { head: { ref: 'topic', sha: shaOf('c') }, updated_at: '2026-11-30T12:09:00Z' });
   const step = await apply();
 
@@ -167,10 +167,10 @@ test('closing cancels what is at work and in line; reopening reviews again', asy
   expect(await apply()).toEqual({ kind: 'open' });
 });
 
-const quiet: readonly (readonly [what: string, action: string, more: Record<string, unknown>, given: PlantedBinding, beside?: object])[] = [
-  ['a draft', 'opened', { draft: true }, {}],
-  ['a label, unless it is enabled', 'labeled', {}, {}],
-  ['an event that is switched off', 'opened', {}, { enabled_events: ['command.review'] }],
+const quiet: readonly (readonly [what: string, action: string, more: Record<string, unknown>, given: PlantedBinding, beside: object])[] = [
+  ['a draft', 'opened', { draft: true }, {}, {}],
+  ['a label, unless it is enabled', 'labeled', {}, {}, {}],
+  ['an event that is switched off', 'opened', {}, { enabled_events: ['command.review'] }, {}],
   ['a review that is asked of a person', 'review_requested', {}, {}, { requested_reviewer: { login: 'ada', type: 'User' } }],
 ];
 
