@@ -25,7 +25,11 @@ export async function refuseCommand(tx: TenantTransaction, { id }: CommandState)
 /**
  * Does what a command of somebody who may says, once: what changes rows at once, what takes a run by starting it. A command that can't be obeyed is answered with the reason. A repeat changes nothing.
  */
-export async function obeyCommand(tx: TenantTransaction, command: CommandState, { currency }: { readonly currency: string }): Promise<Obeyed> {
+export async function obeyCommand(
+  tx: TenantTransaction,
+  command: CommandState,
+  { currency }: { readonly currency: string },
+): Promise<Obeyed> {
   const binding = await readBindingState(tx, command.bindingId);
   if (binding === null || !binding.isReviewed) {
     await settleCommand(tx, command.id, { state: 'refused', reason: 'binding_inactive' });
@@ -108,7 +112,11 @@ interface Asked {
   readonly findingId: string | null;
 }
 
-async function startedBy(tx: TenantTransaction, { binding, pull, command, currency }: Obeying, { kind, full, findingId }: Asked): Promise<Effect> {
+async function startedBy(
+  tx: TenantTransaction,
+  { binding, pull, command, currency }: Obeying,
+  { kind, full, findingId }: Asked,
+): Promise<Effect> {
   const request = { kind, full, post: true, is_automatic: false, command_id: command.id, finding_id: findingId } as const;
   try {
     const text = kind === 'ask' ? command.argument : null;
