@@ -71,7 +71,7 @@ function placeOf({ path, anchor, saidLine }: Candidate): { path: string; line: n
 function isOverlapping(a: Candidate, b: Candidate): boolean {
   if (a.path !== b.path || a.anchor === null || b.anchor === null || a.side !== b.side) return false;
   const meets = a.anchor.startLine <= b.anchor.line && b.anchor.startLine <= a.anchor.line;
-  return meets && (a.category === b.category || squeeze(a.evidence) === squeeze(b.evidence));
+  return meets && a.category === b.category;
 }
 
 function isSameCause(a: Candidate, b: Candidate): boolean {

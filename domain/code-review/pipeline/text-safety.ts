@@ -49,6 +49,7 @@ function withoutComments(text: string): string {
 
 function proseText(text: string): string {
   return withoutComments(text)
+    .replaceAll(image, '$1')
     .replaceAll(/!(?=\[)/gu, '')
     .replaceAll(/<(?=[a-z/!?])/giu, '&lt;')
     .replaceAll(mention, '');
@@ -70,6 +71,7 @@ function splitCode(text: string): { readonly isCode: boolean; readonly part: str
 const invisible =
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFE00-\uFE0F\uFEFF\uFFF9-\uFFFB\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]/gu;
 const imageAlternative = /!\[[^\[\]\n]{0,2000}\](\(|\[)/gu;
+const image = /!\[([^\[\]\n]{0,2000})\](?:\([^()\n]{0,2000}\)|\[[^\[\]\n]{0,200}\])/gu;
 const commentOnLine = /<!--.*?(?:-->|$)/gu;
 const codeSpan = /(?<!`)(`{3,})[\s\S]*?\1(?!`)|(?<!`)`[^`\n]+`(?!`)|(?<!`)``[^\n]+?``(?!`)/gu;
 /** `@name` where GitHub takes it for a person or a team: not within a word. The at sign goes. */
