@@ -106,7 +106,8 @@ async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: Abort
  * workflow starts those below), a closed one ends its run.
  */
 async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun): Promise<WorkflowState> {
-  if (run.bindingId !== null && run.pullNumber !== null) return repairReview(deps, counts, { ...run, bindingId: run.bindingId, pullNumber: run.pullNumber });
+  if (run.bindingId !== null && run.pullNumber !== null)
+    return repairReview(deps, counts, { ...run, bindingId: run.bindingId, pullNumber: run.pullNumber });
   const state = await pacedWorkflowState(deps.temporal, workflowIds.run(run.id));
 
   counts.examined++;

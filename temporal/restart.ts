@@ -63,7 +63,8 @@ export function isBegun({ status }: Pick<RestartableRun, 'status'>): boolean {
 /** The workflow that was to be woken is not there: one that was lost while its run waited is started anew at once. */
 export async function restartIfLost(deps: RestartDeps, run: RestartableRun | null): Promise<void> {
   if (run === null || !isBegun(run)) return;
-  if (run.bindingId !== null && run.pullNumber !== null) return wakeReview(deps, { ...run, bindingId: run.bindingId, pullNumber: run.pullNumber });
+  if (run.bindingId !== null && run.pullNumber !== null)
+    return wakeReview(deps, { ...run, bindingId: run.bindingId, pullNumber: run.pullNumber });
   if ((await workflowState(deps.temporal, workflowIds.run(run.id))) === 'missing') await restartRun(deps, run);
 }
 

@@ -68,7 +68,12 @@ export async function askStage(deps: ActivityDeps, asked: StageAsked): Promise<S
 
 const faults = {
   budget: { code: 'budget_exceeded', message: 'The budget leaves no room for the call.', retryable: false, reason: null },
-  model: { code: 'upstream_failed', message: 'The model gave no answer of the form that was asked for.', retryable: false, reason: 'output_invalid' },
+  model: {
+    code: 'upstream_failed',
+    message: 'The model gave no answer of the form that was asked for.',
+    retryable: false,
+    reason: 'output_invalid',
+  },
 } as const;
 
 /** A review does not wait for a budget: what is verified by then is told. A provider that asks for a pause is asked again after it. */

@@ -53,20 +53,22 @@ async function readMaterial(deps: ActivityDeps, run: ReviewRun): Promise<ReviewM
 
 /** Only what a review of it reads. */
 function ledgerOf(ledger: readonly LedgerRow[]): ReviewMaterial['ledger'] {
-  return ledger.map(({ id, fingerprint, state, path, side, category, ruleId, severity, evidence, startLine, endLine, confidence, title, scenario }) => ({
-    id,
-    fingerprint,
-    state,
-    path,
-    side,
-    category,
-    ruleId,
-    severity,
-    evidence,
-    startLine,
-    endLine,
-    confidence,
-    title,
-    scenario,
-  }));
+  return ledger.map(
+    ({ id, fingerprint, state, path, side, category, ruleId, severity, evidence, startLine, endLine, confidence, title, scenario }) => ({
+      id,
+      fingerprint,
+      state,
+      path,
+      side,
+      category,
+      ruleId,
+      severity,
+      evidence,
+      startLine,
+      endLine,
+      confidence,
+      title,
+      scenario,
+    }),
+  );
 }

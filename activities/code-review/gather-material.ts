@@ -40,7 +40,13 @@ export function materialOfSkipped(
 export async function gatherMaterial(source: MaterialSource): Promise<ReviewMaterial> {
   const { run, pull, change, isSummaryOnly } = source;
   const surface = surfaceOf(
-    { files: change.files, mergeBaseSha: change.mergeBaseSha ?? '', baseRef: pull.baseRef, playbookRevisionId: run.playbookRevisionId, isFull: isFull(run) },
+    {
+      files: change.files,
+      mergeBaseSha: change.mergeBaseSha ?? '',
+      baseRef: pull.baseRef,
+      playbookRevisionId: run.playbookRevisionId,
+      isFull: isFull(run),
+    },
     lastReviewOf(source),
   );
   const readings = await readPaths(source);
@@ -51,7 +57,10 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     isTaken: (path) => readings.get(path)?.taken.slice(0, ownLists).every(Boolean) !== false,
     countTokens: countTokens,
   });
-  const files = isSummaryOnly || surface.mode === 'no_change' ? [] : await Promise.all(read.map((file, at) => materialFile(source, { file, isShown: at < maxShown })));
+  const files =
+    isSummaryOnly || surface.mode === 'no_change'
+      ? []
+      : await Promise.all(read.map((file, at) => materialFile(source, { file, isShown: at < maxShown })));
   return {
     ...emptyMaterial(run, pull),
     headSha: change.headSha,
@@ -131,7 +140,10 @@ async function readPaths({ run, change, work }: MaterialSource): Promise<Map<str
 const unknownPath: PathReading = { taken: [], languages: [], kind: 'unknown' };
 
 /** Files with something on the surface; in a full review those without hunks as well, which are named as unread. */
-function filesToRead({ change }: MaterialSource, { surface, readings }: { readonly surface: Surface; readonly readings: ReadonlyMap<string, PathReading> }): FileToRead[] {
+function filesToRead(
+  { change }: MaterialSource,
+  { surface, readings }: { readonly surface: Surface; readonly readings: ReadonlyMap<string, PathReading> },
+): FileToRead[] {
   return change.files.flatMap((patch) => {
     const hunks = surface.hunks.get(patch.path) ?? [];
     if (hunks.length === 0 && (surface.mode !== 'full' || !patch.binary)) return [];
@@ -139,7 +151,10 @@ function filesToRead({ change }: MaterialSource, { surface, readings }: { readon
   });
 }
 
-async function materialFile(source: MaterialSource, { file, isShown }: { readonly file: FileToRead; readonly isShown: boolean }): Promise<MaterialFile> {
+async function materialFile(
+  source: MaterialSource,
+  { file, isShown }: { readonly file: FileToRead; readonly isShown: boolean },
+): Promise<MaterialFile> {
   const { run, change } = source;
   const { passes } = run.templates.review;
   const { path_rules: pathRules, language_rules: languageRules } = run.templates;

@@ -19,7 +19,10 @@ export interface RepositoryPlace {
  * The host's client of a bound repository, by the App that proved it; its tokens open this repository alone. Ends the activity for good (409 `installation_gone`) where no App
  * may speak for the workspace any more.
  */
-export async function openRepository(deps: ActivityDeps, { organizationId, workspaceId, binding }: RepositoryPlace): Promise<RepositoryClient> {
+export async function openRepository(
+  deps: ActivityDeps,
+  { organizationId, workspaceId, binding }: RepositoryPlace,
+): Promise<RepositoryClient> {
   const { installationId, repoId: repositoryId, repoFullName: fullName } = binding;
   const apps = await transactAsSystem(deps, (tx) =>
     appsFor(tx, { keys: deps.keys, github: deps.env.github }, { organizationId, workspaceId, installationId }),

@@ -49,7 +49,11 @@ export async function readChange(deps: ActivityDeps, source: ChangeSource): Prom
 
 async function readByGit(mirror: Mirror, { run, pull, work, signal }: ChangeSource): Promise<Change> {
   const { clone } = run.binding.workspaceConfig;
-  const { headSha, baseSha, mergeBaseSha } = await fetchPull(mirror, { pullNumber: run.pull.pullNumber, baseRef: pull.baseRef, clone }, signal);
+  const { headSha, baseSha, mergeBaseSha } = await fetchPull(
+    mirror,
+    { pullNumber: run.pull.pullNumber, baseRef: pull.baseRef, clone },
+    signal,
+  );
   const range = { from: mergeBaseSha ?? baseSha, to: headSha };
   const whole = await diffBytes(mirror, { ...range, maxBytes: maxDiffBytes }, signal);
   const taken = whole.isCut ? await smallerFiles(mirror, range, signal) : null;
@@ -96,7 +100,11 @@ async function readByHost({ run, client, pull, signal }: ChangeSource): Promise<
   const tooLarge: string[] = [];
   for (let page = 1; page <= maxPages; page += 1) {
     const { data } = await onHost(() =>
-      client.rest('GET /repos/{owner}/{repo}/pulls/{pull_number}/files', { pull_number: run.pull.pullNumber, per_page: filesOfPage, page }, { signal }),
+      client.rest(
+        'GET /repos/{owner}/{repo}/pulls/{pull_number}/files',
+        { pull_number: run.pull.pullNumber, per_page: filesOfPage, page },
+        { signal },
+      ),
     );
     for (const file of data) {
       if (file.patch === undefined && file.changes > 0) tooLarge.push(file.filename);

@@ -18,7 +18,9 @@ export interface HostPull {
 
 /** Reads a pull request. Throws in the workflow's words what the host fails with. */
 export async function readHostPull(client: RepositoryClient, pullNumber: number, signal: AbortSignal): Promise<HostPull> {
-  const { data: pull } = await onHost(() => client.rest('GET /repos/{owner}/{repo}/pulls/{pull_number}', { pull_number: pullNumber }, { signal }));
+  const { data: pull } = await onHost(() =>
+    client.rest('GET /repos/{owner}/{repo}/pulls/{pull_number}', { pull_number: pullNumber }, { signal }),
+  );
   return {
     isOpen: pull.state === 'open',
     isDraft: pull.draft === true,

@@ -1,5 +1,13 @@
 import { batchOf, candidateOf, comparedOf } from '../../domain/code-review/pipeline/advance.ts';
-import { asJsonSchema, dataRule, findingsSchema, groupsSchema, readWords, voteSchema, wordsSchema } from '../../domain/code-review/pipeline/answers.ts';
+import {
+  asJsonSchema,
+  dataRule,
+  findingsSchema,
+  groupsSchema,
+  readWords,
+  voteSchema,
+  wordsSchema,
+} from '../../domain/code-review/pipeline/answers.ts';
 import type { Candidate } from '../../domain/code-review/pipeline/finding.ts';
 import { codeAround, type LedgerFinding, type MaterialFile } from '../../domain/code-review/pipeline/material.ts';
 import {
@@ -81,7 +89,13 @@ function passQuestion(state: ReviewState, call: PlannedStageCall): Asked | null 
   const pass = state.run.templates.review.passes[at];
   if (pass === undefined) return null;
   const summary = state.answers.get('summary:0');
-  const facts = { pass, files, diff: batch.text, summary: summary?.kind === 'given' ? readWords(summary.value) : '', rules: rulesFor(files) };
+  const facts = {
+    pass,
+    files,
+    diff: batch.text,
+    summary: summary?.kind === 'given' ? readWords(summary.value) : '',
+    rules: rulesFor(files),
+  };
   return {
     template: state.run.templates.review.prompt,
     variables: reviewVariables(contextOf(state), facts),
@@ -104,7 +118,10 @@ function rulesFor(files: readonly MaterialFile[]): PromptRule[] {
 const voteInstructions = 'Answer with your `reason` first, then `stands`, then your `confidence` in that.';
 
 function verifyQuestion(state: ReviewState, call: PlannedStageCall): Asked | null {
-  const candidate = candidateOf(state.material, rulesOf(state.run), { call: { stage: 'verify', ordinal: call.ordinal }, answers: state.answers });
+  const candidate = candidateOf(state.material, rulesOf(state.run), {
+    call: { stage: 'verify', ordinal: call.ordinal },
+    answers: state.answers,
+  });
   return candidate && voteQuestion(state, candidate);
 }
 
@@ -129,7 +146,10 @@ function fixedQuestion(state: ReviewState, { ordinal }: PlannedStageCall): Asked
   const finding = state.material.ledger[ordinal];
   if (finding === undefined) return null;
   const asked = voteQuestion(state, candidateOfLedger(finding));
-  return { ...asked, instructions: `The report is of an earlier state of the code, which has changed since. Judge the code as it is now.\n${voteInstructions}` };
+  return {
+    ...asked,
+    instructions: `The report is of an earlier state of the code, which has changed since. Judge the code as it is now.\n${voteInstructions}`,
+  };
 }
 
 function candidateOfLedger({ startLine, endLine, category, ...finding }: LedgerFinding): Candidate {
@@ -145,7 +165,10 @@ function candidateOfLedger({ startLine, endLine, category, ...finding }: LedgerF
 }
 
 function sameQuestion(state: ReviewState, call: PlannedStageCall): Asked | null {
-  const compared = comparedOf(state.material, rulesOf(state.run), { call: { stage: 'same', ordinal: call.ordinal }, answers: state.answers });
+  const compared = comparedOf(state.material, rulesOf(state.run), {
+    call: { stage: 'same', ordinal: call.ordinal },
+    answers: state.answers,
+  });
   if (compared.length < 2) return null;
   const listed = compared.map(({ title, scenario, anchor, saidLine }, at) => ({
     number: at,
@@ -179,6 +202,11 @@ async function render(deps: ActivityDeps, { run }: ReviewState, template: string
     return (await deps.templates.of(run.organizationId).render(template, variables)).text;
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    throw giveUp(fail('validation_failed', { reason: 'template', detail: `A prompt of the playbook could not be rendered: ${error.message}`.slice(0, 500) }));
+    throw giveUp(
+      fail('validation_failed', {
+        reason: 'template',
+        detail: `A prompt of the playbook could not be rendered: ${error.message}`.slice(0, 500),
+      }),
+    );
   }
 }

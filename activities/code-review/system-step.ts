@@ -9,8 +9,14 @@ import { runCancelled, toApplicationFailure } from '../support/failures.ts';
  * Does work on git or the host as a step of its run, which tells what was done and how it ended. Its tries are counted in the step's row. Throws
  * what the work throws, and `run_cancelled` where the run is cancelling or over.
  */
-export async function asSystemStep<R>(deps: ActivityDeps, { runId, step, name }: ReviewStepInput & { readonly name: string }, work: () => Promise<R>): Promise<R> {
-  const isOpen = await transactAsRun(deps, runId, (tx) => openSystemStep(tx, { runId, step, name, attempt: Context.current().info.attempt }));
+export async function asSystemStep<R>(
+  deps: ActivityDeps,
+  { runId, step, name }: ReviewStepInput & { readonly name: string },
+  work: () => Promise<R>,
+): Promise<R> {
+  const isOpen = await transactAsRun(deps, runId, (tx) =>
+    openSystemStep(tx, { runId, step, name, attempt: Context.current().info.attempt }),
+  );
   if (!isOpen) throw runCancelled();
   try {
     const result = await work();

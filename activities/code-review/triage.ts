@@ -14,7 +14,11 @@ export interface Triage {
 }
 
 /** Judges a pull request by the rules of its binding, then by what is left of its budgets. */
-export async function triage(deps: ActivityDeps, run: ReviewRun, { pull, work }: { readonly pull: HostPull; readonly work: ReviewWork }): Promise<Triage> {
+export async function triage(
+  deps: ActivityDeps,
+  run: ReviewRun,
+  { pull, work }: { readonly pull: HostPull; readonly work: ReviewWork },
+): Promise<Triage> {
   const { reviewConfig: config, reviewerAgentId, budgetConfig } = run.binding;
   const { titles, branches } = config.filters;
   const [title, branch] = await Promise.all([
@@ -37,7 +41,9 @@ export async function triage(deps: ActivityDeps, run: ReviewRun, { pull, work }:
 
   const hasRoom = await transactAsSystem(deps, (tx) => readBudgetRoom(tx, run, deps.env.billingCurrency));
   if (hasRoom) return { skipReason: null, isSummaryOnly: false };
-  return budgetConfig.on_exceed === 'summary_only' ? { skipReason: null, isSummaryOnly: true } : { skipReason: 'budget', isSummaryOnly: false };
+  return budgetConfig.on_exceed === 'summary_only'
+    ? { skipReason: null, isSummaryOnly: true }
+    : { skipReason: 'budget', isSummaryOnly: false };
 }
 
 async function hits(

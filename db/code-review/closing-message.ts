@@ -22,7 +22,17 @@ export async function insertClosingMessage(
     tx.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, model, stop_reason, state, attempt, created_at)
      select ?, ?, ?, ?, ?, ?, coalesce(max(pos) + 1, 0), ?, 'assistant', 'model', ?::jsonb, '{}', null, 'stop', 'pending', 1, now() from messages where run_id = ?`,
-    [messageId, run.organization_id, run.workspace_id, run.conversation_id, run.id, run.turn_no ?? 0, step, JSON.stringify(content), run.id],
+    [
+      messageId,
+      run.organization_id,
+      run.workspace_id,
+      run.conversation_id,
+      run.id,
+      run.turn_no ?? 0,
+      step,
+      JSON.stringify(content),
+      run.id,
+    ],
   );
   const frame = messageFrame({
     messageId,
@@ -38,7 +48,10 @@ export async function insertClosingMessage(
 }
 
 /** What a run has written to the host, by kind and in order. */
-export function readPosted(tx: Pick<TenantTransaction, 'em'>, ownerId: string): Promise<{ kind: string; ordinal: number; githubId: string | null }[]> {
+export function readPosted(
+  tx: Pick<TenantTransaction, 'em'>,
+  ownerId: string,
+): Promise<{ kind: string; ordinal: number; githubId: string | null }[]> {
   return rows(
     tx.em,
     `select kind, ordinal, github_id as "githubId" from review_posts where owner_id = ? and state = 'posted' order by kind, ordinal`,

@@ -10,7 +10,11 @@ type Tx = Pick<TenantTransaction, 'em'>;
 export async function followThread(
   tx: Tx,
   { pullId, headSha }: { readonly pullId: string; readonly headSha: string | null },
-  { isResolved, threadId, commentIds }: { readonly isResolved: boolean; readonly threadId: string | null; readonly commentIds: readonly number[] },
+  {
+    isResolved,
+    threadId,
+    commentIds,
+  }: { readonly isResolved: boolean; readonly threadId: string | null; readonly commentIds: readonly number[] },
 ): Promise<void> {
   const isOfThread = '(thread_id = ? or comment_id = any (?::bigint[]))';
   if (isResolved)

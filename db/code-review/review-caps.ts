@@ -38,13 +38,17 @@ export async function readBudgetRoom(tx: TenantTransaction, run: CappedReview, c
 }
 
 /** The limit of a cap that is open follows its binding. */
-async function setLimits(tx: TenantTransaction, caps: readonly { readonly capKey: string; readonly limit: string }[], rate: string): Promise<void> {
+async function setLimits(
+  tx: TenantTransaction,
+  caps: readonly { readonly capKey: string; readonly limit: string }[],
+  rate: string,
+): Promise<void> {
   for (const { capKey, limit } of caps) {
-    await rows(tx.em, `update budget_windows set limit_amount = round(?::numeric * ?::numeric, 9) where cap_key = ? and closed_at is null`, [
-      limit,
-      rate,
-      capKey,
-    ]);
+    await rows(
+      tx.em,
+      `update budget_windows set limit_amount = round(?::numeric * ?::numeric, 9) where cap_key = ? and closed_at is null`,
+      [limit, rate, capKey],
+    );
   }
 }
 

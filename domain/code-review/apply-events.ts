@@ -34,7 +34,10 @@ export interface ApplyEvents extends PullRequestInput {
  * Takes what has come for a pull request, in its order, in one transaction, and says what is next. Whoever repeats it finds the events applied. Reviews of an older head,
  * and all of a pull request that is closed or not reviewed any more, are asked to end.
  */
-export async function applyEvents(tx: TenantTransaction, { bindingId, pullNumber, runId, currency }: ApplyEvents): Promise<PullRequestStep> {
+export async function applyEvents(
+  tx: TenantTransaction,
+  { bindingId, pullNumber, runId, currency }: ApplyEvents,
+): Promise<PullRequestStep> {
   const binding = await readBindingState(tx, bindingId);
   if (binding === null) return { kind: 'end' };
   const pull = await lockPull(tx, binding, pullNumber);
@@ -117,7 +120,15 @@ async function follow(
       if (command === null) return false;
       const place = { id: pull.id, organizationId: binding.organizationId, workspaceId: binding.workspaceId };
       const { name, argument, text_sha256: textSha256 } = command;
-      await insertCommand(tx, place, { commentId, commentKind, inReplyTo, command: name, argument, textSha256, sender: facts.sender ?? '' });
+      await insertCommand(tx, place, {
+        commentId,
+        commentKind,
+        inReplyTo,
+        command: name,
+        argument,
+        textSha256,
+        sender: facts.sender ?? '',
+      });
       return false;
     }
     case 'withdraw':

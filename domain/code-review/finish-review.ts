@@ -1,6 +1,13 @@
 import { readAnswer } from '../../db/code-review/answers.ts';
 import { addSpent, hasClosingMessage, insertClosingMessage, readPosted } from '../../db/code-review/closing-message.ts';
-import { keepFindings, keepReviewedHead, lockPullRow, readLedger, type FindingToKeep, type LedgerRow } from '../../db/code-review/ledger.ts';
+import {
+  keepFindings,
+  keepReviewedHead,
+  lockPullRow,
+  readLedger,
+  type FindingToKeep,
+  type LedgerRow,
+} from '../../db/code-review/ledger.ts';
 import { readReviewRun, type ReviewRun } from '../../db/code-review/review-run.ts';
 import { lockRun } from '../../db/runs/run-state.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -34,12 +41,22 @@ export async function finishReview(tx: TenantTransaction, { runId, step }: Revie
   const ledger = await readLedger(tx, found.pull.id);
   const output = await outputOf(tx, found, { plan, ledger });
   const text = plan.kind === 'review' ? plan.conclusion.summary : plan.text;
-  await insertClosingMessage(tx, locked, { step, content: [{ type: 'text', text }, { type: 'json', value: output }] });
+  await insertClosingMessage(tx, locked, {
+    step,
+    content: [
+      { type: 'text', text },
+      { type: 'json', value: output },
+    ],
+  });
   return true;
 }
 
 /** What was skipped has judged nothing, and leaves the ledger as it is. */
-async function keepLedger(tx: TenantTransaction, run: ReviewRun, { conclusion, headSha, mergeBaseSha, baseRef }: PlannedReview): Promise<void> {
+async function keepLedger(
+  tx: TenantTransaction,
+  run: ReviewRun,
+  { conclusion, headSha, mergeBaseSha, baseRef }: PlannedReview,
+): Promise<void> {
   if (conclusion.skipReason !== null) return;
   const pullRequestId = run.pull.id;
   const { carried, fixed, outdated, findings } = conclusion;
@@ -51,7 +68,23 @@ async function keepLedger(tx: TenantTransaction, run: ReviewRun, { conclusion, h
 
 /** A finding as the ledger holds it. */
 export function findingToKeep(finding: PlacedFinding): FindingToKeep {
-  const { anchor, saidLine, fingerprint, ruleId, category, severity, confidence, path, side, title, scenario, evidence, suggestion, placement, alsoAt } = finding;
+  const {
+    anchor,
+    saidLine,
+    fingerprint,
+    ruleId,
+    category,
+    severity,
+    confidence,
+    path,
+    side,
+    title,
+    scenario,
+    evidence,
+    suggestion,
+    placement,
+    alsoAt,
+  } = finding;
   return {
     fingerprint,
     ruleId,
@@ -78,7 +111,8 @@ interface Told {
 
 async function outputOf(tx: TenantTransaction, run: ReviewRun, { plan, ledger }: Told): Promise<CodeReviewOutput> {
   const posts = await readPosted(tx, run.runId);
-  const idsOf = (kind: string) => posts.filter((post) => post.kind === kind && post.githubId !== null).map(({ githubId }) => Number(githubId));
+  const idsOf = (kind: string) =>
+    posts.filter((post) => post.kind === kind && post.githubId !== null).map(({ githubId }) => Number(githubId));
   const common = {
     schema_version: 1,
     kind: run.review.kind,
@@ -88,7 +122,9 @@ async function outputOf(tx: TenantTransaction, run: ReviewRun, { plan, ledger }:
     pull_number: run.pull.pullNumber,
     head_sha: plan.headSha,
     posted: {
-      review_ids: posts.filter(({ kind, ordinal }) => kind === 'review' && ordinal < firstFileComment).flatMap(({ githubId }) => (githubId === null ? [] : [Number(githubId)])),
+      review_ids: posts
+        .filter(({ kind, ordinal }) => kind === 'review' && ordinal < firstFileComment)
+        .flatMap(({ githubId }) => (githubId === null ? [] : [Number(githubId)])),
       summary_review_id: idsOf('summary')[0] ?? run.pull.summaryReviewId,
       check_run_id: idsOf('check')[0] ?? null,
       commit_sha: null,
@@ -96,7 +132,8 @@ async function outputOf(tx: TenantTransaction, run: ReviewRun, { plan, ledger }:
     },
   } as const;
   if (plan.kind === 'ask') return { ...common, ...nothingFound };
-  if (plan.kind === 'fix') return { ...common, ...nothingFound, posted: { ...common.posted, commit_sha: plan.commitSha, branch: plan.branch } };
+  if (plan.kind === 'fix')
+    return { ...common, ...nothingFound, posted: { ...common.posted, commit_sha: plan.commitSha, branch: plan.branch } };
   const { conclusion, baseSha, mergeBaseSha } = plan;
   return fitOutput({
     ...common,
@@ -131,7 +168,10 @@ const nothingFound = {
 } as const;
 
 /** New findings as this review placed them, then those of the ledger. Without a post the new ones are in no ledger. */
-function findingsOf(placed: readonly PlacedFinding[], { ledger, headSha }: { readonly ledger: readonly LedgerRow[]; readonly headSha: string }): OutputFinding[] {
+function findingsOf(
+  placed: readonly PlacedFinding[],
+  { ledger, headSha }: { readonly ledger: readonly LedgerRow[]; readonly headSha: string },
+): OutputFinding[] {
   const known = new Map(ledger.map((row) => [row.fingerprint, row]));
   const own = placed.map((finding): OutputFinding => {
     const row = known.get(finding.fingerprint);

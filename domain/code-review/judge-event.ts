@@ -48,9 +48,7 @@ export function judgeEvent(judging: Judging, { event, action, facts }: QueuedEve
       return judgeComment(judging, action, facts);
     case 'pull_request_review_thread':
       // What our own App resolves, the ledger knows.
-      return facts.is_bot
-        ? ignored(judging.pull, 'own')
-        : taken(judging.pull, [{ kind: 'thread', isResolved: action === 'resolved' }]);
+      return facts.is_bot ? ignored(judging.pull, 'own') : taken(judging.pull, [{ kind: 'thread', isResolved: action === 'resolved' }]);
     case 'pull_request_review':
       return facts.review_id === undefined || facts.is_bot
         ? ignored(judging.pull, 'own')
@@ -121,7 +119,8 @@ function judgeComment({ pull, binding }: Judging, action: string, facts: ReviewF
   if (action === 'deleted') return taken(pull, [{ kind: 'withdraw', commentId: comment.id, keep: null }]);
   if (facts.is_bot) return ignored(pull, 'own');
   const { command } = comment;
-  const withdraw: EventEffect[] = action === 'edited' ? [{ kind: 'withdraw', commentId: comment.id, keep: command?.text_sha256 ?? null }] : [];
+  const withdraw: EventEffect[] =
+    action === 'edited' ? [{ kind: 'withdraw', commentId: comment.id, keep: command?.text_sha256 ?? null }] : [];
   if (command === null) return taken(pull, withdraw);
   if (!isCommandEnabled(binding, command.name)) return { ...taken(pull, withdraw), reason: 'disabled' };
   return taken(pull, [...withdraw, { kind: 'command', comment }]);
@@ -132,7 +131,11 @@ function isCommandEnabled(binding: Binding, name: string): boolean {
   return isEnabled(binding, 'command', name);
 }
 
-function judgeCheck({ pull, binding }: Judging, { event, action }: { readonly event: string; readonly action: string }, facts: ReviewFacts): JudgedEvent {
+function judgeCheck(
+  { pull, binding }: Judging,
+  { event, action }: { readonly event: string; readonly action: string },
+  facts: ReviewFacts,
+): JudgedEvent {
   if (!isEnabled(binding, event, action)) return ignored(pull, 'disabled');
   if (pull.state === 'closed') return ignored(pull, 'closed');
   if (action === 'rerequested') return taken(pull, [{ kind: 'review', full: true }]);

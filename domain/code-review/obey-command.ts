@@ -1,4 +1,4 @@
-import { settleCommand, type CommandEnd, type CommandState } from '../../db/code-review/commands.ts';
+import { readCommandState, settleCommand, type CommandEnd, type CommandState } from '../../db/code-review/commands.ts';
 import { dismissFindings, findFinding } from '../../db/code-review/person-findings.ts';
 import { lockPull, readBindingState, storePull, type BindingState, type PullState } from '../../db/code-review/pulls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -25,13 +25,19 @@ export async function refuseCommand(tx: TenantTransaction, { id }: CommandState)
 /**
  * Does what a command of somebody who may says, once: what changes rows at once, what takes a run by starting it. A command that can't be obeyed is answered with the reason. A repeat changes nothing.
  */
-export async function obeyCommand(tx: TenantTransaction, command: CommandState, { currency }: { readonly currency: string }): Promise<Obeyed> {
+export async function obeyCommand(
+  tx: TenantTransaction,
+  command: CommandState,
+  { currency }: { readonly currency: string },
+): Promise<Obeyed> {
   const binding = await readBindingState(tx, command.bindingId);
   if (binding === null || !binding.isReviewed) {
     await settleCommand(tx, command.id, { state: 'refused', reason: 'binding_inactive' });
     return nothing;
   }
   const pull = await lockPull(tx, binding, command.pullNumber);
+  // Whoever came first has done it while this one waited for the pull request.
+  if ((await readCommandState(tx, command.id))?.state !== 'queued') return nothing;
   const { end, threads = false } = await effectOf(tx, { binding, pull, command, currency });
   if (!(await settleCommand(tx, command.id, end))) return nothing;
   return { isAccepted: true, hasReply: end.reply !== undefined && end.reply !== null, threads };
@@ -106,7 +112,11 @@ interface Asked {
   readonly findingId: string | null;
 }
 
-async function startedBy(tx: TenantTransaction, { binding, pull, command, currency }: Obeying, { kind, full, findingId }: Asked): Promise<Effect> {
+async function startedBy(
+  tx: TenantTransaction,
+  { binding, pull, command, currency }: Obeying,
+  { kind, full, findingId }: Asked,
+): Promise<Effect> {
   const request = { kind, full, post: true, is_automatic: false, command_id: command.id, finding_id: findingId } as const;
   try {
     const text = kind === 'ask' ? command.argument : null;

@@ -19,7 +19,10 @@ export class ReviewWorkError extends Error {
 }
 
 /** The work of one organization. */
-export function createReviewWork(pool: Pick<WorkPool, 'run'>, { organizationId, signal }: { organizationId: string; signal: AbortSignal }): ReviewWork {
+export function createReviewWork(
+  pool: Pick<WorkPool, 'run'>,
+  { organizationId, signal }: { organizationId: string; signal: AbortSignal },
+): ReviewWork {
   return {
     readPatch: (bytes) => refused(pool.run('patch', { organizationId, signal, job: { bytes } })),
     readPaths: (paths, lists) =>

@@ -51,17 +51,11 @@ export async function findCheck(
 /** Shows that the work has begun. Gives the id of the check. Throws HostError. */
 export async function createCheck(
   client: RepositoryClient,
-  {
-    headSha,
-    name,
-    externalId,
-    detailsUrl,
-  }: { readonly headSha: string; readonly name: string; readonly externalId: string; readonly detailsUrl: string | null },
+  { headSha, name, externalId }: { readonly headSha: string; readonly name: string; readonly externalId: string },
   signal: AbortSignal,
 ): Promise<number> {
-  const details = detailsUrl === null ? {} : { details_url: detailsUrl };
   // The description has one form for a check that has ended and one for all others; this is one of the others.
-  const parameters = { name, head_sha: headSha, external_id: externalId, status: 'in_progress' as const, ...details };
+  const parameters = { name, head_sha: headSha, external_id: externalId, status: 'in_progress' as const };
   const { data } = await client.rest('POST /repos/{owner}/{repo}/check-runs', parameters, { signal });
   return Number(data.id);
 }

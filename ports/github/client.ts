@@ -38,8 +38,17 @@ export interface RepositoryClient {
   rest<R extends HostRoute>(route: R, parameters: RepositoryParameters<R>, asked: Asked): Promise<HostAnswer<R>>;
   /** Runs a document of the GraphQL API and gives its `data`; `isMutation` says what it costs. */
   graphql(request: GraphqlRequest, signal: AbortSignal): Promise<unknown>;
+  /** Who the App is, asked once a process. */
+  self(signal: AbortSignal): Promise<OwnApp>;
   /** The token that git gets. `isNew` where the host has refused the last one. */
   token(signal: AbortSignal, isNew?: boolean): Promise<string>;
+}
+
+/** The App as the host knows it. */
+export interface OwnApp {
+  readonly id: number;
+  /** Author of what it writes: `slug[bot]`. */
+  readonly login: string;
 }
 
 export interface GraphqlRequest {
@@ -60,6 +69,7 @@ export interface GitHub {
 export function createGitHub({ egress, apiUrl, bucket, clock = createHostClock() }: GitHubDeps): GitHub {
   const deps = { egress, apiUrl };
   const tokens = createAppTokens(deps, clock);
+  const apps = new Map<string, OwnApp>();
   return {
     tokens,
     scoped,
@@ -86,6 +96,11 @@ export function createGitHub({ egress, apiUrl, bucket, clock = createHostClock()
     return {
       fullName,
       token,
+      async self(signal) {
+        const self = apps.get(app.appId) ?? (await readApp(tokens, app, signal));
+        apps.set(app.appId, self);
+        return self;
+      },
       async rest(route, parameters, asked) {
         await bucket?.take(share, costOf(route));
         // The two that are left out are added again.
@@ -102,6 +117,12 @@ export function createGitHub({ egress, apiUrl, bucket, clock = createHostClock()
       },
     };
   }
+}
+
+async function readApp(tokens: AppTokens, app: AppCredentials, signal: AbortSignal): Promise<OwnApp> {
+  const { data } = await tokens.asApp(app, { route: 'GET /app', parameters: {} }, signal);
+  if (data === null || data.slug === undefined) throw new HostError('GET /app: no App', { kind: 'unexpected' });
+  return { id: Number(data.id), login: `${data.slug}[bot]` };
 }
 
 function costOf(route: string): { readonly points: number; readonly creations: number } {

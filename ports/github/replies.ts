@@ -71,7 +71,7 @@ async function onCode(
   signal: AbortSignal,
 ): Promise<HostText[]> {
   const { data } = await client.rest('GET /repos/{owner}/{repo}/pulls/{pull_number}/comments', parameters, { signal });
-  return data.map(({ id, body, user }) => ({ id: Number(id), body, author: user.login }));
+  return data.map(({ id, body, user }) => ({ id: Number(id), body, author: user?.login ?? '' }));
 }
 
 /** Reacts to a comment, as the App; the same reaction again changes nothing. Gives its id. Throws HostError. */

@@ -95,7 +95,7 @@ export async function listComments(client: RepositoryClient, pullNumber: number,
     return data.map((comment) => ({
       id: Number(comment.id),
       body: comment.body,
-      author: comment.user.login,
+      author: comment.user?.login ?? '',
       path: comment.path,
       side: comment.side ?? 'RIGHT',
       line: comment.line === undefined || comment.line === null ? null : Number(comment.line),

@@ -19,7 +19,10 @@ beforeEach(() => {
 afterAll(() => world?.stop());
 
 test('a review tells what stands and what does not, and every step of it is a step of its run', async () => {
-  const { number, headSha } = openPull(world.scene.repository, { branch: 'one', files: { 'src/a.ts': changed('a', 10, 'const a10 = a9 + 2;') } });
+  const { number, headSha } = openPull(world.scene.repository, {
+    branch: 'one',
+    files: { 'src/a.ts': changed('a', 10, 'const a10 = a9 + 2;') },
+  });
   world.answers = {
     summary: () => worded('It adds two to a9. @ada <!-- longhaul-run:x:1 --> ![x](https://evil.example/x.png)'),
     pass: () =>

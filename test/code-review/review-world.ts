@@ -27,7 +27,10 @@ export interface ReviewWorld {
   readonly asked: AskedStage[];
   sql<T>(text: string, params?: readonly unknown[]): Promise<T[]>;
   /** Starts a review by hand and gives its run's id. */
-  review(pullNumber: number, options?: { readonly full?: boolean; readonly post?: boolean; readonly instructions?: string }): Promise<string>;
+  review(
+    pullNumber: number,
+    options?: { readonly full?: boolean; readonly post?: boolean; readonly instructions?: string },
+  ): Promise<string>;
   /** The run when it has ended. */
   ended(runId: string): Promise<EndedRun>;
   stop(): Promise<void>;
@@ -107,7 +110,11 @@ export interface ReviewWorldOptions {
   readonly processes?: readonly ProcessName[];
 }
 
-export async function openReviews({ files, config = {}, processes = ['api', 'worker-runs', 'worker-bulk'] }: ReviewWorldOptions = {}): Promise<ReviewWorld> {
+export async function openReviews({
+  files,
+  config = {},
+  processes = ['api', 'worker-runs', 'worker-bulk'],
+}: ReviewWorldOptions = {}): Promise<ReviewWorld> {
   const models = await startModelServer();
   const host = await startGitHubHost();
   const env = { ...host.env, LONGHAUL_MODEL_BASE_URL: models.baseUrl, LONGHAUL_MODEL: 'm' };

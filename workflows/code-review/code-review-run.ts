@@ -5,7 +5,11 @@ import type { CodeReviewRunState, FetchedDiff, NextCalls, PlannedStageCall, Revi
 
 const patient = { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' } as const;
 
-const { nextCalls, finishReview, endReview } = proxyActivities<ReviewRunActivities>({ startToCloseTimeout: '1 minute', heartbeatTimeout: '20 seconds', retry: patient });
+const { nextCalls, finishReview, endReview } = proxyActivities<ReviewRunActivities>({
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout: '20 seconds',
+  retry: patient,
+});
 /** The host is asked; away, it is asked again for a day, ever more seldom. */
 const host = {
   startToCloseTimeout: '10 minutes',

@@ -15,7 +15,10 @@ import { workflowIds } from '../contracts/queues.ts';
 
 const patient = { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' } as const;
 
-const { applyEvent, openReviewRun, endReviewRun } = proxyActivities<PullRequestActivities>({ startToCloseTimeout: '10 seconds', retry: patient });
+const { applyEvent, openReviewRun, endReviewRun } = proxyActivities<PullRequestActivities>({
+  startToCloseTimeout: '10 seconds',
+  retry: patient,
+});
 /** The host is asked; away, it is asked again for a day. */
 const { takeCommand } = proxyActivities<PullRequestActivities>({
   startToCloseTimeout: '1 minute',

@@ -8,6 +8,9 @@ export function runMarker(runId: string, ordinal: number): string {
   return `<!-- longhaul-run:${runId}:${ordinal} -->`;
 }
 
+/** In the marker of a summary that was edited in place: no post of a run has this ordinal, so that none is taken for it. */
+export const summaryOrdinal = 999_999;
+
 /** The fingerprint that a comment of ours ends with; null: it is none of this binding. The caller has made sure that our App wrote it. */
 export function readFindingMarker(body: string, bindingId: string): string | null {
   const [, binding, fingerprint] = findingPattern.exec(body.trimEnd().slice(-200)) ?? [];

@@ -62,7 +62,17 @@ export const codeReviewOutputSchema = Type.Object(
     verdict: oneOf(['clean', 'findings', 'partial', 'skipped']),
     skip_reason: nullable(oneOf(['draft', 'filtered', 'paused', 'too_many_files', 'budget', 'no_reviewer'])),
     counts: Type.Object(
-      { raw: count, gated: count, refuted: count, inline: count, file: count, folded: count, carried: count, fixed: count, dismissed: count },
+      {
+        raw: count,
+        gated: count,
+        refuted: count,
+        inline: count,
+        file: count,
+        folded: count,
+        carried: count,
+        fixed: count,
+        dismissed: count,
+      },
       closed,
     ),
     files: Type.Object(

@@ -140,9 +140,10 @@ test('an operator’s list proves the deployment’s App, for the workspace that
   const made = await bind(tenant, scene);
 
   expect([before.status, other.status, made.status]).toEqual([404, 404, 201]);
-  const [row] = await sqlOf(world)<{ app_kind: string; repo_id: string }>('select app_kind, repo_id::text from repo_bindings where id = ?', [
-    made.body.id,
-  ]);
+  const [row] = await sqlOf(world)<{ app_kind: string; repo_id: string }>(
+    'select app_kind, repo_id::text from repo_bindings where id = ?',
+    [made.body.id],
+  );
   expect(row).toEqual({ app_kind: 'deployment', repo_id: String(scene.repository.id) });
 });
 
@@ -184,7 +185,11 @@ const faults: readonly (readonly [what: string, more: Record<string, unknown>, p
   ['a debounce of 301', { review_config: { debounce_seconds: 301 } }, '/review_config/debounce_seconds'],
   ['201 globs', { review_config: { filters: { paths: Array.from({ length: 201 }, () => 'a') } } }, '/review_config/filters/paths'],
   ['3001 files', { review_config: { filters: { max_files: 3_001 } } }, '/review_config/filters/max_files'],
-  ['a pattern with look-around', { review_config: { filters: { titles: { exclude: ['a(?=b)'] } } } }, '/review_config/filters/titles/exclude/0'],
+  [
+    'a pattern with look-around',
+    { review_config: { filters: { titles: { exclude: ['a(?=b)'] } } } },
+    '/review_config/filters/titles/exclude/0',
+  ],
   ['a prefix that no branch has', { editor_config: { branch_prefix: 'a..b/' } }, '/editor_config/branch_prefix'],
   ['eleven rounds', { editor_config: { max_rounds: 11 } }, '/editor_config/max_rounds'],
   ['tests without a sandbox', { editor_config: { test_commands: ['npm test'] } }, '/editor_config/test_commands'],
@@ -225,7 +230,11 @@ test('a change replaces each configuration as a whole and keeps the others; a ba
 
   const changed = await world.call(admin, 'PATCH', path, {
     headers: { 'if-match': '"1"' },
-    body: { enabled_events: ['command', 'pull_request.labeled'], budget_config: { per_day: '5.5' }, review_config: { debounce_seconds: 0 } },
+    body: {
+      enabled_events: ['command', 'pull_request.labeled'],
+      budget_config: { per_day: '5.5' },
+      review_config: { debounce_seconds: 0 },
+    },
   });
   const stale = await world.call(admin, 'PATCH', path, { headers: { 'if-match': '"1"' }, body: { is_active: false } });
   const manual = await world.call(admin, 'PATCH', path, { body: { enabled_events: [] } });
@@ -245,7 +254,8 @@ test('another installation is proved again: one that is not the workspace’s is
   const { tenant, scene } = await ownScene();
   const { id } = (await bind(tenant, scene)).body;
   const foreign = createScene(host, { owner: 'octo', name: `foreign-${++scenes}` });
-  const change = (installation_id: number) => world.call(tenant.tokens.admin, 'PATCH', `/repo-bindings/${id}`, { body: { installation_id } });
+  const change = (installation_id: number) =>
+    world.call(tenant.tokens.admin, 'PATCH', `/repo-bindings/${id}`, { body: { installation_id } });
 
   const [refused, same] = [await change(foreign.installation.id), await change(scene.installation.id)];
 

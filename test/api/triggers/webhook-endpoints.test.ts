@@ -95,7 +95,12 @@ const contradictions: readonly (readonly [what: string, more: Record<string, unk
     '/coalescing/key_template',
     'template',
   ],
-  ['an endpoint of the Git host by GET', { event_kind: 'github', http_method: 'GET', verification: 'shared_token' }, '/http_method', 'const'],
+  [
+    'an endpoint of the Git host by GET',
+    { event_kind: 'github', http_method: 'GET', verification: 'shared_token' },
+    '/http_method',
+    'const',
+  ],
   ['an endpoint of the Git host by a token', { event_kind: 'github', verification: 'shared_token' }, '/verification', 'const'],
   ['an endpoint of the Git host that waits', { event_kind: 'github', response_mode: 'sync' }, '/response_mode', 'enum'],
   [

@@ -59,13 +59,14 @@ function absolute(node: any): any {
   return readable(node, (ref) => `github${ref}`);
 }
 
-/** The description as Ajv reads it: there `nullable` stands beside a `type` only. */
+/** The description as Ajv reads it: there `nullable` stands beside a `type` only, and gives an `enum` no null. */
 function readable(node: any, refOf: (ref: string) => string = (ref) => ref): any {
   if (Array.isArray(node)) return node.map((each) => readable(each, refOf));
   if (typeof node !== 'object' || node === null) return node;
   const entries = Object.entries(node).map(([name, value]) => [name, name === '$ref' ? refOf(String(value)) : readable(value, refOf)]);
   const copy = Object.fromEntries(entries);
-  if (copy['nullable'] !== true || copy['type'] !== undefined) return copy;
+  const isPlain = copy['type'] !== undefined && !(Array.isArray(copy['enum']) && !copy['enum'].includes(null));
+  if (copy['nullable'] !== true || isPlain) return copy;
   delete copy['nullable'];
   return { anyOf: [copy, { type: 'null' }] };
 }
