@@ -10,8 +10,8 @@ FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
 
-# For code that tools run. Whether a container may make the namespaces it needs is up to its host: see README, "Known limits".
-RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap python3 && rm -rf /var/lib/apt/lists/*
+# git is for code review; the others are for code that tools run. Whether a container may make the namespaces it needs is up to its host: see README, "Known limits".
+RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git python3 && rm -rf /var/lib/apt/lists/*
 
 COPY package.json package-lock.json ./
 COPY cli/prepare.mjs cli/slim.mjs cli/

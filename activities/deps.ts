@@ -8,6 +8,9 @@ import type { Outgoing } from '../db/tenant-transaction.ts';
 import type { ChannelUrls } from '../ports/channels/service.ts';
 import type { Egress } from '../ports/egress.ts';
 import type { Embedder } from '../ports/embeddings/index.ts';
+import type { Mirrors } from '../ports/git/mirrors.ts';
+import type { GitHub } from '../ports/github/client.ts';
+import type { GitHubSettings } from '../ports/github/settings.ts';
 import type { SchemasByTenant } from '../ports/json-schema.ts';
 import type { Mailer } from '../ports/mail.ts';
 import type { ActivityMetrics } from '../ports/metrics/activity-metrics.ts';
@@ -41,6 +44,10 @@ export interface ActivityDeps {
   readonly sandbox: Sandbox | null;
   readonly mcp: McpSessions;
   readonly toolsChanged: ToolsChanged;
+  /** The Git host of code review. */
+  readonly github: GitHub;
+  /** Mirrors of repositories on the disk of this worker. */
+  readonly mirrors: Mirrors;
   readonly storage: Storage;
   /** The way out for mails and where their readers are sent; null: the deployment has no mailer. */
   readonly mail: { readonly mailer: Mailer; readonly publicUrl: string; readonly linkUrl: string | null } | null;
@@ -63,6 +70,8 @@ export interface ActivityDeps {
     readonly publicUrl: string | null;
     /** Where the chat services of channels are. */
     readonly channelUrls: ChannelUrls;
+    /** Where the Git host is, and the deployment's own App there. */
+    readonly github: GitHubSettings;
     /** Bounds of stored files and who looks at them. */
     readonly attachments: AttachmentSettings;
   };

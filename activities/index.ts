@@ -16,10 +16,15 @@ import type { PurgeActivities, StopActivities } from '../workflows/contracts/ope
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { EventActivities } from '../workflows/contracts/events.ts';
+import type { EditorActivities } from '../workflows/contracts/editor.ts';
+import type { ReviewRunActivities } from '../workflows/contracts/review-runs.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import type { ChannelActivities, ChannelSyncActivities } from '../workflows/contracts/channels.ts';
 import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
+import type { BindingActivities, PullRequestActivities } from '../workflows/contracts/pull-requests.ts';
 import { newId } from '../db/ids.ts';
+import { createEditorActivities } from './code-review/editor/editor-activities.ts';
+import { createPullRequestActivities } from './code-review/pull-request-activities.ts';
 import { createEvaluationActivities } from './evaluations/evaluation-activities.ts';
 import { createIngestActivities } from './knowledge/ingest-activities.ts';
 import { createIndexActivities } from './knowledge/index-activities.ts';
@@ -41,6 +46,7 @@ import { createChannelActivities } from './channels/channel-activities.ts';
 import { createBudgetActivities } from './maintenance/budget-activities.ts';
 import { createIdentityActivities } from './maintenance/identity-activities.ts';
 import { createKnowledgeUpkeep } from './maintenance/knowledge-activities.ts';
+import { createReviewRunActivities } from './code-review/review-run-activities.ts';
 import { createMaintenanceActivities } from './maintenance/maintenance-activities.ts';
 import { createSyncActivities, createSyncUpkeep } from './mcp/sync-activities.ts';
 import { createModelActivities } from './model/call-model.ts';
@@ -81,7 +87,11 @@ export type Activities = AgentRunActivities &
   GroupActivities &
   EventActivities &
   ChannelActivities &
-  ChannelSyncActivities;
+  ChannelSyncActivities &
+  EditorActivities &
+  ReviewRunActivities &
+  PullRequestActivities &
+  BindingActivities;
 
 /** Activities that run without a tenant header, since they act on no single tenant. */
 export const systemActivities: ReadonlySet<string> = new Set([...maintenanceActivityNames, ...deliveryActivityNames]);
@@ -128,10 +138,13 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createIndexUpkeep(deps),
     ...createPolicyActivities(deps, temporal),
     ...createEvaluationActivities(deps),
+    ...createPullRequestActivities(deps, runs.finishRun),
     ...createGroupActivities(deps),
     ...createEventActivities(deps),
     ...createChannelActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
+    ...createEditorActivities(deps),
+    ...createReviewRunActivities(deps),
     ...createBudgetActivities(deps),
     ...createAlertActivities(deps),
     ...createKnowledgeUpkeep(deps),

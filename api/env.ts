@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import Type from 'typebox';
 import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/environment.ts';
 import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
+import { checkGitHub } from '../ports/github/settings.ts';
 import { checkStorage } from '../ports/storage-settings.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { limitPolicies, type LimitPolicy, type Quota } from './http/quotas.ts';
@@ -79,6 +80,7 @@ export function parseApiEnv(source: Readonly<Record<string, string | undefined>>
   const { values, quotas } = parseTogether({
     values: () => parseEnvironment(ApiVariables, source),
     storage: () => checkStorage(source),
+    github: () => checkGitHub(source),
     quotas: () => parseQuotas(source['RATE_LIMITS'] ?? ''),
     proxies: () => checkProxies(source['TRUSTED_PROXIES'] ?? ''),
   });

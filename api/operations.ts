@@ -6,6 +6,7 @@ import { budgets } from './billing/budgets.operations.ts';
 import { prices } from './billing/prices.operations.ts';
 import { usage } from './billing/usage.operations.ts';
 import { channels } from './channels/channels.operations.ts';
+import { codeReview } from './code-review/code-review.ts';
 import { evaluations } from './evaluations/evaluations.operations.ts';
 import { feedback } from './feedback/feedback.operations.ts';
 import type { Area } from './http/operation.ts';
@@ -43,6 +44,7 @@ export const areas: readonly Area[] = [
   prices,
   alerts,
   attachments,
+  codeReview,
   evaluations,
   feedback,
   ingress,

@@ -72,6 +72,12 @@ const handedOn = [
   'TELEGRAM_API_URL',
   'DISCORD_API_URL',
   'MAIL_DNS_SERVERS',
+  'GITHUB_API_URL',
+  'GITHUB_GIT_URL',
+  'GITHUB_APP_ID',
+  'GITHUB_APP_PRIVATE_KEY',
+  'GITHUB_APP_HOOK',
+  'REVIEW_MIRROR_MAX_GB',
   'STREAMS_PER_PRINCIPAL',
   'STREAMS_PER_PROCESS',
   'DRAIN_SECONDS',
@@ -122,9 +128,13 @@ export async function prepareDeployment(
     METRICS_TOKEN: env['METRICS_TOKEN'] ?? state.secret('metrics_token'),
   };
   for (const name of modelKeysAnd(handedOn, env)) if (env[name] !== undefined) variables[name] = env[name];
+  const appKey = variables['GITHUB_APP_PRIVATE_KEY'];
+  // Environment files hold one line a variable.
+  if (appKey !== undefined) variables['GITHUB_APP_PRIVATE_KEY'] = appKey.trim().replaceAll('\n', '\\n');
   const mailDir = variables['SMTP_URL'] ? null : resolve(env['MAIL_DIR'] || state.path('mails'));
   if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
   if (!variables['STORAGE_S3_BUCKET']) variables['STORAGE_DIR'] = resolve(env['STORAGE_DIR'] || state.path('attachments'));
+  variables['REVIEW_MIRROR_DIR'] = resolve(env['REVIEW_MIRROR_DIR'] || state.path('review-mirrors'));
   variables['AUDIT_ANCHOR_FILE'] = resolve(env['AUDIT_ANCHOR_FILE'] || state.path('audit-anchors.jsonl'));
   const modelDir = await modelFiles({ wheelsDir: state.path('wheels'), env, log });
   if (modelDir !== null) variables['EMBEDDING_MODEL_DIR'] = resolve(modelDir);

@@ -23,6 +23,16 @@ import { UsageRollup } from './billing/usage-rollup.entity.ts';
 import { Channel } from './channels/channel.entity.ts';
 import { ChannelMessage } from './channels/channel-message.entity.ts';
 import { ChannelOutbound } from './channels/channel-outbound.entity.ts';
+import { RepoBinding } from './code-review/repo-binding.entity.ts';
+import { ReviewAnswer } from './code-review/review-answer.entity.ts';
+import { ReviewCommand } from './code-review/review-command.entity.ts';
+import { ReviewEvent } from './code-review/review-event.entity.ts';
+import { ReviewFile } from './code-review/review-file.entity.ts';
+import { ReviewFinding } from './code-review/review-finding.entity.ts';
+import { ReviewPlaybook } from './code-review/review-playbook.entity.ts';
+import { ReviewPlaybookRevision } from './code-review/review-playbook-revision.entity.ts';
+import { ReviewPost } from './code-review/review-post.entity.ts';
+import { ReviewPullRequest } from './code-review/review-pull-request.entity.ts';
 import { EvaluationItem } from './evaluations/evaluation-item.entity.ts';
 import { EvaluationResult } from './evaluations/evaluation-result.entity.ts';
 import { EvaluationRun } from './evaluations/evaluation-run.entity.ts';
@@ -148,6 +158,10 @@ export const tables = {
   secrets: Secret,
   skills: Skill,
   skill_versions: SkillVersion,
+  review_playbooks: ReviewPlaybook,
+  review_playbook_revisions: ReviewPlaybookRevision,
+  repo_bindings: RepoBinding,
+  review_pull_requests: ReviewPullRequest,
   conversations: Conversation,
   runs: Run,
   messages: Message,
@@ -158,6 +172,12 @@ export const tables = {
   run_inputs: AddedInput,
   bulk_cancels: BulkCancel,
   feedback: Feedback,
+  review_files: ReviewFile,
+  review_events: ReviewEvent,
+  review_commands: ReviewCommand,
+  review_findings: ReviewFinding,
+  review_posts: ReviewPost,
+  review_answers: ReviewAnswer,
   evaluation_runs: EvaluationRun,
   evaluation_items: EvaluationItem,
   evaluation_results: EvaluationResult,

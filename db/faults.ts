@@ -27,6 +27,10 @@ const takenFields: Readonly<Record<string, string | undefined>> = {
   personas_slug_key: 'slug',
   schedules_tool_call_key: 'tool_call_id',
   webhook_endpoints_slug_key: 'slug',
+  review_playbooks_slug_workspace_key: 'slug',
+  review_playbooks_slug_organization_key: 'slug',
+  review_playbooks_slug_platform_key: 'slug',
+  repo_bindings_repo_key: 'repo_full_name',
   model_prices_effective_key: 'effective_from',
 };
 

@@ -19,6 +19,7 @@ export const appGrants: Readonly<Record<string, string | undefined>> = {
   persona_versions: 'select, insert, delete',
   skill_versions: 'select, insert',
   knowledge_item_versions: 'select, insert, delete',
+  review_playbook_revisions: 'select, insert',
   data_keys: 'select, insert',
   run_streams: 'select, insert, delete, update (cancel_requested, updated_at)',
   run_stream_scopes: 'select, delete',

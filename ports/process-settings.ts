@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { ChannelUrls } from './channels/service.ts';
+import { gitHubSettings, gitHubVariables, type GitHubSettings, type MirrorSettings } from './github/settings.ts';
 import { storageSettings, storageVariables, type AttachmentSettings, type StorageSettings } from './storage-settings.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -54,6 +55,7 @@ export const commonVariables = {
   SLACK_API_URL: Type.String({ ...serviceUrl, default: 'https://slack.com/api' }),
   TELEGRAM_API_URL: Type.String({ ...serviceUrl, default: 'https://api.telegram.org' }),
   DISCORD_API_URL: Type.String({ ...serviceUrl, default: 'https://discord.com/api/v10' }),
+  ...gitHubVariables,
   ...storageVariables,
 };
 
@@ -78,6 +80,10 @@ export interface CommonSettings {
   readonly mcpRedirectUri: string | null;
   /** Where the chat services of channels are. */
   readonly channelUrls: ChannelUrls;
+  /** Where the Git host of code review is, and the deployment's own App there. */
+  readonly github: GitHubSettings;
+  /** Where workers keep mirrors of repositories. */
+  readonly mirrors: MirrorSettings;
   /** How mails leave the deployment; null: there is no mailer, and what needs one is refused. */
   readonly mail: MailSettings | null;
   /** Where the bytes of attachments lie. */
@@ -118,6 +124,7 @@ export function commonSettings(values: Static<typeof CommonVariables>): CommonSe
       discord: withoutSlash(values.DISCORD_API_URL),
     },
     mail: mailSettings(values),
+    ...gitHubSettings(values),
     ...storageSettings(values),
   };
 }

@@ -23,7 +23,7 @@ import type { ReconcileReport } from '../workflows/contracts/maintenance.ts';
 import { runIdOf, workflowIds } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
-import { isBegun, pacedWorkflowState, restartRun, type WorkflowState } from './restart.ts';
+import { isBegun, pacedWorkflowState, restartRun, wakeReview, type WorkflowState } from './restart.ts';
 import { listWorkflowIds } from './visibility.ts';
 
 const maxDescribes = 300;
@@ -106,6 +106,8 @@ async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: Abort
  * workflow starts those below), a closed one ends its run.
  */
 async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun): Promise<WorkflowState> {
+  if (run.bindingId !== null && run.pullNumber !== null)
+    return repairReview(deps, counts, { ...run, bindingId: run.bindingId, pullNumber: run.pullNumber });
   const state = await pacedWorkflowState(deps.temporal, workflowIds.run(run.id));
 
   counts.examined++;
@@ -118,6 +120,23 @@ async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun
   if (state === 'missing' && isBegun(run)) return restartTop(deps, counts, run);
   await finishClosed(deps, run);
   counts.finished++;
+  return state;
+}
+
+/**
+ * The workflow of a review's run is started by the one that follows its pull request. While that is open, it has the run at work or in line; where it is not, it is started, and
+ * goes on with the run or ends it.
+ */
+async function repairReview(
+  deps: ReconcilerDeps,
+  counts: Counts,
+  run: ReconcilableRun & { readonly bindingId: string; readonly pullNumber: number },
+): Promise<WorkflowState> {
+  const state = await pacedWorkflowState(deps.temporal, workflowIds.review(run.bindingId, run.pullNumber));
+  counts.examined++;
+  if (state === 'open') return state;
+  await wakeReview(deps, run);
+  counts.started++;
   return state;
 }
 

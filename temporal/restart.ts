@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Logger } from 'pino';
+import { pullRequestMessage } from '../db/code-review/wake.ts';
 import { runStartMessage } from '../db/runs/conversations.ts';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/databases.ts';
@@ -62,5 +63,15 @@ export function isBegun({ status }: Pick<RestartableRun, 'status'>): boolean {
 /** The workflow that was to be woken is not there: one that was lost while its run waited is started anew at once. */
 export async function restartIfLost(deps: RestartDeps, run: RestartableRun | null): Promise<void> {
   if (run === null || !isBegun(run)) return;
+  if (run.bindingId !== null && run.pullNumber !== null)
+    return wakeReview(deps, { ...run, bindingId: run.bindingId, pullNumber: run.pullNumber });
   if ((await workflowState(deps.temporal, workflowIds.run(run.id))) === 'missing') await restartRun(deps, run);
+}
+
+/** The workflow of a review's run is started by the one that follows its pull request. */
+export async function wakeReview(
+  { temporal }: Pick<RestartDeps, 'temporal'>,
+  run: Pick<RestartableRun, 'organizationId' | 'workspaceId'> & { readonly bindingId: string; readonly pullNumber: number },
+): Promise<void> {
+  await sendMessage(temporal, pullRequestMessage({ ...run, correlationId: newId() }, run));
 }

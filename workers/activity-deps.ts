@@ -14,6 +14,9 @@ import { connectRedis } from '../db/streams/redis.ts';
 import { createAnchorFile } from '../ports/anchor-file.ts';
 import { createEgress } from '../ports/egress.ts';
 import { createEmbedder } from '../ports/embeddings/index.ts';
+import { createMirrors } from '../ports/git/mirrors.ts';
+import { createHostBucket } from '../ports/github/bucket.ts';
+import { createGitHub } from '../ports/github/client.ts';
 import { createSchemas } from '../ports/json-schema.ts';
 import { createMailer } from '../ports/mail.ts';
 import { createMcpSessions } from '../ports/mcp-sessions.ts';
@@ -85,6 +88,9 @@ export async function openActivityDeps({
   closers.add('storage', () => storage.close());
   const egress = createEgress();
   const mcp = createMcpSessions({ egress });
+  const bucket = createHostBucket({ redis, prefix: env.redisPrefix });
+
+  closers.add('host bucket', () => bucket.close());
 
   closers.add('mcp sessions', () => mcp.close());
   const providerIds = providersOf(models);
@@ -110,6 +116,8 @@ export async function openActivityDeps({
     templates: createTemplates(work),
     pages: createWebPages(work),
     sandbox,
+    github: createGitHub({ egress, apiUrl: env.github.apiUrl, bucket }),
+    mirrors: createMirrors(env.mirrors),
     storage,
     mail: env.mail && { mailer: createMailer(env.mail), publicUrl: env.publicUrl, linkUrl: env.mail.linkUrl },
     anchor: createAnchor({ db, file: createAnchorFile(env.anchorPath, env.keys.auditKeys), log }),
@@ -123,6 +131,7 @@ export async function openActivityDeps({
       mcpRedirectUri: env.mcpRedirectUri,
       publicUrl: env.publicUrl === '' ? null : env.publicUrl,
       channelUrls: env.channelUrls,
+      github: env.github,
       attachments: env.attachments,
     },
     eraseStreams: (runIds) => publisher.eraseSurely(runIds),

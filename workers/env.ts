@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
 import { anchorPathOf } from '../ports/anchor-file.ts';
 import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/environment.ts';
+import { checkGitHub } from '../ports/github/settings.ts';
 import { checkStorage } from '../ports/storage-settings.ts';
 import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
@@ -43,6 +44,7 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
     // Loaded again, and told, when there is a log.
     models: () => loadModelRegistry(source, { info: () => undefined }),
     storage: () => checkStorage(source),
+    github: () => checkGitHub(source),
     places: () => checkPlaces(source),
   });
 

@@ -6,7 +6,7 @@ import type { ContentBlock } from '../../db/runs/run-types.ts';
 import { toPlannedCall } from '../../db/runs/planned-calls.ts';
 import { identityOf } from '../../db/runs/run-state.ts';
 import type { FrameWriter } from '../../db/streams/emitter.ts';
-import { storedState, storeModelStep, type CheckedCall, type ModelStepResult } from '../../db/runs/store-step.ts';
+import { storedState, type CheckedCall, type ModelStepResult } from '../../db/runs/store-step.ts';
 import type { AgentRunActivities, CallModelResult, PlannedCall } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { withFiles } from '../attachments/model-files.ts';
@@ -14,7 +14,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort, type ActivityAbort } from '../support/abort.ts';
-import { fenced, giveUp, runCancelled } from '../support/failures.ts';
+import { giveUp, runCancelled } from '../support/failures.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { buildRequest } from './build-request.ts';
@@ -28,6 +28,7 @@ import { usageOf, type ModelTry } from './model-try.ts';
 import { announceCall, settleLost } from './lost-call.ts';
 import { holdCost, type OpenHold } from './spend.ts';
 import { streamModelStep, type ModelStepRequest } from './step.ts';
+import { storeAnswered } from './store-answered.ts';
 
 const limitCallMs = 29 * 60_000;
 
@@ -100,7 +101,7 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });
     await retryWhileUnavailable(async () => {
       await writer.flush();
-      await store(deps, result, (tx, frames) => writer.appendInside(tx, frames));
+      await storeAnswered(deps, { result, writer });
     });
     return planOf(result.stopReason, result.calls.map(toPlanned));
   } catch (error) {
@@ -124,26 +125,6 @@ async function requestOf(deps: ActivityDeps, { opened, model }: ModelTry, signal
   const named = await buildRequest(deps.templates.of(organizationId), await withPassages(deps, opened), model, signal);
   const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => transactAsRun(deps, opened.run.id, work);
   return withFiles({ storage: deps.storage, pages: deps.pages, organizationId, transact }, opened.run.id, named);
-}
-
-/** The transaction's refusals are said in the workflow's words; a fenced try ends silently, since its successor speaks. */
-async function store(
-  deps: ActivityDeps,
-  result: ModelStepResult,
-  append: (
-    tx: Parameters<typeof storeModelStep>[0],
-    frames: Parameters<Parameters<typeof storeModelStep>[2]>[0],
-  ) => Promise<{ result: string }>,
-): Promise<void> {
-  const stored = await transactAsRun(deps, result.runId, (tx) =>
-    storeModelStep(tx, result, async (frames) => {
-      const answer = await append(tx, frames);
-      if (answer.result === 'ended') throw runCancelled();
-      if (answer.result !== 'ok') throw fenced();
-    }),
-  );
-  if (stored === 'ended') throw runCancelled();
-  if (stored === 'fenced') throw fenced();
 }
 
 interface Answered {

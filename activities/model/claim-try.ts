@@ -18,11 +18,14 @@ const maxLostTries = 3;
 
 export type ClaimedTry = Exclude<StepClaim, OpenedStep | { readonly kind: 'held' }> | { readonly kind: 'try'; readonly modelTry: ModelTry };
 
-/** Claims a try; one that another holds is taken from it only by the delivery that Temporal waits for. */
-export async function claimTry(deps: ActivityDeps, runId: string, step: number): Promise<ClaimedTry> {
+/**
+ * Claims a try; one that another holds is taken from it only by the delivery that Temporal waits for. `model`: asked before those that the run has
+ * pinned; null: none.
+ */
+export async function claimTry(deps: ActivityDeps, runId: string, step: number, model: string | null = null): Promise<ClaimedTry> {
   let over: number | null = null;
   for (;;) {
-    const claimed = await claimOver(deps, { runId, step, over });
+    const claimed = await claimOver(deps, { runId, step, over, model });
     if (claimed.kind !== 'held') return claimed;
     await refuseGivenUp();
     over = claimed.attempt;
@@ -32,11 +35,12 @@ export async function claimTry(deps: ActivityDeps, runId: string, step: number):
 /** One transaction, with the prices of now and what stands above the call. */
 function claimOver(
   deps: ActivityDeps,
-  { runId, step, over }: Required<StepToOpen>,
+  { runId, step, over, model: first }: Required<StepToOpen> & { readonly model: string | null },
 ): Promise<ClaimedTry | Extract<StepClaim, { kind: 'held' }>> {
   return transactAsRun(deps, runId, async (tx) => {
-    const opened = await openModelStep(tx, { runId, step, over });
-    if (opened.kind !== 'open') return opened;
+    const claimed = await openModelStep(tx, { runId, step, over });
+    if (claimed.kind !== 'open') return claimed;
+    const opened = first === null ? claimed : withModel(claimed, first);
     if (lostEntries(opened.retries) >= maxLostTries) throw workerLost();
     const model = modelOf(deps, opened);
     const place = { workspaceId: opened.run.workspace_id, caps: capsAbove(opened.run) };
@@ -53,6 +57,12 @@ function claimOver(
 /** Tools that were to be approved once and have been; asked for only where the run has such tools. */
 async function approvedIn(tx: TenantTransaction, { run }: OpenedStep): Promise<ReadonlySet<string>> {
   return run.manifest.tools.some(({ gate }) => gate === 'first') ? readApprovedSlugs(tx, run.id) : new Set();
+}
+
+function withModel(opened: OpenedStep, first: string): OpenedStep {
+  const { manifest } = opened.run;
+  const models = [first, ...manifest.models.filter((id) => id !== first)];
+  return { ...opened, run: { ...opened.run, manifest: { ...manifest, models } } };
 }
 
 /** The pinned model, or after its tries are used up the next fallback. */

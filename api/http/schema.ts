@@ -41,6 +41,8 @@ export type IdKind =
   | 'Channel'
   | 'Evaluation'
   | 'RepoBinding'
+  | 'Playbook'
+  | 'PlaybookRevision'
   | 'Attachment'
   | 'Deprecation'
   | 'Impersonation'

@@ -31,7 +31,7 @@ export const RunBulkCancelView = closed(
   { $id: 'RunBulkCancelView', description: 'What a cancel of many runs has come to so far' },
 );
 
-const { wait_timeout_s: _, ...startProperties } = RunCreate.properties;
+const { wait_timeout_s: _wait, review: _review, ...startProperties } = RunCreate.properties;
 
 const RunBatchStart = closed(
   { ...startProperties, mode: Type.Optional(oneOf(['async'], { default: 'async' })) },

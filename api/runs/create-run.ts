@@ -13,6 +13,7 @@ const maxDelayMs = 366 * 86_400_000;
 export function toStartRun(ctx: Ctx, body: Body): StartRun {
   const { caller } = ctx;
   refuseShape(body, ctx.deps.now());
+  if (body.input === undefined) throw invalid('/input', 'required', 'is required unless review is given');
   const { attachmentIds, ...input } = inputOf(body.input);
   return {
     workspaceId: body.workspace_id ?? null,
@@ -56,7 +57,7 @@ function subjectOf({ caller }: Ctx, { subject }: Body): StartRun['subject'] {
 }
 
 /** An input as it was sent; its files are looked up by their ids. Throws 422 for one that says nothing or names a file twice. */
-export function inputOf({ text, json, attachments = [] }: Body['input']) {
+export function inputOf({ text, json, attachments = [] }: NonNullable<Body['input']>) {
   if (text === undefined && json === undefined) throw invalid('/input', 'required', 'text or json is demanded');
   const attachmentIds = attachments.map((file) => file.attachment_id);
   if (new Set(attachmentIds).size < attachmentIds.length) throw invalid('/input/attachments', 'uniqueItems', 'a file is named twice');

@@ -49,6 +49,19 @@ export const RunLimitsInput = closed(
   { $id: 'RunLimitsInput', description: 'Bounds of this run; they only lower those of the revision' },
 );
 
+const ReviewInput = closed(
+  {
+    binding_id: idOf('RepoBinding', 'The bound repository'),
+    pull_number: integer({ minimum: 1, maximum: 2_147_483_647 }),
+    full: Type.Optional(Type.Boolean({ default: false, description: 'Everything is judged, not only what is new' })),
+    post: Type.Optional(
+      Type.Boolean({ default: true, description: 'false: nothing is written to the Git host, and nothing is remembered' }),
+    ),
+    instructions: Type.Optional(nullable(text(4_000, { minLength: 1, description: 'What to look at' }))),
+  },
+  { $id: 'ReviewInput', description: 'A pull request to be reviewed by the binding’s agent; agent and input are not named then' },
+);
+
 export const RunCreate = closed(
   {
     workspace_id: Type.Optional(idOf('Workspace')),
@@ -58,7 +71,8 @@ export const RunCreate = closed(
     persona_slug: Type.Optional(
       nullable(text(200, { minLength: 1, description: 'A persona of the agent; default the conversation’s, else the agent’s own' })),
     ),
-    input: RunInput,
+    input: Type.Optional(RunInput),
+    review: Type.Optional(ReviewInput),
     session_key: Type.Optional(nullable(SessionKey)),
     subject: Type.Optional(nullable(SubjectInput)),
     on_busy: Type.Optional(

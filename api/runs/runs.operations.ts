@@ -9,6 +9,7 @@ import { assertActive } from '../../db/scope.ts';
 import { area, get, list, post, reply } from '../http/operation.ts';
 import { approvalOperations } from './approvals.operations.ts';
 import { bulkOperations } from './bulk.operations.ts';
+import { createReview } from './create-review.ts';
 import { toStartRun } from './create-run.ts';
 import { inputOperations } from './input.operations.ts';
 import { endedOperations } from './ended.operations.ts';
@@ -54,7 +55,7 @@ export const runs = area('Runs', {
       view: RunView,
     },
     async (ctx, { body }) => {
-      const { run, admission } = await startRun(ctx, toStartRun(ctx, body));
+      const { run, admission } = await (body.review ? createReview(ctx, body, body.review) : startRun(ctx, toStartRun(ctx, body)));
       const view = { ...toRunView(run), admission };
       if (body.mode !== 'wait') return view;
       return reply(view, {

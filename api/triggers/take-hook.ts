@@ -6,7 +6,9 @@ import { systemActor, withAutocommit, workspaceTenant } from '../../db/transacti
 import type { NewDelivery } from '../../db/webhooks/write-deliveries.ts';
 import { findHook, liveSecretsOf, type FoundHook } from '../../db/webhooks/hooks.ts';
 import { errorOf, keepRefused } from '../../domain/webhooks/deliveries.ts';
-import type { DeliveryStart } from '../../domain/webhooks/start-delivery.ts';
+import type { HandOver } from '../../domain/code-review/hand-over.ts';
+import { readEvent } from '../../domain/code-review/read-event.ts';
+import { isOfHost, type DeliveryStart } from '../../domain/webhooks/start-delivery.ts';
 import { eventTimeOf } from '../../ports/event-time.ts';
 import { parseHookBody } from '../../ports/hook-body.ts';
 import { shownHeadersOf, shownQueryOf, type HookRequest } from '../../ports/hook-texts.ts';
@@ -14,6 +16,7 @@ import { TemplateError } from '../../ports/templates.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { hopsHeader, hopsOf, maxHops } from '../../workflows/contracts/hops.ts';
 import type { IdentifyRequest } from '../http/context.ts';
+import type { AppDeps } from '../http/deps.ts';
 import { fillDelivery } from './fill-delivery.ts';
 import { candidateDigests, verifyRequest, type Verified } from './hook-request.ts';
 
@@ -107,6 +110,7 @@ async function fill(asked: Asked, judged: Judged, body: unknown): Promise<Delive
       delivery: { ...kept, warnings },
       body,
       ...filled,
+      handOver: handOverOf(asked.deps.env.github, hook, { request, body }),
       at,
       digests: verified.digests,
       responseStatus: statusOf(hook, request),
@@ -118,6 +122,21 @@ async function fill(asked: Asked, judged: Judged, body: unknown): Promise<Delive
     await write(asked, hook, failedOf(kept, failure));
     throw failure;
   }
+}
+
+/** What of a request to the Git host's endpoint goes to code review; null: the endpoint is another one's. */
+export function handOverOf(
+  { hook: appHook }: Pick<AppDeps['env']['github'], 'hook'>,
+  hook: Pick<FoundHook, 'eventKind' | 'workspaceId' | 'slug'>,
+  { request, body }: { readonly request: Pick<HookRequest, 'headers'>; readonly body: unknown },
+): HandOver | null {
+  if (!isOfHost(hook)) return null;
+  const guid = request.headers['x-github-delivery'];
+  return {
+    event: guid === undefined ? null : readEvent(request.headers['x-github-event'], body),
+    guid: guid ?? '',
+    isOfDeployment: appHook === `${hook.workspaceId}/${hook.slug}`,
+  };
 }
 
 /** 422 for templates that a request does not fill: by a limit, or a filter that fails. */

@@ -15,7 +15,7 @@ import { fail, Failure, invalid } from '../../workflows/contracts/failure.ts';
 import { list, post, type Ctx } from '../http/operation.ts';
 import { fillDelivery, itemOf } from './fill-delivery.ts';
 import { verifyRequest, type Verified } from './hook-request.ts';
-import { templateFailure } from './take-hook.ts';
+import { handOverOf, templateFailure } from './take-hook.ts';
 import {
   DeliveryFilters,
   DeliveryParams,
@@ -126,7 +126,10 @@ async function replay(ctx: Ctx, endpoint: WebhookEndpointRow, stored: StoredDeli
     warnings,
   };
   const { billingCurrency: currency } = ctx.deps.env;
-  const start = { delivery: kept, body, ...made, digests: [], responseStatus: 202, currency, at: now };
+  const given = handOverOf(ctx.deps.env.github, endpoint, { request, body });
+  // The host's id of it has been seen.
+  const handOver = given && { ...given, guid: id };
+  const start = { delivery: kept, body, ...made, handOver, digests: [], responseStatus: 202, currency, at: now };
   const outcome = await startDelivery(ctx, endpoint, start);
   if (outcome.kind === 'refused') throw outcome.failure;
   return id;

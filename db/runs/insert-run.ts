@@ -50,7 +50,9 @@ const dayMs = 86_400_000;
 export async function insertRun(tx: TenantTransaction, run: NewRun, beginnings: Beginnings | null): Promise<void> {
   const { firstFrame = null, start = null } = beginnings ?? {};
   const stream = { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run), head_seq: firstFrame === null ? 0 : 1 };
-  const startRow = start && outboxRow(tx, { message: start, dedupeKey: start.workflowId });
+  // What follows a pull request is woken for each of its runs.
+  const dedupeKey = run.start.review ? `${start?.workflowId}:${run.id}` : start?.workflowId;
+  const startRow = start && dedupeKey !== undefined ? outboxRow(tx, { message: start, dedupeKey }) : null;
   const beside: Statement[] = [
     run.isNewConversation ? insertInto('conversations', conversationValues(run)) : moveConversation(run),
     insertInto('run_streams', stream),
@@ -202,6 +204,19 @@ function startValues(start: StartRun) {
     metadata: JSON.stringify(start.metadata),
     start_after: start.startAfter ?? null,
     ...lineageValues(start),
+    ...reviewValues(start),
+  };
+}
+
+function reviewValues({ review }: StartRun) {
+  if (!review) return {};
+  return {
+    binding_id: review.bindingId,
+    review_pull_request_id: review.pullRequestId,
+    review_round: review.round,
+    review_head_sha: review.headSha,
+    playbook_revision_id: review.playbookRevisionId,
+    review: JSON.stringify(review.request),
   };
 }
 

@@ -2,6 +2,7 @@ import { followedTime } from '../database-clock.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
 import { linkToRun } from '../attachments/run-attachments.ts';
+import { pullRequestMessage } from '../code-review/wake.ts';
 import { runCapKey } from '../billing/cap-keys.ts';
 import { openCaps, type CapDraft } from '../billing/caps.ts';
 import { newId } from '../ids.ts';
@@ -190,6 +191,11 @@ function capOf({ id, target, limits, start }: NewRun): CapDraft[] {
 
 function startMessageOf(tx: TenantTransaction, { id, line, start, target }: NewRun): OutboxMessage | null {
   if (line.kind === 'line') return null;
+  const { review } = start;
+  if (review) {
+    const place = { organizationId: target.organizationId, workspaceId: target.workspaceId, correlationId: tx.correlationId };
+    return pullRequestMessage(place, { bindingId: review.bindingId, pullNumber: review.request.pull_number });
+  }
   const startable = { ...target, id, source: start.source };
   return start.startAfter && line.kind === 'delayed'
     ? delayedStartMessage(startable, { startAfter: start.startAfter, correlationId: tx.correlationId })

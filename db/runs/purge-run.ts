@@ -84,6 +84,12 @@ const eraseSql = `
   votes as (update feedback set comment = null, correction = null, tags = '{}' where run_id in (select run_id from erased)),
   results as (update evaluation_results set reason = null, votes = '{}' where run_id in (select run_id from erased) returning id, evaluation_run_id),
   scores as (update evaluation_scores set reason = null, details = '{}' where result_id in (select id from results)),
+  answers_gone as (delete from review_answers where run_id in (select run_id from erased)),
+  commands_emptied as (update review_commands set argument = null, reply = null, reason = null where run_id in (select run_id from erased)),
+  -- A finding stays known by its fingerprint: nobody is told of it twice.
+  findings_emptied as (
+    update review_findings set title = '', scenario = '', evidence = '', suggestion = null where first_run_id in (select run_id from erased)
+  ),
   -- The file with all results of an evaluation has those of the run: it goes.
   exports as (
     delete from attachment_links where owner_kind = 'evaluation' and owner_id in (select evaluation_run_id from results) returning attachment_id

@@ -10,6 +10,9 @@ export interface ReconcilableRun {
   readonly agentId: string;
   readonly source: RunSource;
   readonly status: RunStatus;
+  /** Of a run of code review: the binding and number of its pull request; else null. */
+  readonly bindingId: string | null;
+  readonly pullNumber: number | null;
 }
 
 export interface FreeConversation {
@@ -22,7 +25,8 @@ export interface FreeConversation {
 const dueNow = 'epoch';
 
 /** Columns of a `ReconcilableRun`, of `runs r`. */
-export const reconcilableColumns = `r.id, r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.agent_id as "agentId", r.source, r.status`;
+export const reconcilableColumns = `r.id, r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.agent_id as "agentId", r.source, r.status,
+  r.binding_id as "bindingId", (r.review ->> 'pull_number')::int as "pullNumber"`;
 const live = `r.status in ('queued', 'running', 'waiting', 'cancelling')`;
 
 /** The next pass looks at this run, whatever its last sign of life. */

@@ -55,6 +55,7 @@ interface EndedRun {
   readonly hops: number;
   readonly limits: RunLimits;
   readonly revision_limits: Partial<RevisionLimits>;
+  readonly binding_id: string | null;
   readonly has_agent: boolean;
   /** Null when the persona is not there any more. */
   readonly persona_slug: string | null;
@@ -74,6 +75,8 @@ export async function retryRun(
   const run = conversation ? await readEnded(tx, runId) : null;
   if (!run) throw fail('not_found');
   if (!isTerminal(run.status)) throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
+  if (run.binding_id !== null)
+    throw fail('state_conflict', { reason: 'is_review', detail: 'Start another review of the pull request in its place.' });
   if (!run.has_agent) throw agentInactive();
   return ask.fork === null ? replaceTurn(tx, run, { ask, by }) : forkAt(tx, run, { fork: ask.fork, ask, by });
 }
@@ -163,7 +166,7 @@ function readEnded(tx: TenantTransaction, runId: string): Promise<EndedRun | nul
   return row<EndedRun>(
     tx.em,
     `select r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.conversation_id, r.parent_run_id, r.status, r.turn_no, r.session_key,
-            r.subject_kind, r.subject_id, r.input, r.metadata, r.root_event_id, r.event_depth, r.untrusted, r.max_effect, r.hops, r.limits, v.document -> 'limits' as revision_limits, a.deleted_at is null as has_agent,
+            r.subject_kind, r.subject_id, r.input, r.metadata, r.root_event_id, r.event_depth, r.untrusted, r.max_effect, r.hops, r.limits, v.document -> 'limits' as revision_limits, r.binding_id, a.deleted_at is null as has_agent,
             (select p.slug from personas p where p.agent_id = r.agent_id and p.slug = r.persona_slug and p.is_active and p.deleted_at is null) as persona_slug
        from runs r join agent_revisions v on v.id = r.agent_revision_id join agents a on a.id = r.agent_id
       where r.id = ? and r.deleted_at is null`,

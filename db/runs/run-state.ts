@@ -34,6 +34,9 @@ export interface RunState {
   readonly trigger_id: string | null;
   /** The evaluation that it is a case of, or works for as a sub-agent. */
   readonly evaluation_run_id: string | null;
+  /** Of a review: its binding and its pull request. */
+  readonly binding_id: string | null;
+  readonly review_pull_request_id: string | null;
   readonly created_by_kind: 'user' | 'service_key' | 'system';
   readonly created_by_id: string | null;
   readonly created_by_acting_user_id: string | null;
@@ -69,7 +72,7 @@ export interface RunState {
 const columns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.agent_slug, r.conversation_id, r.root_run_id, r.parent_run_id,
   r.parent_tool_call_id, r.lineage, r.path, r.is_superseded, r.waiting_on, r.waiting_until, r.waiting_since, r.waited_ms, r.pending_approvals, r.max_effect,
   r.untrusted, r.retry_of_run_id,
-  r.persona_slug, r.session_key, r.subject_kind, r.subject_id, r.source, r.trigger_id, r.evaluation_run_id, r.created_by_kind, r.created_by_id, r.created_by_acting_user_id,
+  r.persona_slug, r.session_key, r.subject_kind, r.subject_id, r.source, r.trigger_id, r.evaluation_run_id, r.binding_id, r.review_pull_request_id, r.created_by_kind, r.created_by_id, r.created_by_acting_user_id,
   r.status, r.cancel_policy, r.turn_no, r.depth, r.steps, r.input, r.limits, r.manifest, r.usage_own, r.usage_subtree, r.activated_at, r.started_at, r.hard_deadline_at, r.start_after,
   ${hasUnreadInput} as has_unread_input, ${frozenSql('r.workspace_id')} as is_frozen`;
 

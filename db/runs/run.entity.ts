@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { ReviewRequest } from '../../workflows/contracts/pull-requests.ts';
 import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
 import {
   bigintColumn,
@@ -11,7 +12,7 @@ import {
   uuidArrayColumn,
   uuidColumn,
 } from '../columns.ts';
-import { index, tenantIndexes } from '../indexes.ts';
+import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 import { subjectKinds } from './conversation.entity.ts';
 import type { RunFault, RunLimits, UsageTotals } from './run-types.ts';
@@ -35,6 +36,7 @@ const schema = defineEntity({
     under('trigger_id'),
     under('evaluation_run_id'),
     under('binding_id'),
+    uniqueIndex('runs', 'review_round', '(review_pull_request_id, review_round) where review_pull_request_id is not null'),
     under('parent_run_id'),
     index('runs', 'root', '(root_run_id)'),
     index('runs', 'live', "(workspace_id, status) where status in ('queued', 'running', 'waiting', 'cancelling')"),
@@ -69,6 +71,12 @@ const schema = defineEntity({
     triggerId: uuidColumn().strictNullable(),
     evaluationRunId: uuidColumn().strictNullable(),
     bindingId: uuidColumn().strictNullable(),
+    /** Of a review: what it reviews, as which one of its pull request's, at which head and by which playbook. */
+    reviewPullRequestId: uuidColumn().strictNullable(),
+    reviewRound: p.integer().strictNullable(),
+    reviewHeadSha: p.text().strictNullable(),
+    playbookRevisionId: uuidColumn().strictNullable(),
+    review: p.json<ReviewRequest>().strictNullable(),
     /** Ancestors, root first; none for a root. */
     lineage: uuidArrayColumn()
       .onCreate(() => [])

@@ -1,4 +1,5 @@
 import { Failure } from '../../workflows/contracts/failure.ts';
+import type { ReviewRequest } from '../../workflows/contracts/pull-requests.ts';
 import type { RunSource } from '../../workflows/contracts/runs.ts';
 import { followRunEnd } from '../triggers/run-ended.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -52,6 +53,8 @@ export interface StartRun {
   readonly parent?: ParentOfRun | null;
   /** What stands behind a start that no person asked for; absent: nothing. */
   readonly cause?: StartCause;
+  /** The pull request that it reviews: its workflow is started by what follows that. */
+  readonly review?: ReviewOfRun | null;
 }
 
 /** A conversation that is there, whatever its session key: of a run that is tried again, or made for a fork. */
@@ -73,6 +76,18 @@ export interface ParentOfRun {
   /** Of the child: slugs from the root to it. */
   readonly path: readonly string[];
   readonly depth: number;
+}
+
+/** What a run of code review is about, as its row keeps it. */
+export interface ReviewOfRun {
+  readonly bindingId: string;
+  readonly pullRequestId: string;
+  /** The next one of its pull request. */
+  readonly round: number;
+  /** Null: nobody has told of the pull request yet. */
+  readonly headSha: string | null;
+  readonly playbookRevisionId: string;
+  readonly request: ReviewRequest;
 }
 
 export interface StartCause {

@@ -3,7 +3,6 @@ import type { RunRow } from './run-view.ts';
 
 /** What is alike in every run that has just been made. */
 const untouched = {
-  binding_id: null,
   status: 'queued',
   waiting_on: null,
   waiting_until: null,
@@ -43,6 +42,7 @@ export function rowOfNew(run: NewRun): RunRow {
     forked_at_message_id: start.continued?.forkedAtMessageId ?? null,
     trigger_id: start.triggerId ?? null,
     evaluation_run_id: start.evaluationRunId ?? null,
+    binding_id: start.review?.bindingId ?? null,
     depth: start.parent?.depth ?? 0,
     agent_slug: target.agentSlug,
     persona_slug: run.personaSlug,

@@ -1,4 +1,5 @@
 import { channelGates } from '../channels/channel-gates.sql.ts';
+import { reviewGates } from '../code-review/hand-over.sql.ts';
 import { idempotencyGates } from '../http/idempotency-gates.sql.ts';
 import { identityGates } from '../identity/gates.sql.ts';
 import type { GateCommand, GateSet } from '../identity/gate-parts.sql.ts';
@@ -22,6 +23,7 @@ const sets: readonly GateSet[] = [
   knowledgeErasureGates,
   hookGates,
   channelGates,
+  reviewGates,
   { functions: streamFunctions, grants: streamGrants, sql: [appendFramesSql] },
 ];
 

@@ -1,6 +1,7 @@
 import { EntitySchema, type EntityClass } from '@mikro-orm/core';
 import { entities } from '../entities.ts';
 import { composite, plain, type TenantKey } from './tenant-key.ts';
+import { reviewKeys } from './review-keys.ts';
 import { triggerKeys } from './trigger-keys.ts';
 
 /**
@@ -47,6 +48,9 @@ const entityTables = new Set([
   'webhook_endpoints',
   'event_triggers',
   'channels',
+  'review_playbooks',
+  'review_playbook_revisions',
+  'repo_bindings',
   'alert_rules',
   'knowledge_bases',
   'knowledge_base_counters',
@@ -125,6 +129,9 @@ const organizationTables = [
   'webhook_endpoints',
   'event_triggers',
   'channels',
+  'review_playbooks',
+  'review_playbook_revisions',
+  'repo_bindings',
   'alert_rules',
   'alerts',
   'knowledge_bases',
@@ -209,6 +216,7 @@ export const tenantKeys: readonly TenantKey[] = [
   plain('skill_uses', 'skill_id', 'skills'),
   composite('attachment_links', 'attachment_id', 'attachments'),
   ...triggerKeys,
+  ...reviewKeys,
 
   composite('approvals', 'run_id', 'runs'),
   composite('approvals', 'root_run_id', 'runs'),

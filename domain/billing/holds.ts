@@ -11,6 +11,9 @@ export interface StepCall {
     readonly workspace_id: string;
     readonly lineage: readonly string[];
     readonly evaluation_run_id: string | null;
+    readonly binding_id?: string | null;
+    readonly review_pull_request_id?: string | null;
+    readonly started_at?: string | null;
   };
   readonly step: number;
   readonly callKey: string;

@@ -41,7 +41,7 @@ export function refuseContradiction(fields: EndpointFields): void {
   if (fields.coalescing !== null && fields.responseMode === 'sync')
     throw invalid('/coalescing/mode', 'const', 'must be none while response_mode is sync: nobody waits so long');
   refuseCoalescing(fields.coalescing);
-  if (fields.eventKind !== null) refuseEventKind(fields.eventKind);
+  if (fields.eventKind !== null) refuseEventKind(fields.eventKind, fields);
 }
 
 function refuseCallback({ responseMode, callbackUrl, verification }: EndpointFields): void {
@@ -70,9 +70,17 @@ export function refuseCoalescing(coalescing: Coalescing | null): void {
     throw invalid('/coalescing/event_time_path', 'pattern', 'must be a JSON pointer (RFC 6901), such as /created_at');
 }
 
-function refuseEventKind(kind: string): void {
-  if (kind === 'github') throw invalid('/event_kind', 'kind_not_mounted', 'github is not mounted before code review is');
-  refuseKind(kind);
+/** The kind of an endpoint whose deliveries are the Git host's: they go to code review. */
+export const hostEventKind = 'github';
+
+function refuseEventKind(kind: string, { httpMethod, verification, responseMode, coalescing }: EndpointFields): void {
+  if (kind !== hostEventKind) return refuseKind(kind);
+  if (httpMethod !== 'POST') throw invalid('/http_method', 'const', 'must be POST while event_kind is github');
+  if (verification !== 'hmac_sha256') throw invalid('/verification', 'const', 'must be hmac_sha256 while event_kind is github');
+  if (responseMode !== 'async' && responseMode !== 'ack')
+    throw invalid('/response_mode', 'enum', 'must be async or ack while event_kind is github: no run is waited for');
+  if (coalescing !== null)
+    throw invalid('/coalescing/mode', 'const', 'must be none while event_kind is github: pushes wait where they are reviewed');
 }
 
 /** 422 for a callback address that the egress guard would not let out. */

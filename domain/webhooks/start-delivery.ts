@@ -13,6 +13,8 @@ import {
   type NewDelivery,
 } from '../../db/webhooks/write-deliveries.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
+import { handOver, type HandOver } from '../code-review/hand-over.ts';
+import { hostEventKind } from './endpoint-rules.ts';
 import { startsAtOnce } from './groups.ts';
 import { beginRun, type FilledTexts } from './begin-run.ts';
 
@@ -23,6 +25,8 @@ export interface DeliveryStart {
   readonly body: unknown;
   /** Null where no run has this request alone for its cause. */
   readonly texts: FilledTexts | null;
+  /** What of it goes to code review; null: the endpoint is not the Git host's. */
+  readonly handOver: HandOver | null;
   /** By which it is coalesced with others; null: it is not. */
   readonly coalesceKey: string | null;
   /** By which a repeat is known; empty: every request counts. */
@@ -50,9 +54,14 @@ export type DeliveryOutcome =
   | { readonly kind: 'duplicate'; readonly seen: SeenDelivery }
   | { readonly kind: 'refused'; readonly failure: Failure };
 
-/** Whether deliveries of an endpoint are events and no runs. */
+/** Whether deliveries of an endpoint are events and no runs, be it those of the Git host. */
 export function publishesOnly({ responseMode, eventKind }: Pick<Hook, 'responseMode' | 'eventKind'>): boolean {
-  return responseMode === 'ack' && eventKind !== null;
+  return isOfHost({ eventKind }) || (responseMode === 'ack' && eventKind !== null);
+}
+
+/** Whether deliveries of an endpoint go to code review. */
+export function isOfHost({ eventKind }: Pick<Hook, 'eventKind'>): boolean {
+  return eventKind === hostEventKind;
 }
 
 /** What a key is stored as. */
@@ -78,7 +87,7 @@ export async function startDelivery(tx: TenantTransaction, hook: Hook, start: De
     await releaseDigests(tx, hook.id, delivery.id);
     return { kind: 'refused', failure: made };
   }
-  const eventId = hook.eventKind === null ? null : await publish(tx, { ...hook, eventKind: hook.eventKind }, start);
+  const eventId = await publish(tx, hook, start);
   await countDelivery(tx, hook);
   const { status, runId, opensWindow, warnings, coalesceHash } = made;
   await insertDelivery(tx, hook, {
@@ -120,7 +129,10 @@ async function outcomeOf(tx: TenantTransaction, hook: Hook, start: DeliveryStart
 
 const maxEventBytes = 65_536;
 
-function publish(tx: TenantTransaction, hook: Hook & { readonly eventKind: string }, { delivery, body }: DeliveryStart): Promise<string> {
+/** Gives the id of the event that a delivery is; null where it is none, or goes to code review. */
+async function publish(tx: TenantTransaction, hook: Hook, { delivery, body, handOver: handed }: DeliveryStart): Promise<string | null> {
+  if (handed !== null) await handOver(tx, handed, hook);
+  if (hook.eventKind === null || handed !== null) return null;
   const isShort = Buffer.byteLength(JSON.stringify(body) ?? '') <= maxEventBytes;
   return emitEvent(tx, {
     organizationId: hook.organizationId,

@@ -38,8 +38,8 @@ export function launchChild(main: string, { args, heapMb, kernelMb, readable = [
   });
 }
 
-/** The kernel ends the child with the process that started it, however that one ends, whatever the child does at that time. */
-function deathPrefix(): readonly string[] {
+/** Words before a command: the kernel ends the child with the process that started it, however that one ends, whatever the child does at that time. */
+export function deathPrefix(): readonly string[] {
   const setpriv = '/usr/bin/setpriv';
   return isLinux && existsSync(setpriv) ? [setpriv, '--pdeathsig', 'KILL', '--'] : [];
 }

@@ -25,6 +25,8 @@ export const sorts = {
   chat: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 192 }, () => import('../channels/split-work.ts')),
   mail: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 384 }, () => import('../channels/mail-work.ts')),
   pattern: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 192 }, () => import('../pattern-work.ts')),
+  paths: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 256 }, () => import('../diff/paths-work.ts')),
+  patch: sort({ cpuMs: 20_000, wallMs: 120_000, memoryMb: 768 }, () => import('../diff/patch-work.ts')),
   dataset: sort({ cpuMs: 10_000, wallMs: 60_000, memoryMb: 384 }, () => import('../dataset-work.ts')),
   skill: sort({ cpuMs: 4_000, wallMs: 60_000, memoryMb: 256 }, () => import('../skill-work.ts')),
 };

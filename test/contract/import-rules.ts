@@ -78,6 +78,7 @@ export const importRules: readonly ImportRule[] = [
       'ports/chunks.ts',
       'ports/token-count.ts',
       'ports/content-hash.ts',
+      'ports/diff/',
       'ports/embeddings/errors.ts',
       'ports/embeddings/query.ts',
       'ports/parsing/injection.ts',

@@ -32,6 +32,8 @@ export const workflowIds = {
   event: (eventId: string) => `event:${eventId}`,
   channelReply: (runOrMessageId: string) => `delivery:channel:${runOrMessageId}`,
   channelSync: (channelId: string) => `maint:trigger-sync:${channelId}`,
+  review: (bindingId: string, pullNumber: number) => `review:${bindingId}:${pullNumber}`,
+  bindingStop: (bindingId: string) => `binding-stop:${bindingId}`,
   fire: (scheduleId: string) => `fire:${scheduleId}`,
 } as const;
 

@@ -1,0 +1,33 @@
+import { applyBinding } from '../../domain/code-review/apply-binding.ts';
+import { applyEvents, openReviewRun } from '../../domain/code-review/apply-events.ts';
+import type { BindingActivities, PullRequestActivities } from '../../workflows/contracts/pull-requests.ts';
+import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
+import { liveRun } from '../../db/code-review/live-run.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
+import { takeCommand } from './take-command.ts';
+
+/** Ends a run by its row. */
+type Finish = (input: FinishRunInput) => Promise<unknown>;
+
+/** The activities that follow pull requests and bindings. Rows say what has come and what is done, so that each may be repeated anywhere. */
+export function createPullRequestActivities(deps: ActivityDeps, finish: Finish): PullRequestActivities & BindingActivities {
+  const currency = deps.env.billingCurrency;
+  return {
+    applyEvent: (input) => transactAsSystem(deps, (tx) => applyEvents(tx, { ...input, currency })),
+    openReviewRun: (input) => transactAsSystem(deps, (tx) => openReviewRun(tx, { ...input, currency })),
+    takeCommand: (input) => takeCommand(deps, input),
+    async endReviewRun({ runId }) {
+      const live = await readAsSystem(deps, (tx) => liveRun(tx, runId));
+      if (live === null) return;
+      if (live.status === 'cancelling') await finish({ runId, reason: 'cancelled' });
+      else
+        await finish({
+          runId,
+          reason: 'error',
+          error: { code: 'internal_error', message: 'The run was lost and could not be continued.', reason: 'workflow_closed' },
+        });
+    },
+    applyBinding: ({ bindingId }) => transactAsSystem(deps, (tx) => applyBinding(tx, bindingId)),
+  };
+}

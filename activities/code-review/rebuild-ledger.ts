@@ -1,0 +1,47 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { keepReadBack, keepSummary, lockPullRow } from '../../db/code-review/posts.ts';
+import type { ReviewRun } from '../../db/code-review/review-run.ts';
+import { readRunMarker, summaryOrdinal } from '../../domain/code-review/pipeline/markers.ts';
+import { summaryDigest } from '../../domain/code-review/pipeline/summary-text.ts';
+import { readBack } from '../../domain/code-review/posting/read-back.ts';
+import type { RepositoryClient } from '../../ports/github/client.ts';
+import { listComments, listReviews, type HostText } from '../../ports/github/reviews.ts';
+import { listThreads } from '../../ports/github/threads.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAsSystem } from '../support/as-system.ts';
+import { onHost } from './host-failure.ts';
+
+/**
+ * Writes the ledger of a pull request again from what our App has posted there: for a pull request of which no review is known. Others' comments count for nothing, whatever marker they
+ * carry. Gives how many findings it has written. Throws in the workflow's words what the host fails with.
+ */
+export async function rebuildLedger(
+  deps: ActivityDeps,
+  { run, client, headSha }: { readonly run: ReviewRun; readonly client: RepositoryClient; readonly headSha: string },
+): Promise<number> {
+  const { pull, binding, runId } = run;
+  const signal = cancellationSignal();
+  const { comments, login, threads, reviews } = await onHost(async () => {
+    const found = await listComments(client, pull.pullNumber, signal);
+    const written = await listReviews(client, pull.pullNumber, signal);
+    const isEmpty = found.length + written.length === 0;
+    const self = isEmpty ? '' : (await client.self(signal)).login;
+    const isOurs = found.some(({ author }) => author === self);
+    return { comments: found, reviews: written, login: self, threads: isOurs ? await listThreads(client, pull.pullNumber, signal) : [] };
+  });
+  const findings = readBack(comments, { threads, login, bindingId: binding.id });
+  const summary = reviews.find(({ author, body }) => author === login && isSummary(body));
+  return transactAsSystem(deps, async (tx) => {
+    await lockPullRow(tx, pull.id);
+    if (summary && pull.summaryReviewId === null)
+      await keepSummary(tx, pull.id, { reviewId: summary.id, sha256: summaryDigest(summary.body) });
+    return keepReadBack(tx, { pullRequestId: pull.id, runId, headSha }, findings);
+  });
+}
+
+/** A summary has words beside the marker of its run. */
+function isSummary(body: HostText['body']): boolean {
+  const marker = readRunMarker(body);
+  if (marker === null || (marker.ordinal !== 0 && marker.ordinal !== summaryOrdinal)) return false;
+  return body.replaceAll(/<!--[\s\S]*?-->/gu, '').trim() !== '';
+}

@@ -1,0 +1,33 @@
+import { Context } from '@temporalio/activity';
+import { closeSystemStep, openSystemStep } from '../../db/code-review/system-steps.ts';
+import type { ReviewStepInput } from '../../workflows/contracts/review-runs.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAsRun } from '../runs/as-run.ts';
+import { runCancelled, toApplicationFailure } from '../support/failures.ts';
+
+/**
+ * Does work on git or the host as a step of its run, which tells what was done and how it ended. Its tries are counted in the step's row. Throws
+ * what the work throws, and `run_cancelled` where the run is cancelling or over.
+ */
+export async function asSystemStep<R>(
+  deps: ActivityDeps,
+  { runId, step, name }: ReviewStepInput & { readonly name: string },
+  work: () => Promise<R>,
+): Promise<R> {
+  const isOpen = await transactAsRun(deps, runId, (tx) =>
+    openSystemStep(tx, { runId, step, name, attempt: Context.current().info.attempt }),
+  );
+  if (!isOpen) throw runCancelled();
+  try {
+    const result = await work();
+    await transactAsRun(deps, runId, (tx) => closeSystemStep(tx, { runId, step }, null));
+    return result;
+  } catch (error) {
+    const { message, type, nonRetryable } = toApplicationFailure(error);
+    const fault = { code: type ?? 'internal_error', message: message.slice(0, 500), retryable: nonRetryable !== true, reason: null };
+    await transactAsRun(deps, runId, (tx) => closeSystemStep(tx, { runId, step }, fault)).catch((err: unknown) =>
+      deps.log.warn({ err, run_id: runId, step }, 'failed step not recorded'),
+    );
+    throw error;
+  }
+}

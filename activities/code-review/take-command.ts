@@ -1,0 +1,33 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { readCommandState, type CommandState } from '../../db/code-review/commands.ts';
+import { readRepositoryPlace } from '../../db/code-review/repository-place.ts';
+import { obeyCommand, refuseCommand } from '../../domain/code-review/obey-command.ts';
+import { permissionOf } from '../../ports/github/collaborators.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
+import { onHost } from './host-failure.ts';
+import { openRepository } from './open-repository.ts';
+
+/**
+ * Judges a command that waits: whoever may write to the repository is obeyed, everybody else gets no answer. The host is asked before the transaction that obeys. What is
+ * written to the host afterwards is for the activities of posting.
+ */
+export async function takeCommand(deps: ActivityDeps, { commandId }: { readonly commandId: string }): Promise<void> {
+  const command = await readAsSystem(deps, (tx) => readCommandState(tx, commandId));
+  if (command === null || command.state !== 'queued') return;
+  if (!(await mayCommand(deps, command))) {
+    await transactAsSystem(deps, (tx) => refuseCommand(tx, command));
+    return;
+  }
+  await transactAsSystem(deps, (tx) => obeyCommand(tx, command, { currency: deps.env.billingCurrency }));
+}
+
+async function mayCommand(deps: ActivityDeps, { bindingId, sender }: CommandState): Promise<boolean> {
+  const repository = await readAsSystem(deps, (tx) => readRepositoryPlace(tx, bindingId));
+  if (repository === null || sender === '') return false;
+  return onHost(async () => {
+    const client = await openRepository(deps, repository);
+    const permission = await permissionOf(client, sender, cancellationSignal());
+    return permission === 'write' || permission === 'admin';
+  });
+}

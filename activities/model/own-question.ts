@@ -1,0 +1,188 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { newId } from '../../db/ids.ts';
+import { retryNoteOf } from '../../db/runs/model-steps.ts';
+import { identityOf } from '../../db/runs/run-state.ts';
+import type { ModelStepResult } from '../../db/runs/store-step.ts';
+import type { FrameWriter } from '../../db/streams/emitter.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { StepWait } from '../../workflows/contracts/agent-run.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { stopFrozen } from '../runs/stop-frozen.ts';
+import { openAbort, type ActivityAbort } from '../support/abort.ts';
+import { runCancelled } from '../support/failures.ts';
+import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
+import { claimTry } from './claim-try.ts';
+import { ModelError } from './errors.ts';
+import { onFailedTry, StepPaused } from './failed-try.ts';
+import { formatNote, jsonAnswerOf, parseJson, resultToolOf } from './json-answer.ts';
+import { announceCall, settleLost } from './lost-call.ts';
+import { measureCall } from './measure-call.ts';
+import { usageOf, type ModelTry } from './model-try.ts';
+import { cleanJson } from './plain-text.ts';
+import { defaultModelSettings } from './prompt.ts';
+import { holdCost, type OpenHold } from './spend.ts';
+import { streamModelStep, type ModelFinish, type ModelStepRequest } from './step.ts';
+import { storeAnswered } from './store-answered.ts';
+
+/** A question of the platform's own, within a run: not its conversation, but a prompt whose answer is JSON. */
+export interface OwnQuestion {
+  readonly runId: string;
+  /** The step of the run that it is. */
+  readonly step: number;
+  /** A model of the registry before those of the run's agent; null: only those. */
+  readonly model: string | null;
+  readonly instructions: string;
+  readonly prompt: string;
+  /** JSON Schema of the answer, as the model is told it. The caller judges what comes. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly maxOutputTokens: number;
+  /** What the answer becomes before it is stored. */
+  readonly clean: (value: unknown) => unknown;
+  /** Keeps the answer in the transaction that stores and bills the step. */
+  readonly keep: (tx: TenantTransaction, value: unknown) => Promise<unknown>;
+}
+
+/**
+ * `stored`: an earlier try has stored the step, and `keep` was called then. `unreadable`: the model gave no JSON, or nothing, in all its tries.
+ * `wait`: it is not to be asked now.
+ */
+export type OwnAnswer = { readonly kind: 'given' | 'stored' | 'unreadable' } | { readonly kind: 'wait'; readonly wait: StepWait };
+
+const limitCallMs = 9 * 60_000;
+
+/**
+ * Asks the model of a run a question of the platform's own, as a model step of the run: claimed, held in the budgets, billed once and stored with its
+ * answer, like those of its conversation. Throws as `callModel` does, with `budget_exceeded` where the budget is full and the run does not wait for it.
+ */
+export async function askOwnQuestion(deps: ActivityDeps, question: OwnQuestion): Promise<OwnAnswer> {
+  const { runId, step } = question;
+  const claimed = await claimTry(deps, runId, step, question.model);
+  if (claimed.kind === 'frozen' && !(await stopFrozen(deps, runId))) return askOwnQuestion(deps, question);
+  if (claimed.kind === 'frozen' || claimed.kind === 'ended') throw runCancelled();
+  if (claimed.kind === 'stored') return { kind: 'stored' };
+
+  const { opened } = claimed.modelTry;
+  await settleLost(deps, claimed.modelTry);
+  const writer = deps.emitter.open({
+    run: identityOf(opened.run),
+    scope: `s${step}`,
+    attempt: opened.attempt,
+    retry: retryNoteOf(opened.retries),
+  });
+  const abort = openAbort({ runId, cancelBus: deps.cancelBus, signals: [writer.signal] });
+  const timer = setTimeout(() => abort.abort('timeout', fail('upstream_timeout', { detail: 'The model took too long.' })), limitCallMs);
+  try {
+    return await makeTry(deps, question, { claimed: claimed.modelTry, writer, abort });
+  } finally {
+    clearTimeout(timer);
+    abort.close();
+    writer.close();
+  }
+}
+
+interface OpenTry {
+  readonly claimed: ModelTry;
+  readonly writer: FrameWriter;
+  readonly abort: ActivityAbort;
+}
+
+async function makeTry(deps: ActivityDeps, question: OwnQuestion, { claimed, writer, abort }: OpenTry): Promise<OwnAnswer> {
+  const messageId = newId();
+  let modelTry = claimed;
+  let hold: OpenHold | null = null;
+  let finish: ModelFinish | null = null;
+  try {
+    const request = requestOf(question, modelTry, abort.signal);
+    const passed = await holdCost(deps, { modelTry, request, abort });
+    if (passed.kind === 'wait') return { kind: 'wait', wait: passed.wait };
+    hold = passed;
+    modelTry = { ...modelTry, startedAt: passed.at };
+    await announceCall(deps, modelTry, { messageId, request });
+    // A call that has not left costs nothing.
+    abort.signal.throwIfAborted();
+    const asked = await measureCall(deps, modelTry.model.provider, () => collect(deps, request));
+    ({ finish } = asked);
+    const value = asked.value;
+    if (value === undefined) throw new UnreadableAnswer(finish);
+    const cleaned = question.clean(value);
+    const result = resultOf(deps, { question, modelTry, messageId, finish, value: cleaned });
+    await retryWhileUnavailable(() => storeAnswered(deps, { result, writer, keep: (tx) => question.keep(tx, cleaned) }));
+    return { kind: 'given' };
+  } catch (error) {
+    const judged = await onFailedTry(deps, { modelTry, abort, error, finished: error instanceof UnreadableAnswer ? null : finish });
+    if (judged instanceof StepPaused) return { kind: 'wait', wait: judged.wait };
+    if (isWithoutAnswer(error) && judged instanceof ApplicationFailure && judged.nonRetryable) return { kind: 'unreadable' };
+    throw judged;
+  } finally {
+    hold?.close();
+  }
+}
+
+/** The model answered, but not in JSON: it is asked again, as if its stream had been cut. */
+class UnreadableAnswer extends ModelError {
+  constructor({ usage, providerRequestId }: ModelFinish) {
+    super('StreamCut', { message: 'The answer is not a JSON value.', usage, providerRequestId });
+  }
+}
+
+/** What the model will not answer is no fault of its provider. */
+function isWithoutAnswer(error: unknown): boolean {
+  return (
+    error instanceof UnreadableAnswer ||
+    (error instanceof ModelError && (error.class === 'ContentRefused' || error.class === 'ContextTooLong'))
+  );
+}
+
+function requestOf(question: OwnQuestion, { model }: ModelTry, signal: AbortSignal): ModelStepRequest {
+  const json = jsonAnswerOf(model, { type: 'json', name: 'answer', schema: question.schema, strict: true });
+  const tool = resultToolOf(json);
+  return {
+    model,
+    instructions: [question.instructions, formatNote(json)].filter((part) => part !== '').join('\n\n'),
+    messages: [{ role: 'user', content: [{ type: 'text', text: question.prompt }] }],
+    tools: tool === null ? [] : [tool],
+    settings: defaultModelSettings,
+    maxOutputTokens: Math.min(question.maxOutputTokens, model.maxOutputTokens ?? Infinity),
+    json,
+    signal,
+  };
+}
+
+/** No delta is shown: an answer is read when it is whole and clean. */
+async function collect(deps: ActivityDeps, request: ModelStepRequest): Promise<{ finish: ModelFinish; value: unknown }> {
+  let text = '';
+  let args: Record<string, unknown> | null = null;
+  for await (const event of streamModelStep(deps, request)) {
+    if (event.type === 'text') text += event.delta;
+    if (event.type === 'tool_call') ({ args } = event);
+    if (event.type === 'finish') return { finish: event, value: args === null ? parseJson(text) : cleanJson(args) };
+  }
+  throw new Error('the model step ended without its finish');
+}
+
+interface Finished {
+  readonly question: OwnQuestion;
+  readonly modelTry: ModelTry;
+  readonly messageId: string;
+  readonly finish: ModelFinish;
+  readonly value: unknown;
+}
+
+function resultOf(deps: ActivityDeps, { question, modelTry, messageId, finish, value }: Finished): ModelStepResult {
+  const { runId, step } = question;
+  return {
+    runId,
+    step,
+    attempt: modelTry.opened.attempt,
+    messageId,
+    model: modelTry.model.id,
+    stopReason: 'stop',
+    content: [{ type: 'json', value }],
+    providerState: null,
+    calls: [],
+    followUp: null,
+    firstTokenAt: null,
+    usage: usageOf(deps, modelTry, finish.usage, finish.providerRequestId),
+  };
+}

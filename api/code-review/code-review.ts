@@ -1,0 +1,5 @@
+import { area } from '../http/operation.ts';
+import { bindingOperations } from './bindings.operations.ts';
+import { playbookOperations } from './playbooks.operations.ts';
+
+export const codeReview = area('Code review', { ...bindingOperations, ...playbookOperations });

@@ -1,0 +1,155 @@
+import Type, { type Static } from 'typebox';
+import type { PlaybookRevisionRow, PlaybookRow } from '../../db/code-review/playbooks.ts';
+import { iso } from '../../db/sql.ts';
+import type { PlaybookChange } from '../../domain/code-review/playbooks.ts';
+import { scopes } from '../../workflows/contracts/access.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+import { fieldsSet } from '../http/changes.ts';
+import { closed, Description, idOf, integer, Name, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { ReviewTemplatesInput, ReviewTemplatesView, toTemplatesView } from './templates.schema.ts';
+
+export const PlaybookParams = closed({ playbook_id: idOf('Playbook', 'A playbook') });
+
+const PlaybookSlug = text(120, { minLength: 1, pattern: '^[a-z0-9-]+$', description: 'Free in its scope' });
+const IsDefault = Type.Boolean({ description: 'Taken by bindings of its scope that name none; the one before loses it' });
+const IsActive = Type.Boolean({ description: 'Bindings may name it' });
+const Note = text(500, { description: 'What is new in it' });
+
+export const ReviewPlaybookView = closed(
+  {
+    id: idOf('Playbook'),
+    slug: PlaybookSlug,
+    name: Name,
+    description: nullable(Description),
+    scope: oneOf(scopes),
+    is_default: IsDefault,
+    is_active: IsActive,
+    active_revision_id: nullable(idOf('PlaybookRevision', 'The revision that new reviews begin with')),
+    revision_number: integer({ minimum: 1, description: 'Of the active revision' }),
+    templates: ReviewTemplatesView,
+    organization_id: nullable(idOf('Organization')),
+    workspace_id: nullable(idOf('Workspace')),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: 'ReviewPlaybookView', description: 'How pull requests are reviewed, with the templates of its active revision' },
+);
+
+export const ReviewPlaybookRevisionView = closed(
+  {
+    id: idOf('PlaybookRevision'),
+    playbook_id: idOf('Playbook'),
+    revision_number: integer({ minimum: 1 }),
+    templates: ReviewTemplatesView,
+    sha256: text(64, { minLength: 64, description: 'Of the templates as canonical JSON (RFC 8785), in hex' }),
+    is_active: Type.Boolean({ description: 'New reviews begin with it' }),
+    note: nullable(Note),
+    created_by_user_id: nullable(idOf('User')),
+    created_at: Timestamp,
+  },
+  { $id: 'ReviewPlaybookRevisionView', description: 'A playbook as it stood once; it never changes' },
+);
+
+const place = {
+  scope: Type.Optional(nullable(oneOf(scopes))),
+  workspace_id: Type.Optional(nullable(idOf('Workspace'))),
+};
+
+export const ReviewPlaybookCreate = closed(
+  {
+    slug: PlaybookSlug,
+    name: Name,
+    description: Type.Optional(nullable(Description)),
+    ...place,
+    is_default: Type.Optional({ ...IsDefault, default: false }),
+    is_active: Type.Optional({ ...IsActive, default: true }),
+    templates: Type.Optional(ReviewTemplatesInput),
+  },
+  { $id: 'ReviewPlaybookCreate', description: 'A new playbook, whose revision 1 is active at once' },
+);
+
+export const ReviewPlaybookUpdate = closed(
+  {
+    name: Type.Optional(Name),
+    description: Type.Optional(nullable(Description)),
+    is_active: Type.Optional(IsActive),
+    is_default: Type.Optional(IsDefault),
+    active_revision_id: Type.Optional(idOf('PlaybookRevision', 'A revision of this playbook, also an earlier one')),
+  },
+  { $id: 'ReviewPlaybookUpdate', description: 'What is sent is changed, the rest kept' },
+);
+
+export const PlaybookClone = closed(
+  {
+    slug: text(120, { minLength: 1, pattern: '^[a-z0-9-]+$' }),
+    name: Type.Optional(nullable(Name)),
+    scope: Type.Optional(nullable(oneOf(scopes))),
+  },
+  { $id: 'PlaybookClone', description: 'Where the copy lies, and what it is called' },
+);
+
+export const ReviewPlaybookRevisionCreate = closed(
+  {
+    templates: ReviewTemplatesInput,
+    note: Type.Optional(nullable(Note)),
+    activate: Type.Optional(Type.Boolean({ default: false, description: 'New reviews begin with it' })),
+  },
+  { $id: 'ReviewPlaybookRevisionCreate', description: 'What is left out of templates is the platform default’s' },
+);
+
+export const PlaybookFilters = closed({
+  scope: Type.Optional(oneOf(scopes)),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only playbooks that bindings may name, or only others' })),
+  q: Type.Optional({ ...Q, description: 'Text in slug or name' }),
+});
+
+/** The fields that a body sets. */
+export function changedPlaybookFields(body: Static<typeof ReviewPlaybookUpdate>): PlaybookChange {
+  return fieldsSet<PlaybookChange>({
+    name: body.name,
+    description: body.description,
+    isActive: body.is_active,
+    isDefault: body.is_default,
+    activeRevisionId: body.active_revision_id,
+  });
+}
+
+/** The wire form of a playbook. */
+export function toReviewPlaybookView(row: PlaybookRow): Static<typeof ReviewPlaybookView> {
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    description: row.description,
+    scope: row.scope,
+    is_default: row.isDefault,
+    is_active: row.isActive,
+    active_revision_id: row.activeRevisionId,
+    revision_number: row.revisionNumber,
+    templates: toTemplatesView(row.templates),
+    organization_id: row.organizationId,
+    workspace_id: row.workspaceId,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+  };
+}
+
+/** The wire form of a revision. */
+export function toPlaybookRevisionView(row: PlaybookRevisionRow): Static<typeof ReviewPlaybookRevisionView> {
+  return {
+    id: row.id,
+    playbook_id: row.playbookId,
+    revision_number: row.revisionNumber,
+    templates: toTemplatesView(row.templates),
+    sha256: row.sha256,
+    is_active: row.isActive,
+    note: row.note,
+    created_by_user_id: row.createdByUserId,
+    created_at: iso(row.createdAt),
+  };
+}
+
+/** 422 where a revision's body has templates without a part: it would be the default's once more. */
+export function refuseEmpty(templates: Readonly<Record<string, unknown>>): void {
+  if (Object.keys(templates).length === 0) throw invalid('/templates', 'minProperties', 'must have at least one part');
+}

@@ -1,0 +1,241 @@
+import { insertCommand, nextCommand, withdrawCommands } from '../../db/code-review/commands.ts';
+import { followThread, isOurReview } from '../../db/code-review/person-findings.ts';
+import {
+  liveReviews,
+  lockPull,
+  queuedEvents,
+  readBindingState,
+  settleEvents,
+  storePull,
+  type BindingState,
+  type LiveReview,
+  type PullState,
+  type QueuedEvent,
+} from '../../db/code-review/pulls.ts';
+import { cancelAndClose } from '../../db/runs/cancel-run.ts';
+import { lockForCancel } from '../../db/runs/cancel-locked.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import type { PullRequestInput, PullRequestStep } from '../../workflows/contracts/pull-requests.ts';
+import { draftOf, judgeEvent, type EventEffect, type PullDraft } from './judge-event.ts';
+import { startedByPlatform, startReview } from './start-review.ts';
+
+const maxEvents = 100;
+/** A signal that got lost is made up for so late at the latest, while a run is at work. */
+const longestWaitMs = 3_600_000;
+
+/** What follows a pull request looks at it. `runId`: the child that is at work. */
+export interface ApplyEvents extends PullRequestInput {
+  readonly runId: string | null;
+  readonly currency: string;
+}
+
+/**
+ * Takes what has come for a pull request, in its order, in one transaction, and says what is next. Whoever repeats it finds the events applied. Reviews of an older head,
+ * and all of a pull request that is closed or not reviewed any more, are asked to end.
+ */
+export async function applyEvents(
+  tx: TenantTransaction,
+  { bindingId, pullNumber, runId, currency }: ApplyEvents,
+): Promise<PullRequestStep> {
+  const binding = await readBindingState(tx, bindingId);
+  if (binding === null) return { kind: 'end' };
+  const pull = await lockPull(tx, binding, pullNumber);
+  const events = await queuedEvents(tx, pull, maxEvents);
+  const { draft, reviews } = binding.isReviewed ? await applyAll(tx, { binding, pull, events }) : await dropAll(tx, { pull, events });
+
+  const dueInMs = await storePull(tx, pull.id, { ...draft, ...afterHead(pull, draft) });
+  await cancelOutdated(tx, { binding, pull, draft });
+  for (const review of reviews) await startAsked(tx, { binding, pull: { ...pull, headSha: draft.headSha }, review, currency });
+  const live = await liveReviews(tx, pull.id);
+  if (runId !== null && live.some(({ id }) => id === runId)) return { kind: 'wait', waitMs: longestWaitMs };
+  if (events.length === maxEvents) return { kind: 'again' };
+
+  if (!binding.isReviewed) return nextRun(live) ?? { kind: 'end' };
+  const commandId = await nextCommand(tx, pull.id);
+  if (commandId !== null) return { kind: 'command', commandId };
+  const started = nextRun(live);
+  if (started !== null) return started;
+  if (dueInMs === null || draft.state === 'closed') return { kind: 'end' };
+  return dueInMs <= 0 ? { kind: 'open' } : { kind: 'wait', waitMs: Math.ceil(dueInMs) };
+}
+
+interface Applying {
+  readonly binding: BindingState;
+  readonly pull: PullState;
+  readonly events: readonly QueuedEvent[];
+}
+
+interface Applied {
+  readonly draft: PullDraft;
+  /** Reviews and repairs that were asked for by themselves. */
+  readonly reviews: readonly AskedReview[];
+}
+
+type AskedReview = Extract<EventEffect, { readonly kind: 'review' | 'fix' }>;
+
+async function applyAll(tx: TenantTransaction, { binding, pull, events }: Applying): Promise<Applied> {
+  let draft = draftOf(pull);
+  const reviews: AskedReview[] = [];
+  const settled: Parameters<typeof settleEvents>[1][number][] = [];
+  for (const event of events) {
+    const judged = judgeEvent({ pull: draft, lastHeadSha: pull.lastHeadSha, binding }, event);
+    draft = judged.pull;
+    for (const effect of judged.effects) {
+      if (effect.kind === 'review' || effect.kind === 'fix') reviews.push(effect);
+      else if (await follow(tx, { binding, pull, event, headSha: draft.headSha }, effect)) draft = { ...draft, isBlockDismissed: true };
+    }
+    settled.push({ id: event.id, state: judged.reason === null ? 'applied' : 'ignored', reason: judged.reason });
+  }
+  await settleEvents(tx, settled);
+  return { draft, reviews };
+}
+
+async function dropAll(tx: TenantTransaction, { pull, events }: Pick<Applying, 'pull' | 'events'>): Promise<Applied> {
+  await settleEvents(
+    tx,
+    events.map(({ id }) => ({ id, state: 'ignored' as const, reason: 'binding_inactive' })),
+  );
+  return { draft: { ...draftOf(pull), due: { kind: 'none' }, isDueFull: false }, reviews: [] };
+}
+
+interface Following {
+  readonly binding: BindingState;
+  readonly pull: PullState;
+  readonly event: QueuedEvent;
+  readonly headSha: string | null;
+}
+
+/** Does what an event asks for beside the pull request's own row. True: no later review asks for changes. */
+async function follow(
+  tx: TenantTransaction,
+  { binding, pull, event: { facts }, headSha }: Following,
+  effect: Exclude<EventEffect, AskedReview>,
+): Promise<boolean> {
+  switch (effect.kind) {
+    case 'none':
+      return false;
+    case 'command': {
+      const { id: commentId, kind: commentKind, in_reply_to: inReplyTo, command } = effect.comment;
+      if (command === null) return false;
+      const place = { id: pull.id, organizationId: binding.organizationId, workspaceId: binding.workspaceId };
+      const { name, argument, text_sha256: textSha256 } = command;
+      await insertCommand(tx, place, {
+        commentId,
+        commentKind,
+        inReplyTo,
+        command: name,
+        argument,
+        textSha256,
+        sender: facts.sender ?? '',
+      });
+      return false;
+    }
+    case 'withdraw':
+      await cancelQueued(tx, await withdrawCommands(tx, pull.id, effect));
+      return false;
+    case 'thread':
+      await followThread(
+        tx,
+        { pullId: pull.id, headSha },
+        { isResolved: effect.isResolved, threadId: facts.thread_node_id ?? null, commentIds: facts.comment_ids ?? [] },
+      );
+      return false;
+    case 'dismissal':
+      return isOurReview(tx, pull.id, effect.reviewId);
+    default:
+      return effect satisfies never;
+  }
+}
+
+/** A review that was at work on an older head comes to nothing: what it was asked for is asked of the new one. */
+function afterHead(pull: PullState, draft: PullDraft): Partial<PullDraft> {
+  return pull.isDueFull && draft.state === 'open' ? { isDueFull: true } : {};
+}
+
+async function cancelOutdated(
+  tx: TenantTransaction,
+  { binding, pull, draft }: { readonly binding: BindingState; readonly pull: PullState; readonly draft: PullDraft },
+): Promise<void> {
+  const live = await liveReviews(tx, pull.id);
+  const open = live.filter(({ status }) => status !== 'cancelling');
+  const isOver = !binding.isReviewed || draft.state === 'closed';
+  const isDraft = draft.isDraft && !binding.reviewConfig.drafts;
+  const ended = open.filter(({ request }) => isOver || (isDraft && request.is_automatic));
+  const superseded = open.filter((run) => !ended.includes(run) && isSuperseded(run, draft));
+  await cancelRuns(tx, ended, false);
+  await cancelRuns(tx, superseded, true);
+}
+
+/** A fix looks after its head by itself, and a question is answered whatever the head is. A run whose head nobody knew reads the newest. */
+function isSuperseded({ headSha, request }: LiveReview, { headSha: newest }: PullDraft): boolean {
+  return request.kind === 'review' && headSha !== null && newest !== null && headSha !== newest;
+}
+
+async function cancelRuns(tx: TenantTransaction, runs: readonly LiveReview[], isSuperseded: boolean): Promise<void> {
+  if (runs.length === 0) return;
+  const runIds = runs.map(({ id }) => id);
+  const locked = await lockForCancel(tx, runIds);
+  await cancelAndClose(tx, { ...locked, runIds }, { policy: 'interrupt', reason: isSuperseded ? 'superseded' : null, isSuperseded });
+}
+
+/** The runs of withdrawn commands, unless they have begun. */
+async function cancelQueued(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
+  if (runIds.length === 0) return;
+  const locked = await lockForCancel(tx, runIds);
+  const queued = locked.runs.filter(({ id, status }) => runIds.includes(id) && status === 'queued').map(({ id }) => id);
+  await cancelAndClose(tx, { ...locked, runIds: queued }, { policy: 'interrupt', reason: null });
+}
+
+interface Starting {
+  readonly binding: BindingState;
+  readonly pull: PullState;
+  readonly review: AskedReview;
+  readonly currency: string;
+}
+
+/** Starts what a button of a check asks for. A refusal (no agent, a full budget) is nothing that anybody waits for. */
+async function startAsked(tx: TenantTransaction, { binding, pull, review, currency }: Starting): Promise<void> {
+  const request = {
+    kind: review.kind,
+    full: review.kind === 'review' && review.full,
+    post: true,
+    is_automatic: false,
+    command_id: null,
+    finding_id: null,
+  } as const;
+  try {
+    await startReview(tx, { binding, pull, request, text: null, by: startedByPlatform(currency) });
+  } catch (error) {
+    if (!(error instanceof Failure) || error.retryable) throw error;
+  }
+}
+
+function nextRun(live: readonly LiveReview[]): Extract<PullRequestStep, { kind: 'run' }> | null {
+  const [first] = live;
+  return first ? { kind: 'run', runId: first.id } : null;
+}
+
+/**
+ * Makes the review that is due, and gives its id; null where none is due any more, or it was refused. A repeat finds the run that was made.
+ */
+export async function openReviewRun(
+  tx: TenantTransaction,
+  { bindingId, pullNumber, currency }: PullRequestInput & { readonly currency: string },
+): Promise<string | null> {
+  const binding = await readBindingState(tx, bindingId);
+  if (binding === null || !binding.isReviewed) return null;
+  const pull = await lockPull(tx, binding, pullNumber);
+  const [live] = await liveReviews(tx, pull.id);
+  if (live) return live.id;
+  if (pull.dueInMs === null || pull.dueInMs > 0 || pull.state === 'closed') return null;
+  const request = { kind: 'review', full: pull.isDueFull, post: true, is_automatic: true, command_id: null, finding_id: null } as const;
+  try {
+    const { run } = await startReview(tx, { binding, pull, request, text: null, by: startedByPlatform(currency) });
+    return run.id;
+  } catch (error) {
+    if (!(error instanceof Failure) || error.retryable) throw error;
+    await storePull(tx, pull.id, { ...draftOf(pull), due: { kind: 'none' }, isDueFull: false });
+    return null;
+  }
+}

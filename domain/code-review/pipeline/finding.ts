@@ -1,0 +1,72 @@
+import type { Anchor } from '../../../ports/diff/anchors.ts';
+import type { FindingCategory, FindingState, Placement, Severity } from '../../../workflows/contracts/code-review.ts';
+
+/** What a pass of a model gave: in its own words, not yet believed. */
+export interface RawFinding {
+  readonly path: string;
+  readonly start_line: number;
+  readonly end_line: number;
+  readonly side: 'LEFT' | 'RIGHT';
+  readonly category: string;
+  readonly rule_id?: string | null;
+  readonly severity: string;
+  /** 0 to 1. */
+  readonly confidence: number;
+  readonly title: string;
+  readonly scenario: string;
+  readonly evidence_quote: string;
+  readonly suggestion?: string | null;
+}
+
+/** A finding that has passed the gates: it lies in what was to be reviewed, and its evidence stands there. */
+export interface Candidate {
+  readonly fingerprint: string;
+  readonly category: FindingCategory;
+  readonly ruleId: string | null;
+  readonly severity: Severity;
+  readonly confidence: number;
+  readonly path: string;
+  /** Null: its evidence stands in the file more than once, and not where the model said. */
+  readonly anchor: Anchor | null;
+  /** What the model said, where the anchor is null. */
+  readonly saidLine: number;
+  readonly side: 'LEFT' | 'RIGHT';
+  readonly title: string;
+  readonly scenario: string;
+  readonly evidence: string;
+  /** Code in place of the anchored lines; null: none. */
+  readonly suggestion: string | null;
+  /** Other places of the same fault. */
+  readonly alsoAt: readonly { readonly path: string; readonly line: number }[];
+}
+
+/** A candidate and where it is told. */
+export interface PlacedFinding extends Candidate {
+  readonly placement: Placement;
+}
+
+/** A finding of the ledger, as the pipeline needs it. */
+export interface KnownFinding {
+  readonly id: string;
+  readonly fingerprint: string;
+  readonly state: FindingState;
+  readonly path: string;
+  readonly side: 'LEFT' | 'RIGHT';
+  readonly category: string;
+  readonly ruleId: string | null;
+  readonly severity: Severity;
+  readonly evidence: string;
+}
+
+/** Why a finding did not pass a gate. */
+export type GateReason =
+  | 'form'
+  | 'path'
+  | 'surface'
+  | 'evidence'
+  | 'category'
+  | 'severity'
+  | 'confidence'
+  | 'dismissed'
+  | 'known'
+  | 'repeated';

@@ -1,0 +1,31 @@
+import type { FilePatch } from '../../../ports/diff/patch.ts';
+import type { KnownFinding } from './finding.ts';
+import { squeeze } from './fingerprint.ts';
+import { placesOf } from './locate.ts';
+
+/** The change and the files at its head, by path. */
+export interface HeadState {
+  readonly patches: ReadonlyMap<string, FilePatch>;
+  /** Text at the head; null: the file is gone. Only files with open findings need be there; undefined: not known. */
+  readonly textOf: (path: string) => string | null | undefined;
+}
+
+/**
+ * What became of an open finding by the code alone. `carried`: its code is still part of the change. `outdated`: its code stands, but the change
+ * has it no more. `changed`: its code is gone or other: a second look says whether it is fixed.
+ */
+export type FollowUp = 'carried' | 'outdated' | 'changed';
+
+/** Follows an open finding of the ledger to a new head; a file that was renamed is followed by its earlier name. */
+export function followUp(finding: KnownFinding, head: HeadState): FollowUp {
+  const patch = head.patches.get(finding.path) ?? [...head.patches.values()].find(({ previousPath }) => previousPath === finding.path);
+  if (patch !== undefined && standsInPatch(finding, patch)) return 'carried';
+  if (finding.side === 'LEFT') return 'changed';
+  const text = head.textOf(patch?.path ?? finding.path);
+  if (text === undefined) return patch === undefined ? 'outdated' : 'carried';
+  return text !== null && squeeze(text).includes(squeeze(finding.evidence)) ? 'outdated' : 'changed';
+}
+
+function standsInPatch({ evidence, side }: KnownFinding, patch: FilePatch): boolean {
+  return placesOf(evidence, patch.hunks).some((place) => place.side === side);
+}

@@ -1,0 +1,94 @@
+import type { Hunk } from '../../../ports/diff/patch.ts';
+import type { ReviewConfig, ReviewMode, ReviewTemplates, SkipReason } from '../../../workflows/contracts/code-review.ts';
+import type { KnownFinding } from './finding.ts';
+import type { FollowUp } from './follow-up.ts';
+import type { JudgedFile } from './gates.ts';
+import type { PromptPull } from './prompt-variables.ts';
+import type { UnreadReason } from './select-files.ts';
+
+/** A finding of the ledger with the words that a second look needs. */
+export interface LedgerFinding extends KnownFinding {
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly confidence: number;
+  readonly title: string;
+  readonly scenario: string;
+}
+
+/** A file that is read, with what stands around its hunks at the head. */
+export interface MaterialFile extends JudgedFile {
+  /** Stretches of the file at the head: number of the first line, and the lines. */
+  readonly around: readonly { readonly from: number; readonly lines: readonly string[] }[];
+  /** Indexes of the passes whose paths take it. */
+  readonly passes: readonly number[];
+}
+
+/** All that a review is made of, read once and kept: whoever repeats a stage works on the same. */
+export interface ReviewMaterial {
+  readonly repoFullName: string;
+  readonly pull: PromptPull;
+  readonly headSha: string;
+  readonly baseSha: string | null;
+  readonly mergeBaseSha: string | null;
+  readonly mode: ReviewMode;
+  readonly skipReason: SkipReason | null;
+  /** The budget was used up before the start, and the binding wants a summary all the same: no model is asked. */
+  readonly isSummaryOnly: boolean;
+  readonly instructions: string;
+  /** What an ask wants to know, and the thread that it stands in; empty for a review. */
+  readonly question: string;
+  readonly thread: string;
+  readonly files: readonly MaterialFile[];
+  readonly changedFiles: number;
+  readonly unread: readonly { readonly path: string; readonly reason: UnreadReason }[];
+  /** By path, hashes that count as judged when the review ends well and reads all that it was to read. */
+  readonly hashes: Readonly<Record<string, readonly string[]>>;
+  /** The same of files that may stay unread after all: what of them was judged before. */
+  readonly hashesBefore: Readonly<Record<string, readonly string[]>>;
+  readonly ledger: readonly LedgerFinding[];
+  /** By id of an open finding of the ledger. */
+  readonly followUps: Readonly<Record<string, FollowUp>>;
+}
+
+/** The rules that a review goes by: pinned with its run. */
+export interface ReviewRules {
+  readonly templates: ReviewTemplates;
+  readonly config: Pick<ReviewConfig, 'verify' | 'max_findings' | 'min_confidence' | 'min_severity' | 'summary' | 'request_changes'>;
+}
+
+/** Some lines of a file at the head, each with its number, as far as the material holds them. */
+export function codeAround(
+  file: MaterialFile | undefined,
+  from: number,
+  to: number,
+): readonly { readonly line: number; readonly text: string }[] {
+  return (file?.around ?? []).flatMap(({ from: first, lines }) =>
+    lines.flatMap((text, at) => {
+      const line = first + at;
+      return line >= from - around && line <= to + around ? [{ line, text }] : [];
+    }),
+  );
+}
+
+const around = 40;
+/** Characters of a file's surroundings. */
+const maxAround = 200_000;
+
+/** The lines of a file within reach of some hunks. */
+export function linesAround(text: string, hunks: readonly Hunk[]): MaterialFile['around'] {
+  const lines = text.split('\n');
+  const ranges: [from: number, to: number][] = [];
+  for (const { newStart, newLines } of hunks) {
+    const from = Math.max(1, newStart - around);
+    const to = Math.min(lines.length, newStart + newLines + around);
+    const last = ranges.at(-1);
+    if (last !== undefined && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else ranges.push([from, to]);
+  }
+  let left = maxAround;
+  return ranges.flatMap(([from, to]) => {
+    const stretch = lines.slice(from - 1, to);
+    left -= stretch.reduce((sum, line) => sum + line.length + 1, 0);
+    return left < 0 || stretch.length === 0 ? [] : [{ from, lines: stretch }];
+  });
+}

@@ -1,0 +1,32 @@
+import type { Severity } from '../../../workflows/contracts/code-review.ts';
+import type { Candidate, PlacedFinding } from './finding.ts';
+import { rankOf } from './gates.ts';
+import { byWeight } from './merge.ts';
+
+export interface PlacementRules {
+  /** Comments on lines and files together. */
+  readonly maxComments: number;
+  /** Less severe ones are told in the summary. */
+  readonly inlineMin: Severity;
+  /** Whether the host takes a comment on these lines, by our own reading of the diff that is posted on. */
+  readonly isCommentable: (finding: Candidate) => boolean;
+}
+
+/**
+ * Ranks findings by severity times confidence and says where each is told: on its lines while there is room; on its file where it has no lines and
+ * is grave; else in the summary.
+ */
+export function placeFindings(candidates: readonly Candidate[], rules: PlacementRules): PlacedFinding[] {
+  let left = rules.maxComments;
+  return candidates.toSorted(byWeight).map((candidate) => {
+    const placement = left > 0 ? placementOf(candidate, rules) : 'summary';
+    if (placement !== 'summary') left -= 1;
+    return { ...candidate, placement };
+  });
+}
+
+function placementOf(candidate: Candidate, { inlineMin, isCommentable }: PlacementRules): 'inline' | 'file' | 'summary' {
+  if (rankOf(candidate.severity) > rankOf(inlineMin)) return 'summary';
+  if (candidate.anchor !== null) return isCommentable(candidate) ? 'inline' : 'summary';
+  return rankOf(candidate.severity) <= rankOf('high') ? 'file' : 'summary';
+}

@@ -1,0 +1,67 @@
+import { groupHashes, hunkHash } from '../../../ports/diff/hunk-hash.ts';
+import type { FilePatch, Hunk } from '../../../ports/diff/patch.ts';
+import type { ReviewMode } from '../../../workflows/contracts/code-review.ts';
+
+/** A file of the change with the hashes of its hunks (`hashesOf`). */
+export interface HashedFile extends FilePatch {
+  readonly hashes: readonly string[];
+}
+
+/** What the last review to its end has left: which hunks it judged, on what, by which playbook. */
+export interface LastReview {
+  readonly mergeBaseSha: string;
+  readonly baseRef: string;
+  readonly playbookRevisionId: string;
+  /** By path: hashes of all hunks of its head. */
+  readonly hashes: ReadonlyMap<string, readonly string[]>;
+}
+
+/** What this review looks at. */
+export interface ReviewedHead {
+  readonly files: readonly HashedFile[];
+  readonly mergeBaseSha: string;
+  readonly baseRef: string;
+  readonly playbookRevisionId: string;
+  /** Asked for in full, or the binding never reviews in part. */
+  readonly isFull: boolean;
+}
+
+/** The hunks that are to be judged, by path; and how much of the change that is. */
+export interface Surface {
+  readonly mode: ReviewMode;
+  readonly hunks: ReadonlyMap<string, readonly Hunk[]>;
+}
+
+/**
+ * The surface of a review: hunks that the last reviewed head lacked. Everything is on it where there was no such head, where base ref or playbook
+ * have changed, where more than half of the files (and more than one) have changed since, or where somebody asks for it.
+ */
+export function surfaceOf(head: ReviewedHead, last: LastReview | null): Surface {
+  if (last === null || head.isFull || head.baseRef !== last.baseRef || head.playbookRevisionId !== last.playbookRevisionId)
+    return fullSurface(head);
+
+  const isSameBase = head.mergeBaseSha === last.mergeBaseSha;
+  const hunks = new Map<string, readonly Hunk[]>();
+  for (const file of head.files) {
+    const known = new Set([...(last.hashes.get(file.path) ?? []), ...(last.hashes.get(file.previousPath ?? file.path) ?? [])]);
+    const fresh = file.hunks.filter((hunk) => !isJudged(hunk, known, isSameBase));
+    if (fresh.length > 0) hunks.set(file.path, fresh);
+  }
+  if (hunks.size === 0) return { mode: 'no_change', hunks };
+  // One file of one is more than half, too, and no reason to judge the rest of it again.
+  if (hunks.size > 1 && hunks.size > head.files.length / 2) return fullSurface(head);
+  return { mode: 'incremental', hunks };
+}
+
+/**
+ * Whether a hunk has been judged. On the same base its whole text counts, so that moved lines are judged in their new place. When the base has
+ * moved, neighbours change without the author: then each group of changed lines counts alone.
+ */
+function isJudged(hunk: Hunk, known: ReadonlySet<string>, isSameBase: boolean): boolean {
+  if (known.has(hunkHash(hunk))) return true;
+  return !isSameBase && groupHashes(hunk).every((hash) => known.has(hash));
+}
+
+function fullSurface({ files }: ReviewedHead): Surface {
+  return { mode: 'full', hunks: new Map(files.filter(({ hunks }) => hunks.length > 0).map(({ path, hunks }) => [path, hunks])) };
+}

@@ -1,0 +1,50 @@
+import type { ReviewConfig, SkipReason, TextFilter } from '../../../workflows/contracts/code-review.ts';
+
+/** What is known of a pull request before its diff is. */
+export interface TriageFacts {
+  readonly isDraft: boolean;
+  readonly isPaused: boolean;
+  readonly labels: readonly string[];
+  readonly author: string;
+  readonly headRef: string;
+  readonly baseRef: string;
+  /** Files by the host's own count. */
+  readonly changedFiles: number;
+  readonly hasReviewer: boolean;
+  /** A person asked for this review: skip rules and pause do not hold. */
+  readonly isAsked: boolean;
+}
+
+/** What the child process has found: whether the patterns of the title filters fit, and the globs of the branch filters. */
+export interface FilterHits {
+  readonly title: { readonly include: boolean; readonly exclude: boolean };
+  readonly branch: { readonly include: boolean; readonly exclude: boolean };
+}
+
+/** Why the pull request is not reviewed now; null: it is. The file limit holds for whoever asks. */
+export function skipReasonOf(facts: TriageFacts, config: Pick<ReviewConfig, 'drafts' | 'filters'>, hits: FilterHits): SkipReason | null {
+  if (!facts.hasReviewer) return 'no_reviewer';
+  const { filters } = config;
+  if (filters.max_files !== null && facts.changedFiles > filters.max_files) return 'too_many_files';
+  if (facts.isAsked) return null;
+  if (facts.isPaused) return 'paused';
+  if (facts.isDraft && !config.drafts) return 'draft';
+  const isTaken =
+    passes(filters.titles, hits.title) &&
+    passes(filters.branches, hits.branch) &&
+    passes(filters.labels, hitsOf(filters.labels, facts.labels)) &&
+    passes(filters.authors, hitsOf(filters.authors, [facts.author]));
+  return isTaken ? null : 'filtered';
+}
+
+/** Excluded is out; with anything to include, only that is in. */
+function passes(filter: TextFilter, hits: { readonly include: boolean; readonly exclude: boolean }): boolean {
+  return !hits.exclude && (filter.include.length === 0 || hits.include);
+}
+
+/** Labels and names compare as the host does, without case. */
+function hitsOf(filter: TextFilter, texts: readonly string[]): { include: boolean; exclude: boolean } {
+  const own = new Set(texts.map((text) => text.toLowerCase()));
+  const fits = (list: readonly string[]) => list.some((each) => own.has(each.toLowerCase()));
+  return { include: fits(filter.include), exclude: fits(filter.exclude) };
+}

@@ -1,0 +1,82 @@
+import type { HostComment } from '../../../ports/github/reviews.ts';
+import type { HostThread } from '../../../ports/github/threads.ts';
+import {
+  findingCategories,
+  severities,
+  type FindingCategory,
+  type FindingState,
+  type Severity,
+} from '../../../workflows/contracts/code-review.ts';
+import { readFindingMarker } from '../pipeline/markers.ts';
+
+/** A finding as its comment tells it. */
+export interface ReadBackFinding {
+  readonly fingerprint: string;
+  readonly commentId: number;
+  readonly threadId: string | null;
+  readonly state: FindingState;
+  readonly category: FindingCategory;
+  readonly severity: Severity;
+  readonly path: string;
+  readonly side: 'LEFT' | 'RIGHT';
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly placement: 'inline' | 'file';
+  readonly title: string;
+  readonly scenario: string;
+}
+
+/**
+ * Reads findings out of comments that our App has written (`login`) and that end with a marker of the binding; whoever else writes such a marker writes nothing. Of several comments with one
+ * fingerprint the oldest counts. A thread that our App has resolved tells of a repair, one that a person has resolved of a dismissal.
+ */
+export function readBack(
+  comments: readonly HostComment[],
+  { threads, login, bindingId }: { readonly threads: readonly HostThread[]; readonly login: string; readonly bindingId: string },
+): ReadBackFinding[] {
+  const found = new Map<string, ReadBackFinding>();
+  for (const comment of comments) {
+    if (comment.author !== login || comment.inReplyTo !== null) continue;
+    const fingerprint = readFindingMarker(comment.body, bindingId);
+    if (fingerprint === null || found.has(fingerprint)) continue;
+    const thread = threads.find(({ commentId }) => commentId === comment.id);
+    found.set(fingerprint, {
+      fingerprint,
+      ...textsOf(comment),
+      ...placeOf(comment),
+      state: stateOf(thread, login),
+      commentId: comment.id,
+      threadId: thread?.id ?? null,
+    });
+  }
+  return [...found.values()];
+}
+
+function stateOf(thread: HostThread | undefined, login: string): FindingState {
+  if (thread?.isResolved)
+    return thread.resolvedBy === null || `${thread.resolvedBy}[bot]` === login || thread.resolvedBy === login ? 'fixed' : 'dismissed';
+  return thread?.isMinimized ? 'outdated' : 'open';
+}
+
+function placeOf({
+  path,
+  side,
+  line,
+  startLine,
+}: HostComment): Pick<ReadBackFinding, 'path' | 'side' | 'startLine' | 'endLine' | 'placement'> {
+  return { path, side, startLine: startLine ?? line ?? 1, endLine: line ?? 1, placement: line === null ? 'file' : 'inline' };
+}
+
+const maxTitle = 80;
+
+/** The form of `comment-text.ts`: a line `**severity · category: title**`, then the scenario. */
+function textsOf({ body }: HostComment): Pick<ReadBackFinding, 'title' | 'scenario' | 'severity' | 'category'> {
+  const [, severity, category, title = ''] = /^\*\*(\w+) · ([\w ]+): (.*)\*\*/u.exec(body) ?? [];
+  const [, scenario = ''] = body.split('\n\n');
+  return {
+    title: title.replaceAll('\\*', '*').slice(0, maxTitle).toWellFormed(),
+    scenario: scenario.startsWith('<!--') ? '' : scenario,
+    severity: severities.find((each) => each === severity) ?? 'medium',
+    category: findingCategories.find((each) => each.replaceAll('_', ' ') === category) ?? 'bug',
+  };
+}

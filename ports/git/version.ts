@@ -1,0 +1,33 @@
+import { tmpdir } from 'node:os';
+import { deadlineIn } from '../deadline.ts';
+import { GitError } from './git-error.ts';
+import { runGit } from './run-git.ts';
+
+/** Partial clones with lazily fetched objects, protocol 2 and `GIT_CONFIG_COUNT` are all in it; it is what Debian 12 has. */
+const oldest = [2, 39] as const;
+
+let checked: Promise<string> | null = null;
+
+/** The version of this machine's git; looked up once a process. Throws GitError `unavailable`, which says what is missing, where there is none or it is older than 2.39. */
+export function gitVersion(): Promise<string> {
+  checked ??= readVersion().catch((error: unknown) => {
+    checked = null;
+    throw error;
+  });
+  return checked;
+}
+
+async function readVersion(): Promise<string> {
+  const command = { folder: tmpdir(), args: ['version'], timeoutMs: 20_000, maxOutputBytes: 1_024, maxFileBytes: null, auth: null };
+  const { bytes } = await runGit({ ...command, signal: deadlineIn(30_000) });
+  return versionOf(bytes.toString());
+}
+
+/** The version in the words of `git version`. Throws GitError `unavailable` for one that is too old. */
+export function versionOf(words: string): string {
+  const [, major = '0', minor = '0', rest = ''] = /git version (\d+)\.(\d+)(\S*)/.exec(words) ?? [];
+  const isNewEnough = Number(major) > oldest[0] || (Number(major) === oldest[0] && Number(minor) >= oldest[1]);
+  if (!isNewEnough)
+    throw new GitError('unavailable', `code review needs git 2.39 or later on the bulk worker; this is ${words.trim().slice(0, 40)}`);
+  return `${major}.${minor}${rest}`;
+}

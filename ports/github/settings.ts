@@ -1,0 +1,100 @@
+import { createPrivateKey } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Type, { type Static } from 'typebox';
+import { EnvironmentError, parseEnvironment } from '../environment.ts';
+
+const hostUrl = { pattern: '^https?://[^\\s?#@]+$', maxLength: 1_024, description: 'an http or https URL without user, query or fragment' };
+
+/** Variables that say where the Git host is, which App the deployment has there, and where mirrors of repositories lie. */
+export const gitHubVariables = {
+  GITHUB_API_URL: Type.String({ ...hostUrl, default: 'https://api.github.com' }),
+  GITHUB_GIT_URL: Type.String({ ...hostUrl, default: 'https://github.com' }),
+  GITHUB_APP_ID: Type.Optional(Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'the number of a GitHub App' })),
+  GITHUB_APP_PRIVATE_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 16_384 })),
+  GITHUB_APP_HOOK: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[a-z0-9][a-z0-9-]{0,119}$',
+      description: 'WORKSPACE_ID/SLUG of the webhook endpoint that the App posts to',
+    }),
+  ),
+  REVIEW_MIRROR_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
+  REVIEW_MIRROR_MAX_GB: Type.Integer({ default: 20, minimum: 1, maximum: 10_000 }),
+};
+
+const GitHubVariables = Type.Object(gitHubVariables);
+
+/** Who signs the tokens of a GitHub App. */
+export interface AppCredentials {
+  /** The App's number or client id. */
+  readonly appId: string;
+  /** RSA, PEM: PKCS#1 as GitHub gives it, or PKCS#8. */
+  readonly privateKey: string;
+}
+
+/** Where the Git host is, without a slash at the end, and the App that the deployment itself has there. */
+export interface GitHubSettings {
+  readonly apiUrl: string;
+  readonly gitUrl: string;
+  /** Null: only workspaces with Apps of their own have code review. */
+  readonly app: AppCredentials | null;
+  /** The endpoint that the deployment's App posts to: `<workspace_id>/<slug>`. */
+  readonly hook: string | null;
+}
+
+/** A cache of repositories on the disk of a worker. */
+export interface MirrorSettings {
+  readonly folder: string;
+  readonly maxBytes: number;
+}
+
+/**
+ * The settings of code review's outside.
+ * @throws EnvironmentError where half of an App is named, or its key is no RSA key.
+ */
+export function gitHubSettings(values: Static<typeof GitHubVariables>): {
+  readonly github: GitHubSettings;
+  readonly mirrors: MirrorSettings;
+} {
+  return {
+    github: Object.freeze({
+      apiUrl: values.GITHUB_API_URL.replace(/\/+$/, ''),
+      gitUrl: values.GITHUB_GIT_URL.replace(/\/+$/, ''),
+      app: appOf(values),
+      hook: values.GITHUB_APP_HOOK ?? null,
+    }),
+    mirrors: Object.freeze({
+      folder: values.REVIEW_MIRROR_DIR ?? join(tmpdir(), 'longhaul-review-mirrors'),
+      maxBytes: values.REVIEW_MIRROR_MAX_GB * 1024 ** 3,
+    }),
+  };
+}
+
+/** Throws what `gitHubSettings` has against an environment whose other variables may be bad as well: all are named in one round. */
+export function checkGitHub(source: Readonly<Record<string, string | undefined>>): void {
+  gitHubSettings(parseEnvironment(GitHubVariables, source));
+}
+
+/** Environment files hold one line a variable: there the line ends of a PEM are written `\n`. */
+export function pemOf(text: string): string {
+  return text.includes('\n') ? text : text.replaceAll('\\n', '\n');
+}
+
+/** Whether the text is a private RSA key, of 2048 bits or more, that can sign for an App. */
+export function isAppKey(pem: string): boolean {
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pemOf(pem));
+    return asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2_048;
+  } catch {
+    return false;
+  }
+}
+
+function appOf({ GITHUB_APP_ID: appId, GITHUB_APP_PRIVATE_KEY: key, GITHUB_APP_HOOK: hook }: Static<typeof GitHubVariables>) {
+  const faults = new Map<string, string>();
+  if (appId === undefined && (key !== undefined || hook !== undefined)) faults.set('GITHUB_APP_ID', 'missing: half of an App is named');
+  if (key === undefined && appId !== undefined) faults.set('GITHUB_APP_PRIVATE_KEY', 'missing: half of an App is named');
+  if (key !== undefined && !isAppKey(key)) faults.set('GITHUB_APP_PRIVATE_KEY', 'must be a private RSA key in PEM');
+  if (faults.size > 0) throw new EnvironmentError(faults);
+  return appId === undefined || key === undefined ? null : Object.freeze({ appId, privateKey: pemOf(key) });
+}

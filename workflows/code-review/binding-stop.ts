@@ -1,0 +1,22 @@
+import { defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
+import { bindingChanged, type BindingActivities } from '../contracts/pull-requests.ts';
+
+const { applyBinding } = proxyActivities<BindingActivities>({
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+});
+
+export const bindingChangedSignal = defineSignal(bindingChanged);
+
+/** Id `binding-stop:<binding>`: takes what is reported of a binding's repository and installation, and has the pull requests of one that is not reviewed any more stop. */
+export async function bindingStop(input: { readonly bindingId: string }): Promise<void> {
+  let isDue = true;
+  setHandler(bindingChangedSignal, () => {
+    isDue = true;
+  });
+
+  while (isDue) {
+    isDue = false;
+    if (await applyBinding(input)) isDue = true;
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  ParentClosePolicy,
+  proxyActivities,
+  setHandler,
+  startChild,
+  workflowInfo,
+  type ChildWorkflowHandle,
+  type Workflow,
+} from '@temporalio/workflow';
+import { pullRequestChanged, type PullRequestActivities, type PullRequestInput } from '../contracts/pull-requests.ts';
+import { workflowIds } from '../contracts/queues.ts';
+
+const patient = { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' } as const;
+
+const { applyEvent, openReviewRun, endReviewRun } = proxyActivities<PullRequestActivities>({
+  startToCloseTimeout: '10 seconds',
+  retry: patient,
+});
+/** The host is asked; away, it is asked again for a day. */
+const { takeCommand } = proxyActivities<PullRequestActivities>({
+  startToCloseTimeout: '1 minute',
+  scheduleToCloseTimeout: '24 hours',
+  retry: { ...patient, maximumInterval: '10 minutes' },
+});
+
+export const pullRequestChangedSignal = defineSignal(pullRequestChanged);
+
+/** Signals after which it continues as new, and events of its history. */
+const maxSignals = 200;
+const maxEvents = 1_500;
+const lostChildMs = 10_000;
+
+/**
+ * Id `review:<binding>:<pull>`: takes what comes for a pull request in its order, and has one run of it at work at a time. The rows say what has come and what is due; it ends when
+ * nothing is, and a signal starts it anew.
+ */
+export async function pullRequest(input: PullRequestInput): Promise<void> {
+  let signals = 0;
+  let hasNew = true;
+  setHandler(pullRequestChangedSignal, () => {
+    signals++;
+    hasNew = true;
+  });
+
+  let child: AtWork | null = null;
+  for (;;) {
+    hasNew = false;
+    if (child?.isOver) {
+      await endReviewRun({ runId: child.runId });
+      child = null;
+    }
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    if (child === null && (signals >= maxSignals || historyLength >= maxEvents || continueAsNewSuggested))
+      await continueAsNew<typeof pullRequest>(input);
+
+    const step = await applyEvent({ ...input, runId: child?.runId ?? null });
+    const atWork: AtWork | null = child;
+    switch (step.kind) {
+      case 'run':
+        child = await begin(step.runId);
+        // A workflow of that run is at work that is not ours: its parent was lost.
+        if (child === null) await condition(() => hasNew, lostChildMs);
+        break;
+      case 'command':
+        await takeCommand({ commandId: step.commandId });
+        break;
+      case 'open':
+        await openReviewRun(input);
+        break;
+      case 'again':
+        break;
+      case 'wait':
+        await condition(() => hasNew || atWork?.isOver === true, step.waitMs);
+        break;
+      case 'end':
+        if (!hasNew) return;
+        break;
+      default:
+        step satisfies never;
+    }
+  }
+}
+
+interface AtWork {
+  readonly runId: string;
+  /** Its workflow has closed, however. */
+  isOver: boolean;
+}
+
+/** Starts the workflow of a run, which ends its row. It is cancelled by its row, and with this workflow. Null: one is open. */
+async function begin(runId: string): Promise<AtWork | null> {
+  const atWork: AtWork = { runId, isOver: false };
+  const over = () => {
+    atWork.isOver = true;
+  };
+  try {
+    const handle: ChildWorkflowHandle<Workflow> = await startChild('codeReviewRun', {
+      workflowId: workflowIds.run(runId),
+      // A run whose workflow was lost, or ended without it, goes on by its rows.
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      args: [{ runId }],
+      parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+      memo: workflowInfo().memo ?? {},
+    });
+    handle.result().then(over, over);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'WorkflowExecutionAlreadyStartedError') throw error;
+    return null;
+  }
+  return atWork;
+}
