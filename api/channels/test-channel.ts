@@ -57,7 +57,17 @@ export async function testService(ctx: Ctx, { channel, policy, message }: Prepar
 
 function partOf({ kind }: OpenedChannel, { route, text }: NonNullable<PreparedTest['message']>) {
   const place = { id: newId(), runId: '', kind: 'notice', part: 0, route, token: null } as const;
-  return { ...place, text, rendered: partLimits[kind].render(text), isPlain: true, hasButtons: false, hops: 0, since: new Date() };
+  return {
+    ...place,
+    text,
+    rendered: partLimits[kind].render(text),
+    isPlain: true,
+    hasButtons: false,
+    hops: 0,
+    since: new Date(),
+    file: null,
+    files: [],
+  };
 }
 
 function checkOf(sent: SendOutcome): ServiceCheck {
