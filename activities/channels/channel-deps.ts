@@ -33,7 +33,9 @@ export async function tokenOf(
 }
 
 const callLimitMs = 15_000;
+/** Of a try that carries files; below the time of its activity. */
+export const fileLimitMs = 30_000;
 
-export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy): ServiceDeps {
-  return { egress, urls: env.channelUrls, policy, signal: deadlineIn(callLimitMs) };
+export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy, limitMs = callLimitMs): ServiceDeps {
+  return { egress, urls: env.channelUrls, policy, signal: deadlineIn(limitMs) };
 }

@@ -3,13 +3,14 @@ import { readToldRun, type PartRow } from '../../db/channels/part-queries.ts';
 import { iso } from '../../db/sql.ts';
 import { claimNextPart, releasePart, settlePart, verdictOfPart } from '../../domain/channels/parts.ts';
 import { trySend } from '../../ports/channels/call-service.ts';
-import { LookupFailed, type SendOutcome, type ServicePart } from '../../ports/channels/service.ts';
+import { LookupFailed, type ChannelService, type SendOutcome, type ServicePart } from '../../ports/channels/service.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { ChannelPartInput, ChannelPartStep } from '../../workflows/contracts/channels.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { wasFrozenSince } from '../support/process-freeze.ts';
-import { readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';
+import { fileLimitMs, readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';
+import { partFiles, type PartFiles } from './part-files.ts';
 
 /** Makes the next try of a part, if its turn has come. */
 export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): Promise<ChannelPartStep> {
@@ -20,22 +21,28 @@ export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): 
     if (!message || !ready) return null;
     const claimed = await claimNextPart(tx, input);
     if (claimed.state !== 'due') return claimed;
-    const hops = message.runId === null ? 0 : ((await readToldRun(tx, message.runId))?.hops ?? 0);
-    return { ...claimed, message, ready, hops, token: await tokenOf(deps, tx, message) };
+    const run = message.runId === null ? null : await readToldRun(tx, message.runId);
+    const files = await partFiles(deps, tx, { part: claimed.part, run, rule: serviceOf(ready.channel.kind).files });
+    return { ...claimed, message, ready, hops: run?.hops ?? 0, files, token: await tokenOf(deps, tx, message) };
   });
   if (claim === null || claim.state === 'over') return { isOver: true };
   if (claim.state === 'waiting') return { isOver: false, waitMs: claim.waitMs };
 
   const { part, message, ready, isUncertain } = claim;
   // Whoever stood still since the claim may have been overtaken: it gives the part back instead of sending it a second time.
-  if (wasFrozenSince(startedAt)) return release(deps, part, isUncertain);
+  if (wasFrozenSince(startedAt)) return release(deps, part, { isUncertain, waitMs: 0 });
+  if (claim.files.isScanned) return release(deps, part, { isUncertain, waitMs: scanWaitMs });
   const outgoing = outgoingOf(claim, claim);
-  const outcome = await send(deps, ready, { part, outgoing, isUncertain });
-  const verdict = verdictOfPart(part, outcome, serviceOf(ready.channel.kind).afterUncertain);
+  const gone = { result: 'refused', error: 'the file is not there any more' } as const;
+  const outcome = claim.files.isGone ? gone : await send(deps, ready, { part, outgoing, isUncertain });
+  const verdict = verdictOfPart(part, outcome, afterUncertainOf(ready, outgoing));
   await transactAsSystem(deps, (tx) => settlePart(tx, message, { part, verdict, at: deps.db.clock.now() }));
   report(deps, { part, ready, result: verdict.state });
   return verdict.delayMs === null ? { isOver: true } : { isOver: false, waitMs: verdict.delayMs };
 }
+
+/** Until somebody has looked at a file, the part asks again. */
+const scanWaitMs = 2_000;
 
 interface Claimed {
   readonly part: PartRow;
@@ -45,7 +52,7 @@ interface Claimed {
 
 function outgoingOf(
   { part, message, ready }: Claimed,
-  { token, hops }: { readonly token: string | null; readonly hops: number },
+  { token, hops, files }: { readonly token: string | null; readonly hops: number; readonly files: PartFiles },
 ): ServicePart {
   const text = part.text ?? '';
   return {
@@ -61,6 +68,8 @@ function outgoingOf(
     hasButtons: ready.channel.feedbackButtons && message.runId !== null && part.kind === 'reply' && part.part === 0,
     hops,
     since: new Date(iso(part.createdAt)),
+    file: files.file,
+    files: files.files,
   };
 }
 
@@ -70,12 +79,29 @@ interface Sending {
   readonly isUncertain: boolean;
 }
 
+/** Of an upload its own. */
+function afterUncertainOf({ channel }: ReadyChannel, { file }: ServicePart): 'again' | 'never' | Lookup {
+  const service = serviceOf(channel.kind);
+  if (file === null || service.files.kind !== 'upload') return service.afterUncertain;
+  const { afterUncertain } = service.files;
+  return afterUncertain === 'never' ? 'never' : (deps, known, part) => afterUncertain(deps, known, { ...part, file });
+}
+
+type Lookup = Exclude<ChannelService['afterUncertain'], string>;
+
 async function send(deps: ActivityDeps, { channel, policy }: ReadyChannel, { part, outgoing, isUncertain }: Sending): Promise<SendOutcome> {
   const service = serviceOf(channel.kind);
-  const { afterUncertain } = service;
+  const afterUncertain = afterUncertainOf({ channel, policy }, outgoing);
+  const { file } = outgoing;
+  const sendNow = () => {
+    const { files } = service;
+    const known = serviceDeps(deps, policy, file === null && outgoing.files.length === 0 ? undefined : fileLimitMs);
+    if (file === null || files.kind !== 'upload') return service.send(known, channel, outgoing);
+    return files.upload(known, channel, { ...outgoing, file });
+  };
   if (part.externalId !== null && service.edit)
     return service.edit(serviceDeps(deps, policy), channel, { ...outgoing, externalId: part.externalId });
-  if (!isUncertain || afterUncertain === 'again') return service.send(serviceDeps(deps, policy), channel, outgoing);
+  if (!isUncertain || afterUncertain === 'again') return sendNow();
   if (afterUncertain === 'never') return { result: 'uncertain', error: 'an attempt was cut off, and the service can not be asked' };
 
   const found = await trySend(async () => {
@@ -88,16 +114,23 @@ async function send(deps: ActivityDeps, { channel, policy }: ReadyChannel, { par
     }
   });
   // Only a service that was asked and has it not is sent it again.
-  if (found.result === 'failed' && found.error === 'not there') return service.send(serviceDeps(deps, policy), channel, outgoing);
+  if (found.result === 'failed' && found.error === 'not there') return sendNow();
   if (found.result !== 'sent') return { result: 'uncertain', error: found.error };
   // It may be a draft of the answer.
   const { externalId } = found;
-  return externalId !== null && service.edit ? service.edit(serviceDeps(deps, policy), channel, { ...outgoing, externalId }) : found;
+  return file === null && externalId !== null && service.edit
+    ? service.edit(serviceDeps(deps, policy), channel, { ...outgoing, externalId })
+    : found;
 }
 
-async function release(deps: ActivityDeps, part: PartRow, isUncertain: boolean): Promise<ChannelPartStep> {
+interface Releasing {
+  readonly isUncertain: boolean;
+  readonly waitMs: number;
+}
+
+async function release(deps: ActivityDeps, part: PartRow, { isUncertain, waitMs }: Releasing): Promise<ChannelPartStep> {
   await transactAsSystem(deps, (tx) => releasePart(tx, part, isUncertain));
-  return { isOver: false, waitMs: 0 };
+  return { isOver: false, waitMs };
 }
 
 /** Logs name the part, never its text or where it went. */

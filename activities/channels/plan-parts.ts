@@ -1,6 +1,8 @@
 import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
 import { readParts, readToldRun, type ToldRun } from '../../db/channels/part-queries.ts';
+import { readOpenQuestion } from '../../db/channels/questions.ts';
+import { firstFilePart } from '../../domain/channels/answer-files.ts';
 import { tellRun, writeTold, type Told } from '../../domain/channels/tell.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SplitPart } from '../../ports/channels/split-work.ts';
@@ -18,13 +20,14 @@ export async function planParts(deps: ActivityDeps, { messageId }: ChannelReplyI
     const message = await readAnswered(tx, messageId);
     const channel = message && (await openChannel(tx, deps.keys, message.channelId));
     const run = message?.runId ? await readToldRun(tx, message.runId) : null;
-    return message && channel ? { message, channel, run } : null;
+    const question = run?.waitingOn === 'input' ? await readOpenQuestion(tx, run.id) : null;
+    return message && channel ? { message, channel, run, question } : null;
   });
   // Deleted with its channel, or erased with its run.
   if (!found || (found.message.runId !== null && found.run === null)) return nothing;
 
-  const { message, channel, run } = found;
-  const told = tellRun(run, { reason: message.reason, publicUrl: deps.env.publicUrl });
+  const { message, channel, run, question } = found;
+  const told = tellRun(run, { reason: message.reason, publicUrl: deps.env.publicUrl, question, files: serviceOf(channel.kind).files });
   await write(deps, { message, channel, told });
   const parts = await readAsSystem(deps, (tx) => readParts(tx, messageId));
   const open = parts.filter(({ state, text }) => text !== null && (state === 'pending' || state === 'sending'));
@@ -47,7 +50,9 @@ interface Telling {
 
 async function write(deps: ActivityDeps, { message, channel, told }: Telling): Promise<void> {
   if (told.kind === 'nothing') return;
-  const parts = told.markdown === null ? [] : await splitFor(deps, channel, told.markdown);
+  const texts = told.markdown === null ? [] : await splitFor(deps, channel, told.markdown);
+  const files = told.kind === 'reply' ? told.files : [];
+  const parts = [...texts, ...files.map(({ name }, at) => ({ text: name, rendered: name, isPlain: true, part: firstFilePart + at }))];
   const { afterUncertain } = serviceOf(channel.kind);
   await transactAsSystem(deps, (tx) => writeTold(tx, message, { told, parts, afterUncertain }));
 }

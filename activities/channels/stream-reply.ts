@@ -96,7 +96,17 @@ function partOf(
 ): ServicePart {
   const { id, createdAt } = draft;
   const place = { id, runId, kind: 'reply', part: 0, route: message.route, token } as const;
-  return { ...place, text: `${text} …`, rendered: `${rendered} …`, isPlain, hasButtons: false, hops: 0, since: createdAt };
+  return {
+    ...place,
+    text: `${text} …`,
+    rendered: `${rendered} …`,
+    isPlain,
+    hasButtons: false,
+    hops: 0,
+    since: createdAt,
+    file: null,
+    files: [],
+  };
 }
 
 function pauseOf(outcome: SendOutcome): number | null {

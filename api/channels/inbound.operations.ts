@@ -78,11 +78,14 @@ function interactionResponse(received: ReceivedMessage) {
     case 'started':
     case 'repeated':
       return { type: 5 };
+    case 'answered':
+      return told('Your answer was passed on.');
     case 'joined':
       return told('Your message was added to the one that waits.');
     case 'ignored':
       return told('Nobody answers this here.');
     case 'failed':
+      if (received.reason === 'answer_not_offered') return told('This is none of the answers. Please answer with one of them.');
       return told(`This message could not be answered (${received.reason}).`);
     default:
       return received satisfies never;

@@ -58,7 +58,17 @@ export async function testService(ctx: Ctx, { channel, policy, message }: Prepar
 
 function partOf({ kind }: OpenedChannel, { route, text }: NonNullable<PreparedTest['message']>, since: Date) {
   const place = { id: newId(), runId: '', kind: 'notice', part: 0, route, token: null } as const;
-  return { ...place, text, rendered: partLimits[kind].render(text), isPlain: true, hasButtons: false, hops: 0, since };
+  return {
+    ...place,
+    text,
+    rendered: partLimits[kind].render(text),
+    isPlain: true,
+    hasButtons: false,
+    hops: 0,
+    since,
+    file: null,
+    files: [],
+  };
 }
 
 function checkOf(sent: SendOutcome): ServiceCheck {

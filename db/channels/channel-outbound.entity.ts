@@ -28,7 +28,7 @@ const schema = defineEntity({
     runId: uuidColumn().strictNullable(),
     threadId: p.text(),
     kind: p.enum(channelPartKinds),
-    /** Of a reply its number from 0 on; of a notice the second since 1970 in which the wait began that it tells of, 0 for an end. */
+    /** Of a reply its number from 0 on, of its files from 10,000 on; of a notice the number of the question that it asks, or the second since 1970 in which the wait began that it tells of, 0 for an end. */
     part: p.integer(),
     /** Markdown; null: the answer is not split yet. */
     text: p.text().strictNullable(),

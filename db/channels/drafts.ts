@@ -19,6 +19,16 @@ export async function claimDraft(
   return made && { id: made.id, externalId: null, createdAt: new Date(iso(made.createdAt)) };
 }
 
+/** Leaves the draft of an answer as it stands in its thread: what comes next is a message of its own. One of which nobody knows stays open. */
+export async function leaveDraft(tx: TenantTransaction, messageId: string): Promise<void> {
+  await change(
+    tx.em,
+    `delete from channel_outbound o using runs r
+      where o.message_id = ? and o.kind = 'reply' and o.part = 0 and o.text is null and o.state = 'sent' and r.id = o.run_id and r.status = 'waiting'`,
+    [messageId],
+  );
+}
+
 /** Notes what became of a draft; one that was surely not sent leaves its place, unless the run has ended meanwhile. */
 export async function storeDraft(
   tx: TenantTransaction,

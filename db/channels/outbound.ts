@@ -14,6 +14,8 @@ export interface PartText {
   readonly rendered: string;
   /** It goes as it is written. */
   readonly isPlain: boolean;
+  /** Of a file its number; of a text its place among the texts. */
+  readonly part?: number;
 }
 
 export interface ReplyParts {
@@ -65,7 +67,13 @@ export async function writeReplyParts(tx: TenantTransaction, messageId: string, 
     `update channel_outbound set text = ?, rendered = ?, is_plain = ?, state = case when state = 'sent' or ? then 'pending' else state end, updated_at = clock_timestamp() where id = ?`,
     [first.text, first.rendered, first.isPlain, forgetsLostDraft, place.id],
   );
-  const more = others.map(({ text, rendered, isPlain }, at) => ({ id: newId(), part: at + 1, text, rendered, is_plain: isPlain }));
+  const more = others.map(({ text, rendered, isPlain, part }, at) => ({
+    id: newId(),
+    part: part ?? at + 1,
+    text,
+    rendered,
+    is_plain: isPlain,
+  }));
   if (more.length === 0) return true;
   await rows(
     tx.em,

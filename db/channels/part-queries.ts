@@ -1,4 +1,5 @@
 import type { ChannelPartKind } from '../../workflows/contracts/channels.ts';
+import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelOutbound } from './channel-outbound.entity.ts';
@@ -36,7 +37,7 @@ export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string):
 export interface ToldRun {
   readonly id: string;
   readonly status: string;
-  readonly output: { readonly text?: string | null; readonly json?: unknown } | null;
+  readonly output: { readonly text?: string | null; readonly json?: unknown; readonly attachments?: readonly AttachmentPart[] } | null;
   readonly errorCode: string | null;
   readonly waitingOn: string | null;
   /** Seconds since 1970. */
@@ -52,4 +53,16 @@ export function readToldRun(tx: Pick<TenantTransaction, 'em'>, runId: string): P
        from runs where id = ? and deleted_at is null`,
     [runId],
   );
+}
+
+/** A file of an answer, as it lies in the storage. */
+export interface AnswerFile {
+  readonly id: string;
+  readonly storageKey: string;
+  readonly state: string;
+}
+
+/** Files that an answer names; those that are gone are not among them. */
+export function readAnswerFiles(tx: Pick<TenantTransaction, 'em'>, ids: readonly string[]): Promise<AnswerFile[]> {
+  return rows<AnswerFile>(tx.em, `select id, storage_key as "storageKey", state from attachments where id = any (?::uuid[])`, [[...ids]]);
 }

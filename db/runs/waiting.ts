@@ -168,8 +168,8 @@ async function write(tx: TenantTransaction, runs: readonly RunState[], settled: 
       where r.id = n.id and (r.status = n.status or r.status in ('running', 'waiting'))`,
     [JSON.stringify(written.map(toWritten))],
   );
-  const before = new Map(runs.map((run) => [run.id, run.status]));
-  for (const run of written) if (run.status === 'waiting' && before.get(run.id) !== 'waiting') await wakeReplyOf(tx, run);
+  // Also for another wait: a thread is asked one question after the other.
+  for (const run of written) if (run.status === 'waiting') await wakeReplyOf(tx, run);
 }
 
 function toWritten({ id, status, waiting_on, waiting_until, waiting_since, waited_ms, pending_approvals }: RunState) {

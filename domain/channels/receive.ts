@@ -6,6 +6,7 @@ import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import type { StoredChannelFile } from '../../db/channels/channel-message.entity.ts';
 import { botsInARow, findRunInLine, findThread, insertMessage, settleMessage, storeFiles, storeToken } from '../../db/channels/messages.ts';
 import type { FoundChannel } from '../../db/channels/open-channel.ts';
+import { isAsked } from '../../db/channels/questions.ts';
 import { findAnswered } from '../../db/channels/replies.ts';
 import { wakeReply } from '../../db/channels/wake.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
@@ -20,10 +21,11 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { InboundMessage } from '../../ports/channels/inbound.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { isAllowed } from './channel-rules.ts';
+import { answerInChat } from './questions.ts';
 
-/** What became of a message: `repeated`: it has come before; `ignored`: nobody answers; `joined`: a run that waits or works has it too; `failed`: no run could be started. */
+/** What became of a message: `repeated`: it has come before; `ignored`: nobody answers; `joined`: a run that waits or works has it too; `answered`: it is what the agent has asked for; `failed`: no run could be started. */
 export type ReceivedMessage =
-  | { readonly kind: 'repeated' | 'started' | 'joined' }
+  | { readonly kind: 'repeated' | 'started' | 'joined' | 'answered' }
   | { readonly kind: 'ignored' | 'failed'; readonly reason: string };
 
 export interface ReceiveDeps {
@@ -96,16 +98,24 @@ async function reasonToIgnore(
     if (!isAllowed(channel.allowedBots, sender.id)) return 'bot';
     if ((await botsInARow(tx, { channelId: channel.id, threadId, messageId: id })) >= maxBotsInARow) return 'bots_in_a_row';
   } else if (channel.allowedSenders.length > 0 && !isAllowed(channel.allowedSenders, sender.id)) return 'sender_not_allowed';
-  return channel.replyTo === 'all' || isAddressed ? null : 'not_addressed';
+  if (channel.replyTo === 'all' || isAddressed) return null;
+  // Whoever was asked need not address the agent again.
+  return (await isAsked(tx, channel.id, nameOf(channel, message))) ? null : 'not_addressed';
+}
+
+/** Whose conversation a message belongs to. */
+function nameOf(channel: FoundChannel, message: InboundMessage): { readonly subjectId: string; readonly sessionKey: string } {
+  return { subjectId: bounded(`${channel.kind}:${message.sender.id}`, maxSubjectChars), sessionKey: sessionKeyOf(channel, message) };
 }
 
 async function answerMessage(tx: TenantTransaction, deps: ReceiveDeps, { id, channel, message, hops }: Received): Promise<ReceivedMessage> {
   const { organizationId, workspaceId, agentId } = channel;
-  const subjectId = bounded(`${channel.kind}:${message.sender.id}`, maxSubjectChars);
-  const sessionKey = sessionKeyOf(channel, message);
+  const { subjectId, sessionKey } = nameOf(channel, message);
   // First of all: of messages that come at once each sees what the one before has left.
   const subject = { kind: 'guest', id: subjectId } as const;
   const conversation = await lockNamedSession(tx, { organizationId, workspaceId, agentId, subject, sessionKey });
+  const answered = await takeAnswer(tx, deps, { received: { id, channel, message, hops }, activeRunId: conversation.active_run_id });
+  if (answered !== null) return answered;
   const inLine = conversation.active_run_id === null ? null : await findRunInLine(tx, conversation.id, channel.id);
   const input = await inputOf(tx, deps, { id, channel, message });
   if (inLine !== null && (await join(tx, inLine, input))) {
@@ -142,6 +152,33 @@ async function answerMessage(tx: TenantTransaction, deps: ReceiveDeps, { id, cha
   if (isSteered) await wakeRun(tx, outcome.run.id);
   else await wakeReply(tx, { messageId: id, runId: outcome.run.id, organizationId, workspaceId });
   return { kind: isSteered ? 'joined' : 'started' };
+}
+
+interface MaybeAnswer {
+  readonly received: Received;
+  readonly activeRunId: string | null;
+}
+
+/** Null: nobody has asked for it. Files of an answer become input of the run. */
+async function takeAnswer(
+  tx: TenantTransaction,
+  deps: ReceiveDeps,
+  { received, activeRunId }: MaybeAnswer,
+): Promise<ReceivedMessage | null> {
+  const { id, channel, message } = received;
+  const text = message.text.trim() === '' && message.files.length > 0 ? '(see the files)' : message.text;
+  const answer = await answerInChat(tx, { activeRunId, channelId: channel.id, text, keys: deps.keys });
+  if (answer.kind === 'none') return null;
+  if (answer.kind === 'not_offered') {
+    await settleMessage(tx, id, { status: 'failed', runId: null, reason: 'answer_not_offered' });
+    await wakeReply(tx, { messageId: id, runId: null, organizationId: channel.organizationId, workspaceId: channel.workspaceId });
+    return { kind: 'failed', reason: 'answer_not_offered' };
+  }
+  await settleMessage(tx, id, { status: 'received', runId: answer.runId, reason: null });
+  const run = message.files.length === 0 ? null : await lockRun(tx, answer.runId);
+  if (run) await addMessage(tx, run, { ...(await inputOf(tx, deps, received)), text: 'The files of the answer.' });
+  await wakeRun(tx, answer.runId);
+  return { kind: 'answered' };
 }
 
 /** An unknown persona falls back to the agent's default. */

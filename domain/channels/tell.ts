@@ -1,14 +1,18 @@
 import type { AnsweredMessage } from '../../db/channels/answered.ts';
 import { writeNotice, writeReplyParts, type PartText } from '../../db/channels/outbound.ts';
+import { leaveDraft } from '../../db/channels/drafts.ts';
 import type { ToldRun } from '../../db/channels/part-queries.ts';
+import type { ChannelQuestion } from '../../db/channels/questions.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ChannelService } from '../../ports/channels/service.ts';
 import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
+import { sortFiles, type AnswerFileName } from './answer-files.ts';
+import { askedInChat } from './questions.ts';
 
 /** What a thread is told of a run by now. */
 export type Told =
-  /** The answer, in Markdown; null: there is none. */
-  | { readonly kind: 'reply'; readonly markdown: string | null }
+  /** The answer, in Markdown, and files that are messages of their own; null: there is none. */
+  | { readonly kind: 'reply'; readonly markdown: string | null; readonly files: readonly AnswerFileName[] }
   | { readonly kind: 'notice'; readonly number: number; readonly markdown: string }
   | { readonly kind: 'nothing' };
 
@@ -20,20 +24,44 @@ const waits: Readonly<Record<string, string>> = {
   budget: 'It waits because a budget is used up',
 };
 
+interface Telling {
+  /** Why a message could start no run. */
+  readonly reason: string | null;
+  readonly publicUrl: string | null;
+  /** How the service takes files. */
+  readonly files: ChannelService['files'];
+  /** What the run asks, where it waits for an answer that its thread may give. */
+  readonly question: ChannelQuestion | null;
+}
+
 /** What is to be said about a run, or about a message that could start none. */
-export function tellRun(
-  run: ToldRun | null,
-  { reason, publicUrl }: { readonly reason: string | null; readonly publicUrl: string | null },
-): Told {
-  if (run === null) return { kind: 'notice', number: 0, markdown: `This message could not be answered (${reason ?? 'unknown'}).` };
+export function tellRun(run: ToldRun | null, { reason, publicUrl, question, files }: Telling): Told {
+  if (run === null) return { kind: 'notice', number: 0, markdown: refusalOf(reason) };
   const link = publicUrl === null ? '' : ` ${publicUrl}/runs/${run.id}`;
   if (isTerminal(run.status as RunStatus)) {
     if (run.status === 'failed') return { kind: 'notice', number: 0, markdown: `The answer failed (${run.errorCode ?? 'limit'}).${link}` };
-    return { kind: 'reply', markdown: answerOf(run) };
+    return replyOf(run, { files, link });
   }
+  // Whoever is asked answers in the thread; all else is for people who may see the run.
+  if (run.status === 'waiting' && run.waitingOn === 'input' && question !== null)
+    return { kind: 'notice', number: question.number, markdown: askedInChat(question) };
   const what = run.status === 'waiting' ? waits[run.waitingOn ?? ''] : undefined;
   if (what === undefined || run.waitingSinceS === null) return { kind: 'nothing' };
   return { kind: 'notice', number: run.waitingSinceS, markdown: `${what}.${link}` };
+}
+
+function refusalOf(reason: string | null): string {
+  if (reason === 'answer_not_offered') return 'This is none of the answers. Please answer with one of them, by its number or its words.';
+  return `This message could not be answered (${reason ?? 'unknown'}).`;
+}
+
+function replyOf(run: ToldRun, { files: rule, link }: { readonly files: ChannelService['files']; readonly link: string }): Told {
+  const { sent, tooLarge } = sortFiles(run.output?.attachments, rule);
+  const names = (files: readonly AnswerFileName[]) => files.map(({ name }) => name).join(', ');
+  const text = answerOf(run) ?? (sent.length === 0 ? null : `${sent.length === 1 ? 'A file' : 'Files'}: ${names(sent)}`);
+  const note = tooLarge.length === 0 ? null : `Too large to be sent here: ${names(tooLarge)}.${link}`;
+  const markdown = [text, note].filter((part) => part !== null).join('\n\n');
+  return { kind: 'reply', markdown: markdown === '' ? null : markdown, files: rule.kind === 'upload' ? sent : [] };
 }
 
 function answerOf({ output }: ToldRun): string | null {
@@ -57,6 +85,8 @@ export async function writeTold(
   const forgetsLostDraft = afterUncertain === 'never';
   if (told.kind === 'reply') await writeReplyParts(tx, message.id, { parts, forgetsLostDraft });
   if (told.kind !== 'notice') return;
+  // What comes behind a question stands below it.
+  if (told.number > 0) await leaveDraft(tx, message.id);
   const [first] = parts;
   if (first) await writeNotice(tx, message, { ...first, part: told.number });
   // A notice of the end stands in the answer's place.

@@ -1,6 +1,6 @@
 import { EgressRefused, EgressUnreachable, type EgressPolicy } from '../egress.ts';
 import { member } from './members.ts';
-import type { SendOutcome, ServiceDeps } from './service.ts';
+import type { SendOutcome, ServiceDeps, ServiceFile } from './service.ts';
 
 const maxAnswerBytes = 4 * 1024 * 1024;
 const tryLimitMs = 15_000;
@@ -9,7 +9,10 @@ export interface ServiceCall {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'PUT';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent in place of it: a form with files, or bytes. */
+  readonly form?: FormData | Buffer;
 }
 
 export interface ServiceAnswer {
@@ -20,19 +23,36 @@ export interface ServiceAnswer {
 }
 
 /** Calls the API of a service at the address that the deployment has for it, by the egress guard. Throws what the guard throws. */
-export async function callService(deps: ServiceDeps, { method = 'POST', url, headers = {}, body }: ServiceCall): Promise<ServiceAnswer> {
+export async function callService(
+  deps: ServiceDeps,
+  { method = 'POST', url, headers = {}, body, form }: ServiceCall,
+): Promise<ServiceAnswer> {
+  const sent = await encoded(form ?? body);
   const answer = await deps.egress.fetch({
     method,
     url,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    headers: { ...(sent ? { 'content-type': sent.type } : {}), ...headers },
+    ...(sent ? { body: sent.body } : {}),
     policy: policyOf(url),
     redirects: 0,
     limitBytes: maxAnswerBytes,
-    headersTimeoutMs: tryLimitMs,
+    headersTimeoutMs: form === undefined ? tryLimitMs : 2 * tryLimitMs,
     signal: deps.signal,
   });
   return { status: answer.status, headers: answer.headers, body: parsed(answer.body) };
+}
+
+async function encoded(body: unknown): Promise<{ readonly type: string; readonly body: string | Buffer } | null> {
+  if (body === undefined) return null;
+  if (Buffer.isBuffer(body)) return { type: 'application/octet-stream', body };
+  if (!(body instanceof FormData)) return { type: 'application/json; charset=utf-8', body: JSON.stringify(body) };
+  const form = new Response(body);
+  return { type: form.headers.get('content-type') ?? '', body: Buffer.from(await form.arrayBuffer()) };
+}
+
+/** A part of a form. */
+export async function filePart({ read, mediaType }: ServiceFile): Promise<Blob> {
+  return new Blob([new Uint8Array(await read())], { type: mediaType });
 }
 
 /** The operator has named the address: it may lie where tenants may not reach. */

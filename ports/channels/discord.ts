@@ -1,5 +1,5 @@
-import { callService, limited, policyOf, trySend, type ServiceAnswer } from './call-service.ts';
-import { member, textOf } from './members.ts';
+import { callService, filePart, limited, policyOf, trySend, type ServiceAnswer } from './call-service.ts';
+import { listIn, member, textOf } from './members.ts';
 import {
   buttonValue,
   LookupFailed,
@@ -8,6 +8,7 @@ import {
   type SendOutcome,
   type ServiceChannel,
   type ServiceDeps,
+  type ServiceFile,
   type ServicePart,
 } from './service.ts';
 
@@ -21,10 +22,13 @@ export const discord: ChannelService = {
         const filled = await fillDeferred(deps, channel, part);
         if (filled !== null) return filled;
       }
-      const nonce = Buffer.from(part.id.replaceAll('-', ''), 'hex').toString('base64url');
       const url = `${deps.urls.discord}/channels/${part.route['channel_id'] ?? ''}/messages`;
       // The service takes one message of a nonce, and gives the first again: a draft, maybe, of which nobody knew.
-      const answer = await callService(deps, { url, headers: bot(channel), body: { ...contentOf(part), nonce, enforce_nonce: true } });
+      const answer = await callService(deps, {
+        url,
+        headers: bot(channel),
+        body: { ...contentOf(part), nonce: nonceOf(part), enforce_nonce: true },
+      });
       const sent = judged(answer);
       const stands = textOf(answer.body, 'content');
       if (sent.result !== 'sent' || sent.externalId === null || stands === '' || stands === part.text) return sent;
@@ -40,6 +44,24 @@ export const discord: ChannelService = {
       return judged(await callService(deps, { method: 'PATCH', url, headers: bot(channel), body: contentOf(part) }));
     }),
   afterUncertain: findPart,
+  files: {
+    kind: 'upload',
+    // https://discord.com/developers/docs/reference#uploading-files: what a bot may send everywhere.
+    maxBytes: 10 * 1024 * 1024,
+    afterUncertain: findFile,
+    upload: (deps, channel, part) =>
+      trySend(async () => {
+        const form = new FormData();
+        const attachments = [{ id: 0, filename: part.file.name }];
+        form.set(
+          'payload_json',
+          JSON.stringify({ attachments, nonce: nonceOf(part), enforce_nonce: true, allowed_mentions: { parse: [] } }),
+        );
+        form.set('files[0]', await filePart(part.file), part.file.name);
+        const url = `${deps.urls.discord}/channels/${part.route['channel_id'] ?? ''}/messages`;
+        return judged(await callService(deps, { url, headers: bot(channel), form }));
+      }),
+  },
   async check(deps, channel) {
     const { status, body } = await callService(deps, { method: 'GET', url: `${deps.urls.discord}/users/@me`, headers: bot(channel) });
     const isOk = status === 200 && textOf(body, 'id') !== '';
@@ -63,6 +85,10 @@ export const discord: ChannelService = {
     return { url: source, headers: {}, policy: policyOf(source) };
   },
 };
+
+function nonceOf({ id }: ServicePart): string {
+  return Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');
+}
 
 /** `POST /applications/{id}/commands` replaces a command of the same name. */
 const command = {
@@ -107,8 +133,23 @@ function judged(answer: ServiceAnswer): SendOutcome {
   return { result: status >= 500 || status === 408 ? 'uncertain' : 'refused', error };
 }
 
+function findPart(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart): Promise<string | null> {
+  return findMessage(deps, channel, { part, isIt: (message) => textOf(message, 'content') === part.text });
+}
+
+/** By its name, which no other file of the answer has. */
+function findFile(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart & { readonly file: ServiceFile }): Promise<string | null> {
+  const isIt = (message: unknown) => listIn(message, 'attachments').some((file) => textOf(file, 'filename') === part.file.name);
+  return findMessage(deps, channel, { part, isIt });
+}
+
+interface Sought {
+  readonly part: ServicePart;
+  readonly isIt: (message: unknown) => boolean;
+}
+
 /** The service itself tells a nonce again that is younger than a few minutes; behind that the newest messages are looked through. */
-async function findPart(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart): Promise<string | null> {
+async function findMessage(deps: ServiceDeps, channel: ServiceChannel, { part, isIt }: Sought): Promise<string | null> {
   if (Date.now() - part.since.getTime() < nonceMs) return null;
   const url = `${deps.urls.discord}/channels/${part.route['channel_id'] ?? ''}/messages?limit=100`;
   const { status, body } = await callService(deps, { method: 'GET', url, headers: bot(channel) });
@@ -117,7 +158,7 @@ async function findPart(deps: ServiceDeps, channel: ServiceChannel, part: Servic
   if (status !== 200 || !Array.isArray(body)) throw new LookupFailed(textOf(body, 'message') || `HTTP ${status}`);
   const found = body.find(
     (message) =>
-      textOf(message, 'content') === part.text &&
+      isIt(message) &&
       member(member(message, 'author'), 'bot') === true &&
       Date.parse(textOf(message, 'timestamp')) >= part.since.getTime() - clockMs,
   );

@@ -12,7 +12,7 @@ export const email: ChannelService = {
     trySend(async () => {
       const transport = await openTransport(deps, channel);
       try {
-        const mail = mailOf(channel, part);
+        const mail = { ...mailOf(channel, part), attachments: await attachmentsOf(part) };
         await transport.sendMail({ ...mail, signal: deps.signal });
         return { result: 'sent', externalId: mail.messageId };
       } catch (error) {
@@ -21,6 +21,8 @@ export const email: ChannelService = {
         transport.close();
       }
     }),
+  // What most servers take of a mail, once its files are in Base64.
+  files: { kind: 'with_text', maxBytes: 15 * 1024 * 1024 },
   // Mailboxes know it by its Message-ID.
   afterUncertain: 'again',
   async check(deps, channel) {
@@ -58,6 +60,10 @@ async function openTransport(deps: ServiceDeps, { settings, secrets }: ServiceCh
 }
 
 const implicitTlsPort = 465;
+
+function attachmentsOf({ files }: ServicePart): Promise<Mail.Attachment[]> {
+  return Promise.all(files.map(async ({ name, mediaType, read }) => ({ filename: name, contentType: mediaType, content: await read() })));
+}
 
 /** The same mail however often it is made. */
 function mailOf({ settings }: ServiceChannel, part: ServicePart) {

@@ -44,6 +44,19 @@ export interface ServicePart {
   readonly hops: number;
   /** When its first attempt began. */
   readonly since: Date;
+  /** The file that the part is; null: it is a text. */
+  readonly file: ServiceFile | null;
+  /** Files that come with the text, where the service takes both as one message. */
+  readonly files: readonly ServiceFile[];
+}
+
+/** A file that an agent has made. */
+export interface ServiceFile {
+  readonly attachmentId: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+  read(): Promise<Buffer>;
 }
 
 /**
@@ -66,6 +79,21 @@ export interface ServiceCheck {
 export interface ChannelService {
   /** Sends once. Never throws for what the service does. */
   send(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart): Promise<SendOutcome>;
+  /**
+   * How files of an answer are sent: `with_text`, in the message of its first part, or each by an upload of its own. Never throws for what the service does; `maxBytes`
+   * of one, or of all that come with a text.
+   */
+  readonly files: { readonly maxBytes: number } & (
+    | { readonly kind: 'with_text' }
+    | {
+        readonly kind: 'upload';
+        upload(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart & { readonly file: ServiceFile }): Promise<SendOutcome>;
+        /** As `afterUncertain`, for an upload. */
+        readonly afterUncertain:
+          | 'never'
+          | ((deps: ServiceDeps, channel: ServiceChannel, part: ServicePart & { readonly file: ServiceFile }) => Promise<string | null>);
+      }
+  );
   /** Replaces what stands in the thread; absent: nothing can be replaced there. */
   readonly edit?: (deps: ServiceDeps, channel: ServiceChannel, part: ServicePart & { readonly externalId: string }) => Promise<SendOutcome>;
   /**

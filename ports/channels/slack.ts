@@ -7,6 +7,7 @@ import {
   type SendOutcome,
   type ServiceChannel,
   type ServiceDeps,
+  type ServiceFile,
   type ServicePart,
 } from './service.ts';
 
@@ -31,6 +32,7 @@ export const slack: ChannelService = {
       judged(await call(deps, channel, 'chat.update', { channel: part.route['channel'], ts: externalId, ...contentOf(part) })),
     ),
   afterUncertain: findPart,
+  files: { kind: 'upload', maxBytes: 20 * 1024 * 1024, upload, afterUncertain: findFile },
   async check(deps, channel) {
     const { body, status } = await call(deps, channel, 'auth.test', {});
     const isOk = member(body, 'ok') === true;
@@ -43,22 +45,59 @@ export const slack: ChannelService = {
   routeTo: (to) => (/^[A-Z0-9]{2,40}$/.test(to) ? { channel: to } : null),
   // The token opens files of Slack alone: an address in a message must not take it elsewhere.
   async fileAt(deps, channel, source) {
-    if (!URL.canParse(source)) return null;
-    const url = new URL(source);
-    const isSlack = url.protocol === 'https:' && url.port === '' && /(?:^|\.)slack\.com$/.test(url.hostname);
-    if (!isSlack && url.origin !== new URL(deps.urls.slack).origin) return null;
-    return { url: source, headers: { authorization: `Bearer ${channel.secrets['bot_token'] ?? ''}` }, policy: policyOf(source) };
+    if (!isOfSlack(deps, source)) return null;
+    return { url: source, headers: bot(channel), policy: policyOf(source) };
   },
 };
 
+/** https://docs.slack.dev/reference/methods/files.getUploadURLExternal: an address, the bytes to it, and the file stands in the thread. */
+function upload(deps: ServiceDeps, channel: ServiceChannel, part: UploadedPart): Promise<SendOutcome> {
+  return trySend(async () => {
+    const { file, route } = part;
+    const query = new URLSearchParams({ filename: file.name, length: String(file.bytes) });
+    const place = await callService(deps, {
+      method: 'GET',
+      url: `${deps.urls.slack}/files.getUploadURLExternal?${query}`,
+      headers: bot(channel),
+    });
+    const [url, id] = [textOf(place.body, 'upload_url'), textOf(place.body, 'file_id')];
+    // Nothing stands in the thread before the last call.
+    const failed = (answer: ServiceAnswer): SendOutcome => {
+      const outcome = judged(answer);
+      return outcome.result === 'uncertain' ? { result: 'failed', error: outcome.error } : outcome;
+    };
+    if (member(place.body, 'ok') !== true) return failed(place);
+    if (!isOfSlack(deps, url)) return { result: 'refused', error: 'the address for the file is not one of Slack' };
+    const stored = await callService(deps, { url, form: await file.read() });
+    if (stored.status !== 200) return { result: stored.status >= 500 ? 'failed' : 'refused', error: `HTTP ${stored.status}` };
+    const shared = {
+      files: [{ id, title: file.name }],
+      channel_id: route['channel'],
+      ...(route['thread_ts'] === undefined ? {} : { thread_ts: route['thread_ts'] }),
+    };
+    const done = judged(await call(deps, channel, 'files.completeUploadExternal', shared));
+    return done.result === 'sent' ? { result: 'sent', externalId: id } : done;
+  });
+}
+
+type UploadedPart = ServicePart & { readonly file: ServiceFile };
+
+/** The token and what a file holds go to Slack alone. */
+function isOfSlack(deps: ServiceDeps, address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const url = new URL(address);
+  const isSlack = url.protocol === 'https:' && url.port === '' && /(?:^|\.)slack\.com$/.test(url.hostname);
+  return isSlack || url.origin === new URL(deps.urls.slack).origin;
+}
+
 const quiet = { unfurl_links: false, unfurl_media: false };
 
-function call(deps: ServiceDeps, { secrets }: ServiceChannel, method: string, body: object): Promise<ServiceAnswer> {
-  return callService(deps, {
-    url: `${deps.urls.slack}/${method}`,
-    headers: { authorization: `Bearer ${secrets['bot_token'] ?? ''}` },
-    body,
-  });
+function call(deps: ServiceDeps, channel: ServiceChannel, method: string, body: object): Promise<ServiceAnswer> {
+  return callService(deps, { url: `${deps.urls.slack}/${method}`, headers: bot(channel), body });
+}
+
+function bot({ secrets }: ServiceChannel): Record<string, string> {
+  return { authorization: `Bearer ${secrets['bot_token'] ?? ''}` };
 }
 
 function placeOf({ route }: ServicePart): object {
@@ -93,8 +132,40 @@ function judged(answer: ServiceAnswer): SendOutcome {
 const maxPages = 10;
 
 /** Looks through the thread for the metadata that each part carries. */
-async function findPart(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart): Promise<string | null> {
-  const { route, id, since } = part;
+function findPart(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart): Promise<string | null> {
+  return findInThread(deps, channel, {
+    part,
+    idIn(message) {
+      const metadata = member(message, 'metadata');
+      const isPart = textOf(metadata, 'event_type') === eventType && textOf(member(metadata, 'event_payload'), 'id') === part.id;
+      return isPart ? textOf(message, 'ts') : null;
+    },
+  });
+}
+
+/** A file has no metadata: it is known by its title, which no other file of the answer has, and by its time. */
+function findFile(deps: ServiceDeps, channel: ServiceChannel, part: UploadedPart): Promise<string | null> {
+  return findInThread(deps, channel, {
+    part,
+    idIn(message) {
+      if (Number(textOf(message, 'ts')) * 1_000 < part.since.getTime() - clockMs) return null;
+      const found = listIn(message, 'files').find((file) => textOf(file, 'title') === part.file.name);
+      return found === undefined ? null : textOf(found, 'id');
+    },
+  });
+}
+
+/** By how much its clock and ours may differ. */
+const clockMs = 10_000;
+
+interface Sought {
+  readonly part: ServicePart;
+  /** The id that is sought; null: the message is another. */
+  readonly idIn: (message: unknown) => string | null;
+}
+
+async function findInThread(deps: ServiceDeps, channel: ServiceChannel, { part, idIn }: Sought): Promise<string | null> {
+  const { route, since } = part;
   const method = route['thread_ts'] === undefined ? 'conversations.history' : 'conversations.replies';
   const oldest = String(Math.floor(since.getTime() / 1_000) - 300);
   let cursor = '';
@@ -105,14 +176,13 @@ async function findPart(deps: ServiceDeps, channel: ServiceChannel, part: Servic
     const { status, body } = await callService(deps, {
       method: 'GET',
       url: `${deps.urls.slack}/${method}?${query}`,
-      headers: { authorization: `Bearer ${channel.secrets['bot_token'] ?? ''}` },
+      headers: bot(channel),
     });
     if (member(body, 'ok') !== true) throw new LookupFailed(textOf(body, 'error') || `HTTP ${status}`);
-    for (const message of listIn(body, 'messages')) {
-      const metadata = member(message, 'metadata');
-      if (textOf(metadata, 'event_type') === eventType && textOf(member(metadata, 'event_payload'), 'id') === id)
-        return textOf(message, 'ts');
-    }
+    const found = listIn(body, 'messages')
+      .map(idIn)
+      .find((id) => id !== null && id !== '');
+    if (found) return found;
     cursor = textOf(member(body, 'response_metadata'), 'next_cursor');
     if (cursor === '') return null;
   }

@@ -1,4 +1,4 @@
-import { callService, limited, policyOf, trySend, type ServiceAnswer } from './call-service.ts';
+import { callService, filePart, limited, policyOf, trySend, type ServiceAnswer } from './call-service.ts';
 import { member, textOf } from './members.ts';
 import {
   buttonValue,
@@ -26,6 +26,19 @@ export const telegram: ChannelService = {
     }),
   // Nothing of it can be asked for there.
   afterUncertain: 'never',
+  files: {
+    kind: 'upload',
+    maxBytes: 20 * 1024 * 1024,
+    afterUncertain: 'never',
+    upload: (deps, { secrets }, part) =>
+      trySend(async () => {
+        const form = new FormData();
+        for (const [name, value] of Object.entries(placeOf(part)))
+          if (value !== undefined) form.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
+        form.set('document', await filePart(part.file), part.file.name);
+        return judged(await callService(deps, { url: `${deps.urls.telegram}/bot${secrets['bot_token'] ?? ''}/sendDocument`, form }));
+      }),
+  },
   async check(deps, channel) {
     const me = await call(deps, channel, 'getMe', {});
     const isOk = member(me.body, 'ok') === true;
@@ -66,7 +79,7 @@ function call(deps: ServiceDeps, { secrets }: ServiceChannel, method: string, bo
   return callService(deps, { url: `${deps.urls.telegram}/bot${secrets['bot_token'] ?? ''}/${method}`, body });
 }
 
-function placeOf({ route, part }: ServicePart): object {
+function placeOf({ route, part }: ServicePart): Record<string, unknown> {
   const { chat_id, message_thread_id, message_id } = route;
   return {
     chat_id,

@@ -6,10 +6,23 @@ import type { ChannelService } from './service.ts';
 
 /** A system of the tenant's own: each part is posted, signed as Standard Webhooks. */
 export const webhook: ChannelService = {
-  send: (deps, { settings, secrets }, { id, runId, kind, part, text, route, hops }) =>
+  send: (deps, { settings, secrets }, { id, runId, kind, part, text, route, hops, files }) =>
     trySend(async () => {
       const timestampS = Math.floor(Date.now() / 1_000);
-      const data = { run_id: runId, thread_id: route['thread_id'] ?? null, kind, part, text };
+      const attachments = files.map(({ attachmentId, name, mediaType, bytes }) => ({
+        attachment_id: attachmentId,
+        name,
+        media_type: mediaType,
+        bytes,
+      }));
+      const data = {
+        run_id: runId,
+        thread_id: route['thread_id'] ?? null,
+        kind,
+        part,
+        text,
+        ...(attachments.length === 0 ? {} : { attachments }),
+      };
       const body = JSON.stringify({ type: 'channel.message', timestamp: new Date(timestampS * 1_000).toISOString(), data });
       const answer = await deps.egress.fetch({
         method: 'POST',
@@ -32,6 +45,8 @@ export const webhook: ChannelService = {
       if (status === 429) return { result: 'limited', retryAfterS: Math.min(Number(headers['retry-after']) || 1, 3_600), error };
       return { result: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'uncertain', error };
     }),
+  // Their names alone: a system of the tenant's own reads them with its key.
+  files: { kind: 'with_text', maxBytes: Infinity },
   // The receiver knows it by webhook-id.
   afterUncertain: 'again',
   check: async (deps, { settings }) => {

@@ -16,6 +16,13 @@ export interface ChatMessage {
   /** The bytes of a signed post. */
   readonly raw: string;
   edits: number;
+  /** A file that came with it. */
+  readonly file?: ChatFile;
+}
+
+export interface ChatFile {
+  readonly name: string;
+  readonly bytes: Buffer;
 }
 
 /** A request that came, whatever became of it. */
@@ -45,12 +52,17 @@ export interface ChatServer {
   close(): void;
 }
 
+/** What came with a call beside its fields. */
+type Sent = Pick<ChatMessage, 'headers' | 'raw' | 'file'>;
 type Answer = { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> };
 
 export async function startChatServer(): Promise<ChatServer> {
   const messages: ChatMessage[] = [];
   const calls: ChatCall[] = [];
   let serial = 0;
+  /** Of Slack: bytes that were sent to an address, by its path. */
+  const uploads = new Map<string, ChatFile>();
+  const expectedBytes = new Map<string, number>();
   const server = createServer((request, response) => void take(request, response).catch(() => response.destroy()));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // listening on TCP
@@ -74,8 +86,17 @@ export async function startChatServer(): Promise<ChatServer> {
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => undefined);
     const url = new URL(request.url ?? '/', origin);
-    let raw = '';
-    for await (const part of request) raw += String(part);
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(Buffer.from(part));
+    const bytes = Buffer.concat(parts);
+    const type = request.headers['content-type'] ?? '';
+    const raw = /json/.test(type) ? bytes.toString() : '';
+    const upload = uploads.get(url.pathname);
+    if (upload) {
+      uploads.set(url.pathname, { ...upload, bytes });
+      response.writeHead(200).end('OK');
+      return;
+    }
     const file = chat.files.get(url.pathname);
     if (file) {
       const isOpen = file.needs === undefined || request.headers.authorization === file.needs;
@@ -85,13 +106,19 @@ export async function startChatServer(): Promise<ChatServer> {
     const [, name = '', ...rest] = url.pathname.split('/');
     const service: ChatService = name === 'slack' || name === 'telegram' || name === 'discord' ? name : 'desk';
     const body = (raw === '' ? Object.fromEntries(url.searchParams) : JSON.parse(raw)) as Record<string, unknown>; // our own client sends JSON
-    const call: ChatCall = { service, method: request.method ?? '', path: rest.join('/'), body };
+    const call: ChatCall = {
+      service,
+      method: request.method ?? '',
+      path: rest.join('/'),
+      body: { ...body, ...fieldsOf(await formOf(type, bytes)) },
+    };
     calls.push(call);
-    const made = chat.instead?.(call) ?? (await serve(call, { headers: request.headers, raw }));
+    const sent = { headers: request.headers, raw, ...(await fileOf(type, bytes)) };
+    const made = chat.instead?.(call) ?? (await serve(call, sent));
     response.writeHead(made.status, { 'content-type': 'application/json', ...made.headers }).end(JSON.stringify(made.body));
   }
 
-  async function serve(call: ChatCall, sent: Pick<ChatMessage, 'headers' | 'raw'>): Promise<Answer> {
+  async function serve(call: ChatCall, sent: Sent): Promise<Answer> {
     switch (call.service) {
       case 'slack':
         return slack(call, sent);
@@ -109,7 +136,7 @@ export async function startChatServer(): Promise<ChatServer> {
 
   async function add(
     { service, body }: ChatCall,
-    message: Pick<ChatMessage, 'place' | 'thread' | 'text' | 'headers' | 'raw'>,
+    message: Pick<ChatMessage, 'place' | 'thread' | 'text' | 'headers' | 'raw' | 'file'>,
   ): Promise<ChatMessage> {
     serial += 1;
     const id = service === 'slack' ? `${Math.floor(Date.now() / 1_000)}.${String(serial).padStart(6, '0')}` : String(1_000_000 + serial);
@@ -130,7 +157,7 @@ export async function startChatServer(): Promise<ChatServer> {
     return found;
   }
 
-  async function slack({ path, body, ...call }: ChatCall, sent: Pick<ChatMessage, 'headers' | 'raw'>): Promise<Answer> {
+  async function slack({ path, body, ...call }: ChatCall, sent: Sent): Promise<Answer> {
     const ok = (more: object): Answer => ({ status: 200, body: { ok: true, ...more } });
     const no = (error: string): Answer => ({ status: 200, body: { ok: false, error } });
     if (sent.headers.authorization !== 'Bearer xoxb-good') return no('invalid_auth');
@@ -156,14 +183,36 @@ export async function startChatServer(): Promise<ChatServer> {
       case 'conversations.replies':
       case 'conversations.history': {
         const found = messages.filter((message) => message.service === 'slack' && message.place === place && message.thread === thread);
-        return ok({ messages: found.map((message) => ({ ts: message.id, text: message.text, metadata: message.body['metadata'] })) });
+        const told = found.map((message) => ({
+          ts: message.id,
+          text: message.text,
+          metadata: message.body['metadata'],
+          ...(message.file ? { files: [{ id: `F${message.id}`, title: message.file.name }] } : {}),
+        }));
+        return ok({ messages: told });
+      }
+      case 'files.getUploadURLExternal': {
+        const id = `F${(serial += 1)}`;
+        uploads.set(`/slack/upload/${id}`, { name: String(body['filename']), bytes: Buffer.alloc(0) });
+        expectedBytes.set(id, Number(body['length']));
+        return ok({ upload_url: `${origin}/slack/upload/${id}`, file_id: id });
+      }
+      case 'files.completeUploadExternal': {
+        const [{ id = '', title = '' } = {}] = body['files'] as { id?: string; title?: string }[]; // our own client sends a list
+        const file = uploads.get(`/slack/upload/${id}`);
+        if (!file || file.bytes.length !== expectedBytes.get(id)) return no('file_not_found');
+        await add(
+          { ...call, path, body },
+          { ...sent, place: String(body['channel_id']), thread, text: '', file: { ...file, name: title } },
+        );
+        return ok({ files: [{ id, title }] });
       }
       default:
         return no('unknown_method');
     }
   }
 
-  async function telegram({ path, body, ...call }: ChatCall, sent: Pick<ChatMessage, 'headers' | 'raw'>): Promise<Answer> {
+  async function telegram({ path, body, ...call }: ChatCall, sent: Sent): Promise<Answer> {
     const [bot = '', method = ''] = path.split('/');
     const no = (code: number, description: string): Answer => ({ status: code, body: { ok: false, error_code: code, description } });
     const ok = (result: unknown): Answer => ({ status: 200, body: { ok: true, result } });
@@ -183,13 +232,14 @@ export async function startChatServer(): Promise<ChatServer> {
       const edited = edit('telegram', String(body['message_id']), { text, body });
       return edited ? ok({ message_id: Number(edited.id) }) : no(400, 'Bad Request: message to edit not found');
     }
-    if (method !== 'sendMessage') return no(404, 'Not Found');
+    if (method === 'sendDocument' && !sent.file) return no(400, 'Bad Request: there is no document in the request');
+    if (method !== 'sendMessage' && method !== 'sendDocument') return no(404, 'Not Found');
     const made = await add({ ...call, path, body }, { ...sent, place: String(body['chat_id']), thread: null, text });
     return ok({ message_id: Number(made.id), chat: { id: body['chat_id'] }, text });
   }
   let hookUrl = '';
 
-  async function discord({ path, body, ...call }: ChatCall, sent: Pick<ChatMessage, 'headers' | 'raw'>): Promise<Answer> {
+  async function discord({ path, body, ...call }: ChatCall, sent: Sent): Promise<Answer> {
     const content = String(body['content'] ?? '');
     const deferred = /^webhooks\/\d+\/([^/]+)\/messages\/@original$/.exec(path)?.[1];
     if (deferred !== undefined) {
@@ -211,12 +261,15 @@ export async function startChatServer(): Promise<ChatServer> {
         body: found.map((message) => ({
           id: message.id,
           content: message.text,
+          attachments: message.file ? [{ id: '1', filename: message.file.name }] : [],
           author: { id: '77', bot: true },
           timestamp: new Date().toISOString(),
         })),
       };
     }
     if (content.length > 2_000) return { status: 400, body: { message: 'Invalid Form Body', code: 50_035 } };
+    if ((sent.file?.bytes.length ?? 0) > 10 * 1024 * 1024)
+      return { status: 413, body: { message: 'Request entity too large', code: 40_005 } };
     if (call.method === 'PATCH') return { status: 200, body: { id: edit('discord', id ?? '', { text: content, body })?.id } };
     const same = messages.find(
       (message) =>
@@ -231,6 +284,26 @@ export async function startChatServer(): Promise<ChatServer> {
   }
 
   return chat;
+}
+
+/** A form with a file; null: the body is none. */
+async function formOf(type: string, bytes: Buffer): Promise<FormData | null> {
+  if (!type.startsWith('multipart/form-data')) return null;
+  return new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+}
+
+/** Its texts; what is JSON as its value. */
+function fieldsOf(form: FormData | null): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of form ?? [])
+    if (typeof value === 'string') Object.assign(fields, name === 'payload_json' ? JSON.parse(value) : { [name]: value });
+  return fields;
+}
+
+async function fileOf(type: string, bytes: Buffer): Promise<{ file?: ChatFile }> {
+  for (const [, value] of (await formOf(type, bytes)) ?? [])
+    if (typeof value !== 'string') return { file: { name: value.name, bytes: Buffer.from(await value.arrayBuffer()) } };
+  return {};
 }
 
 function slackTexts(body: Record<string, unknown>): { readonly type: string; readonly text: string }[] {

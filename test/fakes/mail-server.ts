@@ -42,9 +42,9 @@ export async function startMailServer(tls: MailTls | null = null): Promise<MailS
     ...(tls ? { key: tls.key, cert: tls.cert, secure: tls.isImplicit } : { disabledCommands: ['STARTTLS'] }),
     allowInsecureAuth: true,
     logger: false,
-    onAuth: ({ username = '', password = '' }, { secure }, done) => {
+    onAuth: ({ username, password }, { secure }, done) => {
       const refused = refusal('login');
-      logins.push({ user: username, password, isSecure: secure });
+      logins.push({ user: username ?? '', password: password ?? '', isSecure: secure });
       if (refused) done(refused);
       else done(null, { user: 'u' });
     },

@@ -215,17 +215,17 @@ test('50 rapid messages of one sender are answered in order', async () => {
 
 test('a run that waits says so with a link, each time, and goes on to its answer', async () => {
   const place = newPlace();
-  const slug = `ask-${place}`;
-  const agent = await makeAgent(stack, [{ slug, kind: 'builtin', description: 'Asks a person.', config: { name: 'ask_user' } }]);
+  const slug = `paint-${place}`;
+  const config = { method: 'POST', url: `${chat.origin}/desk` };
+  const agent = await makeAgent(stack, [{ slug, kind: 'http', description: 'Paints.', config }], { approvals: { write: 'ask' } });
   const channel = await makeLiveChannel(stack, chat, 'webhook', { agent_id: agent.id });
 
-  const question = { tool_calls: [{ name: slug, arguments: { question: 'Which one?' } }] };
-  await ask(stack, channel, { steps: [question, { text: 'The blue one.' }] }, { place });
+  await ask(stack, channel, { steps: [{ tool_calls: [{ name: slug, arguments: {} }] }, { text: 'The blue one.' }] }, { place });
   await until(() => isSent(channel));
   const [run] = await runsOf(stack, channel);
   const told = textsAt(place);
   const pending = (await stack.request('GET', `/runs/${run?.id}/approvals`)).body as { items: { id: string }[] };
-  const resolutions = pending.items.map(({ id }) => ({ approval_id: id, decision: 'respond', response: 'blue' }));
+  const resolutions = pending.items.map(({ id }) => ({ approval_id: id, decision: 'approve' }));
   const answered = await stack.request('POST', `/runs/${run?.id}/approvals`, { body: { resolutions } });
   await until(() => isSent(channel, 2));
 

@@ -4,6 +4,12 @@ import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, type Answer, type World } from '../world.ts';
 import { post, type Sent } from './channel-calls.ts';
 
+/** What a relay says beside the mail. */
+export interface Said {
+  readonly spf?: unknown;
+  readonly dkim?: unknown;
+}
+
 export const inboundToken = 'relay-token-of-the-tests';
 export const emailKind = {
   settings: { address: 'desk@agents.example', smtp: { host: 'smtp.agents.example', port: 587, tls: true, user: 'desk' } },
@@ -76,9 +82,9 @@ export function relay(
   world: World,
   scene: MailScene,
   raw: Buffer,
-  { spf = { result: 'pass', domain: 'mail.example' } as unknown, ...more } = {},
+  said: Said = { spf: { result: 'pass', domain: 'mail.example' } },
 ): Promise<Answer> {
-  return deliverMail(world, scene, JSON.stringify({ raw: raw.toString('base64'), spf, ...more }));
+  return deliverMail(world, scene, JSON.stringify({ raw: raw.toString('base64'), ...said }));
 }
 
 export function deliverMail(world: World, scene: MailScene, body: string | Buffer, sent: Sent = {}): Promise<Answer> {

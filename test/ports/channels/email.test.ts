@@ -61,6 +61,8 @@ const partOf = (more: Partial<ServicePart> = {}): ServicePart => ({
   hasButtons: true,
   hops: 0,
   since: new Date('2026-11-30T10:00:00Z'),
+  file: null,
+  files: [],
   ...more,
 });
 

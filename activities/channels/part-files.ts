@@ -1,0 +1,43 @@
+import { buffer } from 'node:stream/consumers';
+import { readAnswerFiles, type PartRow, type ToldRun } from '../../db/channels/part-queries.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { filesOfPart, firstFilePart } from '../../domain/channels/answer-files.ts';
+import type { ChannelService, ServiceFile } from '../../ports/channels/service.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+/** What a part carries beside its text. */
+export interface PartFiles {
+  readonly file: ServiceFile | null;
+  readonly files: readonly ServiceFile[];
+  /** Somebody still looks at one of them. */
+  readonly isScanned: boolean;
+  /** The part is a file that is gone, or may not be given away. */
+  readonly isGone: boolean;
+}
+
+/** The files of a part, whose bytes are read when they are sent. Of those that come with a text the ones that are gone are left out. */
+export async function partFiles(
+  deps: Pick<ActivityDeps, 'storage'>,
+  tx: TenantTransaction,
+  { part, run, rule }: { readonly part: PartRow; readonly run: ToldRun | null; readonly rule: ChannelService['files'] },
+): Promise<PartFiles> {
+  const isFile = part.kind === 'reply' && part.part >= firstFilePart;
+  const named = filesOfPart(part, run?.output?.attachments, rule);
+  if (named.length === 0) return { file: null, files: [], isScanned: false, isGone: isFile };
+  const rows = new Map(
+    (
+      await readAnswerFiles(
+        tx,
+        named.map(({ attachmentId }) => attachmentId),
+      )
+    ).map((row) => [row.id, row]),
+  );
+  const files = named.flatMap((name) => {
+    const row = rows.get(name.attachmentId);
+    return row?.state === 'ready' ? [{ ...name, read: async () => buffer(await deps.storage.open(row.storageKey)) }] : [];
+  });
+  const isScanned = named.some(({ attachmentId }) => rows.get(attachmentId)?.state === 'scanning');
+  return isFile
+    ? { file: files[0] ?? null, files: [], isScanned, isGone: files.length === 0 }
+    : { file: null, files, isScanned, isGone: false };
+}

@@ -1,0 +1,69 @@
+import { resolveApprovals } from '../../db/approvals/resolve.ts';
+import { findWaitingRun, readOpenQuestion, type ChannelQuestion } from '../../db/channels/questions.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+
+const maxAnswerChars = 32_768;
+
+/** A question as a thread is asked it, in Markdown. */
+export function askedInChat({ prompt, responseSchema }: Pick<ChannelQuestion, 'prompt' | 'responseSchema'>): string {
+  const options = optionsOf(responseSchema);
+  if (options.length === 0) return prompt;
+  return `${prompt}\n\n${options.map((option, at) => `${at + 1}. ${option}`).join('\n')}\n\nAnswer with a number, or with the words.`;
+}
+
+/** What a person's words are as the answer to a question; null: none that it offers. */
+export function answerIn({ responseSchema }: Pick<ChannelQuestion, 'responseSchema'>, text: string): string | null {
+  const said = text.trim();
+  const options = optionsOf(responseSchema);
+  if (options.length === 0) return said === '' ? null : said.slice(0, maxAnswerChars).toWellFormed();
+  const same = options.find((option) => plain(option) === plain(said));
+  if (same !== undefined) return same;
+  const number = /^#?(\d{1,3})[.)]?$/.exec(said)?.[1];
+  return number === undefined ? null : (options[Number(number) - 1] ?? null);
+}
+
+function plain(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[.!?\s]+$/, '')
+    .trim();
+}
+
+function optionsOf(schema: ChannelQuestion['responseSchema']): string[] {
+  const options = schema?.['enum'];
+  return Array.isArray(options) ? options.filter((option) => typeof option === 'string') : [];
+}
+
+/** What became of a message in a conversation whose run waits for an answer. */
+export type ChatAnswer =
+  /** Nobody has been asked: the message is one like any other. */
+  { readonly kind: 'none' } | { readonly kind: 'answered' | 'not_offered'; readonly runId: string };
+
+export interface AnsweringMessage {
+  /** Of the sender's conversation, which is locked. */
+  readonly activeRunId: string | null;
+  readonly channelId: string;
+  readonly text: string;
+  readonly keys: Pick<KeyRing, 'keks'>;
+}
+
+/** Takes a message as the answer to what the agent has asked in its thread. The next message of whoever was asked answers, whatever `on_busy` says. */
+export async function answerInChat(tx: TenantTransaction, { activeRunId, channelId, text, keys }: AnsweringMessage): Promise<ChatAnswer> {
+  const waiting = activeRunId === null ? null : await findWaitingRun(tx, { runId: activeRunId, channelId });
+  const question = waiting && (await readOpenQuestion(tx, waiting.id));
+  if (!waiting || !question || !waiting.asked.includes(question.number)) return { kind: 'none' };
+  const response = answerIn(question, text);
+  if (response === null) return { kind: 'not_offered', runId: waiting.id };
+  await resolveApprovals(tx, {
+    runId: waiting.id,
+    resolutions: [{ approval_id: question.id, decision: 'respond', response }],
+    by: { kind: 'system', id: channelId },
+    // Only what a member may answer is asked in a thread, and `answerIn` gives only what the question takes.
+    refuseBelow: () => undefined,
+    validate: () => Promise.resolve([]),
+    keys,
+  });
+  return { kind: 'answered', runId: waiting.id };
+}
