@@ -1,3 +1,4 @@
+import { isRaw } from '@mikro-orm/core';
 import { MikroKyselyPlugin, type SqlEntityManager } from '@mikro-orm/postgresql';
 import {
   AliasNode,
@@ -20,6 +21,7 @@ import {
   SelectionNode,
   SelectQueryNode,
   UpdateQueryNode,
+  type ValueNode,
 } from 'kysely';
 import type { Statement } from './pg-connection.ts';
 import type { Tables } from './table-types.ts';
@@ -49,7 +51,15 @@ export const query = new Kysely<Tables>({
   },
 });
 
-const compiler = new PostgresQueryCompiler();
+/** Writes a raw fragment that an entity makes (`onUpdate`: `now()`) as what it is; Kysely would bind it as a value. */
+class EntityQueryCompiler extends PostgresQueryCompiler {
+  protected override visitValue(node: ValueNode): void {
+    if (isRaw(node.value)) this.append(node.value.sql);
+    else super.visitValue(node);
+  }
+}
+
+const compiler = new EntityQueryCompiler();
 const databaseNames = new CamelCasePlugin();
 const queryId: QueryId = { queryId: 'compiled' };
 
