@@ -48,3 +48,8 @@ export function ingestParts(): readonly string[] {
 export function ingestedItems(): number {
   return Number(process.env['INGEST_ITEMS'] ?? 10_000);
 }
+
+/** Items of the base that the bench `reembed` embeds afresh in each round: 1,000, unless `REEMBED_ITEMS` says otherwise. */
+export function reembeddedItems(): number {
+  return Number(process.env['REEMBED_ITEMS'] ?? 1_000);
+}

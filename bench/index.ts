@@ -10,6 +10,7 @@ import { evaluations } from './cases/evaluations.ts';
 import { idle } from './cases/idle.ts';
 import { ingest } from './cases/ingest.ts';
 import { reads } from './cases/reads.ts';
+import { reembed } from './cases/reembed.ts';
 import { retrieval } from './cases/retrieval.ts';
 import { rivals } from './cases/rivals.ts';
 import { runs } from './cases/runs.ts';
@@ -40,6 +41,7 @@ const benches: readonly Bench[] = [
   retrieval,
   search,
   ingest,
+  reembed,
   evaluations,
   rivals,
 ];

@@ -12,7 +12,8 @@ import type { Published } from '../../domain/knowledge/ingest.ts';
 import { dropStagedItems, endFailed, lockIngest, setStage } from '../../domain/knowledge/ingest-run.ts';
 import { createStager } from '../../domain/knowledge/stage-parts.ts';
 import type { StagedSource } from '../../domain/knowledge/staged-row.ts';
-import { freeParser, parseFile, type Parser } from '../../ports/parsing/index.ts';
+import { parseFile } from '../../ports/parsing/index.ts';
+import { askForParser, type Parser } from '../../ports/parsing/line.ts';
 import { ParseFailure, type ParseWarning } from '../../ports/parsing/parsed.ts';
 import type { IngestInput, IngestOutcome, ParseInput, ParseSourceOutcome } from '../../workflows/contracts/ingest.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -30,13 +31,13 @@ interface ParsedFile {
 }
 
 /**
- * Makes staged items of a source's bytes. What is wrong with the bytes ends the run with its reason. A file that finds no parser free is `busy`: were it to
- * wait here, a few long files would keep all other work of this worker from its slots.
+ * Makes staged items of a source's bytes. What is wrong with the bytes ends the run with its reason. Of the files that find no parser free one waits
+ * here, and the others are told how many they are: were all of them to wait, a few long files would keep all other work of this worker from its slots.
  */
 export async function parseSource(deps: ActivityDeps, input: ParseInput): Promise<ParseSourceOutcome> {
   if (!input.callsAgain) return parse(deps, input, undefined);
-  const parser = await freeParser();
-  if (parser === null) return 'busy';
+  const parser = await askForParser(input.runId, cancellationSignal());
+  if ('waiting' in parser) return parser;
   try {
     return await parse(deps, input, parser);
   } finally {

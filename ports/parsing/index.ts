@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { realpath } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import PQueue from 'p-queue';
 import { usageOf } from '../sandbox/watch.ts';
 import { launchChild } from '../untrusted/launch.ts';
+import { takeParser, type Parser } from './line.ts';
 import type { ChildMessage, ParentMessage } from './messages.ts';
 import { ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
 
@@ -13,13 +13,8 @@ export interface ParseOptions {
   /** As declared; decides only where bytes and name don't. */
   readonly mediaType: string;
   readonly signal?: AbortSignal;
-  /** From `freeParser`; without one the file waits for its turn. */
+  /** From `askForParser`; without one the file waits for its turn. */
   readonly parser?: Parser;
-}
-
-/** The right to parse one file now, until it is released. */
-export interface Parser {
-  release(): void;
 }
 
 /** What comes out of a file, in its order. */
@@ -36,15 +31,12 @@ const maxWorkMs = 10 * 60_000;
 const lookMs = 100;
 /** A process that stood still itself is not a file that took long. */
 const maxPerLookMs = 1_000;
-/** Files that one process parses at a time; the others wait. */
-const filesAtOnce = 2;
 
 const main = fileURLToPath(new URL('./parse-child.ts', import.meta.url));
 /** Its own code and libraries, and the file: nothing of a document can make a parser read anything else. */
 const codeFolders = ['../', '../../workflows/', '../../node_modules/', '../../package.json'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );
-const queue = new PQueue({ concurrency: filesAtOnce });
 
 /**
  * Parses a file in a child process of its own, which may read that file and our code, and nothing else. At most 512 MiB of heap and ten minutes; two files
@@ -61,28 +53,6 @@ export async function* parseFile(path: string, options: ParseOptions): AsyncGene
   } finally {
     parser.release();
   }
-}
-
-/** The right to parse a file without a wait; null while this process parses as many as it may. */
-export async function freeParser(): Promise<Parser | null> {
-  return queue.pending < filesAtOnce && queue.size === 0 ? takeParser(undefined) : null;
-}
-
-/** Waits until a file may be parsed. */
-async function takeParser(signal: AbortSignal | undefined): Promise<Parser> {
-  const slot = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
-  const held = queue.add(
-    () => {
-      begun.resolve();
-      return slot.promise;
-    },
-    signal ? { signal } : {},
-  );
-  // Rejected only when it is aborted while it waits.
-  held.catch((error: unknown) => begun.reject(error instanceof Error ? error : new Error(String(error))));
-  await begun.promise;
-  return { release: () => slot.resolve() };
 }
 
 async function* parseInChild(path: string, { filename, mediaType, signal }: ParseOptions): AsyncGenerator<ParseEvent> {

@@ -44,19 +44,37 @@ async function hasWaited(sourceId: string): Promise<boolean> {
   return (events ?? []).some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
 }
 
-test('files that wait for a parser keep no other work from the worker, and are read after its death', async () => {
-  const base = await makeBase({ embedding_model: 'none' });
+/** Files that are read at once, each by a process that stands still. */
+async function hang(kbId: string): Promise<{ readonly hanging: readonly number[]; readonly long: readonly string[] }> {
   const hanging: number[] = [];
   const long: string[] = [];
   for (let file = 1; file <= 2; file += 1) {
-    long.push(await addSource(base.id, 60_000));
+    long.push(await addSource(kbId, 60_000));
     await until(async () => parsers().some((pid) => !hanging.includes(pid)));
     for (const pid of parsers()) if (!hanging.includes(pid)) hanging.push(pid);
     for (const pid of hanging) process.kill(pid, 'SIGSTOP');
   }
+  return { hanging, long };
+}
+
+test('the first file that finds no parser free has the next one without a pause', async () => {
+  const base = await makeBase({ embedding_model: 'none' });
+  const { hanging, long } = await hang(base.id);
+  const [first, second] = [await addSource(base.id, 3), await addSource(base.id, 3)];
+  await until(async () => (await hasWaited(first)) || (await hasWaited(second)));
+
+  for (const pid of hanging) process.kill(pid, 'SIGCONT');
+  await until(async () => (await endsOf([...long, first, second])).every(({ state }) => state === 'ready'));
+  expect([await hasWaited(first), await hasWaited(second)].filter(Boolean)).toHaveLength(1);
+});
+
+test('files that wait for a parser keep no other work from the worker, and are read after its death', async () => {
+  const base = await makeBase({ embedding_model: 'none' });
+  const { hanging, long } = await hang(base.id);
   const waiting: string[] = [];
   for (let file = 0; file < (tuning.bulk.maxConcurrentActivityTaskExecutions ?? 0); file += 1) waiting.push(await addSource(base.id, 3));
-  await until(async () => (await Promise.all(waiting.map(hasWaited))).every(Boolean));
+  // One of them waits in the worker.
+  await until(async () => (await Promise.all(waiting.map(hasWaited))).filter(Boolean).length === waiting.length - 1);
 
   const other = await makeBase({ embedding_model: 'none' });
   expect(await ran(`/knowledge-bases/${other.id}/maintenance-runs`, { tasks: ['verify'] })).toMatchObject({ status: 'succeeded' });

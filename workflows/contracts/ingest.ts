@@ -6,14 +6,14 @@ export interface IngestInput {
 
 /** What `parseSource` is told. */
 export interface ParseInput extends IngestInput {
-  /** The workflow calls again after `busy`. Those that an earlier release began don't: their activity waits for a parser. */
+  /** The workflow calls again where no parser is free. Those that an earlier release began don't: their activity waits for a parser. */
   readonly callsAgain?: true;
 }
 
 /** `go_on`: there is more to do; `ended`: the run is over, for it has failed, was ended by others, or found nothing new. */
 export type IngestOutcome = 'go_on' | 'ended';
-/** Besides: the worker parses as many files as it may. */
-export type ParseSourceOutcome = IngestOutcome | 'busy';
+/** Besides: the worker parses as many files as it may, and so many wait to come back, this one with them. `busy`: the same in the words of an earlier release. */
+export type ParseSourceOutcome = IngestOutcome | 'busy' | { readonly waiting: number };
 /** Besides: no room in a budget until a time (ISO 8601), unless a budget is written before. */
 export type IndexSourceOutcome = IngestOutcome | { readonly pausedUntil: string };
 

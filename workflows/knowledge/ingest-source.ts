@@ -2,6 +2,7 @@ import { ApplicationFailure, CancellationScope, condition, defineSignal, proxyAc
 import { knowledgeRunSignals } from '../contracts/knowledge-runs.ts';
 import type { IngestActivities, IngestInput, IngestOutcome } from '../contracts/ingest.ts';
 import { msUntil } from './ms-until.ts';
+import { parserRestMs } from './parser-rest.ts';
 
 const { fetchSource, publishSource } = proxyActivities<Pick<IngestActivities, 'fetchSource' | 'publishSource'>>({
   startToCloseTimeout: '10 minutes',
@@ -57,18 +58,16 @@ async function ingest(input: IngestInput, budget: { isChanged: boolean }): Promi
   await publishSource(input);
 }
 
-/** Half a minute at first, so that many small files are soon done; then five, so that a day of waiting stays far below the longest history. */
-const soonMs = 30_000;
-const laterMs = 300_000;
-const soonCalls = 100;
-const maxCalls = 400;
+const dayMs = 86_400_000;
 
 /** Waits outside of the worker until one has a parser free. */
 async function parse(input: IngestInput): Promise<IngestOutcome> {
-  for (let call = 0; call < maxCalls; call += 1) {
+  for (let waitedMs = 0; waitedMs < dayMs;) {
     const outcome = await parseSource({ ...input, callsAgain: true });
-    if (outcome !== 'busy') return outcome;
-    await sleep(call < soonCalls ? Math.min(soonMs, 1_000 * 2 ** call) : laterMs);
+    if (outcome === 'ended' || outcome === 'go_on') return outcome;
+    const restMs = parserRestMs(waitedMs, outcome === 'busy' ? 1 : outcome.waiting);
+    await sleep(restMs);
+    waitedMs += restMs;
   }
   throw ApplicationFailure.nonRetryable('no parser was free for a day', 'parsers_busy');
 }
