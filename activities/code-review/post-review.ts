@@ -1,5 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { keepPosted, keepSummary, lockPullRow } from '../../db/code-review/posts.ts';
+import { lockPullRow } from '../../db/code-review/ledger.ts';
+import { keepPosted, keepSummary } from '../../db/code-review/posts.ts';
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import { runMarker, summaryOrdinal } from '../../domain/code-review/pipeline/markers.ts';
 import type { PlannedReview } from '../../domain/code-review/pipeline/plan.ts';
