@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openPull, pushTo } from '../fakes/github/scene.ts';
 import type { HostRequest } from '../fakes/github/index.ts';
 import type { FakePull } from '../fakes/github/state.ts';
+import { until } from '../support/temporal.ts';
 import { found, openReviews, type ReviewWorld } from './review-world.ts';
 
 let world: ReviewWorld;
@@ -102,7 +103,9 @@ test('a head that moves while the model works gets nothing for the old one, whos
 
   const run = await world.ended(await world.review(pull.number));
 
-  expect(run.status).toBe('cancelled');
+  expect(run).toMatchObject({ status: 'cancelled', finish_reason: 'superseded' });
   expect(writesOf(reviews)).toEqual([]);
-  expect(world.scene.repository.checks.filter(({ headSha }) => headSha === old)).toMatchObject([{ conclusion: 'cancelled' }]);
+  const own = () => world.scene.repository.checks.filter(({ headSha }) => headSha === old);
+  await until(() => own().every(({ status }) => status === 'completed'));
+  expect(own()).toMatchObject([{ conclusion: 'cancelled' }]);
 });
