@@ -126,7 +126,9 @@ async function replay(ctx: Ctx, endpoint: WebhookEndpointRow, stored: StoredDeli
     warnings,
   };
   const { billingCurrency: currency } = ctx.deps.env;
-  const handOver = handOverOf(ctx.deps.env.github, endpoint, { request, body });
+  const given = handOverOf(ctx.deps.env.github, endpoint, { request, body });
+  // The host's id of it has been seen.
+  const handOver = given && { ...given, guid: id };
   const start = { delivery: kept, body, ...made, handOver, digests: [], responseStatus: 202, currency, at: now };
   const outcome = await startDelivery(ctx, endpoint, start);
   if (outcome.kind === 'refused') throw outcome.failure;

@@ -1,4 +1,4 @@
-import { settleCommand, type CommandEnd, type CommandState } from '../../db/code-review/commands.ts';
+import { readCommandState, settleCommand, type CommandEnd, type CommandState } from '../../db/code-review/commands.ts';
 import { dismissFindings, findFinding } from '../../db/code-review/person-findings.ts';
 import { lockPull, readBindingState, storePull, type BindingState, type PullState } from '../../db/code-review/pulls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -36,6 +36,8 @@ export async function obeyCommand(
     return nothing;
   }
   const pull = await lockPull(tx, binding, command.pullNumber);
+  // Whoever came first has done it while this one waited for the pull request.
+  if ((await readCommandState(tx, command.id))?.state !== 'queued') return nothing;
   const { end, threads = false } = await effectOf(tx, { binding, pull, command, currency });
   if (!(await settleCommand(tx, command.id, end))) return nothing;
   return { isAccepted: true, hasReply: end.reply !== undefined && end.reply !== null, threads };
