@@ -108,17 +108,20 @@ export interface ReviewWorldOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, unknown>>;
   readonly processes?: readonly ProcessName[];
+  /** Changes the environment of the processes. */
+  readonly adapt?: (env: Readonly<Record<string, string>>) => Record<string, string>;
 }
 
 export async function openReviews({
   files,
   config = {},
   processes = ['api', 'worker-runs', 'worker-bulk'],
+  adapt,
 }: ReviewWorldOptions = {}): Promise<ReviewWorld> {
   const models = await startModelServer();
   const host = await startGitHubHost();
   const env = { ...host.env, LONGHAUL_MODEL_BASE_URL: models.baseUrl, LONGHAUL_MODEL: 'm' };
-  const stack = await startOwnStack({ processes: [...processes], env }).catch(async (error: unknown) => {
+  const stack = await startOwnStack({ processes: [...processes], env, ...(adapt ? { adapt } : {}) }).catch(async (error: unknown) => {
     await models.close();
     host.close();
     throw error;
