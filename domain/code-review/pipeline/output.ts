@@ -101,7 +101,7 @@ export const codeReviewOutputSchema = Type.Object(
 const output = Compile(codeReviewOutputSchema);
 
 /**
- * An output within its bounds: 200 findings, 300 unread files, 256 KB; what is too much is left out from the end, the counts still tell it. Throws a plain error for one that has not the
+ * An output within its bounds: 200 findings, 300 unread files, 256 KB; what is too much is left out from the end, unread files first; the counts still tell it. Throws a plain error for one that has not the
  * form all the same, which is a fault of ours.
  */
 export function fitOutput(whole: CodeReviewOutput): CodeReviewOutput {
@@ -113,9 +113,9 @@ export function fitOutput(whole: CodeReviewOutput): CodeReviewOutput {
   while (Buffer.byteLength(JSON.stringify(fitted)) > maxBytes && (fitted.findings.length > 0 || fitted.files.unread.length > 0)) {
     const { findings, files } = fitted;
     fitted =
-      findings.length > 0
-        ? { ...fitted, findings: findings.slice(0, Math.floor(findings.length * shrink)) }
-        : { ...fitted, files: { ...files, unread: files.unread.slice(0, Math.floor(files.unread.length * shrink)) } };
+      files.unread.length > 0
+        ? { ...fitted, files: { ...files, unread: files.unread.slice(0, Math.floor(files.unread.length * shrink)) } }
+        : { ...fitted, findings: findings.slice(0, Math.floor(findings.length * shrink)) };
   }
   const [problem] = output.Check(fitted) ? [] : output.Errors(fitted);
   if (problem) throw new Error(`the output of a review has not its form: ${problem.instancePath} ${problem.message}`);
