@@ -23,6 +23,7 @@ import type { ChannelActivities, ChannelSyncActivities } from '../workflows/cont
 import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
 import type { BindingActivities, PullRequestActivities } from '../workflows/contracts/pull-requests.ts';
 import { newId } from '../db/ids.ts';
+import { createReviewUpkeep } from './code-review/review-upkeep.ts';
 import { createEditorActivities } from './code-review/editor/editor-activities.ts';
 import { createPullRequestActivities } from './code-review/pull-request-activities.ts';
 import { createEvaluationActivities } from './evaluations/evaluation-activities.ts';
@@ -138,6 +139,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createIndexUpkeep(deps),
     ...createPolicyActivities(deps, temporal),
     ...createEvaluationActivities(deps),
+    ...createReviewUpkeep(deps),
     ...createPullRequestActivities(deps, runs.finishRun),
     ...createGroupActivities(deps),
     ...createEventActivities(deps),

@@ -27,6 +27,8 @@ const schedules: readonly Maintenance[] = [
   { name: 'triggers', workflowType: 'tendTriggers', taskQueue: taskQueues.bulk, everyS: 600 },
   { name: 'reembeds', workflowType: 'tendReembeds', taskQueue: taskQueues.bulk, everyS: 300 },
   { name: 'knowledge', workflowType: 'knowledgeUpkeep', taskQueue: taskQueues.bulk, everyS: 86_400 },
+  { name: 'github-redeliver', workflowType: 'githubRedeliver', taskQueue: taskQueues.bulk, everyS: 3600 },
+  { name: 'review-sweep', workflowType: 'reviewSweep', taskQueue: taskQueues.bulk, everyS: 86_400 },
   { name: 'signing-keys', workflowType: 'signingKeys', taskQueue: taskQueues.bulk, everyS: 86_400 },
 ];
 

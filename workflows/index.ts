@@ -16,6 +16,8 @@ export { bulkCancel } from './runs/bulk-cancel.ts';
 export { budgetHolds } from './maintenance/budget-holds.ts';
 export { deliver } from './delivery/deliver.ts';
 export { delivery } from './delivery/delivery.ts';
+export { githubRedeliver } from './maintenance/github-redeliver.ts';
+export { reviewSweep } from './maintenance/review-sweep.ts';
 export { httpSweep } from './maintenance/http-sweep.ts';
 export { orgPurge } from './maintenance/org-purge.ts';
 export { evaluation } from './evaluations/evaluation.ts';

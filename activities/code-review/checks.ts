@@ -1,5 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { claimPost, hasEditor, keepPosted, readPosted, type PostKey } from '../../db/code-review/posts.ts';
+import { readPosted } from '../../db/code-review/closing-message.ts';
+import { claimPost, hasEditor, keepPosted, readReviewHead, type PostKey } from '../../db/code-review/posts.ts';
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import type { PlannedReview } from '../../domain/code-review/pipeline/plan.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
@@ -31,12 +32,11 @@ interface CheckOf {
   readonly headSha: string;
 }
 
-/** Shows at a head that its review has begun: one check a run, under the run's id. Throws in the workflow's words what the host fails with. */
-export async function openCheck(
-  deps: ActivityDeps,
-  { runId, headSha }: { readonly runId: string; readonly headSha: string },
-): Promise<void> {
+/** Shows at the head of a run that its review has begun: one check a run, under the run's id. Throws in the workflow's words what the host fails with. */
+export async function openCheck(deps: ActivityDeps, { runId }: { readonly runId: string }): Promise<void> {
   const { run } = await readPlan(deps, runId);
+  const headSha = await readAsSystem(deps, (tx) => readReviewHead(tx, runId));
+  if (headSha === null) throw new Error('the head of the run is not known yet');
   const client = await openRepository(deps, run);
   await checkIdOf(deps, { run, client, headSha });
 }
@@ -56,12 +56,8 @@ function checkIdOf(deps: ActivityDeps, { run, client, headSha }: CheckOf): Promi
 
 export interface CheckEnd {
   readonly runId: string;
-  /** The head of the check; of a run with a plan that of its plan. */
-  readonly headSha?: string;
   /** In place of the plan's: `cancelled`, or `neutral` where the review has failed. */
   readonly conclusion?: CheckConclusion;
-  readonly title?: string;
-  readonly summary?: string;
 }
 
 /**
@@ -73,23 +69,19 @@ export async function concludeCheck(deps: ActivityDeps, end: CheckEnd): Promise<
   const planned = plan?.kind === 'review' ? plan : null;
   const posted = await readAsSystem(deps, (tx) => readPosted(tx, run.runId));
   const kept = posted.find(({ kind, ordinal }) => kind === 'check' && ordinal === 0);
-  const headSha = planned?.headSha ?? end.headSha;
-  if (headSha === undefined && kept === undefined) return;
+  const headSha = planned?.headSha ?? (await readAsSystem(deps, (tx) => readReviewHead(tx, run.runId)));
+  if (headSha === null || (kept === undefined && planned === null)) return;
 
   const client = await openRepository(deps, run);
-  const checkId = kept === undefined ? await checkIdOf(deps, { run, client, headSha: headSha ?? '' }) : Number(kept.githubId);
+  const checkId = kept === undefined ? await checkIdOf(deps, { run, client, headSha }) : Number(kept.githubId);
   const isOverruled = end.conclusion !== undefined && end.conclusion !== planned?.check.conclusion;
   const annotations = isOverruled || planned === null ? [] : planned.check.annotations;
   const output = outputOf(planned, end);
   const batches = Math.ceil(annotations.length / maxAnnotations);
   for (let batch = 0; batch + 1 < batches; batch += 1)
-    await annotate(
-      deps,
-      { run, client, headSha: headSha ?? '' },
-      { checkId, batch, output: { ...output, annotations: batchOf(annotations, batch) } },
-    );
+    await annotate(deps, { run, client, headSha }, { checkId, batch, output: { ...output, annotations: batchOf(annotations, batch) } });
 
-  const last = await lastBatch(deps, { run, client, headSha: headSha ?? '' }, { annotations, batches });
+  const last = await lastBatch(deps, { run, client, headSha }, { annotations, batches });
   const isFixable =
     !isOverruled && planned !== null && openFindings(planned) > 0 && (await readAsSystem(deps, (tx) => hasEditor(tx, run.binding.id)));
   const conclusion = end.conclusion ?? planned?.check.conclusion ?? 'neutral';
@@ -102,13 +94,10 @@ function keyOf({ runId }: ReviewRun, ordinal = 0): PostKey {
   return { ownerId: runId, kind: 'check', ordinal };
 }
 
-function outputOf(plan: PlannedReview | null, { title, summary, conclusion }: CheckEnd): Omit<CheckOutput, 'annotations'> {
-  const isCancelled = conclusion === 'cancelled';
-  const standard = isCancelled ? 'Superseded by a newer head' : 'The review could not be completed';
-  return {
-    title: title ?? (conclusion === undefined ? plan?.check.title : undefined) ?? standard,
-    summary: summary ?? (conclusion === undefined ? plan?.check.summary : undefined) ?? standard,
-  };
+function outputOf(plan: PlannedReview | null, { conclusion }: CheckEnd): Omit<CheckOutput, 'annotations'> {
+  if (conclusion === undefined && plan !== null) return { title: plan.check.title, summary: plan.check.summary };
+  const text = conclusion === 'cancelled' ? 'Superseded by a newer head' : 'The review could not be completed';
+  return { title: text, summary: text };
 }
 
 function batchOf<T>(items: readonly T[], batch: number): readonly T[] {

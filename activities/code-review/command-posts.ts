@@ -33,9 +33,14 @@ export async function replyToCommand(deps: ActivityDeps, { commandId }: { readon
   const opened = await openCommand(deps, commandId);
   if (opened === null || opened.command.reply === null) return;
   const { command, client } = opened;
-  const { id: ownerId, pullNumber, commentKind, commentId, reply: text } = command;
-  const inReplyTo = commentKind === 'review' ? (command.inReplyTo ?? commentId) : null;
+  const { id: ownerId, pullNumber, reply: text } = command;
+  const inReplyTo = threadOf(command);
   await softly(deps, () => postReply(deps, { place: command, ownerId, ordinal: 0, client, pullNumber, inReplyTo, text: text ?? '' }));
+}
+
+/** The comment that begins the thread of a command; null: it stands in the conversation. */
+export function threadOf({ commentKind, inReplyTo, commentId }: CommandPost): number | null {
+  return commentKind === 'review' ? (inReplyTo ?? commentId) : null;
 }
 
 /** Brings the host's threads up to the ledger after a command: what was dismissed is resolved. */

@@ -12,6 +12,7 @@ import { runCancelled } from '../support/failures.ts';
 import { gatherMaterial, materialOfSkipped } from './gather-material.ts';
 import { openRepository } from './open-repository.ts';
 import { readChange } from './read-change.ts';
+import { rebuildLedger } from './rebuild-ledger.ts';
 import { readHostPull } from './read-pull.ts';
 import { asSystemStep } from './system-step.ts';
 import { triage } from './triage.ts';
@@ -43,10 +44,13 @@ async function readMaterial(deps: ActivityDeps, run: ReviewRun): Promise<ReviewM
   const client = await openRepository(deps, run);
   const pull = await readHostPull(client, run.pull.pullNumber, signal);
   const judged = run.review.kind === 'ask' ? { skipReason: null, isSummaryOnly: false } : await triage(deps, run, { pull, work });
-  const ledger = await readAsSystem(deps, (tx) => readLedger(tx, run.pull.id));
-  if (judged.skipReason !== null) return materialOfSkipped(run, { pull, ledger: ledgerOf(ledger), skipReason: judged.skipReason });
+  const known = await readAsSystem(deps, (tx) => readLedger(tx, run.pull.id));
+  if (judged.skipReason !== null) return materialOfSkipped(run, { pull, ledger: ledgerOf(known), skipReason: judged.skipReason });
 
   const change = await readChange(deps, { run, client, pull, work, signal });
+  const isLost = known.length === 0 && run.pull.lastHeadSha === null && run.review.post;
+  if (isLost) await rebuildLedger(deps, { run, client, headSha: change.headSha, patches: change.files });
+  const ledger = isLost ? await readAsSystem(deps, (tx) => readLedger(tx, run.pull.id)) : known;
   const hashes = await readAsSystem(deps, (tx) => readJudgedHashes(tx, run.pull.id));
   return gatherMaterial({ run, pull, change, work, ledger: ledgerOf(ledger), hashes, isSummaryOnly: judged.isSummaryOnly });
 }

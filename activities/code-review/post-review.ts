@@ -1,9 +1,11 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { keepPosted, keepSummary, lockPullRow } from '../../db/code-review/posts.ts';
+import { lockPullRow } from '../../db/code-review/ledger.ts';
+import { keepPosted, keepSummary } from '../../db/code-review/posts.ts';
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import { runMarker, summaryOrdinal } from '../../domain/code-review/pipeline/markers.ts';
 import type { PlannedReview } from '../../domain/code-review/pipeline/plan.ts';
 import { summaryDigest } from '../../domain/code-review/pipeline/summary-text.ts';
+import { withdrawReview } from '../../domain/code-review/posting/withdraw-review.ts';
 import { keepPostedFindings } from '../../domain/code-review/posting/posted-findings.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
 import { HostError } from '../../ports/github/host-error.ts';
@@ -16,7 +18,7 @@ import { postComments } from './post-comments.ts';
 import { readHostPull } from './read-pull.ts';
 import { readPlannedReview } from './read-plan.ts';
 
-/** What became of posting. `stale`: the pull request has another head; `closed`: it is closed. Nothing is posted then. */
+/** What became of posting. `stale`: the pull request has another head; `closed`: it is closed. Nothing is posted then, and the run is cancelled. */
 export interface PostOutcome {
   readonly outcome: 'posted' | 'stale' | 'closed';
 }
@@ -32,8 +34,11 @@ export async function postReview(deps: ActivityDeps, { runId }: { readonly runId
 
   const client = await openRepository(deps, run);
   const pull = await readHostPull(client, run.pull.pullNumber, cancellationSignal());
-  if (!pull.isOpen) return { outcome: 'closed' };
-  if (pull.headSha !== plan.headSha) return { outcome: 'stale' };
+  if (!pull.isOpen || pull.headSha !== plan.headSha) {
+    const outcome = pull.isOpen ? 'stale' : 'closed';
+    await transactAsSystem(deps, (tx) => withdrawReview(tx, runId, { isSuperseded: outcome === 'stale' }));
+    return { outcome };
+  }
 
   const isEdited = summary.kind === 'edit' && (await editSummary(deps, { run, plan, client, reviewId: summary.reviewId }));
   const hasBody = summary.kind === 'new' || (summary.kind === 'edit' && !isEdited);
@@ -44,8 +49,9 @@ export async function postReview(deps: ActivityDeps, { runId }: { readonly runId
 /** `same`: it says what it said, or there is none. */
 type SummaryChange = { readonly kind: 'same' | 'new' } | { readonly kind: 'edit'; readonly reviewId: number };
 
-function summaryOf({ pull }: ReviewRun, { summary }: PlannedReview): SummaryChange {
-  if (summary === '') return { kind: 'same' };
+function summaryOf({ pull }: ReviewRun, { summary, conclusion }: PlannedReview): SummaryChange {
+  const { mode, fixed, outdated, back } = conclusion;
+  if (summary === '' || (mode === 'no_change' && fixed.length + outdated.length + back.length === 0)) return { kind: 'same' };
   if (pull.summaryReviewId === null) return { kind: 'new' };
   return summaryDigest(summary) === pull.summarySha256 ? { kind: 'same' } : { kind: 'edit', reviewId: pull.summaryReviewId };
 }

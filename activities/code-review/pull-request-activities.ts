@@ -5,6 +5,7 @@ import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
 import { liveRun } from '../../db/code-review/live-run.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
+import { reactToCommand, replyToCommand, settlePullThreads } from './command-posts.ts';
 import { takeCommand } from './take-command.ts';
 
 /** Ends a run by its row. */
@@ -17,6 +18,9 @@ export function createPullRequestActivities(deps: ActivityDeps, finish: Finish):
     applyEvent: (input) => transactAsSystem(deps, (tx) => applyEvents(tx, { ...input, currency })),
     openReviewRun: (input) => transactAsSystem(deps, (tx) => openReviewRun(tx, { ...input, currency })),
     takeCommand: (input) => takeCommand(deps, input),
+    reactToCommand: (input) => reactToCommand(deps, input),
+    replyToCommand: (input) => replyToCommand(deps, input),
+    settlePullThreads: (input) => settlePullThreads(deps, input),
     async endReviewRun({ runId }) {
       const live = await readAsSystem(deps, (tx) => liveRun(tx, runId));
       if (live === null) return;

@@ -1,9 +1,11 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { keepReadBack, keepSummary, lockPullRow } from '../../db/code-review/posts.ts';
+import { lockPullRow } from '../../db/code-review/ledger.ts';
+import { keepReadBack, keepSummary } from '../../db/code-review/posts.ts';
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import { readRunMarker, summaryOrdinal } from '../../domain/code-review/pipeline/markers.ts';
 import { summaryDigest } from '../../domain/code-review/pipeline/summary-text.ts';
 import { readBack } from '../../domain/code-review/posting/read-back.ts';
+import type { FilePatch } from '../../ports/diff/patch.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
 import { listComments, listReviews, type HostText } from '../../ports/github/reviews.ts';
 import { listThreads } from '../../ports/github/threads.ts';
@@ -11,14 +13,19 @@ import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { onHost } from './host-failure.ts';
 
+export interface LedgerSource {
+  readonly run: ReviewRun;
+  readonly client: RepositoryClient;
+  readonly headSha: string;
+  /** The change at the head. */
+  readonly patches: readonly FilePatch[];
+}
+
 /**
  * Writes the ledger of a pull request again from what our App has posted there: for a pull request of which no review is known. Others' comments count for nothing, whatever marker they
  * carry. Gives how many findings it has written. Throws in the workflow's words what the host fails with.
  */
-export async function rebuildLedger(
-  deps: ActivityDeps,
-  { run, client, headSha }: { readonly run: ReviewRun; readonly client: RepositoryClient; readonly headSha: string },
-): Promise<number> {
+export async function rebuildLedger(deps: ActivityDeps, { run, client, headSha, patches }: LedgerSource): Promise<number> {
   const { pull, binding, runId } = run;
   const signal = cancellationSignal();
   const { comments, login, threads, reviews } = await onHost(async () => {
@@ -29,7 +36,7 @@ export async function rebuildLedger(
     const isOurs = found.some(({ author }) => author === self);
     return { comments: found, reviews: written, login: self, threads: isOurs ? await listThreads(client, pull.pullNumber, signal) : [] };
   });
-  const findings = readBack(comments, { threads, login, bindingId: binding.id });
+  const findings = readBack(comments, { threads, login, bindingId: binding.id, patches });
   const summary = reviews.find(({ author, body }) => author === login && isSummary(body));
   return transactAsSystem(deps, async (tx) => {
     await lockPullRow(tx, pull.id);

@@ -8,8 +8,13 @@ import { transactAsRun } from '../runs/as-run.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { runCancelled } from '../support/failures.ts';
 import { askStages } from './ask-stages.ts';
+import { concludeCheck, openCheck } from './checks.ts';
 import { fetchDiff } from './fetch-diff.ts';
 import { nextCalls } from './next-calls.ts';
+import { postAnswer } from './post-answer.ts';
+import { postReview } from './post-review.ts';
+import { asSystemStep } from './system-step.ts';
+import { settleThreads } from './threads.ts';
 
 /** Activities of `codeReviewRun`, in the signed tenant of the workflow. Rows say what is done, so that each may be cut off anywhere and repeated. */
 export function createReviewRunActivities(deps: ActivityDeps): ReviewRunActivities {
@@ -17,6 +22,12 @@ export function createReviewRunActivities(deps: ActivityDeps): ReviewRunActiviti
     fetchDiff: (input) => fetchDiff(deps, input),
     nextCalls: ({ runId }) => nextCalls(deps, runId),
     askStages: (input) => askStages(deps, input),
+    openCheck: (input) => asSystemStep(deps, { ...input, name: 'Open the check' }, () => openCheck(deps, input)),
+    postReview: (input) => asSystemStep(deps, { ...input, name: 'Post the review' }, () => postReview(deps, input)),
+    postAnswer: (input) => asSystemStep(deps, { ...input, name: 'Post the answer' }, () => postAnswer(deps, input)),
+    settleThreads: (input) => asSystemStep(deps, { ...input, name: 'Settle threads' }, () => settleThreads(deps, input)),
+    concludeCheck: (input) => asSystemStep(deps, { ...input, name: 'Conclude the check' }, () => concludeCheck(deps, input)),
+    abandonCheck: (input) => concludeCheck(deps, input),
     async finishReview(input) {
       if (!(await transactAsRun(deps, input.runId, (tx) => finishReview(tx, input)))) throw runCancelled();
     },

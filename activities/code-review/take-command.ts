@@ -1,8 +1,9 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readCommandState, type CommandState } from '../../db/code-review/commands.ts';
 import { readRepositoryPlace } from '../../db/code-review/repository-place.ts';
-import { obeyCommand, refuseCommand } from '../../domain/code-review/obey-command.ts';
+import { obeyCommand, obeyedBefore, refuseCommand } from '../../domain/code-review/obey-command.ts';
 import { permissionOf } from '../../ports/github/collaborators.ts';
+import type { ObeyedCommand } from '../../workflows/contracts/pull-requests.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { onHost } from './host-failure.ts';
@@ -12,14 +13,15 @@ import { openRepository } from './open-repository.ts';
  * Judges a command that waits: whoever may write to the repository is obeyed, everybody else gets no answer. The host is asked before the transaction that obeys. What is
  * written to the host afterwards is for the activities of posting.
  */
-export async function takeCommand(deps: ActivityDeps, { commandId }: { readonly commandId: string }): Promise<void> {
+export async function takeCommand(deps: ActivityDeps, { commandId }: { readonly commandId: string }): Promise<ObeyedCommand> {
   const command = await readAsSystem(deps, (tx) => readCommandState(tx, commandId));
-  if (command === null || command.state !== 'queued') return;
+  if (command === null) return { isAccepted: false, hasReply: false, threads: false };
+  if (command.state !== 'queued') return obeyedBefore(command);
   if (!(await mayCommand(deps, command))) {
     await transactAsSystem(deps, (tx) => refuseCommand(tx, command));
-    return;
+    return { isAccepted: false, hasReply: false, threads: false };
   }
-  await transactAsSystem(deps, (tx) => obeyCommand(tx, command, { currency: deps.env.billingCurrency }));
+  return transactAsSystem(deps, (tx) => obeyCommand(tx, command, { currency: deps.env.billingCurrency }));
 }
 
 async function mayCommand(deps: ActivityDeps, { bindingId, sender }: CommandState): Promise<boolean> {

@@ -2,7 +2,6 @@ import { cancellationSignal } from '@temporalio/activity';
 import { readCommented } from '../../db/code-review/posts.ts';
 import { codeSpan } from '../../domain/code-review/pipeline/comment-text.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
-import { HostError } from '../../ports/github/host-error.ts';
 import { listThreads, minimizeComment, reopenThread, resolveThread, type HostThread } from '../../ports/github/threads.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem } from '../support/as-system.ts';

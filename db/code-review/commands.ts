@@ -28,6 +28,7 @@ export interface CommandState {
   readonly argument: string | null;
   readonly sender: string;
   readonly state: string;
+  readonly reply: string | null;
 }
 
 /** Takes a command down, once for each comment and text. */
@@ -86,7 +87,7 @@ export function readCommandState(tx: Tx, commandId: string): Promise<CommandStat
   return row<CommandState>(
     tx.em,
     `select c.id, c.pull_request_id as "pullRequestId", p.binding_id as "bindingId", p.pull_number as "pullNumber", c.comment_id::float8 as "commentId",
-            c.comment_kind as "commentKind", c.in_reply_to::float8 as "inReplyTo", c.command, c.argument, c.sender, c.state
+            c.comment_kind as "commentKind", c.in_reply_to::float8 as "inReplyTo", c.command, c.argument, c.sender, c.state, c.reply
        from review_commands c join review_pull_requests p on p.id = c.pull_request_id where c.id = ?`,
     [commandId],
   );

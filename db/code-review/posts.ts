@@ -89,23 +89,6 @@ export async function keepPosted(tx: Tx, place: PostPlace, { ownerId, kind, ordi
   );
 }
 
-/** Locks a pull request: before its findings, as all do that change both. */
-export async function lockPullRow(tx: Tx, pullRequestId: string): Promise<void> {
-  await row(tx.em, 'select id from review_pull_requests where id = ? for update', [pullRequestId]);
-}
-
-/** What stands at the host of a run or command, by kind and ordinal. */
-export async function readPosted(
-  tx: Tx,
-  ownerId: string,
-): Promise<{ readonly kind: ReviewPostKind; readonly ordinal: number; readonly githubId: string }[]> {
-  return rows(
-    tx.em,
-    `select kind, ordinal, github_id as "githubId" from review_posts where owner_id = ? and state = 'posted' and github_id is not null order by kind, ordinal`,
-    [ownerId],
-  );
-}
-
 /** Which review of the host holds the summary of a pull request, and what it says. */
 export async function keepSummary(
   tx: Tx,
@@ -147,6 +130,12 @@ export function readCommented(
   );
 }
 
+/** The head that a run reviews; null: it has not been read yet. */
+export async function readReviewHead(tx: Tx, runId: string): Promise<string | null> {
+  const found = await row<{ headSha: string | null }>(tx.em, 'select review_head_sha as "headSha" from runs where id = ?', [runId]);
+  return found?.headSha ?? null;
+}
+
 /** Whether the binding of a run has an editor: then its checks have a button. */
 export async function hasEditor(tx: Tx, bindingId: string): Promise<boolean> {
   const found = await row<{ hasEditor: boolean }>(
@@ -172,6 +161,7 @@ export interface FindingReadBack {
   readonly placement: 'inline' | 'file';
   readonly title: string;
   readonly scenario: string;
+  readonly evidence: string;
 }
 
 /** Writes findings into a ledger that has lost them; one that is there stays as it is. Gives how many were written. */
@@ -186,9 +176,9 @@ export async function keepReadBack(
     `insert into review_findings (id, organization_id, workspace_id, pull_request_id, fingerprint, category, severity, confidence, path, side, start_line, end_line, title, scenario,
        evidence, state, placement, comment_id, thread_id, also_at, first_run_id, first_head_sha, last_head_sha, created_at, updated_at)
      select c.id, p.organization_id, p.workspace_id, p.id, c.fingerprint, c.category, c.severity, 1, c.path, c.side, c."startLine", c."endLine", c.title, c.scenario,
-            '', c.state, c.placement, c."commentId", c."threadId", '[]', ?, ?, ?, now(), now()
+            c.evidence, c.state, c.placement, c."commentId", c."threadId", '[]', ?, ?, ?, now(), now()
        from review_pull_requests p, jsonb_to_recordset(?::jsonb) as c(id uuid, fingerprint text, category text, severity text, path text, side text, "startLine" int,
-            "endLine" int, title text, scenario text, state text, placement text, "commentId" bigint, "threadId" text)
+            "endLine" int, title text, scenario text, state text, placement text, "commentId" bigint, "threadId" text, evidence text)
       where p.id = ? on conflict (pull_request_id, fingerprint) do nothing returning id`,
     [runId, headSha, headSha, JSON.stringify(findings.map((finding) => ({ id: newId(), ...finding }))), pullRequestId],
   );

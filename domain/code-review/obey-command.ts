@@ -3,19 +3,19 @@ import { dismissFindings, findFinding } from '../../db/code-review/person-findin
 import { lockPull, readBindingState, storePull, type BindingState, type PullState } from '../../db/code-review/pulls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
+import type { ObeyedCommand } from '../../workflows/contracts/pull-requests.ts';
 import { eventsShown } from './enabled-events.ts';
 import { draftOf } from './judge-event.ts';
 import { commandNames, splitArgument, type CommandName } from './pipeline/commands.ts';
 import { startedByPlatform, startReview } from './start-review.ts';
 
-/** What a command came to. `threads`: the host's threads are to be brought up to the ledger. */
-export interface Obeyed {
-  readonly isAccepted: boolean;
-  readonly hasReply: boolean;
-  readonly threads: boolean;
-}
+const nothing: ObeyedCommand = { isAccepted: false, hasReply: false, threads: false };
 
-const nothing: Obeyed = { isAccepted: false, hasReply: false, threads: false };
+/** What a command that was judged before came to. */
+export function obeyedBefore({ state, command, reply }: Pick<CommandState, 'state' | 'command' | 'reply'>): ObeyedCommand {
+  if (state !== 'accepted' && state !== 'done') return nothing;
+  return { isAccepted: true, hasReply: reply !== null, threads: command === 'resolve' || (command === 'dismiss' && reply === null) };
+}
 
 /** Refuses a command whose sender may not write to the repository; nobody is told. */
 export async function refuseCommand(tx: TenantTransaction, { id }: CommandState): Promise<void> {
@@ -29,7 +29,7 @@ export async function obeyCommand(
   tx: TenantTransaction,
   command: CommandState,
   { currency }: { readonly currency: string },
-): Promise<Obeyed> {
+): Promise<ObeyedCommand> {
   const binding = await readBindingState(tx, command.bindingId);
   if (binding === null || !binding.isReviewed) {
     await settleCommand(tx, command.id, { state: 'refused', reason: 'binding_inactive' });
@@ -37,7 +37,8 @@ export async function obeyCommand(
   }
   const pull = await lockPull(tx, binding, command.pullNumber);
   // Whoever came first has done it while this one waited for the pull request.
-  if ((await readCommandState(tx, command.id))?.state !== 'queued') return nothing;
+  const now = await readCommandState(tx, command.id);
+  if (now?.state !== 'queued') return now ? obeyedBefore(now) : nothing;
   const { end, threads = false } = await effectOf(tx, { binding, pull, command, currency });
   if (!(await settleCommand(tx, command.id, end))) return nothing;
   return { isAccepted: true, hasReply: end.reply !== undefined && end.reply !== null, threads };

@@ -30,6 +30,7 @@ export interface HostText {
 export interface HostComment extends HostText {
   readonly path: string;
   readonly side: 'LEFT' | 'RIGHT';
+  readonly isOnFile: boolean;
   /** Null: on the file, or its line has left the diff. */
   readonly line: number | null;
   readonly startLine: number | null;
@@ -98,6 +99,7 @@ export async function listComments(client: RepositoryClient, pullNumber: number,
       author: comment.user?.login ?? '',
       path: comment.path,
       side: comment.side ?? 'RIGHT',
+      isOnFile: comment.subject_type === 'file',
       line: comment.line === undefined || comment.line === null ? null : Number(comment.line),
       startLine: comment.start_line === undefined || comment.start_line === null ? null : Number(comment.start_line),
       inReplyTo: comment.in_reply_to_id === undefined ? null : Number(comment.in_reply_to_id),

@@ -60,10 +60,10 @@ async function following(given: PlantedBinding = {}) {
         `select c.* from review_commands c join review_pull_requests p on p.id = c.pull_request_id where p.binding_id = ? order by c.id`,
         [bindingId],
       ),
-    obey: async (commandId: string, may = true) => {
+    obey: async (commandId: string, may = true): Promise<unknown> => {
       const command = await inTx((tx) => readCommandState(tx, commandId));
       if (command === null) throw new Error('no command');
-      return inTx((tx) => (may ? obeyCommand(tx, command, { currency }) : refuseCommand(tx, command)));
+      return inTx<unknown>((tx) => (may ? obeyCommand(tx, command, { currency }) : refuseCommand(tx, command)));
     },
     works: (runId: string) => sql("update runs set status = 'running', started_at = now() where id = ? returning id", [runId]),
     ends: (runId: string) =>

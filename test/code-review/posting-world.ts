@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { asTenant } from '../../activities/support/tenant.ts';
 import { keepAnswer } from '../../db/code-review/answers.ts';
+import { noteReviewHead } from '../../db/code-review/review-run.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { commentsOf } from '../../domain/code-review/pipeline/comment-text.ts';
@@ -128,9 +129,10 @@ async function planRun(world: World, { tenant, pull, bindingId }: Planned, optio
     check: { conclusion: findings.length > 0 ? 'neutral' : 'success', title: 'Reviewed', summary, annotations: annotationsOf(findings) },
   };
   const at = workspaceTenant(tenant.organizationId, tenant.workspaceId);
-  await transact(world.api.db, { tenant: at, actor: systemActor, correlationId: crypto.randomUUID() }, (tx) =>
-    keepAnswer(tx, runId, { ...planAnswer, answer: plan }),
-  );
+  await transact(world.api.db, { tenant: at, actor: systemActor, correlationId: crypto.randomUUID() }, async (tx) => {
+    await noteReviewHead(tx, runId, headSha);
+    await keepAnswer(tx, runId, { ...planAnswer, answer: plan });
+  });
   return runId;
 }
 

@@ -9,7 +9,9 @@ import type { ActivityDeps } from '../../activities/deps.ts';
 import { readAsSystem } from '../../activities/support/as-system.ts';
 import { readReviewRun } from '../../db/code-review/review-run.ts';
 import { findingMarker } from '../../domain/code-review/pipeline/markers.ts';
+import { parsePatch } from '../../ports/diff/patch.ts';
 import type { HostFault, HostRequest } from '../fakes/github/index.ts';
+import { gitIn } from '../fakes/github/repositories.ts';
 import { pushTo } from '../fakes/github/scene.ts';
 import { personOf } from '../fakes/github/state.ts';
 import { findingAt, openPosting, type PostingScene, type PostingWorld } from './posting-world.ts';
@@ -156,7 +158,7 @@ test('a check is one for a run and a head, with all its annotations once, whatev
   const { headSha } = scene.pull;
 
   failOnce('POST /repos/{owner}/{repo}/check-runs', { after: 502 });
-  await untilDone(scene, (deps) => openCheck(deps, { runId, headSha }));
+  await untilDone(scene, (deps) => openCheck(deps, { runId }));
   failOnce('PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}', { drop: true });
   await untilDone(scene, (deps) => concludeCheck(deps, { runId }));
   await untilDone(scene, (deps) => concludeCheck(deps, { runId }));
@@ -169,9 +171,8 @@ test('a check is one for a run and a head, with all its annotations once, whatev
 test('a review with up to 30 comments costs one review and three requests for its check', async () => {
   const scene = await posting.open({ 'a.txt': lines(40) });
   const runId = await scene.plan({ findings: many(30) });
-  const { headSha } = scene.pull;
 
-  await posting.act(scene.tenant, (deps) => openCheck(deps, { runId, headSha }));
+  await posting.act(scene.tenant, (deps) => openCheck(deps, { runId }));
   await posting.act(scene.tenant, (deps) => postReview(deps, { runId }));
   await posting.act(scene.tenant, (deps) => concludeCheck(deps, { runId }));
 
@@ -183,9 +184,8 @@ test('a review with up to 30 comments costs one review and three requests for it
 test('what is superseded is cancelled, and what was never shown stays so', async () => {
   const scene = await posting.open({ 'a.txt': lines(9) });
   const [shown, unseen] = [await scene.plan({ findings: many(2) }), await scene.plan({})];
-  const { headSha } = scene.pull;
 
-  await posting.act(scene.tenant, (deps) => openCheck(deps, { runId: shown, headSha }));
+  await posting.act(scene.tenant, (deps) => openCheck(deps, { runId: shown }));
   await posting.act(scene.tenant, (deps) => concludeCheck(deps, { runId: shown, conclusion: 'cancelled' }));
   await posting.sql("delete from review_answers where stage = 'plan' and run_id = ?", [unseen]);
   await posting.act(scene.tenant, (deps) => concludeCheck(deps, { runId: unseen, conclusion: 'cancelled' }));
@@ -292,16 +292,18 @@ test('a lost ledger is read back from what our App has written, and from nobody 
   ]);
   await posting.sql('update review_pull_requests set summary_review_id = null, summary_sha256 = null where binding_id = ?', [bindingId]);
 
+  const change = gitIn(scene.scene.repository.folder, 'diff', 'main', pull.headSha);
+  const patches = parsePatch(`${change}\n`);
   const runId = await scene.plan({});
   const rebuild = () =>
     posting.act(scene.tenant, async (deps) => {
       const run = await readAsSystem(deps, (tx) => readReviewRun(tx, runId));
-      return rebuildLedger(deps, { run: run!, client: await openRepository(deps, run!), headSha: pull.headSha });
+      return rebuildLedger(deps, { run: run!, client: await openRepository(deps, run!), headSha: pull.headSha, patches });
     });
   expect([await rebuild(), await rebuild()]).toEqual([4, 0]);
 
   const kept = await posting.sql<Record<string, unknown>>(
-    'select fingerprint, state, severity, category, title, path, start_line, placement from review_findings where first_run_id = ? order by path, start_line, placement desc',
+    'select fingerprint, state, severity, category, title, path, start_line, placement, evidence from review_findings where first_run_id = ? order by path, start_line, placement desc',
     [runId],
   );
   expect(kept.map(({ fingerprint }) => fingerprint).toSorted()).toEqual(findings.map(({ fingerprint }) => fingerprint).toSorted());
@@ -311,7 +313,7 @@ test('a lost ledger is read back from what our App has written, and from nobody 
     ['fixed', 'inline'],
     ['open', 'file'],
   ]);
-  expect(kept[0]).toMatchObject({ title: 'One *of* them', severity: 'low', category: 'data_loss', start_line: 1 });
+  expect(kept[0]).toMatchObject({ title: 'One *of* them', severity: 'low', category: 'data_loss', start_line: 1, evidence: 'line 1' });
   expect(await posting.sql('select summary_review_id::float8 as id from review_pull_requests where binding_id = ?', [bindingId])).toEqual(
     summary,
   );

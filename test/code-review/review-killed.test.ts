@@ -21,7 +21,8 @@ afterAll(() => world?.stop());
 
 /** A pull request with two findings that stand and one that does not. */
 function openFaulty(): number {
-  const change = (name: string, line: number) => lines(name).replace(`const ${name}${line} = ${line};`, `const ${name}${line} = wrong${line};`);
+  const change = (name: string, line: number) =>
+    lines(name).replace(`const ${name}${line} = ${line};`, `const ${name}${line} = wrong${line};`);
   pulls += 1;
   world.answers = {
     summary: () => worded('It goes wrong.'),
@@ -35,7 +36,8 @@ function openFaulty(): number {
         : found(),
     verify: (prompt) => voted(!prompt.includes('Refuted')),
   };
-  return openPull(world.scene.repository, { branch: `b${pulls}`, files: { 'src/a.ts': change('a', 10), 'src/b.ts': change('b', 20) } }).number;
+  return openPull(world.scene.repository, { branch: `b${pulls}`, files: { 'src/a.ts': change('a', 10), 'src/b.ts': change('b', 20) } })
+    .number;
 }
 
 function expectWhole(run: EndedRun): void {

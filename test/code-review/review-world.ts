@@ -121,6 +121,8 @@ export interface ReviewWorldOptions {
   /** More of the binding. */
   readonly binding?: Readonly<Record<string, unknown>>;
   readonly processes?: readonly ProcessName[];
+  /** Changes the environment of the processes. */
+  readonly adapt?: (env: Readonly<Record<string, string>>) => Record<string, string>;
 }
 
 export async function openReviews({
@@ -128,11 +130,12 @@ export async function openReviews({
   config = {},
   binding = {},
   processes = ['api', 'worker-runs', 'worker-bulk'],
+  adapt,
 }: ReviewWorldOptions = {}): Promise<ReviewWorld> {
   const models = await startModelServer();
   const host = await startGitHubHost();
   const env = { ...host.env, LONGHAUL_MODEL_BASE_URL: models.baseUrl, LONGHAUL_MODEL: 'm' };
-  const stack = await startOwnStack({ processes: [...processes], env }).catch(async (error: unknown) => {
+  const stack = await startOwnStack({ processes: [...processes], env, ...(adapt ? { adapt } : {}) }).catch(async (error: unknown) => {
     await models.close();
     host.close();
     throw error;

@@ -1,6 +1,6 @@
-import { CancellationScope, ContinueAsNew, continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, ContinueAsNew, continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import { beginRun, finishRun } from '../agent-run/activity-options.ts';
-import { endingOf, type Ending } from '../agent-run/ending.ts';
+import { endingOf, isRunCancellation, type Ending } from '../agent-run/ending.ts';
 import { repair } from './repair.ts';
 import type { CodeReviewRunState, FetchedDiff, NextCalls, PlannedStageCall, ReviewRunActivities } from '../contracts/review-runs.ts';
 
@@ -19,6 +19,19 @@ const host = {
   retry: { ...patient, maximumInterval: '10 minutes' },
 } as const;
 const { fetchDiff } = proxyActivities<ReviewRunActivities>(host);
+const { postReview, postAnswer } = proxyActivities<ReviewRunActivities>({ ...host, startToCloseTimeout: '5 minutes' });
+/** What a review is complete without. */
+const { openCheck, settleThreads, concludeCheck } = proxyActivities<ReviewRunActivities>({
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout: '20 seconds',
+  retry: { ...patient, maximumAttempts: 10 },
+});
+const { abandonCheck } = proxyActivities<ReviewRunActivities>({
+  startToCloseTimeout: '1 minute',
+  scheduleToCloseTimeout: '10 minutes',
+  heartbeatTimeout: '20 seconds',
+  retry: patient,
+});
 /** Tries of models are counted in the rows of their steps; this is an upper bound. */
 const { askStages } = proxyActivities<ReviewRunActivities>({
   startToCloseTimeout: '10 minutes',
@@ -30,24 +43,58 @@ const { askStages } = proxyActivities<ReviewRunActivities>({
 const callsAtOnce = 4;
 const maxEvents = 300;
 const fetchStep = 1;
+const checkStep = 2;
 
 /**
  * One run of code review from its row to its end, id `run:<run_id>`: reads the pull request, asks models stage by stage, tells what it has found. The rows hold everything; however it
  * ends, `finishRun` has been told.
  */
 export async function codeReviewRun({ runId, goesOn }: CodeReviewRunState): Promise<void> {
+  let hasCheck = goesOn?.checks ?? false;
   try {
     const begun = await CancellationScope.nonCancellable(() => beginRun({ runId }));
     if (begun.done) return;
-    if (begun.cancelRequested) return await endRun(runId, { reason: 'cancelled' });
+    if (begun.cancelRequested) return await endRun(runId, { ending: { reason: 'cancelled' }, hasCheck });
     const fetched = goesOn ?? (await fetchDiff({ runId, step: fetchStep }));
-    const step = fetched.kind === 'fix' ? await repair({ runId, firstStep: fetchStep + 1 }) : (await askAll(runId, fetched)).nextStep;
+    hasCheck = fetched.checks;
+    if (hasCheck && !goesOn) await leniently(() => openCheck({ runId, step: checkStep }));
+    const step = fetched.kind === 'fix' ? await repair({ runId, firstStep: fetchStep + 1 }) : await judge(runId, fetched);
+    if (step === null) return await endRun(runId, { ending: { reason: 'cancelled' }, hasCheck });
     await finishReview({ runId, step });
-    await endRun(runId, { reason: 'stop' });
+    await endRun(runId, { ending: { reason: 'stop' }, hasCheck: false });
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
-    await endRun(runId, endingOf(error));
+    await endRun(runId, { ending: endingOf(error), hasCheck });
     if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) throw error;
+  }
+}
+
+/** Asks models and posts what they came to; gives the step that follows, or null as `post` does. */
+async function judge(runId: string, fetched: FetchedDiff): Promise<number | null> {
+  const { nextStep } = await askAll(runId, fetched);
+  return post(runId, { fetched, step: nextStep });
+}
+
+/** Posts what the run has come to; gives the step that follows. Null: the pull request has another head, or is closed. */
+async function post(runId: string, { fetched, step }: { readonly fetched: FetchedDiff; readonly step: number }): Promise<number | null> {
+  if (!fetched.posts) return step;
+  if (fetched.kind === 'ask') {
+    await postAnswer({ runId, step });
+    return step + 1;
+  }
+  const { outcome } = await postReview({ runId, step });
+  if (outcome !== 'posted') return null;
+  await leniently(() => settleThreads({ runId, step: step + 1 }));
+  if (fetched.checks) await leniently(() => concludeCheck({ runId, step: step + 2 }));
+  return step + 3;
+}
+
+/** What fails here, however long it was tried, fails no review; a cancellation goes on. */
+async function leniently(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (isRunCancellation(error) || !(error instanceof ActivityFailure)) throw error;
   }
 }
 
@@ -68,10 +115,12 @@ function chunksOf(calls: readonly PlannedStageCall[]): (readonly PlannedStageCal
   return chunks;
 }
 
-/** Whatever has been cancelled meanwhile: the row decides between succeeded, failed and cancelled. */
-async function endRun(runId: string, ending: Ending): Promise<void> {
+/** Whatever has been cancelled meanwhile: the row decides between succeeded, failed and cancelled. A check that nobody has ended is ended after it. */
+async function endRun(runId: string, { ending, hasCheck }: { readonly ending: Ending; readonly hasCheck: boolean }): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     await finishRun({ runId, ...ending });
+    const conclusion = ending.reason === 'cancelled' ? 'cancelled' : 'neutral';
+    if (hasCheck) await leniently(() => abandonCheck({ runId, conclusion }));
     await endReview({ runId });
   });
 }

@@ -1,4 +1,5 @@
 import {
+  ActivityFailure,
   condition,
   continueAsNew,
   defineSignal,
@@ -20,7 +21,7 @@ const { applyEvent, openReviewRun, endReviewRun } = proxyActivities<PullRequestA
   retry: patient,
 });
 /** The host is asked; away, it is asked again for a day. */
-const { takeCommand } = proxyActivities<PullRequestActivities>({
+const { takeCommand, reactToCommand, replyToCommand, settlePullThreads } = proxyActivities<PullRequestActivities>({
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: '24 hours',
   retry: { ...patient, maximumInterval: '10 minutes' },
@@ -65,7 +66,7 @@ export async function pullRequest(input: PullRequestInput): Promise<void> {
         if (child === null) await condition(() => hasNew, lostChildMs);
         break;
       case 'command':
-        await takeCommand({ commandId: step.commandId });
+        await obey(input, step.commandId);
         break;
       case 'open':
         await openReviewRun(input);
@@ -81,6 +82,22 @@ export async function pullRequest(input: PullRequestInput): Promise<void> {
       default:
         step satisfies never;
     }
+  }
+}
+
+/** What the host is not told of a command fails nothing that the command did. */
+async function obey(input: PullRequestInput, commandId: string): Promise<void> {
+  const { isAccepted, hasReply, threads } = await takeCommand({ commandId });
+  if (isAccepted) await silently(reactToCommand({ commandId }));
+  if (hasReply) await silently(replyToCommand({ commandId }));
+  if (threads) await silently(settlePullThreads(input));
+}
+
+async function silently(told: Promise<void>): Promise<void> {
+  try {
+    await told;
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
   }
 }
 

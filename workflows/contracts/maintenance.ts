@@ -39,6 +39,10 @@ export interface MaintenanceActivities {
   sweepAlerts(): Promise<number>;
   /** Deletes vectors of the embedding cache that nobody has used for 30 days; gives how many. */
   sweepEmbeddings(): Promise<number>;
+  /** Asks the Git host once more for deliveries that failed and that no endpoint has taken; gives how many. */
+  redeliverGithub(): Promise<number>;
+  /** Wakes what waits of code review without a workflow, deletes old events and mirrors that nobody uses; gives how many. */
+  sweepReviews(): Promise<number>;
 }
 
 /** One tick of one organization. */
@@ -79,4 +83,6 @@ export const maintenanceActivityNames = [
   'judgeAlerts',
   'sweepAlerts',
   'sweepEmbeddings',
+  'redeliverGithub',
+  'sweepReviews',
 ] as const satisfies readonly (keyof MaintenanceActivities)[];

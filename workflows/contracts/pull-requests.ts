@@ -86,13 +86,26 @@ export type PullRequestStep =
   /** Nothing is left; the signal starts it anew. */
   | { readonly kind: 'end' };
 
+/** What a command came to, for what is written to the host. `threads`: they are to follow the ledger. */
+export interface ObeyedCommand {
+  readonly isAccepted: boolean;
+  readonly hasReply: boolean;
+  readonly threads: boolean;
+}
+
 export interface PullRequestActivities {
   /** Takes what has come, in its order, and says what is next. `runId`: the child that is at work. */
   applyEvent(input: PullRequestInput & { readonly runId: string | null }): Promise<PullRequestStep>;
   /** Makes the run that is due; null where none is any more. */
   openReviewRun(input: PullRequestInput): Promise<string | null>;
   /** Asks the host whether the sender may command, and does what the command says. */
-  takeCommand(input: { readonly commandId: string }): Promise<void>;
+  takeCommand(input: { readonly commandId: string }): Promise<ObeyedCommand>;
+  /** Shows at the comment that the command was heard, once. */
+  reactToCommand(input: { readonly commandId: string }): Promise<void>;
+  /** Posts what is answered to a command, once. */
+  replyToCommand(input: { readonly commandId: string }): Promise<void>;
+  /** Has the host's threads of a pull request follow the ledger. */
+  settlePullThreads(input: PullRequestInput): Promise<void>;
   /** Ends a run whose workflow is over and that has not ended. */
   endReviewRun(input: { readonly runId: string }): Promise<void>;
 }

@@ -36,6 +36,18 @@ export interface ReviewRunActivities {
   nextCalls(input: { readonly runId: string }): Promise<NextCalls>;
   /** Makes some calls at once; an answer that is kept is not asked for again. */
   askStages(input: { readonly runId: string; readonly calls: readonly PlannedStageCall[] }): Promise<void>;
+  /** Shows at the host that the review has begun. */
+  openCheck(input: ReviewStepInput): Promise<void>;
+  /** Posts what the plan holds. `stale`: the pull request has another head; `closed`: it is closed: then nothing is posted. */
+  postReview(input: ReviewStepInput): Promise<{ readonly outcome: 'posted' | 'stale' | 'closed' }>;
+  /** Posts the text of an ask, below its command. */
+  postAnswer(input: ReviewStepInput): Promise<void>;
+  /** Brings the host's threads to what the plan holds. */
+  settleThreads(input: ReviewStepInput): Promise<void>;
+  /** Ends the check of a review as its plan has it. */
+  concludeCheck(input: ReviewStepInput): Promise<void>;
+  /** Ends the check of a run that posts nothing any more, if it has one. */
+  abandonCheck(input: { readonly runId: string; readonly conclusion: 'cancelled' | 'neutral' }): Promise<void>;
   /** Writes ledger, judged hunks and the run's last message in one transaction. */
   finishReview(input: ReviewStepInput): Promise<void>;
   /** Drops what was kept for a run that has ended, however it did. */

@@ -1,32 +1,8 @@
-import { keepFindings, type FindingToKeep } from '../../../db/code-review/ledger.ts';
+import { keepFindings } from '../../../db/code-review/ledger.ts';
 import { keepCommentIds } from '../../../db/code-review/posts.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { findingToKeep } from '../finish-review.ts';
 import type { PlacedFinding } from '../pipeline/finding.ts';
-
-/** A finding as the ledger has it. */
-export function findingToKeep(finding: PlacedFinding): FindingToKeep {
-  const { fingerprint, ruleId, category, severity, confidence, path, side, title, scenario, evidence, suggestion, placement, alsoAt } =
-    finding;
-  const startLine = finding.anchor?.startLine ?? finding.saidLine;
-  const endLine = finding.anchor?.line ?? finding.saidLine;
-  return {
-    fingerprint,
-    ruleId,
-    category,
-    severity,
-    confidence,
-    path,
-    side,
-    startLine,
-    endLine,
-    title,
-    scenario,
-    evidence,
-    suggestion,
-    placement,
-    alsoAt,
-  };
-}
 
 /** What has been posted of a review. */
 export interface PostedFindings {

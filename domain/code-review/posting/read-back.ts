@@ -1,3 +1,4 @@
+import type { FilePatch, PatchLine } from '../../../ports/diff/patch.ts';
 import type { HostComment } from '../../../ports/github/reviews.ts';
 import type { HostThread } from '../../../ports/github/threads.ts';
 import {
@@ -24,16 +25,24 @@ export interface ReadBackFinding {
   readonly placement: 'inline' | 'file';
   readonly title: string;
   readonly scenario: string;
+  /** The lines that it stands on at the head; empty: they have left the change. */
+  readonly evidence: string;
+}
+
+export interface ReadBackSource {
+  readonly threads: readonly HostThread[];
+  /** Of our App. */
+  readonly login: string;
+  readonly bindingId: string;
+  /** The change at the head. */
+  readonly patches: readonly FilePatch[];
 }
 
 /**
  * Reads findings out of comments that our App has written (`login`) and that end with a marker of the binding; whoever else writes such a marker writes nothing. Of several comments with one
  * fingerprint the oldest counts. A thread that our App has resolved tells of a repair, one that a person has resolved of a dismissal.
  */
-export function readBack(
-  comments: readonly HostComment[],
-  { threads, login, bindingId }: { readonly threads: readonly HostThread[]; readonly login: string; readonly bindingId: string },
-): ReadBackFinding[] {
+export function readBack(comments: readonly HostComment[], { threads, login, bindingId, patches }: ReadBackSource): ReadBackFinding[] {
   const found = new Map<string, ReadBackFinding>();
   for (const comment of comments) {
     if (comment.author !== login || comment.inReplyTo !== null) continue;
@@ -44,7 +53,8 @@ export function readBack(
       fingerprint,
       ...textsOf(comment),
       ...placeOf(comment),
-      state: stateOf(thread, login),
+      state: stateOf(comment, thread, login),
+      evidence: evidenceOf(comment, patches),
       commentId: comment.id,
       threadId: thread?.id ?? null,
     });
@@ -52,10 +62,12 @@ export function readBack(
   return [...found.values()];
 }
 
-function stateOf(thread: HostThread | undefined, login: string): FindingState {
-  if (thread?.isResolved)
-    return thread.resolvedBy === null || `${thread.resolvedBy}[bot]` === login || thread.resolvedBy === login ? 'fixed' : 'dismissed';
-  return thread?.isMinimized ? 'outdated' : 'open';
+function stateOf({ isOnFile, line }: HostComment, thread: HostThread | undefined, login: string): FindingState {
+  if (thread?.isResolved) {
+    const { resolvedBy } = thread;
+    return resolvedBy === null || resolvedBy === login || `${resolvedBy}[bot]` === login ? 'fixed' : 'dismissed';
+  }
+  return thread?.isMinimized || (line === null && !isOnFile) ? 'outdated' : 'open';
 }
 
 function placeOf({
@@ -63,8 +75,23 @@ function placeOf({
   side,
   line,
   startLine,
+  isOnFile,
 }: HostComment): Pick<ReadBackFinding, 'path' | 'side' | 'startLine' | 'endLine' | 'placement'> {
-  return { path, side, startLine: startLine ?? line ?? 1, endLine: line ?? 1, placement: line === null ? 'file' : 'inline' };
+  return { path, side, startLine: startLine ?? line ?? 1, endLine: line ?? 1, placement: isOnFile ? 'file' : 'inline' };
+}
+
+function evidenceOf({ path, side, line, startLine }: HostComment, patches: readonly FilePatch[]): string {
+  if (line === null) return '';
+  const from = startLine ?? line;
+  const numberOf = ({ oldLine, newLine }: PatchLine) => (side === 'LEFT' ? oldLine : newLine);
+  const lines = patches.find((patch) => patch.path === path)?.hunks.flatMap((hunk) => hunk.lines) ?? [];
+  return lines
+    .filter((each) => {
+      const number = numberOf(each);
+      return number !== null && number >= from && number <= line;
+    })
+    .map(({ text }) => text)
+    .join('\n');
 }
 
 const maxTitle = 80;

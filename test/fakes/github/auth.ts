@@ -3,7 +3,6 @@ import { Refusal, invalid, notFound } from './refusal.ts';
 import type { FakeApp, FakeInstallation, FakeToken, HostState } from './state.ts';
 
 const maxLifeSeconds = 600;
-const tokenLifeMs = 3_600_000;
 
 interface Claims {
   readonly iss?: unknown;
@@ -69,7 +68,7 @@ export function mintToken(state: HostState, installation: FakeInstallation, aske
     installation,
     repositoryIds: new Set(chosen.map(({ id }) => id)),
     permissions: { metadata: 'read', ...permissions },
-    expiresAtMs: state.now().getTime() + tokenLifeMs,
+    expiresAtMs: state.now().getTime() + state.tokenLifeMs,
   };
   state.tokens.set(token.token, token);
   return token;

@@ -79,21 +79,10 @@ export function hunksOf({ folder }: FakeRepository, from: string, headSha: strin
   const text = gitIn(folder, '--literal-pathspecs', 'diff', '-M', '--no-color', from, headSha);
   const hunks: { left: Set<number>; right: Set<number> }[] = [];
   let isWanted = false;
-  let [left, right, leftToGo, rightToGo] = [0, 0, 0, 0];
+  const next = { left: 0, right: 0, leftToGo: 0, rightToGo: 0 };
   for (const line of text.split('\n')) {
-    if (leftToGo > 0 || rightToGo > 0) {
-      const hunk = hunks.at(-1);
-      const sign = line[0] ?? ' ';
-      if (sign !== '+' && sign !== '\\') {
-        if (isWanted) hunk?.left.add(left);
-        left += 1;
-        leftToGo -= 1;
-      }
-      if (sign !== '-' && sign !== '\\') {
-        if (isWanted) hunk?.right.add(right);
-        right += 1;
-        rightToGo -= 1;
-      }
+    if (next.leftToGo > 0 || next.rightToGo > 0) {
+      step(next, line[0] ?? ' ', isWanted ? hunks.at(-1) : undefined);
       continue;
     }
     if (line.startsWith('diff --git ')) isWanted = false;
@@ -102,10 +91,27 @@ export function hunksOf({ folder }: FakeRepository, from: string, headSha: strin
     if (line === `+++ ${quotedName(`b/${path}`)}` || line === `--- ${quotedName(`a/${path}`)}`) isWanted = true;
     const head = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line);
     if (!head) continue;
-    [left, leftToGo, right, rightToGo] = [Number(head[1]), Number(head[2] ?? 1), Number(head[3]), Number(head[4] ?? 1)];
+    Object.assign(next, { left: Number(head[1]), leftToGo: Number(head[2] ?? 1), right: Number(head[3]), rightToGo: Number(head[4] ?? 1) });
     if (isWanted) hunks.push({ left: new Set(), right: new Set() });
   }
   return hunks;
+}
+
+/** Takes one line of a hunk; a backslash opens a remark on the line before it. */
+function step(
+  next: { left: number; right: number; leftToGo: number; rightToGo: number },
+  sign: string,
+  hunk: { readonly left: Set<number>; readonly right: Set<number> } | undefined,
+): void {
+  if (sign === '\\') return;
+  if (sign !== '+') {
+    hunk?.left.add(next.left++);
+    next.leftToGo -= 1;
+  }
+  if (sign !== '-') {
+    hunk?.right.add(next.right++);
+    next.rightToGo -= 1;
+  }
 }
 
 /** A name as git quotes it where it holds more than plain ASCII. */

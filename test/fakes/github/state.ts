@@ -149,6 +149,8 @@ export interface HostState {
   readonly tokens: Map<string, FakeToken>;
   /** How far the host's clock is ahead of ours. */
   clockShiftMs: number;
+  /** Of new tokens. */
+  tokenLifeMs: number;
   nextId(): number;
   now(): Date;
 }
@@ -161,6 +163,7 @@ export function createState(): HostState {
     repositories: [],
     tokens: new Map(),
     clockShiftMs: 0,
+    tokenLifeMs: 3_600_000,
     nextId: () => (serial += 1),
     now: () => new Date(Date.now() + state.clockShiftMs),
   };

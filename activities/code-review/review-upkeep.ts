@@ -1,0 +1,55 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { eraseReviewEvents, lostBindings, lostPulls } from '../../db/code-review/upkeep.ts';
+import { wakeBinding, wakePullRequest } from '../../db/code-review/wake.ts';
+import { newId } from '../../db/ids.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAndSend } from '../support/as-system.ts';
+import { redeliverLost } from './redeliver.ts';
+
+const maxATick = 500;
+const rowsATime = 5_000;
+const mirrorUnusedMs = 14 * 86_400_000;
+
+/** What keeps code review whole beside its workflows. */
+export function createReviewUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities, 'redeliverGithub' | 'sweepReviews'> {
+  return {
+    redeliverGithub: () => redeliverLost(deps),
+    async sweepReviews() {
+      const erased = await eraseAll(deps);
+      const mirrors = await deps.mirrors.sweep(mirrorUnusedMs);
+      return (await wakeLost(deps)) + erased + mirrors;
+    },
+  };
+}
+
+/** What waits without a workflow is looked at again. */
+async function wakeLost(deps: ActivityDeps): Promise<number> {
+  const pulls = await sweep(deps.db, (em) => lostPulls(em, maxATick));
+  const bindings = await sweep(deps.db, (em) => lostBindings(em, maxATick));
+  const cause = `sweep:${newId()}`;
+  for (const pull of pulls) await inPlaceOf(deps, pull, (tx) => wakePullRequest(tx, pull, { ...pull, cause }));
+  for (const binding of bindings) await inPlaceOf(deps, binding, (tx) => wakeBinding(tx, binding, cause));
+  return pulls.length + bindings.length;
+}
+
+async function inPlaceOf(
+  deps: ActivityDeps,
+  { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
+  work: (tx: TenantTransaction) => Promise<void>,
+): Promise<void> {
+  cancellationSignal().throwIfAborted();
+  const tenant = workspaceTenant(organizationId, workspaceId);
+  await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, work);
+}
+
+async function eraseAll({ db }: ActivityDeps): Promise<number> {
+  for (let erased = 0; ; ) {
+    cancellationSignal().throwIfAborted();
+    const some = await sweep(db, (em) => eraseReviewEvents(em, rowsATime));
+    erased += some;
+    if (some < rowsATime) return erased;
+  }
+}

@@ -1,0 +1,14 @@
+import { lockForCancel } from '../../../db/runs/cancel-locked.ts';
+import { cancelAndClose } from '../../../db/runs/cancel-run.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+
+/** Cancels a run whose review nobody is told of: its pull request has a newer head, or is closed. One that is over is left alone. */
+export async function withdrawReview(
+  tx: TenantTransaction,
+  runId: string,
+  { isSuperseded }: { readonly isSuperseded: boolean },
+): Promise<void> {
+  const locked = await lockForCancel(tx, [runId]);
+  const reason = isSuperseded ? 'superseded' : null;
+  await cancelAndClose(tx, { ...locked, runIds: [runId] }, { policy: 'interrupt', reason, isSuperseded });
+}

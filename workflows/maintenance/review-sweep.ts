@@ -1,0 +1,13 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { MaintenanceActivities } from '../contracts/maintenance.ts';
+
+const activities = proxyActivities<Pick<MaintenanceActivities, 'sweepReviews'>>({
+  startToCloseTimeout: '30 minutes',
+  heartbeatTimeout: '20 seconds',
+  retry: { initialInterval: '10 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes', maximumAttempts: 5 },
+});
+
+/** Id `maint:review-sweep`, every day. */
+export async function reviewSweep(): Promise<void> {
+  await activities.sweepReviews();
+}
