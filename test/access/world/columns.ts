@@ -7,6 +7,7 @@ import { summarize } from '../../../domain/evaluations/summary.ts';
 import { inADay, none, note, same, text, twin, unique, type ColumnRules } from './column-values.ts';
 import { knowledgeColumns } from './knowledge-columns.ts';
 import { canary, type Place } from './places.ts';
+import { reviewColumns } from './review-columns.ts';
 
 const tokens = { input: 1, output: 1, cached_read: 0, cached_write: 0, reasoning: 0 };
 const usage = () => ({ model_calls: 1, tokens, cost_amount: '0', currency: 'USD', estimated: false });
@@ -209,6 +210,12 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     lineage: same([]),
     path: same([]),
     waiting_since: none,
+    binding_id: none,
+    review_pull_request_id: none,
+    review_round: none,
+    review_head_sha: none,
+    playbook_revision_id: none,
+    review: none,
   },
   messages: {
     content: (place) => [{ type: 'text', text: canary(place, 'messages', 'content') }],
@@ -397,6 +404,7 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     alert_id: none,
   },
   ...knowledgeColumns,
+  ...reviewColumns,
   stream_tokens: { principal_kind: same('user') },
   usage_entries: { call_key: unique('usage_entries', 'call_key'), cost: same('0'), price_ids: same([]) },
 };

@@ -37,6 +37,7 @@ const made = new Set([
   'user_credentials',
   'workspace_grants',
   'agent_revisions',
+  'review_playbook_revisions',
   'tool_versions',
   'run_streams',
   'run_frame_chunks',
@@ -91,6 +92,10 @@ export async function makeWhole(
   if (table === 'agents') {
     const revision = await rows.make('agent_revisions', place, { agent_id: id });
     await rows.query('update agents set active_revision_id = $1 where id = $2', [revision['id'], id]);
+  }
+  if (table === 'review_playbooks') {
+    const revision = await rows.make('review_playbook_revisions', place, { playbook_id: id });
+    await rows.query('update review_playbooks set active_revision_id = $1 where id = $2', [revision['id'], id]);
   }
   if (table === 'tools') await rows.make('tool_versions', place, { tool_id: id });
   if (table === 'attachments') {
