@@ -161,7 +161,8 @@ test('a fork is reviewed at its own head', async () => {
 
 test('three pushes give one summary and no finding twice', async () => {
   world.answers = {
-    pass: (prompt) => (prompt.includes('const a = 9') ? found({ path: 'src/a.ts', line: 1, quote: 'const a = 9', title: 'Never nine' }) : found()),
+    pass: (prompt) =>
+      prompt.includes('const a = 9') ? found({ path: 'src/a.ts', line: 1, quote: 'const a = 9', title: 'Never nine' }) : found(),
     verify: () => voted(true),
   };
   const pull = await world.opened('twice', changed(9));
@@ -174,7 +175,12 @@ test('three pushes give one summary and no finding twice', async () => {
   expect((await world.runsOf(pull)).map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded']);
   expect(pull.comments.map(({ line }) => line)).toEqual([1]);
   expect(pull.reviews.filter(({ body }) => body !== null && body !== '')).toHaveLength(1);
-  expect(await world.sql('select id from review_findings f where f.pull_request_id = (select id from review_pull_requests where pull_number = ?)', [pull.number])).toHaveLength(1);
+  expect(
+    await world.sql(
+      'select id from review_findings f where f.pull_request_id = (select id from review_pull_requests where pull_number = ?)',
+      [pull.number],
+    ),
+  ).toHaveLength(1);
 });
 
 test('a new head while findings are looked at again posts nothing for the old one and cancels its check', async () => {
@@ -205,7 +211,10 @@ test('an edit of a comment starts something only if it touches the command', asy
   const pull = await world.opened('edited', changed(100));
   await world.settled(pull, 1);
   const says = (action: string, body: string) =>
-    world.say(pull, 'issue_comment', action, { sender: 'ada', more: { issue: { number: pull.number, pull_request: {} }, comment: { id: 950, body } } });
+    world.say(pull, 'issue_comment', action, {
+      sender: 'ada',
+      more: { issue: { number: pull.number, pull_request: {} }, comment: { id: 950, body } },
+    });
 
   await says('created', '/review\nplease');
   await world.settled(pull, 2);
