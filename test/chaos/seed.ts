@@ -3,11 +3,14 @@ import type { OwnServices } from '../support/own-services.ts';
 import { seeded } from '../support/seeded.ts';
 import { collect, leftoversOf } from './checker/collect.ts';
 import type { Evidence } from './checker/evidence.ts';
+import type { CauseKind } from './checker/record.ts';
+import { outcomesOf } from './checker/judge-causes.ts';
 import { judge, type Verdict } from './checker/judge.ts';
 import { dealBlows } from './faults/blows.ts';
 import type { Blow } from './faults/deal.ts';
 import { dealFreezes } from './faults/freezes.ts';
 import { rage, type Range, type Struck } from './faults/rage.ts';
+import { causes, makeCauses, triggersOfEvent } from './load/causes.ts';
 import { rewriteBudgets, setBudgets } from './load/budgets.ts';
 import type { Kind, Slugs } from './load/kinds.ts';
 import { armKillers, mixedLoad } from './load/mixed.ts';
@@ -34,7 +37,17 @@ export interface Recovered extends Struck {
   readonly recoveryMs: number | null;
 }
 
+/** What a cause came to, and all that was broken meanwhile. */
+export interface PlayedCause {
+  readonly kind: CauseKind;
+  readonly isTaken: boolean;
+  readonly runs: number;
+  readonly expected: number;
+  readonly blows: readonly string[];
+}
+
 export interface SeedResult extends Verdict {
+  readonly causes: readonly PlayedCause[];
   /** What was judged; not kept in the report. */
   readonly evidence: Evidence;
   readonly slugs: Slugs;
@@ -59,6 +72,7 @@ export async function runSeed(own: OwnServices, options: SeedOptions): Promise<S
   try {
     armKillers(world);
     await setBudgets(world);
+    const cast = await makeCauses(world);
     const pauseMs = [Math.floor((0.2 * overMs) / blows), Math.ceil((1.8 * overMs) / blows)] as const;
     const load = mixedLoad(world, seeded(seed), { count: runs, overMs, ...(kinds ? { kinds } : {}) });
     const [struck, frozen] = await Promise.all([
@@ -67,6 +81,7 @@ export async function runSeed(own: OwnServices, options: SeedOptions): Promise<S
         ? rage(world, seeded(seed + 3), { deal: (random) => dealFreezes(random, freezes), pauseMs: [0, overMs / freezes.count] })
         : [],
       load,
+      causes(world, seeded(seed + 5), { cast, overMs }),
       rewriteBudgets(world, seeded(seed + 4), load),
       options.hasKiller ? start(world, 'killer', seeded(seed + 2)) : null,
     ]);
@@ -80,22 +95,22 @@ export async function runSeed(own: OwnServices, options: SeedOptions): Promise<S
       tenant: world.stack.tenant,
       client: world.record,
       effects: world.tools.effects,
+      answered: world.answers.received.map(({ headers }) => String(headers['webhook-id'])),
       arrived: world.receiver.received.map(({ headers }) => String(headers['webhook-id'])),
       modelCalls: world.models.calls(),
       kills: world.kills,
       workersEnded: world.workersEnded,
       names: apis,
     });
+    const fallen = [...struck, ...frozen].toSorted((a, b) => a.from - b.from);
     return {
       ...judge(evidence, world.cast.slugs),
+      causes: playedCauses(evidence, fallen),
       evidence,
       slugs: world.cast.slugs,
       seed,
       poolMax: options.poolMax ?? null,
-      blows: recovered(
-        world,
-        [...struck, ...frozen].toSorted((a, b) => a.from - b.from),
-      ),
+      blows: recovered(world, fallen),
       slowestStartMs: Math.max(0, ...world.record.starts.map((one) => one.ms)),
       quietMs,
       wholeMs: performance.now() - startedAt,
@@ -103,6 +118,16 @@ export async function runSeed(own: OwnServices, options: SeedOptions): Promise<S
   } finally {
     await world.close();
   }
+}
+
+function playedCauses(evidence: Evidence, struck: readonly Struck[]): PlayedCause[] {
+  return outcomesOf(evidence, triggersOfEvent).map(({ cause, runs, expected, endedAt }) => ({
+    kind: cause.kind,
+    isTaken: cause.isTaken,
+    runs: runs.length,
+    expected,
+    blows: struck.filter(({ from, to }) => from < endedAt && to > cause.askedAt).map(({ name }) => name),
+  }));
 }
 
 /** Waits until nothing lives; what does after the limit is for the judge to tell. */

@@ -24,6 +24,8 @@ export interface ChaosWorld {
   readonly tools: ToolServer;
   /** Where notices of alerts arrive. */
   readonly receiver: Receiver;
+  /** Where answers of runs arrive: callbacks, and what a channel is told. */
+  readonly answers: Receiver;
   readonly cast: Cast;
   readonly record: ClientRecord;
   readonly watchers: StreamWatcher[];
@@ -56,7 +58,8 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
   const folder = mkdtempSync(join(tmpdir(), 'longhaul-chaos-'));
   const clocks = join(folder, 'clocks');
   mkdirSync(clocks);
-  const [models, tools, receiver] = [await startModelServer(), await startToolServer(), await startReceiver()];
+  const [models, tools] = [await startModelServer(), await startToolServer()];
+  const [receiver, answers] = [await startReceiver(), await startReceiver()];
   writeFileSync(join(folder, 'registry.json'), JSON.stringify(registryOf(models.baseUrl)));
   const ways = {
     postgres: await startSlowProxy(portOf(own.services.databaseUrl)),
@@ -67,12 +70,13 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
     await Promise.all(Object.values(ways).map((way) => way.close()));
     tools.close();
     receiver.close();
+    answers.close();
     await models.close();
     rmSync(folder, { recursive: true, force: true });
   };
   const stack = await startStack({
     processes: [], // they are started as a supervisor does it
-    egressPorts: [tools.port, receiver.port],
+    egressPorts: [tools.port, receiver.port, answers.port],
     imports: [fileURLToPath(new URL('../support/clock-shift.ts', import.meta.url))],
     env: {
       DRAIN_SECONDS: '1',
@@ -102,6 +106,7 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
     models,
     tools,
     receiver,
+    answers,
     cast,
     record: newRecord(),
     watchers: [],

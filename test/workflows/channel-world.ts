@@ -80,6 +80,19 @@ export function ask(stack: Stack, channel: LiveChannel, script: Script, said: Sa
   return insist(stack, channel, scripted(script), said);
 }
 
+/** A message as a system of a tenant's own sends it to its channel. */
+export function signMessage(
+  key: string,
+  value: object,
+  id: string,
+): { readonly payload: string; readonly headers: Record<string, string> } {
+  const payload = JSON.stringify(value);
+  const at = new Date();
+  const seconds = String(Math.floor(at.getTime() / 1_000));
+  const proof = { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': new Webhook(key).sign(id, at, payload) };
+  return { payload, headers: { 'content-type': 'application/json', ...proof } };
+}
+
 function bodyOf(kind: LiveKind, text: string, { place = 'C1', sender = 'U1', n = 0, more = {} }: Said): object {
   switch (kind) {
     case 'slack':

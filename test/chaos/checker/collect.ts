@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
 import type { ModelCall } from '../../fakes/model-server.ts';
@@ -7,6 +8,7 @@ import type { ProcessName, Stack } from '../../support/stack.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import type {
   AlertFact,
+  AnswerFact,
   ApprovalFact,
   CallFact,
   Evidence,
@@ -31,6 +33,8 @@ export interface Sources {
   readonly effects: readonly Effect[];
   /** See `Evidence.arrived`. */
   readonly arrived?: readonly string[];
+  /** See `Evidence.answered`. */
+  readonly answered?: readonly string[];
   readonly modelCalls: readonly ModelCall[];
   readonly kills?: ReadonlyMap<string, number>;
   readonly workersEnded?: number;
@@ -79,6 +83,7 @@ export async function collect(sources: Sources): Promise<Evidence> {
     replays,
     effects: sources.effects,
     arrived: sources.arrived ?? [],
+    answered: sources.answered ?? [],
     modelCalls: sources.modelCalls.map(toModelCall),
     kills: sources.kills ?? new Map(),
     workersEnded: sources.workersEnded ?? 0,
@@ -95,8 +100,13 @@ export async function leftoversOf(stack: Stack, organizationId: string): Promise
               (select count(*)::int from conversations where organization_id = ? and (active_run_id is not null or queue_length <> 0)) as "heldConversations",
               (select count(*)::int from run_stream_scopes where organization_id = ?) as "openScopes",
               (select count(*)::int from budget_holds where organization_id = ? and state = 'held') as "heldBudgets",
-              (select count(*)::int from alert_deliveries where organization_id = ? and target ->> 'kind' = 'webhook' and status in ('queued', 'failed')) as "waitingNotices"`,
-      Array.from({ length: 6 }, () => organizationId),
+              (select count(*)::int from alert_deliveries where organization_id = ? and target ->> 'kind' = 'webhook' and status in ('queued', 'failed')) as "waitingNotices",
+              (select count(*)::int from webhook_deliveries where organization_id = ? and status = 'coalescing') as "openGroups",
+              (select count(*)::int from events where organization_id = ? and fan_out = 'pending') as "openEvents",
+              (select (select count(*) from outbound_callbacks where organization_id = ? and status = 'pending')
+                    + (select count(*) from channel_outbound where organization_id = ? and state in ('pending', 'sending')))::int as "waitingAnswers",
+              (select count(*)::int from schedules s where organization_id = ? and is_active and deleted_at is null and next_run_at is not null) as "dueSchedules"`,
+      Array.from({ length: 11 }, () => organizationId),
     ),
   );
   if (!left) throw new Error('counting gave nothing');
@@ -122,12 +132,14 @@ async function replay(
 function readRows(
   stack: Stack,
   organizationId: string,
-): Promise<Pick<Evidence, 'runs' | 'steps' | 'calls' | 'messages' | 'approvals' | 'inputs' | 'ledger' | 'windows' | 'alerts' | 'notices'>> {
+): Promise<
+  Pick<Evidence, 'runs' | 'steps' | 'calls' | 'messages' | 'approvals' | 'inputs' | 'ledger' | 'windows' | 'alerts' | 'notices' | 'answers'>
+> {
   return sweep(stack.db, async (em) => {
     const read = <T>(sql: string) => rows<T>(em, sql, [organizationId]);
     return {
       runs: await read<RunFact>(
-        `select id, conversation_id, root_run_id, parent_run_id, retry_of_run_id, status, finish_reason, error, turn_no, input ->> 'text' as input_text,
+        `select id, conversation_id, root_run_id, parent_run_id, retry_of_run_id, trigger_id, finished_at, status, finish_reason, error, turn_no, input ->> 'text' as input_text,
                 pending_approvals, exists (select from conversations c where c.active_run_id = r.id) as holds_conversation
            from runs r where organization_id = ? order by id`,
       ),
@@ -167,11 +179,22 @@ function readRows(
                   select jsonb_agg(n) from (select d.event, d.target_key, count(*)::int as times from alert_deliveries d where d.alert_id = a.id group by 1, 2) n), '[]') as notices
            from alerts a join alert_rules r on r.id = a.rule_id where a.organization_id = ? order by a.id`,
       ),
+      answers: await sweepAnswers(em, organizationId),
       notices: await read<NoticeFact>(
         `select id, event, status from alert_deliveries where organization_id = ? and target ->> 'kind' = 'webhook' order by id`,
       ),
     };
   });
+}
+
+/** Callbacks, and parts of channels. */
+function sweepAnswers(em: SqlEntityManager, organizationId: string): Promise<AnswerFact[]> {
+  return rows<AnswerFact>(
+    em,
+    `select id, run_id, 'callback' as kind, status as state from outbound_callbacks where organization_id = ?
+      union all select id, run_id, kind, state from channel_outbound where organization_id = ? order by 1`,
+    [organizationId, organizationId],
+  );
 }
 
 async function readArchives(stack: Stack, organizationId: string): Promise<Map<string, string[]>> {

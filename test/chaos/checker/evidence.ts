@@ -18,6 +18,10 @@ export interface Evidence {
   readonly notices: readonly NoticeFact[];
   /** The ids under which notices arrived at their receiver, in the order of their arrival. */
   readonly arrived: readonly string[];
+  /** What the deployment sends as answers of runs: callbacks and parts of channels, as they stand in the database. */
+  readonly answers: readonly AnswerFact[];
+  /** The ids under which answers arrived. */
+  readonly answered: readonly string[];
   readonly leftovers: Leftovers;
   /** Texts of frames by run, in the order of the archive. */
   readonly archives: ReadonlyMap<string, readonly string[]>;
@@ -39,6 +43,9 @@ export interface RunFact {
   readonly root_run_id: string;
   readonly parent_run_id: string | null;
   readonly retry_of_run_id: string | null;
+  /** Endpoint, schedule, event trigger or channel. */
+  readonly trigger_id: string | null;
+  readonly finished_at: string | null;
   readonly status: string;
   readonly finish_reason: string | null;
   readonly error: { readonly code: string; readonly reason: string | null } | null;
@@ -151,6 +158,14 @@ export interface NoticeFact {
   readonly status: string;
 }
 
+/** A callback, or a part of an answer to a channel. */
+export interface AnswerFact {
+  readonly id: string;
+  readonly run_id: string;
+  readonly kind: string;
+  readonly state: string;
+}
+
 /** What nothing may be left of. */
 export interface Leftovers {
   readonly liveRuns: number;
@@ -160,6 +175,10 @@ export interface Leftovers {
   readonly openScopes: number;
   readonly heldBudgets: number;
   readonly waitingNotices: number;
+  readonly openGroups: number;
+  readonly openEvents: number;
+  readonly waitingAnswers: number;
+  readonly dueSchedules: number;
 }
 
 export interface Usage {

@@ -32,7 +32,7 @@ function isExpected(evidence: Evidence, run: RunFact, kind: Kind): boolean {
  * A step that lost its worker three times, or that its model failed as often as it is asked, gives its run up. Only a worker that ended is lost:
  * no run fails because its worker stood still.
  */
-function isWornOut({ archives, steps, workersEnded }: Evidence, run: RunFact): boolean {
+export function isWornOut({ archives, steps, workersEnded }: Pick<Evidence, 'archives' | 'steps' | 'workersEnded'>, run: RunFact): boolean {
   if (run.status !== 'failed') return false;
   const told = (archives.get(run.id) ?? [])
     .map(parseFrame)

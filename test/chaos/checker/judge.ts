@@ -1,6 +1,8 @@
+import { triggersOfEvent } from '../load/causes.ts';
 import type { Slugs } from '../load/kinds.ts';
 import type { Evidence, Fault } from './evidence.ts';
 import { judgeBudgets } from './judge-budgets.ts';
+import { judgeCauses } from './judge-causes.ts';
 import { judgeExpected, judgeResults } from './judge-expected.ts';
 import { judgeEffects, judgeUsage, type ModelCount } from './judge-outside.ts';
 import { judgeEnds, judgeHistories, judgeOpenRows, judgePromises, judgeTotals } from './judge-rows.ts';
@@ -12,6 +14,10 @@ export interface Counts {
   readonly unanswered: number;
   readonly lostRuns: number;
   readonly runs: number;
+  /** What happened outside and was taken. */
+  readonly causes: number;
+  /** The runs among all that such things started. */
+  readonly causedRuns: number;
   readonly succeeded: number;
   readonly failed: number;
   readonly cancelled: number;
@@ -47,6 +53,7 @@ export function judge(evidence: Evidence, slugs: Slugs): Verdict {
     ...effectFaults,
     ...judgeUsage(evidence, model),
     ...judgeBudgets(evidence),
+    ...judgeCauses(evidence, triggersOfEvent),
     ...judgeExpected(evidence),
     ...judgeResults(evidence, slugs),
   ];
@@ -65,6 +72,8 @@ function countsOf({ client, runs, effects }: Evidence): Omit<Counts, 'frames' | 
     unanswered: client.starts.length - acknowledged.length,
     lostRuns: acknowledged.filter((start) => !ids.has(start.runId ?? '')).length,
     runs: runs.length,
+    causes: client.causes.filter((cause) => cause.isTaken).length,
+    causedRuns: runs.filter((run) => run.trigger_id !== null && run.parent_run_id === null).length,
     succeeded: ended('succeeded'),
     failed: ended('failed'),
     cancelled: ended('cancelled'),

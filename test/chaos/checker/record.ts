@@ -45,6 +45,32 @@ export interface TakenCancel {
   readonly at: number;
 }
 
+export const causeKinds = [
+  'hook async',
+  'hook sync',
+  'hook ack',
+  'hook callback',
+  'coalesced debounce',
+  'coalesced throttle',
+  'coalesced batch',
+  'schedule',
+  'event',
+  'channel message',
+] as const;
+export type CauseKind = (typeof causeKinds)[number];
+
+/** Something that happened outside and starts a run. */
+export interface Cause {
+  readonly kind: CauseKind;
+  /** Stands in the input of each of its runs. */
+  readonly marker: string;
+  readonly askedAt: number;
+  /** Whoever said it was answered that it counts. */
+  isTaken: boolean;
+  /** Runs that whoever said it was told of. */
+  readonly runIds: string[];
+}
+
 /** What the clients of a deployment know: all that was promised to them, and all that they saw. */
 export interface ClientRecord {
   readonly starts: Start[];
@@ -52,12 +78,13 @@ export interface ClientRecord {
   readonly answers: GivenAnswer[];
   readonly cancels: TakenCancel[];
   readonly seen: Seen[];
+  readonly causes: Cause[];
   /** Answers that no client should get, whatever happens. */
   readonly surprises: string[];
 }
 
 export function newRecord(): ClientRecord {
-  return { starts: [], inputs: [], answers: [], cancels: [], seen: [], surprises: [] };
+  return { starts: [], inputs: [], answers: [], cancels: [], seen: [], causes: [], surprises: [] };
 }
 
 /** A word for an input, found again by `markersIn`. */

@@ -134,6 +134,25 @@ export const tamperings: readonly Tampering[] = [
     return call !== undefined && modelCalls.push(...Array.from({ length: 9 }, (_, n) => ({ ...call, requestId: `req_${n}` }))) > 0;
   }),
 
+  tampering('a cause started two runs', /started 2 runs of/, ({ runs, client }) => {
+    const run = causedRun({ runs, client });
+    return run !== undefined && runs.push({ ...run, id: crypto.randomUUID() }) > 0;
+  }),
+  tampering('a cause was forgotten', /was taken and started 0 runs/, ({ runs, client }) => {
+    const run = causedRun({ runs, client });
+    return run !== undefined && runs.splice(runs.indexOf(run), 1).length === 1;
+  }),
+  tampering('a sender was told of another run', /which is not of it/, ({ client }) => {
+    const cause = client.causes.find(({ runIds }) => runIds.length > 0);
+    return cause !== undefined && cause.runIds.push(crypto.randomUUID()) > 0;
+  }),
+  tampering('an answer never arrived', /never arrived/, ({ answers, answered }) => answers.length > 0 && answered.splice(0).length > 0),
+  tampering('an answer came under another id', /which no row has/, ({ answered }) => answered.push(crypto.randomUUID()) > 0),
+  tampering('a channel was answered twice', /has 2 answers/, ({ answers }) => {
+    const answer = answers.find(({ kind }) => kind === 'callback' || kind === 'reply');
+    return answer !== undefined && answers.push({ ...answer, id: crypto.randomUUID() }) > 0;
+  }),
+
   tampering('a window has spent other than the ledger', /the ledger says/, ({ windows }) => set(windows[0], { spent: '0.000000001' })),
   tampering('a window still holds something', /still holds/, ({ windows }) => set(windows[0], { reserved: '0.01' })),
   tampering('a cap was passed', /past its limit/, ({ windows }) => {
@@ -196,6 +215,12 @@ function copyOf(value: unknown): unknown {
   if (value instanceof Map) return new Map([...value].map(([key, inner]) => [key, copyOf(inner)] as const));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
+}
+
+/** A run of something that is one of its trigger's. */
+function causedRun({ runs, client }: Pick<Draft, 'runs' | 'client'>) {
+  const markers = client.causes.filter(({ isTaken, kind }) => isTaken && kind.startsWith('hook')).map(({ marker }) => marker);
+  return runs.find((run) => markers.some((marker) => run.input_text?.includes(marker)));
 }
 
 function doneCall({ calls }: Pick<Draft, 'calls'>, slug: string) {
