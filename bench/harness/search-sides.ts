@@ -25,7 +25,7 @@ export interface Question {
 export interface SearchSide {
   readonly search: (question: Question) => Promise<void>;
   /** Milliseconds of processor that its connection's server process has used. */
-  readonly serverMs: () => number;
+  readonly serverMs: () => Promise<number>;
 }
 
 /** The vector of a question; the first is near item 7. */
@@ -75,19 +75,22 @@ export async function floorSide(admin: pg.Client, base: LoadedBase, count: numbe
       [near.rows.slice(0, 10).map(({ id }) => id)],
     );
   };
-  return { search, serverMs: () => serverMs(pid) };
+  return { search, serverMs: async () => serverMs(pid) };
 }
 
 /** The product's search from the resolution of the base to its hits. `db` has a pool of one connection. */
 export async function productSide(db: Databases, base: LoadedBase): Promise<SearchSide> {
   const options = { tenant: workspaceTenant(base.organizationId, base.workspaceId), actor: systemActor, correlationId: newId() };
-  const [backend] = await withAutocommit(db, options, (tx) => rows<{ pid: number }>(tx.em, 'select pg_backend_pid() as pid'));
   return {
     search: async (question) => {
       const hits = await searched(db, base, { ...question, mode: 'hybrid', topK: 10, isExact: false });
       if (hits.length < (question.share === 1 ? 1 : 10)) throw new Error(`a search gave ${hits.length} hits`);
     },
-    serverMs: () => serverMs(backend?.pid ?? 0),
+    // Asked each time: a pool gives up a connection that was idle while the floor took its time.
+    serverMs: async () => {
+      const [backend] = await withAutocommit(db, options, (tx) => rows<{ pid: number }>(tx.em, 'select pg_backend_pid() as pid'));
+      return serverMs(backend?.pid ?? 0);
+    },
   };
 }
 
@@ -119,14 +122,14 @@ const always = new Condition('true');
 /** So many searches, one after the other: median time, and mean processor of this process and the server's together. */
 export async function sampleOf({ search, serverMs: used }: SearchSide, question: Question, searches: number): Promise<Sample> {
   const took: number[] = [];
-  const before = { server: used(), own: process.cpuUsage() };
+  const before = { server: await used(), own: process.cpuUsage() };
   for (let at = 0; at < searches; at += 1) {
     const begun = performance.now();
     await search(question);
     took.push(performance.now() - begun);
   }
   const own = process.cpuUsage(before.own);
-  return { ms: median(took), processor: (used() - before.server + (own.user + own.system) / 1_000) / searches };
+  return { ms: median(took), processor: ((await used()) - before.server + (own.user + own.system) / 1_000) / searches };
 }
 
 const model: EmbeddingModel = {

@@ -25,7 +25,7 @@ export async function nextItemIds(
 }
 
 /**
- * Of items whose index should be there those whose chunks are not slices of their content, are fewer or more than they count, or lack vectors.
+ * Of items whose index should be there those whose chunks are not slices of their content, are fewer or more than they count, or lack vectors that say their item.
  * `hasVectors`: the base has a model.
  */
 export function findItemFaults(tx: Tx, ids: readonly string[], hasVectors: boolean): Promise<ItemFault[]> {
@@ -38,7 +38,8 @@ export function findItemFaults(tx: Tx, ids: readonly string[], hasVectors: boole
              or (count(c.id) = 0 and i.content ~ '[[:alnum:]]') as wrong_chunks,
            coalesce(bool_or(c.text <> substr(i.content, c.char_start + 1, c.char_end - c.char_start)), false) as wrong_text,
            ?::boolean and i.index_state = 'ready' and count(c.id) > count(v.chunk_id) as wrong_vectors
-         from knowledge_live_items i left join knowledge_chunks c on c.item_id = i.id left join knowledge_vectors v on v.chunk_id = c.id
+         from knowledge_live_items i left join knowledge_chunks c on c.item_id = i.id left join knowledge_vectors v
+             on v.chunk_id = c.id and coalesce(v.item_id, c.item_id) = c.item_id
          where i.id = any (?::uuid[]) and i.index_state <> 'pending'
          group by i.id, i.chunk_count, i.token_count, i.content, i.index_state) x
       where wrong_chunks or wrong_text or wrong_vectors order by id`,
@@ -86,6 +87,15 @@ export function findOrphanChunks(tx: Tx, kbId: string, { after, limit }: { reado
     `select c.item_id as "itemId", count(*)::int as chunks from knowledge_chunks c left join knowledge_items i on i.id = c.item_id
       where c.kb_id = ? and (i.id is null or i.deleted_at is not null) and (?::uuid is null or c.item_id > ?::uuid) group by 1 order by 1 limit ?`,
     [kbId, after, after, limit],
+  );
+}
+
+/** Has the vectors of items' chunks say their item where they say another. */
+export async function renameVectors(tx: Tx, itemIds: readonly string[]): Promise<void> {
+  await change(
+    tx.em,
+    `update knowledge_vectors v set item_id = c.item_id from knowledge_chunks c where c.id = v.chunk_id and c.item_id = any (?::uuid[]) and v.item_id <> c.item_id`,
+    [[...itemIds]],
   );
 }
 

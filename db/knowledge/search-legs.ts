@@ -99,11 +99,6 @@ const legs = prepared(({ bases, lexemes, embeddings, filter, hasUse }: Parameter
     .select(['leg.kbId', 'leg.chunkIds', 'leg.usedAt', 'leg.lexemeCounts', 'leg.matched', 'leg.documentFrequencies', 'leg.distances']),
 );
 
-/** What stands before each lexeme that a base stores: its number in base 36, so that one index serves each base as its own. */
-export function lexemePrefix(lexNo: number): string {
-  return `k${lexNo.toString(36)}:`;
-}
-
 /** Runs both legs over all bases in one statement: at most 200 chunks a base and try. */
 export async function findCandidates(tx: Pick<TenantTransaction, 'em'>, request: LegsRequest): Promise<LegFind[]> {
   const found = await rows(

@@ -1,6 +1,7 @@
 import { newId } from '../../db/ids.ts';
 import { countTerm, type BaseChange } from '../../db/knowledge/base-counters.ts';
 import type { KnowledgeChunking, KnowledgeRetrieval } from '../../db/knowledge/knowledge-base.entity.ts';
+import { lexemePrefix } from '../../db/knowledge/lexeme-prefix.ts';
 import { insertChunks, insertVectors, type BaseModel, type NewChunk } from '../../db/knowledge/write-chunks.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { cutChunks, type ChunkedDocument } from '../../ports/chunks.ts';
@@ -68,7 +69,7 @@ export function toTsvector(tokens: readonly string[], lexNo: number): string {
     if (known) known.push(Math.min(at + 1, maxPosition));
     else positions.set(token, [Math.min(at + 1, maxPosition)]);
   }
-  const prefix = `k${lexNo.toString(36)}:`;
+  const prefix = lexemePrefix(lexNo);
   return [...positions].map(([token, at]) => `'${prefix}${token.replaceAll(/['\\]/gv, '$&$&')}':${at.join(',')}`).join(' ');
 }
 

@@ -10,6 +10,7 @@ import {
   markPending,
   nextItemIds,
   recount,
+  renameVectors,
   shareItemTexts,
 } from '../../db/knowledge/integrity.ts';
 import { lockMaintainedBase, type MaintainedBase } from '../../db/knowledge/maintained-base.ts';
@@ -42,15 +43,14 @@ async function repairItems(batch: TaskBatch): Promise<void> {
     if (!run.dryRun && faults.length > 0) {
       const isRewritten = faults.filter((fault) => fault.faults.some((kind) => kind !== 'vectors')).map(({ id }) => id);
       await rewriteChunks(batch, tx, { base, ids: isRewritten });
-      await markPending(
-        tx,
-        faults.map(({ id }) => id),
-      );
+      const faulty = faults.map(({ id }) => id);
+      await renameVectors(tx, faulty);
+      await markPending(tx, faulty);
       await requestMissing(tx, base, run.id);
       await resolveRepaired(
         tx,
         base.id,
-        faults.map(({ id }) => integrityPrints.item(id)),
+        faulty.map((id) => integrityPrints.item(id)),
       );
     }
     return { next: afterItems(batch, ids), done: ids.length, counts: { items_repaired: faults.length } };

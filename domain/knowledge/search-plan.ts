@@ -1,5 +1,6 @@
 import type { SearchedBase } from '../../db/knowledge/search-bases.ts';
-import { lexemePrefix, type ItemFilter, type LegBase } from '../../db/knowledge/search-legs.ts';
+import { lexemePrefix } from '../../db/knowledge/lexeme-prefix.ts';
+import type { ItemFilter, LegBase } from '../../db/knowledge/search-legs.ts';
 import { minIndexedChunks } from '../../db/knowledge/vector-index.ts';
 import { curationStates } from '../../db/skills/skill.entity.ts';
 import type { EmbeddingModel } from '../../ports/embeddings/index.ts';

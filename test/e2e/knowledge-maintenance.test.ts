@@ -36,6 +36,10 @@ test('verify names each planted orphan and wrong counter, and repair removes jus
   ]);
   await sql(`update knowledge_chunks set text = 'Valve number 9' where item_id = ?`, [ids[0]]);
   await sql('delete from knowledge_vectors where chunk_id in (select id from knowledge_chunks where item_id = ?)', [ids[1]]);
+  await sql('update knowledge_vectors set item_id = ? where chunk_id in (select id from knowledge_chunks where item_id = ?)', [
+    ids[5],
+    ids[4],
+  ]);
   await sql(`update knowledge_chunks set lexemes = '''k0:nothing'':1'::tsvector where item_id = ?`, [ids[2]]);
   await sql('update knowledge_items set deleted_at = now(), chunk_count = 0 where id = ?', [ids[3]]);
   await sql('update knowledge_base_counters set promoted = promoted + 3 where kb_id = ?', [kbId]);
@@ -58,6 +62,7 @@ test('verify names each planted orphan and wrong counter, and repair removes jus
     [ids[0] ?? '']: ['text', 'lexemes'],
     [ids[1] ?? '']: ['vectors'],
     [ids[2] ?? '']: ['lexemes'],
+    [ids[4] ?? '']: ['vectors'],
   });
   const counters = found.find(({ detail }) => detail['counters'] !== undefined)?.detail['counters'] as { name: string }[];
   expect(counters.map(({ name }) => name).toSorted()).toEqual(['chunks', 'lex_len', 'promoted', 'reviewed', 'tokens']);
@@ -68,7 +73,7 @@ test('verify names each planted orphan and wrong counter, and repair removes jus
   );
 
   const dry = await maintained(kbId, { tasks: ['repair'] });
-  expect(dry).toMatchObject({ status: 'succeeded', counts: { items_repaired: 3, orphan_chunks_removed: 1 } });
+  expect(dry).toMatchObject({ status: 'succeeded', counts: { items_repaired: 4, orphan_chunks_removed: 1 } });
   expect(await findingsOf(kbId, '&state=open')).toHaveLength(found.length);
   await maintained(kbId, { tasks: ['repair'], dry_run: false });
   await indexed(kbId);

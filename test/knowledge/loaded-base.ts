@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { newId } from '../../db/ids.ts';
+import { lexemePrefix } from '../../db/knowledge/lexeme-prefix.ts';
 import { minIndexedChunks, vectorIndexName } from '../../db/knowledge/vector-index.ts';
 
 /** Shares of the chunks, in per mille, that the tag `share-<n>` names. */
@@ -29,7 +30,7 @@ export async function loadBase(admin: pg.ClientBase, tenant: Omit<LoadedBase, 'i
   );
   const base = { id, lexNo: rows[0]?.lex_no ?? 0, organizationId, workspaceId };
   const place = `'${base.organizationId}'::uuid, '${base.workspaceId}'::uuid`;
-  const prefix = `k${base.lexNo.toString(36)}:`;
+  const prefix = lexemePrefix(base.lexNo);
   const idOf = (kind: string) => `overlay(md5('${base.id}${kind}' || n) placing '7' from 13)::uuid`;
   const tags = `array_remove(array[${shares.map((share) => `case when n % 1000 < ${share} then 'share-${share}' end`).join(', ')}], null)`;
   await admin.query(

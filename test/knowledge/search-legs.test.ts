@@ -3,7 +3,7 @@ import pg from 'pg';
 import { Condition } from '../../db/condition.ts';
 import { newId } from '../../db/ids.ts';
 import { listSearchedBases } from '../../db/knowledge/search-bases.ts';
-import { lexemePrefix } from '../../db/knowledge/search-legs.ts';
+import { lexemePrefix } from '../../db/knowledge/lexeme-prefix.ts';
 import { systemActor, withAutocommit, workspaceTenant } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { searchBases, type SearchDeps } from '../../domain/knowledge/search.ts';

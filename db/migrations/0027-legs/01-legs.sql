@@ -195,3 +195,5 @@ revoke all on function gate_knowledge_legs(jsonb,jsonb,text[],jsonb,boolean) fro
 grant execute on function gate_knowledge_legs(jsonb,jsonb,text[],jsonb,boolean) to longhaul_app;
 reset role;
 revoke create on schema public from longhaul_gate;
+-- Whoever asks for the legs names the prefix of the lexemes.
+drop function knowledge_lexemes(int, text[]);
