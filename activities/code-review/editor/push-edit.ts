@@ -1,7 +1,8 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { closePush, openPush } from '../../../db/code-review/edits.ts';
+
 import type { ReviewRun } from '../../../db/code-review/review-run.ts';
 import type { EditMade, EditPushed, EditStart } from '../../../domain/code-review/editor/kept.ts';
+import { notePushArrived, notePushLeaves } from '../../../domain/code-review/editor/pushes.ts';
 import { branchOf } from '../../../domain/code-review/editor/rules.ts';
 import { outputLine, outputText } from '../../../domain/code-review/pipeline/text-safety.ts';
 import { GitError } from '../../../ports/git/git-error.ts';
@@ -27,9 +28,10 @@ const pushing = { contents: 'write', pull_requests: 'write', metadata: 'read' } 
 export async function pushEdit(deps: ActivityDeps, input: EditInput): Promise<'done' | 'moved'> {
   const { run, start, made, pushed } = await readAttempt(deps, input);
   if (pushed !== null) return nextOf(pushed);
-  if (start === null || made?.commitSha == null) throw runCancelled();
+  const commitSha = made?.commitSha ?? null;
+  if (start === null || made === null || commitSha === null) throw runCancelled();
   return asSystemStep(deps, { runId: input.runId, step: input.step, name: 'Push the repair' }, async () => {
-    const push = await onHost(() => deliver(deps, { run, start, made, commitSha: made.commitSha ?? '', attempt: input.attempt }));
+    const push = await onHost(() => deliver(deps, { run, start, made, commitSha, attempt: input.attempt }));
     return nextOf(await keepOf(deps, run.runId, { stage: 'pushed', ordinal: input.attempt, answer: push }));
   });
 }
@@ -54,11 +56,11 @@ async function deliver(deps: ActivityDeps, delivery: Delivery): Promise<EditPush
   if (!pull.isOpen) return notPushed('closed');
   const mirror = await openMirror(deps, run.binding, client, start.headRepository ?? run.binding.repoFullName);
   const push = { runId: run.runId, pullRequestId: run.pull.id, attempt, commitSha };
-  await transactAsRun(deps, run.runId, (tx) => openPush(tx, push));
+  await transactAsRun(deps, run.runId, (tx) => notePushLeaves(tx, push));
   const arrived = start.may === 'branch' ? await toBranch(mirror, delivery, signal) : await toHead(mirror, delivery, signal);
   if (arrived.kind === 'moved') return notPushed('moved');
   if (arrived.kind === 'refused') return notPushed('push_refused', arrived.reason);
-  await transactAsRun(deps, run.runId, (tx) => closePush(tx, push));
+  await transactAsRun(deps, run.runId, (tx) => notePushArrived(tx, push));
   const branch = start.may === 'branch' ? branchName(delivery) : start.headRef;
   const pullNumber = start.may === 'branch' ? await openOwnPull(client, { ...delivery, branch, signal }) : null;
   return { commitSha, branch, pullNumber, refusal: null, detail: null };

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { keepAnswer, readAnswer } from '../../../db/code-review/answers.ts';
-import { readAskingComment } from '../../../db/code-review/edits.ts';
+import { readAskingComment } from '../../../db/code-review/editor-facts.ts';
 import type { ReviewRun } from '../../../db/code-review/review-run.ts';
 import type { LineReplacement } from '../../../domain/code-review/editor/apply.ts';
 import type { EditStart } from '../../../domain/code-review/editor/kept.ts';
@@ -52,7 +52,7 @@ async function post(deps: ActivityDeps, attempt: EditAttempt): Promise<string> {
 
 /** Repairs that were not pushed. */
 function replacementsOf({ made, pushed }: EditAttempt): readonly LineReplacement[] {
-  return pushed?.commitSha == null ? (made?.replacements ?? []) : [];
+  return (pushed?.commitSha ?? null) === null ? (made?.replacements ?? []) : [];
 }
 
 function textOf(

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readAnswer } from '../../../db/code-review/answers.ts';
-import { readSandboxLimits } from '../../../db/code-review/edits.ts';
+import { readSandboxLimits } from '../../../db/code-review/editor-facts.ts';
 import type { ReviewRun } from '../../../db/code-review/review-run.ts';
 import { resolveSecret } from '../../../db/secrets/resolve-secret.ts';
 import { readEditorAnswer, type EditorAnswer } from '../../../domain/code-review/editor/answer.ts';

@@ -1,4 +1,4 @@
-import { isPlainPath } from '../../../ports/git/edit.ts';
+import { isPlainPath } from '../../../ports/diff/plain-path.ts';
 import type { TextEdit } from './answer.ts';
 
 /** Lines of a file at the head that an edit replaces, and what takes their place: what a suggestion says. */
