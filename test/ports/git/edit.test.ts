@@ -78,7 +78,7 @@ test('a commit holds its edits and nothing else, keeps modes and is the same how
     '100755 100755 M\trun.sh',
     '100644 100644 M\tsrc/deep/a.js',
   ]);
-  execFileSync('git', ['-C', remote, 'fsck', '--strict']);
+  execFileSync('git', ['-C', remote, 'fsck', '--strict'], { stdio: 'pipe' });
 });
 
 test.each(['link', 'src', 'run.sh/x', '.git/config', 'a/../b', '.Git /hooks/x', 'GIT~1/x', '.g\u200cit/x', '.gitmodules', '/abs', 'a\\b'])(
