@@ -39,7 +39,9 @@ export async function insist<T>(world: ChaosWorld, asked: Insisting): Promise<An
   for (let tries = 1; calmMs < limitMs; tries++) {
     const [triedAt, wasCalm] = [performance.now(), world.isCalm()];
     const process = names[(tries - 1) % names.length] ?? 'api';
-    const asking = raw ? post<T>(`${world.stack.url(process)}${path}`, raw()) : world.stack.request(method, path, { body, headers, process });
+    const asking = raw
+      ? post<T>(`${world.stack.url(process)}${path}`, raw())
+      : world.stack.request(method, path, { body, headers, process });
     const answer = await within(asking, raw ? rawTryMs : tryMs).catch(() => null);
     if (answer && !passing.has(answer.status) && !isInFlight(answer)) {
       if (answer.status >= 500)
