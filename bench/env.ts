@@ -48,3 +48,8 @@ export function ingestParts(): readonly string[] {
 export function ingestedItems(): number {
   return Number(process.env['INGEST_ITEMS'] ?? 10_000);
 }
+
+/** Distinct deliveries that the bench `hooks` sends twice each: 10,000, unless `HOOK_DELIVERIES` says fewer. */
+export function hookDeliveries(): number {
+  return Number(process.env['HOOK_DELIVERIES'] ?? 10_000);
+}
