@@ -7,6 +7,7 @@ import { budgets } from './cases/budgets.ts';
 import { creation } from './cases/creation.ts';
 import { delivery } from './cases/delivery.ts';
 import { evaluations } from './cases/evaluations.ts';
+import { hooks } from './cases/hooks.ts';
 import { idle } from './cases/idle.ts';
 import { ingest } from './cases/ingest.ts';
 import { reads } from './cases/reads.ts';
@@ -29,6 +30,7 @@ const benches: readonly Bench[] = [
   reads,
   signIn,
   creation,
+  hooks,
   runs,
   steps,
   budgets,
