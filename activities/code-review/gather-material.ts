@@ -1,11 +1,10 @@
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import { followUp, type FollowUp } from '../../domain/code-review/pipeline/follow-up.ts';
-import { linesAround, type MaterialFile, type ReviewMaterial } from '../../domain/code-review/pipeline/material.ts';
+import { batchesOf, linesAround, type MaterialFile, type ReviewMaterial } from '../../domain/code-review/pipeline/material.ts';
 import { selectFiles, type FileToRead } from '../../domain/code-review/pipeline/select-files.ts';
 import { surfaceOf, type LastReview, type Surface } from '../../domain/code-review/pipeline/surface.ts';
 import type { PathReading } from '../../ports/diff/paths-work.ts';
 import type { ReviewWork } from '../../ports/diff/review-work.ts';
-import { countTokens } from '../../ports/token-count.ts';
 import type { SkipReason } from '../../workflows/contracts/code-review.ts';
 import type { Change } from './read-change.ts';
 import type { HostPull } from './read-pull.ts';
@@ -26,6 +25,9 @@ const maxInstructions = 64 * 1024;
 const maxText = 2 * 1024 * 1024;
 /** Files whose surroundings a second look is shown. */
 const maxShown = 150;
+/** Characters of code that make a token: exact counts take a second a megabyte. */
+const charsOfToken = 3;
+const estimateTokens = (text: string): number => Math.ceil(text.length / charsOfToken);
 const instructionsPath = '.longhaul/review.md';
 
 /** The material of a pull request that is not reviewed: who it is, and what the ledger holds of it. */
@@ -55,7 +57,7 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     maxFiles: run.templates.limits.max_files,
     maxPatchTokens: run.templates.limits.max_patch_tokens,
     isTaken: (path) => readings.get(path)?.taken.slice(0, ownLists).every(Boolean) !== false,
-    countTokens: countTokens,
+    countTokens: estimateTokens,
   });
   const files =
     isSummaryOnly || surface.mode === 'no_change'
@@ -70,6 +72,7 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     isSummaryOnly,
     instructions: await readInstructions(source),
     files,
+    batches: batchesOf(files, run.templates.review.passes.length),
     changedFiles: change.files.length + change.tooLarge.length,
     unread: [...unread, ...change.tooLarge.map((path) => ({ path, reason: 'limit' as const }))],
     ...judgedHashes(source, { readings, unread }),
@@ -101,6 +104,7 @@ function emptyMaterial(run: ReviewRun, pull: HostPull): ReviewMaterial {
     question: isAsk ? run.text : '',
     thread: '',
     files: [],
+    batches: [],
     changedFiles: 0,
     unread: [],
     hashes: {},

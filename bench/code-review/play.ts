@@ -7,7 +7,7 @@ import { advanceReview, keyOf, type StageAnswer, type StageCall } from '../../do
 import type { Conclusion } from '../../domain/code-review/pipeline/conclude.ts';
 import type { PlacedFinding } from '../../domain/code-review/pipeline/finding.ts';
 import { followUp } from '../../domain/code-review/pipeline/follow-up.ts';
-import { linesAround, type LedgerFinding, type ReviewMaterial, type ReviewRules } from '../../domain/code-review/pipeline/material.ts';
+import { batchesOf, linesAround, type LedgerFinding, type ReviewMaterial, type ReviewRules } from '../../domain/code-review/pipeline/material.ts';
 import { selectFiles } from '../../domain/code-review/pipeline/select-files.ts';
 import { surfaceOf } from '../../domain/code-review/pipeline/surface.ts';
 import { work as readPatch } from '../../ports/diff/patch-work.ts';
@@ -116,6 +116,13 @@ function materialOf(pull: CorpusPull, { templates }: ReviewRules, { text, ledger
     { ...templates, maxFiles: 500, maxPatchTokens: 200_000, isTaken: () => true, countTokens },
   );
   const patches = new Map(files.map((file) => [file.path, file]));
+  const shown = read.map((file) => ({
+    ...file,
+    passes: templates.review.passes.map((_pass, at) => at),
+    pathRules: [],
+    languageRules: [],
+    around: linesAround(text, file.hunks),
+  }));
   return {
     repoFullName: 'corpus/review',
     pull: { number: 1, author: 'ada', headRef: pull.id, baseRef: 'main', isFork: false, title: pull.title, description: '' },
@@ -128,13 +135,8 @@ function materialOf(pull: CorpusPull, { templates }: ReviewRules, { text, ledger
     instructions: '',
     question: '',
     thread: '',
-    files: read.map((file) => ({
-      ...file,
-      passes: templates.review.passes.map((_pass, at) => at),
-      pathRules: [],
-      languageRules: [],
-      around: linesAround(text, file.hunks),
-    })),
+    files: shown,
+    batches: batchesOf(shown, templates.review.passes.length),
     changedFiles: files.length,
     unread: [],
     hashes: {},

@@ -153,7 +153,9 @@ test('a newer head supersedes the review at work, and its own is due', async () 
 });
 
 test('a review that a person asked for is made of the newer head; a question does not answer what is due', async () => {
-  const { pull, comment, apply, commands, obey, runs, works, row, tenant, bindingId } = await following({ enabled_events: ['command'] });
+  const { pull, comment, apply, commands, obey, runs, works, row, tenant, bindingId } = await following({
+    enabled_events: ['command.ask'],
+  });
   await pull('opened', { draft: true });
   await apply();
   await world.call(tenant.tokens.member, 'POST', '/runs', {

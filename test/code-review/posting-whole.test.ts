@@ -80,6 +80,17 @@ test('repaired code: one reply, the thread resolved; broken again: the same thre
   expect(pull.comments.length).toBe(2);
 });
 
+test('with git refused the host’s list of files takes its place', async () => {
+  const pull = open(30);
+  world.host.onRequest = ({ route }) => (route.startsWith('git ') ? { before: 403 } : null);
+
+  const run = await review(pull);
+  world.host.onRequest = null;
+
+  expect(run.output?.json).toMatchObject({ verdict: 'findings', head_sha: pull.headSha });
+  expect(pull.comments.map(({ line }) => line)).toEqual([30]);
+});
+
 test('no token and no key is in rows, histories, mirrors or the log of a worker', async () => {
   const secrets = [...world.host.requests.flatMap(tokensOf), world.scene.app.privateKey.split('\n')[3]!];
   expect(new Set(secrets).size).toBeGreaterThan(2);
