@@ -52,6 +52,8 @@ export function ingestedItems(): number {
 /** Items of the base that the bench `reembed` embeds afresh in each round: 1,000, unless `REEMBED_ITEMS` says otherwise. */
 export function reembeddedItems(): number {
   return Number(process.env['REEMBED_ITEMS'] ?? 1_000);
+}
+
 /** Distinct deliveries that the bench `hooks` sends twice each: 10,000, unless `HOOK_DELIVERIES` says fewer. */
 export function hookDeliveries(): number {
   return Number(process.env['HOOK_DELIVERIES'] ?? 10_000);
