@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { change, rows } from '../sql.ts';
+import { rows } from '../sql.ts';
 
 /** A workspace whose own App reviews repositories. Sweeper's pool, like all here. */
 export interface AppWorkspace {
@@ -21,7 +21,11 @@ export function workspacesWithApps(em: SqlEntityManager, after: string | null, l
 }
 
 /** Those of the host's deliveries that one of our endpoints has taken in the last days; `workspaceId` null: of any workspace. */
-export async function takenDeliveries(em: SqlEntityManager, guids: readonly string[], workspaceId: string | null): Promise<ReadonlySet<string>> {
+export async function takenDeliveries(
+  em: SqlEntityManager,
+  guids: readonly string[],
+  workspaceId: string | null,
+): Promise<ReadonlySet<string>> {
   if (guids.length === 0) return new Set();
   const found = await rows<{ guid: string }>(
     em,
@@ -59,20 +63,14 @@ export function lostPulls(em: SqlEntityManager, limit: number): Promise<LostPull
 }
 
 /** Bindings of which a report has waited for an hour. */
-export function lostBindings(em: SqlEntityManager, limit: number): Promise<{ readonly id: string; readonly organizationId: string; readonly workspaceId: string }[]> {
+export function lostBindings(
+  em: SqlEntityManager,
+  limit: number,
+): Promise<{ readonly id: string; readonly organizationId: string; readonly workspaceId: string }[]> {
   return rows(
     em,
     `select distinct e.binding_id as id, e.organization_id as "organizationId", e.workspace_id as "workspaceId" from review_events e
       where e.state = 'queued' and e.pull_number is null and e.created_at < now() - interval '1 hour' limit ?`,
-    [limit],
-  );
-}
-
-/** Deletes at most `limit` events past 90 days; gives how many. */
-export function eraseReviewEvents(em: SqlEntityManager, limit: number): Promise<number> {
-  return change(
-    em,
-    "delete from review_events where ctid = any (array(select x.ctid from review_events x where x.created_at < now() - interval '90 days' limit ?))",
     [limit],
   );
 }

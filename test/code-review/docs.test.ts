@@ -68,5 +68,6 @@ test('every event, command and variable stands in the document', () => {
   for (const word of [...actions, ...commandNames.map((name) => `/${name}`)]) expect(shown).toContain(word);
   expect(shown).toContain(nameOfEvent({ event: 'pull_request', action: 'labeled' }));
   for (const [prompt, variables] of Object.entries(sampleVariables(defaultTemplates())))
-    for (const name of Object.keys(variables)) expect(`${prompt}: ${shown.includes(` ${name}`) ? name : 'missing'}`).toBe(`${prompt}: ${name}`);
+    for (const name of Object.keys(variables))
+      expect(`${prompt}: ${shown.includes(` ${name}`) ? name : 'missing'}`).toBe(`${prompt}: ${name}`);
 });

@@ -7,11 +7,21 @@ import { platform, type Place } from '../world/places.ts';
 import { insidersOf } from './foreign.ts';
 
 /** Tables whose rows of the organization and of the platform everybody there sees. */
-const ofAnyScope = ['agents', 'agent_revisions', 'personas', 'tools', 'toolkits', 'toolkit_revisions', 'skills', 'review_playbooks', 'review_playbook_revisions'];
+const ofAnyScope = [
+  'agents',
+  'agent_revisions',
+  'personas',
+  'tools',
+  'toolkits',
+  'toolkit_revisions',
+  'skills',
+  'review_playbooks',
+  'review_playbook_revisions',
+];
 const seenByAll: ReadonlySet<string> = new Set([...ofAnyScope, 'service_keys', 'users']);
 
 /** Operations that use the row of their path and change nothing of it. */
-const onlyUsing: ReadonlySet<string> = new Set(['testTool', 'validateAgentRevision', 'cloneAgent']);
+const onlyUsing: ReadonlySet<string> = new Set(['testTool', 'validateAgentRevision', 'cloneAgent', 'cloneReviewPlaybook']);
 
 /** G8: a row that is visible and not the actor's to change is 403 `resource_forbidden`, and stays as it is. */
 export async function forbiddenFaults(stage: Stage, operations = stage.operations): Promise<Fault[]> {

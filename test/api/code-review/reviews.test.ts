@@ -15,8 +15,11 @@ async function bound(given: PlantedBinding = {}) {
   const tenant = await world.tenant();
   const agent = await makeAgent(world, tenant.tokens.admin);
   const bindingId = await plantBinding(world, tenant, { reviewer_agent_id: agent.id, ...given });
-  const start = (review: Readonly<Record<string, unknown>> = {}, more: Readonly<Record<string, unknown>> = {}, token = tenant.tokens.member) =>
-    world.call(token, 'POST', '/runs', { body: { review: { binding_id: bindingId, pull_number: 3, ...review }, ...more } });
+  const start = (
+    review: Readonly<Record<string, unknown>> = {},
+    more: Readonly<Record<string, unknown>> = {},
+    token = tenant.tokens.member,
+  ) => world.call(token, 'POST', '/runs', { body: { review: { binding_id: bindingId, pull_number: 3, ...review }, ...more } });
   return { tenant, agent, bindingId, start };
 }
 
@@ -28,12 +31,31 @@ test('a review by hand is a run of the reviewer, which what follows the pull req
   const read = await world.call(tenant.tokens.viewer, 'GET', `/runs/${body.id}`);
 
   expect(status).toBe(202);
-  expect(body).toMatchObject({ source: 'code_review', binding_id: bindingId, agent_id: agent.id, status: 'queued', metadata: { a: 1 }, admission: 'started' });
+  expect(body).toMatchObject({
+    source: 'code_review',
+    binding_id: bindingId,
+    agent_id: agent.id,
+    status: 'queued',
+    metadata: { a: 1 },
+    admission: 'started',
+  });
   expect(read.body.input).toMatchObject({ text: 'Mind the cache.', json: { binding_id: bindingId, pull_number: 3, kind: 'review' } });
   expect(listed.body.items.map(({ id }: { id: string }) => id)).toEqual([body.id]);
-  const [row] = await sqlOf(world)<Record<string, unknown>>('select review, review_round, review_head_sha, playbook_revision_id from runs where id = ?', [body.id]);
+  const [row] = await sqlOf(world)<Record<string, unknown>>(
+    'select review, review_round, review_head_sha, playbook_revision_id from runs where id = ?',
+    [body.id],
+  );
   expect(row).toEqual({
-    review: { kind: 'review', pull_number: 3, full: true, post: false, is_automatic: false, has_text: true, command_id: null, finding_id: null },
+    review: {
+      kind: 'review',
+      pull_number: 3,
+      full: true,
+      post: false,
+      is_automatic: false,
+      has_text: true,
+      command_id: null,
+      finding_id: null,
+    },
     review_round: 1,
     review_head_sha: null,
     playbook_revision_id: '01960000-0000-7000-8000-00000001c0de',
@@ -48,10 +70,14 @@ test('a review by hand is a run of the reviewer, which what follows the pull req
 test('the rounds of a pull request follow each other, each with the playbook of its start', async () => {
   const { tenant, bindingId, start } = await bound();
   await start();
-  const playbook = await world.call(tenant.tokens.admin, 'POST', '/review-playbooks', { body: { slug: 'ours', name: 'Ours', is_default: true } });
+  const playbook = await world.call(tenant.tokens.admin, 'POST', '/review-playbooks', {
+    body: { slug: 'ours', name: 'Ours', is_default: true },
+  });
   await start();
   const named = await world.call(tenant.tokens.admin, 'POST', '/review-playbooks', { body: { slug: 'named', name: 'Named' } });
-  await world.call(tenant.tokens.admin, 'PATCH', `/repo-bindings/${bindingId}`, { body: { review_config: { playbook_id: named.body.id } } });
+  await world.call(tenant.tokens.admin, 'PATCH', `/repo-bindings/${bindingId}`, {
+    body: { review_config: { playbook_id: named.body.id } },
+  });
   await start();
 
   const rows = await sqlOf(world)<{ review_round: number; playbook_revision_id: string }>(
@@ -110,7 +136,12 @@ test('a run without review still needs its input', async () => {
 });
 
 test('409 for a binding that is off, and for one without a reviewer; 403 below the floor, 422 for another tenant’s', async () => {
-  const [off, alone, mine, other] = [await bound({ is_active: false }), await bound({ reviewer_agent_id: null }), await bound(), await bound()];
+  const [off, alone, mine, other] = [
+    await bound({ is_active: false }),
+    await bound({ reviewer_agent_id: null }),
+    await bound(),
+    await bound(),
+  ];
 
   const answers = [
     await off.start(),
