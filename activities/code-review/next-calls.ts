@@ -59,7 +59,10 @@ export async function nextCalls(deps: ActivityDeps, runId: string): Promise<Next
 }
 
 /** The rules that a run goes by. */
-export function rulesOf({ templates, binding }: Pick<ReviewRun, 'templates'> & { readonly binding: Pick<ReviewRun['binding'], 'reviewConfig'> }) {
+export function rulesOf({
+  templates,
+  binding,
+}: Pick<ReviewRun, 'templates'> & { readonly binding: Pick<ReviewRun['binding'], 'reviewConfig'> }) {
   return { templates, config: binding.reviewConfig };
 }
 

@@ -20,7 +20,7 @@ const workspacesAtOnce = 200;
 export async function redeliverLost(deps: ActivityDeps): Promise<number> {
   const { app, hook } = deps.env.github;
   let asked = app !== null && hook !== null ? await ofApp(deps, app, null) : 0;
-  for (let after: string | null = null; ; ) {
+  for (let after: string | null = null; ;) {
     const from: string | null = after;
     const found: AppWorkspace[] = await sweep(deps.db, (em) => workspacesWithApps(em, from, workspacesAtOnce));
     for (const place of found) {

@@ -46,7 +46,7 @@ async function inPlaceOf(
 }
 
 async function eraseAll({ db }: ActivityDeps): Promise<number> {
-  for (let erased = 0; ; ) {
+  for (let erased = 0; ;) {
     cancellationSignal().throwIfAborted();
     const some = await sweep(db, (em) => eraseReviewEvents(em, rowsATime));
     erased += some;

@@ -36,7 +36,11 @@ export interface QuestionState extends Pick<ReviewState, 'material' | 'answers'>
 }
 
 /** The question of a planned call; null: what it was about is not there any more. */
-export async function questionOf(deps: Pick<ActivityDeps, 'templates'>, state: QuestionState, call: PlannedStageCall): Promise<StageQuestion | null> {
+export async function questionOf(
+  deps: Pick<ActivityDeps, 'templates'>,
+  state: QuestionState,
+  call: PlannedStageCall,
+): Promise<StageQuestion | null> {
   const asked = variablesOf(state, call);
   if (asked === null) return null;
   const { template, variables, instructions, ...question } = asked;
@@ -203,7 +207,12 @@ function replyQuestion(state: QuestionState): Asked {
   };
 }
 
-async function render(deps: Pick<ActivityDeps, 'templates'>, { run }: QuestionState, template: string, variables: Asked['variables']): Promise<string> {
+async function render(
+  deps: Pick<ActivityDeps, 'templates'>,
+  { run }: QuestionState,
+  template: string,
+  variables: Asked['variables'],
+): Promise<string> {
   if (typeof variables === 'string') return variables;
   try {
     return (await deps.templates.of(run.organizationId).render(template, variables)).text;

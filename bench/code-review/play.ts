@@ -7,7 +7,13 @@ import { advanceReview, keyOf, type StageAnswer, type StageCall } from '../../do
 import type { Conclusion } from '../../domain/code-review/pipeline/conclude.ts';
 import type { PlacedFinding } from '../../domain/code-review/pipeline/finding.ts';
 import { followUp } from '../../domain/code-review/pipeline/follow-up.ts';
-import { batchesOf, linesAround, type LedgerFinding, type ReviewMaterial, type ReviewRules } from '../../domain/code-review/pipeline/material.ts';
+import {
+  batchesOf,
+  linesAround,
+  type LedgerFinding,
+  type ReviewMaterial,
+  type ReviewRules,
+} from '../../domain/code-review/pipeline/material.ts';
 import { selectFiles } from '../../domain/code-review/pipeline/select-files.ts';
 import { surfaceOf } from '../../domain/code-review/pipeline/surface.ts';
 import { work as readPatch } from '../../ports/diff/patch-work.ts';
@@ -18,7 +24,11 @@ import { root } from '../env.ts';
 import { changedText, pathOf, sourceText, type CorpusPull } from './corpus.ts';
 
 /** Answers a call of a review. */
-export type Answering = (asked: { readonly pull: CorpusPull; readonly call: StageCall; readonly review: OpenReview }) => Promise<StageAnswer>;
+export type Answering = (asked: {
+  readonly pull: CorpusPull;
+  readonly call: StageCall;
+  readonly review: OpenReview;
+}) => Promise<StageAnswer>;
 
 /** A review under way. */
 export interface OpenReview {
@@ -104,7 +114,11 @@ function materialOf(pull: CorpusPull, { templates }: ReviewRules, { text, ledger
   const { hunks } = surfaceOf({ files, mergeBaseSha: 'base', baseRef: 'main', playbookRevisionId: 'p', isFull: true }, null);
   const readings = readPaths({ paths: files.map(({ path }) => path), lists: [templates.path_filters] });
   const { read } = selectFiles(
-    files.map((patch, at) => ({ patch, hunks: hunks.get(patch.path) ?? [], reading: readings[at] ?? { taken: [], languages: [], kind: 'unknown' } })),
+    files.map((patch, at) => ({
+      patch,
+      hunks: hunks.get(patch.path) ?? [],
+      reading: readings[at] ?? { taken: [], languages: [], kind: 'unknown' },
+    })),
     { ...templates, maxFiles: 500, maxPatchTokens: 200_000, isTaken: () => true, countTokens },
   );
   const patches = new Map(files.map((file) => [file.path, file]));
@@ -149,7 +163,10 @@ function patchesOf(pull: CorpusPull, text: string): ReturnType<typeof readPatch>
 }
 
 /** What `git diff` prints between two folders of files. */
-export function diffOf(before: readonly (readonly [path: string, text: string])[], after: readonly (readonly [path: string, text: string])[]): Buffer {
+export function diffOf(
+  before: readonly (readonly [path: string, text: string])[],
+  after: readonly (readonly [path: string, text: string])[],
+): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'longhaul-corpus-'));
   const git = (...args: readonly string[]) =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], {
@@ -178,5 +195,20 @@ export function diffOf(before: readonly (readonly [path: string, text: string])[
 function ledgerFinding(finding: PlacedFinding): LedgerFinding {
   const { fingerprint, path, side, category, ruleId, severity, evidence, confidence, title, scenario, anchor, saidLine } = finding;
   const [startLine, endLine] = [anchor?.startLine ?? saidLine, anchor?.line ?? saidLine];
-  return { id: fingerprint, state: 'open', fingerprint, path, side: anchor?.side ?? side, category, ruleId, severity, evidence, startLine, endLine, confidence, title, scenario };
+  return {
+    id: fingerprint,
+    state: 'open',
+    fingerprint,
+    path,
+    side: anchor?.side ?? side,
+    category,
+    ruleId,
+    severity,
+    evidence,
+    startLine,
+    endLine,
+    confidence,
+    title,
+    scenario,
+  };
 }

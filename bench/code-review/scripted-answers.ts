@@ -54,7 +54,16 @@ function secondPass(pull: CorpusPull): RawFinding[] {
   const number = numberOf(pull);
   if (pull.fault === null || number % 3 !== 0 || number % every === missedAt) return [];
   const finding = trueFinding(pull);
-  return [{ ...finding, start_line: finding.start_line + 1, end_line: finding.end_line + 1, title: 'Said otherwise', scenario: 'It goes wrong.', confidence: 0.8 }];
+  return [
+    {
+      ...finding,
+      start_line: finding.start_line + 1,
+      end_line: finding.end_line + 1,
+      title: 'Said otherwise',
+      scenario: 'It goes wrong.',
+      confidence: 0.8,
+    },
+  ];
 }
 
 function trueFinding(pull: CorpusPull): RawFinding {

@@ -21,7 +21,11 @@ export function workspacesWithApps(em: SqlEntityManager, after: string | null, l
 }
 
 /** Those of the host's deliveries that one of our endpoints has taken in the last days; `workspaceId` null: of any workspace. */
-export async function takenDeliveries(em: SqlEntityManager, guids: readonly string[], workspaceId: string | null): Promise<ReadonlySet<string>> {
+export async function takenDeliveries(
+  em: SqlEntityManager,
+  guids: readonly string[],
+  workspaceId: string | null,
+): Promise<ReadonlySet<string>> {
   if (guids.length === 0) return new Set();
   const found = await rows<{ guid: string }>(
     em,
@@ -59,7 +63,10 @@ export function lostPulls(em: SqlEntityManager, limit: number): Promise<LostPull
 }
 
 /** Bindings of which a report has waited for an hour. */
-export function lostBindings(em: SqlEntityManager, limit: number): Promise<{ readonly id: string; readonly organizationId: string; readonly workspaceId: string }[]> {
+export function lostBindings(
+  em: SqlEntityManager,
+  limit: number,
+): Promise<{ readonly id: string; readonly organizationId: string; readonly workspaceId: string }[]> {
   return rows(
     em,
     `select distinct e.binding_id as id, e.organization_id as "organizationId", e.workspace_id as "workspaceId" from review_events e

@@ -40,7 +40,11 @@ async function following(given: PlantedBinding = {}) {
     pull: (action: string, more: Readonly<Record<string, unknown>> = {}, beside: object = {}) =>
       deliverEvent(world, scene, { event: 'pull_request', action, facts: { ...repo, more: { ...toldPull(repo, more), ...beside } } }),
     event: (event: string, action: string, more: object, sender?: string) =>
-      deliverEvent(world, scene, { event, action, facts: { ...repo, ...(sender ? { sender } : {}), more: { ...toldPull(repo), ...more } } }),
+      deliverEvent(world, scene, {
+        event,
+        action,
+        facts: { ...repo, ...(sender ? { sender } : {}), more: { ...toldPull(repo), ...more } },
+      }),
     comment: (action: string, body: string, id = 41, sender = 'ada') =>
       deliverEvent(world, scene, {
         event: 'issue_comment',
@@ -51,10 +55,14 @@ async function following(given: PlantedBinding = {}) {
     open: () => inTx((tx) => openReviewRun(tx, { ...input, currency })),
     row: async () => (await sql<Record<string, unknown>>('select * from review_pull_requests where binding_id = ?', [bindingId]))[0],
     runs: () =>
-      sql<{ id: string; status: string; finish_reason: string | null; review: Record<string, unknown>; review_head_sha: string; source: string }>(
-        'select * from runs where binding_id = ? order by review_round',
-        [bindingId],
-      ),
+      sql<{
+        id: string;
+        status: string;
+        finish_reason: string | null;
+        review: Record<string, unknown>;
+        review_head_sha: string;
+        source: string;
+      }>('select * from runs where binding_id = ? order by review_round', [bindingId]),
     commands: () =>
       sql<{ id: string; command: string; state: string; argument: string | null; reply: string | null; run_id: string | null }>(
         `select c.* from review_commands c join review_pull_requests p on p.id = c.pull_request_id where p.binding_id = ? order by c.id`,
@@ -90,7 +98,16 @@ test('an opened pull request is reviewed at once: one run, with its head, playbo
     review_head_sha: shaOf('a'),
     untrusted: true,
     max_effect: 'read',
-    review: { kind: 'review', pull_number: 7, full: false, post: true, is_automatic: true, has_text: false, command_id: null, finding_id: null },
+    review: {
+      kind: 'review',
+      pull_number: 7,
+      full: false,
+      post: true,
+      is_automatic: true,
+      has_text: false,
+      command_id: null,
+      finding_id: null,
+    },
   });
   expect(await row()).toMatchObject({ round: 1, due_at: null, head_sha: shaOf('a') });
   expect(await apply()).toEqual({ kind: 'run', runId });
@@ -105,10 +122,12 @@ test('pushes wait for each other, five minutes at most; the last head is reviewe
   const step = await apply();
   const [waits] = [step.kind === 'wait' ? step.waitMs : 0];
   const early = await open();
-  await sql("update review_pull_requests set due_since = now() - interval '290 seconds' where id = ? returning id", [(await row())?.['id']]);
+  await sql("update review_pull_requests set due_since = now() - interval '290 seconds' where id = ? returning id", [
+    (await row())?.['id'],
+  ]);
   await pull('synchronize', { head: { ref: 'topic', sha: shaOf('d') } });
   const last = await apply();
-  await sql("update review_pull_requests set due_at = now() where id = ? returning id", [(await row())?.['id']]);
+  await sql('update review_pull_requests set due_at = now() where id = ? returning id', [(await row())?.['id']]);
   await open();
 
   expect([step.kind, early, last.kind]).toEqual(['wait', null, 'wait']);
@@ -182,7 +201,9 @@ test.each(quiet)('nothing is reviewed for %s', async (_what, action, more, given
 });
 
 test('what makes a pull request reviewable starts its review: no draft any more, another base, a label, a request', async () => {
-  const { pull, apply, open, row, runs, ends } = await following({ enabled_events: ['pull_request.ready_for_review', 'pull_request.edited', 'pull_request.labeled', 'pull_request.review_requested'] });
+  const { pull, apply, open, row, runs, ends } = await following({
+    enabled_events: ['pull_request.ready_for_review', 'pull_request.edited', 'pull_request.labeled', 'pull_request.review_requested'],
+  });
   await pull('opened', { draft: true });
   await apply();
   await pull('ready_for_review');
@@ -294,14 +315,19 @@ test('a suspended installation stops reviews and is told; taken back, they go on
 
   expect((await runs())[0]?.status).toBe('cancelling');
   expect([refused.status, refused.body.context?.reason]).toEqual([409, 'binding_inactive']);
-  const told = await sql<{ payload: object }>('select payload from events where workspace_id = ? and event_kind = ?', [tenant.workspaceId, 'review.installation_changed']);
+  const told = await sql<{ payload: object }>('select payload from events where workspace_id = ? and event_kind = ?', [
+    tenant.workspaceId,
+    'review.installation_changed',
+  ]);
   expect(told.map(({ payload }) => payload)).toEqual([{ binding_id: bindingId, installation_state: 'suspended' }]);
   const woken = await sql('select id from outbox where target = ? and dedupe_key like ?', [`review:${bindingId}:7`, '%:stop:%']);
   expect(woken).toHaveLength(1);
 
   await event('installation', 'unsuspend', {});
   await inTx((tx) => applyBinding(tx, bindingId));
-  const [{ state = '' } = {}] = await sql<{ state: string }>('select installation_state as state from repo_bindings where id = ?', [bindingId]);
+  const [{ state = '' } = {}] = await sql<{ state: string }>('select installation_state as state from repo_bindings where id = ?', [
+    bindingId,
+  ]);
   expect(state).toBe('ok');
 });
 

@@ -87,7 +87,11 @@ test('with Temporal down the delivery is taken all the same, and there is one re
   temporal.cut();
   const pull = await world.opened('away', changed(40));
   const [delivery] = world.scene.app.deliveries.slice(-1);
-  await deliver(world.host.state, world.scene.app, { event: 'pull_request', payload: JSON.parse(delivery?.body ?? '{}'), guid: delivery?.guid ?? '' });
+  await deliver(world.host.state, world.scene.app, {
+    event: 'pull_request',
+    payload: JSON.parse(delivery?.body ?? '{}'),
+    guid: delivery?.guid ?? '',
+  });
   expect(await world.runsOf(pull)).toEqual([]);
   temporal.mend();
 
@@ -97,7 +101,8 @@ test('with Temporal down the delivery is taken all the same, and there is one re
 });
 
 test('a review at work keeps its revision of the playbook; the next one has the new one', async () => {
-  const playbook = (await world.stack.request('POST', '/review-playbooks', { body: { slug: 'kept', name: 'Kept', is_default: true } })).body as {
+  const playbook = (await world.stack.request('POST', '/review-playbooks', { body: { slug: 'kept', name: 'Kept', is_default: true } }))
+    .body as {
     id: string;
     active_revision_id: string;
   };
@@ -105,7 +110,9 @@ test('a review at work keeps its revision of the playbook; the next one has the 
   const pull = await world.opened('kept', changed(50));
   await until(async () => hold.reached());
   const path = `/review-playbooks/${playbook.id}`;
-  const revision = (await world.stack.request('POST', `${path}/revisions`, { body: { templates: { ignore_rules: ['x'] }, activate: true } })).body as { id: string };
+  const revision = (
+    await world.stack.request('POST', `${path}/revisions`, { body: { templates: { ignore_rules: ['x'] }, activate: true } })
+  ).body as { id: string };
   await world.stack.kill('worker-bulk');
   hold.release();
   await world.stack.start('worker-bulk');
@@ -121,7 +128,10 @@ test('a command of whoever may write is obeyed and seen; that of a stranger is n
   const pull = await world.opened('commanded', changed(60));
   await world.settled(pull, 1);
   const comment = (id: number, body: string, sender: string) =>
-    world.say(pull, 'issue_comment', 'created', { sender, more: { issue: { number: pull.number, pull_request: {} }, comment: { id, body } } });
+    world.say(pull, 'issue_comment', 'created', {
+      sender,
+      more: { issue: { number: pull.number, pull_request: {} }, comment: { id, body } },
+    });
 
   await comment(901, '/review full', 'stranger');
   await comment(902, '/review full', 'ada');
@@ -160,7 +170,11 @@ test('a closed pull request ends its review; a deleted binding all of them, and 
   await until(async () => (await world.runsOf(left)).length === 1);
   await world.stack.request('DELETE', `/repo-bindings/${world.bindingId}`);
   const [other] = await world.settled(left, 1);
-  const payload = payloadOf('pull_request', 'synchronize', { installation: world.scene.installation, repository: world.scene.repository, pull: left });
+  const payload = payloadOf('pull_request', 'synchronize', {
+    installation: world.scene.installation,
+    repository: world.scene.repository,
+    pull: left,
+  });
   await deliver(world.host.state, world.scene.app, { event: 'pull_request', payload });
 
   expect([run?.status, other?.status]).toEqual(['cancelled', 'cancelled']);
@@ -168,4 +182,3 @@ test('a closed pull request ends its review; a deleted binding all of them, and 
   // The host leaves out the repository of a fork that is deleted, which its own description does not allow.
   expect(world.host.mistakes.filter((mistake) => !mistake.includes('data/head/repo must be object'))).toEqual([]);
 });
-

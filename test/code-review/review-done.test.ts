@@ -8,7 +8,8 @@ let world: ReviewWorld;
 let pulls = 0;
 
 const lines = (name: string, count = 60) => Array.from({ length: count }, (_, at) => `const ${name}${at + 1} = ${at + 1};\n`).join('');
-const wrong = (name: string, line: number) => lines(name).replace(`const ${name}${line} = ${line};`, `const ${name}${line} = wrong${line};`);
+const wrong = (name: string, line: number) =>
+  lines(name).replace(`const ${name}${line} = ${line};`, `const ${name}${line} = wrong${line};`);
 const names = ['a', 'b', 'c', 'd', 'e'];
 const files = Object.fromEntries(names.map((name) => [`src/${name}.ts`, lines(name)]));
 
@@ -52,12 +53,24 @@ test('a rebase onto 200 foreign commits, without a change by the author, asks no
   const pull = openFaulty();
   await reviewed(pull);
   const { folder } = world.scene.repository;
-  const mine = Object.fromEntries(['src/a.ts', 'src/b.ts', 'src/c.ts'].map((path) => [path, gitIn(folder, 'show', `${pull.headSha}:${path}`)]));
-  for (let at = 0; at < 200; at += 1) commitTo(folder, { branch: 'main', files: { [`other/f${at}.ts`]: `const x = ${at};\n` }, message: `foreign ${at}` });
+  const mine = Object.fromEntries(
+    ['src/a.ts', 'src/b.ts', 'src/c.ts'].map((path) => [path, gitIn(folder, 'show', `${pull.headSha}:${path}`)]),
+  );
+  for (let at = 0; at < 200; at += 1)
+    commitTo(folder, { branch: 'main', files: { [`other/f${at}.ts`]: `const x = ${at};\n` }, message: `foreign ${at}` });
   // One of them changes a neighbour of the author's line, another one moves all lines.
   const foreign = (text: string) => `// moved\n// down\n${text.replace('const a8 = 8;', 'const a8 = eight;')}`;
   commitTo(folder, { branch: 'main', files: { 'src/a.ts': foreign(lines('a')) } });
-  const sha = commitTo(folder, { branch: 'rebased', from: ['main'], files: { ...mine, 'src/a.ts': foreign(`${mine['src/a.ts']}\n`), 'src/b.ts': `${mine['src/b.ts']}\n`, 'src/c.ts': `${mine['src/c.ts']}\n` } });
+  const sha = commitTo(folder, {
+    branch: 'rebased',
+    from: ['main'],
+    files: {
+      ...mine,
+      'src/a.ts': foreign(`${mine['src/a.ts']}\n`),
+      'src/b.ts': `${mine['src/b.ts']}\n`,
+      'src/c.ts': `${mine['src/c.ts']}\n`,
+    },
+  });
   pushTo(world.scene.repository, pull, { sha });
   const before = { comments: pull.comments.length, reviews: pull.reviews.length, asked: world.asked.length };
 
@@ -100,7 +113,11 @@ test('a dismissed finding stays away after other words, moved lines and a full r
 
   const output = await reviewed(pull, { full: true });
 
-  expect(output).toMatchObject({ mode: 'full', counts: { inline: 0, file: 0, folded: 0, dismissed: 1 }, findings: [{ state: 'dismissed' }] });
+  expect(output).toMatchObject({
+    mode: 'full',
+    counts: { inline: 0, file: 0, folded: 0, dismissed: 1 },
+    findings: [{ state: 'dismissed' }],
+  });
   expect(rootComments(pull)).toHaveLength(1);
   expect(await findingsOf(pull)).toHaveLength(1);
 });
@@ -133,7 +150,12 @@ test('findings that were lost are rebuilt from the markers of our App, and told 
   await world.sql(`delete from review_findings f using review_pull_requests p where p.id = f.pull_request_id and ${mine} returning f.id`);
   await world.sql(`delete from review_files f using review_pull_requests p where p.id = f.pull_request_id and ${mine} returning f.path`);
   await world.sql(`update review_pull_requests p set last_head_sha = null, last_merge_base_sha = null where ${mine} returning p.id`);
-  const forged = { ...pull.comments[0]!, id: 77, author: { login: 'mallory', type: 'User' as const, id: 3 }, body: `x\n\n<!-- longhaul:${world.bindingId}:${'e'.repeat(64)} -->` };
+  const forged = {
+    ...pull.comments[0]!,
+    id: 77,
+    author: { login: 'mallory', type: 'User' as const, id: 3 },
+    body: `x\n\n<!-- longhaul:${world.bindingId}:${'e'.repeat(64)} -->`,
+  };
   pull.comments.push(forged);
 
   await reviewed(pull, { full: true });
@@ -146,7 +168,10 @@ test('findings that were lost are rebuilt from the markers of our App, and told 
 
 test('350 files and 25,000 lines are read by git; what was not read is named', async () => {
   const many = Object.fromEntries(
-    Array.from({ length: 350 }, (_, at) => [`gen/f${String(at).padStart(3, '0')}.ts`, Array.from({ length: 72 }, (_line, line) => `export const value${line} = compute(${at}, ${line});\n`).join('')]),
+    Array.from({ length: 350 }, (_, at) => [
+      `gen/f${String(at).padStart(3, '0')}.ts`,
+      Array.from({ length: 72 }, (_line, line) => `export const value${line} = compute(${at}, ${line});\n`).join(''),
+    ]),
   );
   const extra = { 'gen/image.bin': Buffer.from([0, 1, 2, 3]), 'gen/package-lock.json': '{"a":1}\n', 'node_modules/x/y.js': 'x();\n' };
   pulls += 1;
