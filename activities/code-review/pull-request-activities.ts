@@ -1,4 +1,5 @@
 import { applyBinding } from '../../domain/code-review/apply-binding.ts';
+import { refuseCommand } from '../../domain/code-review/obey-command.ts';
 import { applyEvents, openReviewRun } from '../../domain/code-review/apply-events.ts';
 import type { BindingActivities, PullRequestActivities } from '../../workflows/contracts/pull-requests.ts';
 import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
@@ -18,6 +19,7 @@ export function createPullRequestActivities(deps: ActivityDeps, finish: Finish):
     applyEvent: (input) => transactAsSystem(deps, (tx) => applyEvents(tx, { ...input, currency })),
     openReviewRun: (input) => transactAsSystem(deps, (tx) => openReviewRun(tx, { ...input, currency })),
     takeCommand: (input) => takeCommand(deps, input),
+    dropCommand: ({ commandId }) => transactAsSystem(deps, (tx) => refuseCommand(tx, commandId, 'host_lost')),
     reactToCommand: (input) => reactToCommand(deps, input),
     replyToCommand: (input) => replyToCommand(deps, input),
     settlePullThreads: (input) => settlePullThreads(deps, input),

@@ -18,7 +18,7 @@ export async function takeCommand(deps: ActivityDeps, { commandId }: { readonly 
   if (command === null) return { isAccepted: false, hasReply: false, threads: false };
   if (command.state !== 'queued') return obeyedBefore(command);
   if (!(await mayCommand(deps, command))) {
-    await transactAsSystem(deps, (tx) => refuseCommand(tx, command));
+    await transactAsSystem(deps, (tx) => refuseCommand(tx, command.id, 'no_permission'));
     return { isAccepted: false, hasReply: false, threads: false };
   }
   return transactAsSystem(deps, (tx) => obeyCommand(tx, command, { currency: deps.env.billingCurrency }));

@@ -1,11 +1,12 @@
-import { findRevision, listPlaybookRows, listRevisionRows, readPlaybook } from '../../db/code-review/playbooks.ts';
+import { findRevision, listPlaybookRows, listRevisionRows, readPlaybook, type PlaybookRow } from '../../db/code-review/playbooks.ts';
 import { ReviewPlaybook } from '../../db/code-review/review-playbook.entity.ts';
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { organizationOf } from '../../db/reach.ts';
+import { organizationOf, scopeOf } from '../../db/reach.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { addPlaybookRevision, changePlaybook, deletePlaybook, makePlaybook, readTemplates } from '../../domain/code-review/playbooks.ts';
+import { scopes, type Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { changesOf } from '../http/changes.ts';
@@ -150,7 +151,8 @@ export const playbookOperations = {
     '/review-playbooks/{playbook_id}/clone',
     {
       summary: 'Clone a playbook',
-      description: 'Copies the active revision as revision 1 of a new playbook of the caller’s own scope, or a narrower one.',
+      description:
+        'Copies the active revision as revision 1 of a new playbook. Without a scope it lies where the original does, or where the caller is if that is narrower; never above the caller’s own scope.',
       access: 'admin',
       fails: ['already_exists'],
       audit: 'create',
@@ -164,7 +166,7 @@ export const playbookOperations = {
     },
     async (ctx, { params, body }) => {
       const original = await readPlaybook(ctx, params.playbook_id);
-      const home = await resolveNewRowScope(ctx, { scope: body.scope });
+      const home = await resolveNewRowScope(ctx, placeOfClone(ctx, original, body.scope ?? null));
       const { description, templates } = original;
       const name = body.name ?? original.name;
       const made = { home, slug: body.slug, name, description, templates, note: null, createdByUserId: ctx.caller.userId };
@@ -222,6 +224,13 @@ async function created(ctx: Ctx, id: string) {
   const row = await readPlaybook(ctx, id);
   ctx.audit(noteOfNamed(resourceType, row));
   return toReviewPlaybookView(row);
+}
+
+/** What a tenant wrote is not laid before others unless its scope is asked for: the copy lies no wider than the original. */
+function placeOfClone({ caller }: Pick<Ctx, 'caller'>, original: PlaybookRow, asked: Scope | null) {
+  const own = scopeOf(caller);
+  const scope = asked ?? (scopes.indexOf(original.scope) < scopes.indexOf(own) ? original.scope : own);
+  return { scope, workspace_id: scope === 'workspace' && own !== 'workspace' ? original.workspaceId : null };
 }
 
 function depsOf({ deps, caller }: Pick<Ctx, 'deps' | 'caller'>) {

@@ -60,6 +60,8 @@ export interface LiveReview {
   readonly status: RunStatus;
   readonly headSha: string | null;
   readonly request: ReviewRequest;
+  /** What it was asked in words. */
+  readonly text: string | null;
 }
 
 /** A binding by its id, also one that is deleted; null: there is none in the transaction's tenant. */
@@ -172,17 +174,18 @@ export async function settleEvents(
 export function liveReviews(tx: Tx, pullId: string): Promise<LiveReview[]> {
   return rows<LiveReview>(
     tx.em,
-    `select r.id, r.status, r.review_head_sha as "headSha", r.review as request from runs r
+    `select r.id, r.status, r.review_head_sha as "headSha", r.review as request, r.input ->> 'text' as text from runs r
       where r.review_pull_request_id = ? and r.status in ('queued', 'running', 'waiting', 'cancelling') order by r.review_round`,
     [pullId],
   );
 }
 
-/** Takes the next round of a locked pull request, and what was due of it: a run begins that answers it. */
-export async function takeRound(tx: Tx, pullId: string): Promise<number> {
+/** Takes the next round of a locked pull request. `answersDue`: its run is the review that was due. */
+export async function takeRound(tx: Tx, pullId: string, answersDue: boolean): Promise<number> {
+  const due = answersDue ? ', due_at = null, due_since = null, is_due_full = false' : '';
   const taken = await row<{ round: number }>(
     tx.em,
-    `update review_pull_requests set round = round + 1, due_at = null, due_since = null, is_due_full = false, updated_at = now() where id = ? returning round`,
+    `update review_pull_requests set round = round + 1, updated_at = now()${due} where id = ? returning round`,
     [pullId],
   );
   if (!taken) throw new Error('a locked pull request is gone');

@@ -18,7 +18,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { PullRequestInput, PullRequestStep } from '../../workflows/contracts/pull-requests.ts';
 import { draftOf, judgeEvent, type EventEffect, type PullDraft } from './judge-event.ts';
-import { startedByPlatform, startReview } from './start-review.ts';
+import { startedByPlatform, startReview, type ReviewAsk } from './start-review.ts';
 
 const maxEvents = 100;
 /** A signal that got lost is made up for so late at the latest, while a run is at work. */
@@ -44,9 +44,11 @@ export async function applyEvents(
   const events = await queuedEvents(tx, pull, maxEvents);
   const { draft, reviews } = binding.isReviewed ? await applyAll(tx, { binding, pull, events }) : await dropAll(tx, { pull, events });
 
-  const dueInMs = await storePull(tx, pull.id, { ...draft, ...afterHead(pull, draft) });
-  await cancelOutdated(tx, { binding, pull, draft });
-  for (const review of reviews) await startAsked(tx, { binding, pull: { ...pull, headSha: draft.headSha }, review, currency });
+  const superseded = await cancelOutdated(tx, { binding, pull, draft });
+  const isDueFull = draft.isDueFull || superseded.some(({ request }) => request.is_automatic && request.full);
+  let dueInMs = await storePull(tx, pull.id, { ...draft, isDueFull });
+  for (const asked of [...reviews, ...superseded.flatMap(askedAnew)])
+    if (await startAsked(tx, { binding, pull: { ...pull, headSha: draft.headSha }, asked, currency })) dueInMs = null;
   const live = await liveReviews(tx, pull.id);
   if (runId !== null && live.some(({ id }) => id === runId)) return { kind: 'wait', waitMs: longestWaitMs };
   if (events.length === maxEvents) return { kind: 'again' };
@@ -72,7 +74,13 @@ interface Applied {
   readonly reviews: readonly AskedReview[];
 }
 
-type AskedReview = Extract<EventEffect, { readonly kind: 'review' | 'fix' }>;
+type AskedEffect = Extract<EventEffect, { readonly kind: 'review' | 'fix' }>;
+
+/** A run that somebody asked for. */
+interface AskedReview {
+  readonly request: ReviewAsk;
+  readonly text: string | null;
+}
 
 async function applyAll(tx: TenantTransaction, { binding, pull, events }: Applying): Promise<Applied> {
   let draft = draftOf(pull);
@@ -82,7 +90,7 @@ async function applyAll(tx: TenantTransaction, { binding, pull, events }: Applyi
     const judged = judgeEvent({ pull: draft, lastHeadSha: pull.lastHeadSha, binding }, event);
     draft = judged.pull;
     for (const effect of judged.effects) {
-      if (effect.kind === 'review' || effect.kind === 'fix') reviews.push(effect);
+      if (effect.kind === 'review' || effect.kind === 'fix') reviews.push(askedBy(effect));
       else if (await follow(tx, { binding, pull, event, headSha: draft.headSha }, effect)) draft = { ...draft, isBlockDismissed: true };
     }
     settled.push({ id: event.id, state: judged.reason === null ? 'applied' : 'ignored', reason: judged.reason });
@@ -110,7 +118,7 @@ interface Following {
 async function follow(
   tx: TenantTransaction,
   { binding, pull, event: { facts }, headSha }: Following,
-  effect: Exclude<EventEffect, AskedReview>,
+  effect: Exclude<EventEffect, AskedEffect>,
 ): Promise<boolean> {
   switch (effect.kind) {
     case 'none':
@@ -148,15 +156,21 @@ async function follow(
   }
 }
 
-/** A review that was at work on an older head comes to nothing: what it was asked for is asked of the new one. */
-function afterHead(pull: PullState, draft: PullDraft): Partial<PullDraft> {
-  return pull.isDueFull && draft.state === 'open' ? { isDueFull: true } : {};
+function askedBy(effect: AskedEffect): AskedReview {
+  const full = effect.kind === 'review' && effect.full;
+  return { request: { kind: effect.kind, full, post: true, is_automatic: false, command_id: null, finding_id: null }, text: null };
 }
 
+/** A review that a person asked for, and that a newer head has made void, is made of that one. */
+function askedAnew({ request: { pull_number: _pull, has_text: hasText, ...request }, text }: LiveReview): AskedReview[] {
+  return request.is_automatic ? [] : [{ request, text: hasText ? text : null }];
+}
+
+/** Asks what is not wanted any more to end; gives the reviews whose head is not the newest. */
 async function cancelOutdated(
   tx: TenantTransaction,
   { binding, pull, draft }: { readonly binding: BindingState; readonly pull: PullState; readonly draft: PullDraft },
-): Promise<void> {
+): Promise<readonly LiveReview[]> {
   const live = await liveReviews(tx, pull.id);
   const open = live.filter(({ status }) => status !== 'cancelling');
   const isOver = !binding.isReviewed || draft.state === 'closed';
@@ -165,6 +179,7 @@ async function cancelOutdated(
   const superseded = open.filter((run) => !ended.includes(run) && isSuperseded(run, draft));
   await cancelRuns(tx, ended, false);
   await cancelRuns(tx, superseded, true);
+  return superseded;
 }
 
 /** A fix looks after its head by itself, and a question is answered whatever the head is. A run whose head nobody knew reads the newest. */
@@ -190,24 +205,18 @@ async function cancelQueued(tx: TenantTransaction, runIds: readonly string[]): P
 interface Starting {
   readonly binding: BindingState;
   readonly pull: PullState;
-  readonly review: AskedReview;
+  readonly asked: AskedReview;
   readonly currency: string;
 }
 
-/** Starts what a button of a check asks for. A refusal (no agent, a full budget) is nothing that anybody waits for. */
-async function startAsked(tx: TenantTransaction, { binding, pull, review, currency }: Starting): Promise<void> {
-  const request = {
-    kind: review.kind,
-    full: review.kind === 'review' && review.full,
-    post: true,
-    is_automatic: false,
-    command_id: null,
-    finding_id: null,
-  } as const;
+/** Starts what somebody asked for; true: it is the review that was due as well. A refusal (no agent, a full budget) is nothing that anybody waits for. */
+async function startAsked(tx: TenantTransaction, { binding, pull, asked, currency }: Starting): Promise<boolean> {
   try {
-    await startReview(tx, { binding, pull, request, text: null, by: startedByPlatform(currency) });
+    await startReview(tx, { binding, pull, ...asked, by: startedByPlatform(currency) });
+    return asked.request.kind === 'review';
   } catch (error) {
     if (!(error instanceof Failure) || error.retryable) throw error;
+    return false;
   }
 }
 

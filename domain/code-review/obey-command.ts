@@ -17,9 +17,9 @@ export function obeyedBefore({ state, command, reply }: Pick<CommandState, 'stat
   return { isAccepted: true, hasReply: reply !== null, threads: command === 'resolve' || (command === 'dismiss' && reply === null) };
 }
 
-/** Refuses a command whose sender may not write to the repository; nobody is told. */
-export async function refuseCommand(tx: TenantTransaction, { id }: CommandState): Promise<void> {
-  await settleCommand(tx, id, { state: 'refused', reason: 'no_permission' });
+/** Refuses a command that waits to be judged: its sender may not write to the repository, or the host can't be asked. Nobody is told. */
+export async function refuseCommand(tx: TenantTransaction, commandId: string, reason: 'no_permission' | 'host_lost'): Promise<void> {
+  await settleCommand(tx, commandId, { state: 'refused', reason });
 }
 
 /**

@@ -7,11 +7,14 @@ import type { ReviewRequest } from '../../workflows/contracts/pull-requests.ts';
 /** Who starts a run of code review, and at whose expense. */
 export type ReviewStarter = Pick<StartRun, 'createdBy' | 'currency' | 'pricing' | 'starter' | 'limits' | 'metadata'>;
 
+/** What is asked, without what its pull request and text say. */
+export type ReviewAsk = Omit<ReviewRequest, 'pull_number' | 'has_text'>;
+
 /** A run of code review to be started for a locked pull request. */
 export interface ReviewStart {
   readonly binding: BindingState;
   readonly pull: Pick<PullState, 'id' | 'pullNumber' | 'headSha'>;
-  readonly request: Omit<ReviewRequest, 'pull_number' | 'has_text'>;
+  readonly request: ReviewAsk;
   /** What is asked in words; null: nothing but the review. */
   readonly text: string | null;
   readonly by: ReviewStarter;
@@ -31,7 +34,7 @@ export async function startReview(tx: TenantTransaction, { binding, pull, reques
   const agentId = request.kind === 'fix' ? binding.editorAgentId : binding.reviewerAgentId;
   if (agentId === null) throw noReviewer(request.kind === 'fix' ? 'editor' : 'reviewer');
   const playbookRevisionId = await currentRevision(tx, binding);
-  const round = await takeRound(tx, pull.id);
+  const round = await takeRound(tx, pull.id, request.kind === 'review');
   const asked = { ...request, pull_number: pull.pullNumber, has_text: text !== null };
   return startRun(tx, {
     ...by,

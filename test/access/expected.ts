@@ -74,8 +74,6 @@ const exceptions: Readonly<Record<string, (actor: ActorSpec) => Expected | null>
   // 02 §5.1: the one operation without floor that looks at a bearer.
   verifyMfa: ({ kind }) =>
     kind === 'expired' ? refusal(401, 'token_expired') : kind === 'key' ? refusal(403, 'scope_insufficient') : null,
-  // Nobody here has an App at the Git host: no installation can be proved to be anybody's.
-  createRepoBinding: () => refusal(404, 'not_found'),
   createOrganization: ofPlatform,
   createOauthClient: ofPlatform,
   createModelPrice: ofPlatform,

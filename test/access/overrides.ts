@@ -66,7 +66,7 @@ export const overrides: Readonly<Record<string, Override>> = {
       evaluators: [{ key: 'brief', type: 'turns', params: { max: 1 } }],
     },
   }),
-  createRepoBinding: ({ own }) => ({ body: { workspace_id: own.workspaceId, installation_id: 1, repo_full_name: 'acme/shop' } }),
+  createRepoBinding: ({ stage, own }) => provenRepository(stage, own),
   createReviewPlaybook: () => ({ body: { slug: freeSlug(), name: 'Playbook' } }),
   cloneReviewPlaybook: () => ({ body: { slug: freeSlug() } }),
   updateRepoBinding: body({ is_active: true, budget_config: { per_day: '5' } }),
@@ -424,4 +424,26 @@ async function tokenChannel(stage: Stage, ground: Ground): Promise<{ channelId: 
   );
   await stage.world.rows.query('update channels set secrets_enc = $1 where id = $2', [sealed, channelId]);
   return { channelId, token };
+}
+
+/** A repository that the deployment's App opens for a workspace, as an operator has listed. */
+async function provenRepository({ gitHub, world }: Stage, { organizationId, workspaceId }: Place): Promise<Partial<Aimed>> {
+  const { host, app } = gitHub;
+  const { state } = host;
+  const [installation_id, id, name] = [state.nextId(), state.nextId(), freeSlug()];
+  state.repositories.push({ id, owner: 'acme', name, isPrivate: true, folder: '', collaborators: new Map(), pulls: new Map(), checks: [] });
+  const permissions = { metadata: 'read' };
+  state.installations.push({
+    id: installation_id,
+    appId: app.id,
+    account: 'acme',
+    repositoryIds: new Set([id]),
+    permissions,
+    suspendedAt: null,
+  });
+  await world.rows.query('update organization_settings set git_installations = git_installations || $1::jsonb where organization_id = $2', [
+    JSON.stringify([{ installation_id, workspace_id: workspaceId }]),
+    organizationId,
+  ]);
+  return { body: { workspace_id: workspaceId, installation_id, repo_full_name: `acme/${name}` } };
 }

@@ -8,6 +8,8 @@ import { areas as ownAreas } from '../../api/operations.ts';
 import { createLog } from '../../api/dependencies.ts';
 import { asObject } from './requests.ts';
 import { startRelay } from '../../temporal/relay.ts';
+import { startGitHubHost, type GitHubHost } from '../fakes/github/index.ts';
+import { createApp, type FakeApp } from '../fakes/github/state.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { testDatabase } from '../support/database.ts';
 import { withAdmin } from '../support/template.ts';
@@ -49,6 +51,8 @@ export interface Stage {
   readonly sent: readonly Sent[];
   readonly leaks: LeakWatch;
   readonly insiders: readonly string[] | null;
+  /** The Git host, and the deployment's App there. */
+  readonly gitHub: { readonly host: GitHubHost; readonly app: FakeApp };
   /** Lines of the API's log. */
   readonly lines: readonly string[];
   send(operation: RegisteredOperation, actor: Actor, ask: Ask): Promise<Sent>;
@@ -74,20 +78,30 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const lines: string[] = [];
   const mails = mkdtempSync(join(tmpdir(), 'longhaul-mails-'));
   const database = await testDatabase({ poolMax: 5 });
+  const host = await startGitHubHost();
+  const app = createApp(host.state, 'longhaul');
   const api = await startApi({
     keys: place.keys,
     database,
     log: createLog('trace', { write: (line) => void lines.push(line) }),
     areas: options.areas,
     isUnchecked: options.isUnchecked ?? false,
-    env: { TEMPORAL_NAMESPACE: place.namespace, RATE_LIMITS: limits, MAIL_DIR: mails, OAUTH_DYNAMIC_REGISTRATION: 'true' },
+    env: {
+      TEMPORAL_NAMESPACE: place.namespace,
+      RATE_LIMITS: limits,
+      MAIL_DIR: mails,
+      OAUTH_DYNAMIC_REGISTRATION: 'true',
+      ...host.env,
+      GITHUB_APP_ID: String(app.id),
+      GITHUB_APP_PRIVATE_KEY: app.privateKey,
+    },
   });
   if (options.withoutPolicies) await openPolicies(database.adminUrl);
   await settleToolTests(database.adminUrl);
   const world = await makeAccessWorld({ db: api.db, keys: api.keys, adminUrl: database.adminUrl });
   const leaks = createLeakWatch(world);
   await leaks.learn();
-  return stageOf({ api, world, leaks, lines, place, database, mails, insiders: options.insiders ?? null });
+  return stageOf({ api, world, leaks, lines, place, database, mails, gitHub: { host, app }, insiders: options.insiders ?? null });
 }
 
 interface Parts {
@@ -97,11 +111,12 @@ interface Parts {
   readonly lines: string[];
   readonly place: TestNamespace;
   readonly mails: string;
+  readonly gitHub: Stage['gitHub'];
   readonly insiders: readonly string[] | null;
   readonly database: Awaited<ReturnType<typeof testDatabase>>;
 }
 
-function stageOf({ api, world, leaks, lines, place, database, mails, insiders }: Parts): Stage {
+function stageOf({ api, world, leaks, lines, place, database, mails, gitHub, insiders }: Parts): Stage {
   const sent: Sent[] = [];
   // A busy machine answers the first try too late now and then; no worker is here to try again.
   const relay = startRelay({ temporal: place.temporal, db: api.db, log: api.deps.log });
@@ -110,6 +125,7 @@ function stageOf({ api, world, leaks, lines, place, database, mails, insiders }:
     world,
     leaks,
     lines,
+    gitHub,
     insiders,
     sent,
     operations: liveOperations(ownAreas),
@@ -146,6 +162,7 @@ function stageOf({ api, world, leaks, lines, place, database, mails, insiders }:
         await api.close();
       } finally {
         await database.drop();
+        gitHub.host.close();
         await place.close();
         rmSync(mails, { recursive: true });
       }

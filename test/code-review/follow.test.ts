@@ -71,7 +71,7 @@ async function following(given: PlantedBinding = {}) {
     obey: async (commandId: string, may = true): Promise<unknown> => {
       const command = await inTx((tx) => readCommandState(tx, commandId));
       if (command === null) throw new Error('no command');
-      return inTx<unknown>((tx) => (may ? obeyCommand(tx, command, { currency }) : refuseCommand(tx, command)));
+      return inTx<unknown>((tx) => (may ? obeyCommand(tx, command, { currency }) : refuseCommand(tx, command.id, 'no_permission')));
     },
     works: (runId: string) => sql("update runs set status = 'running', started_at = now() where id = ? returning id", [runId]),
     ends: (runId: string) =>
@@ -150,6 +150,34 @@ test('a newer head supersedes the review at work, and its own is due', async () 
   expect(run).toMatchObject({ status: 'cancelling', is_superseded: true });
   const [cancel] = await sql<{ kind: string }>("select kind from outbox where target = ? and kind = 'workflow.cancel'", [`run:${first}`]);
   expect(cancel).toEqual({ kind: 'workflow.cancel' });
+});
+
+test('a review that a person asked for is made of the newer head; a question does not answer what is due', async () => {
+  const { pull, comment, apply, commands, obey, runs, works, row, tenant, bindingId } = await following({
+    enabled_events: ['command.ask'],
+  });
+  await pull('opened', { draft: true });
+  await apply();
+  await world.call(tenant.tokens.member, 'POST', '/runs', {
+    body: { review: { binding_id: bindingId, pull_number: 7, full: true, instructions: 'Mind the cache.' } },
+  });
+  const [first] = await runs();
+  await works(first?.id ?? '');
+  await pull('synchronize', { draft: true, head: { ref: 'topic', sha: shaOf('b') } });
+  await apply(first?.id);
+  const made = await runs();
+  await sql('update review_pull_requests set due_at = now() where id = ? returning id', [(await row())?.['id']]);
+  await comment('created', '/ask why');
+  await apply(first?.id);
+  await obey((await commands())[0]?.id ?? '');
+
+  expect(made.map(({ status, review_head_sha: head, review }) => [status, head, review['full'], review['has_text']])).toEqual([
+    ['cancelling', shaOf('a'), true, true],
+    ['queued', shaOf('b'), true, true],
+  ]);
+  const [{ text = '' } = {}] = await sql<{ text: string }>("select input ->> 'text' as text from runs where id = ?", [made[1]?.id]);
+  expect(text).toBe('Mind the cache.');
+  expect((await row())?.['due_at']).not.toBeNull();
 });
 
 test('an event that comes too late changes nothing: an older head, and a push before the close', async () => {

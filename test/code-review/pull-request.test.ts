@@ -4,7 +4,7 @@ import { forkOf, openPull } from '../fakes/github/scene.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/temporal.ts';
 import { openFollowed, type FollowedWorld } from './followed-world.ts';
-import { found } from './review-world.ts';
+import { found, voted } from './review-world.ts';
 
 let world: FollowedWorld;
 let temporal: TcpProxy;
@@ -157,6 +157,76 @@ test('a fork is reviewed at its own head', async () => {
   const [run] = await world.settled(pull, 1);
 
   expect(run).toMatchObject({ status: 'succeeded', review_head_sha: pull.headSha });
+});
+
+test('three pushes give one summary and no finding twice', async () => {
+  world.answers = {
+    pass: (prompt) =>
+      prompt.includes('const a = 9') ? found({ path: 'src/a.ts', line: 1, quote: 'const a = 9', title: 'Never nine' }) : found(),
+    verify: () => voted(true),
+  };
+  const pull = await world.opened('twice', changed(9));
+  await world.settled(pull, 1);
+  for (const more of [1, 2]) {
+    await world.pushed(pull, { ...changed(9), [`src/more${more}.ts`]: `export const more = ${more};\n` });
+    await world.settled(pull, more + 1);
+  }
+
+  expect((await world.runsOf(pull)).map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+  expect(pull.comments.map(({ line }) => line)).toEqual([1]);
+  expect(pull.reviews.filter(({ body }) => body !== null && body !== '')).toHaveLength(1);
+  expect(
+    await world.sql(
+      'select id from review_findings f where f.pull_request_id = (select id from review_pull_requests where pull_number = ?)',
+      [pull.number],
+    ),
+  ).toHaveLength(1);
+});
+
+test('a new head while findings are looked at again posts nothing for the old one and cancels its check', async () => {
+  let isHeld = false;
+  world.answers = {
+    pass: () => found({ path: 'src/a.ts', line: 1, quote: 'const a = 90', title: 'Never ninety' }),
+    verify: () => {
+      isHeld = true;
+      return { ...voted(true), first_token_ms: 600_000 };
+    },
+  };
+  const pull = await world.opened('overtaken', changed(90));
+  const old = pull.headSha;
+  await until(async () => isHeld);
+  world.answers = {};
+  await world.pushed(pull, changed(91));
+  await until(async () => (await world.runsOf(pull)).at(-1)?.status === 'succeeded' && (await world.settled(pull, 2)).length === 2);
+
+  const checks = world.scene.repository.checks.filter(({ headSha }) => headSha === old || headSha === pull.headSha);
+  expect(checks.map(({ headSha, conclusion }) => [headSha, conclusion])).toEqual([
+    [old, 'cancelled'],
+    [pull.headSha, 'success'],
+  ]);
+  expect([pull.comments, pull.reviews.filter(({ commitId }) => commitId === old)]).toEqual([[], []]);
+});
+
+test('an edit of a comment starts something only if it touches the command', async () => {
+  const pull = await world.opened('edited', changed(100));
+  await world.settled(pull, 1);
+  const says = (action: string, body: string) =>
+    world.say(pull, 'issue_comment', action, {
+      sender: 'ada',
+      more: { issue: { number: pull.number, pull_request: {} }, comment: { id: 950, body } },
+    });
+
+  await says('created', '/review\nplease');
+  await world.settled(pull, 2);
+  await says('edited', '/review\nplease, when you have time');
+  await says('edited', '/review full\nplease');
+  const runs = await world.settled(pull, 3);
+
+  expect(runs.map(({ review }) => [review['full'], review['is_automatic']])).toEqual([
+    [false, true],
+    [false, false],
+    [true, false],
+  ]);
 });
 
 test('a closed pull request ends its review; a deleted binding all of them, and later deliveries start nothing', async () => {

@@ -42,9 +42,9 @@ test('every table of an organization is deleted or named as outliving it, childr
   );
   // Parents that point at a child: the pointer is let go before the child is deleted.
   expect(late.map((key) => `${key.table}.${key.columns[0]}`)).toEqual([
-    'review_playbooks.active_revision_id',
     'agents.active_revision_id',
     'toolkits.active_revision_id',
+    'review_playbooks.active_revision_id',
   ]);
 });
 

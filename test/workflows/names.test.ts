@@ -9,6 +9,7 @@ import { itemsPending } from '../../workflows/contracts/knowledge.ts';
 import { knowledgeRunSignals, policyChanged } from '../../workflows/contracts/knowledge-runs.ts';
 import { maintenanceActivityNames } from '../../workflows/contracts/maintenance.ts';
 import { channelChanged, channelRunChanged } from '../../workflows/contracts/channels.ts';
+import { bindingChanged, bindingStopWorkflow, pullRequestChanged, pullRequestWorkflow } from '../../workflows/contracts/pull-requests.ts';
 import { deliveriesCame } from '../../workflows/contracts/webhooks.ts';
 import { ensureBundle } from '../../workers/build-bundle.ts';
 import * as workflows from '../../workflows/index.ts';
@@ -24,17 +25,20 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'attachmentSweep',
     'auditSeal',
     'backfillSchedule',
+    'bindingStop',
     'budgetHolds',
     'bulkCancel',
     'channelReply',
     'channelSync',
     'closeGroups',
+    'codeReviewRun',
     'delayedStart',
     'deliver',
     'delivery',
     'evaluation',
     'fanOut',
     'fireSchedule',
+    'githubRedeliver',
     'httpSweep',
     'identitySweep',
     'indexBase',
@@ -45,9 +49,11 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'orgStop',
     'policyRun',
     'policySync',
+    'pullRequest',
     'reconcile',
     'reembedBase',
     'retention',
+    'reviewSweep',
     'signingKeys',
     'tendArchives',
     'tendReembeds',
@@ -91,6 +97,8 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'judgeAlerts',
     'sweepAlerts',
     'sweepEmbeddings',
+    'redeliverGithub',
+    'sweepReviews',
   ]);
   expect(deliveryActivityNames).toEqual(['sendMail']);
   expect(knowledgeRunSignals).toEqual({ cancel: 'cancelKnowledgeRun', budgetChanged: 'budgetChanged' });
@@ -123,6 +131,13 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
   expect([workflowIds.event('x'), eventFanOut]).toEqual(['event:x', 'fanOut']);
   expect([workflowIds.channelReply('x'), workflowIds.channelSync('x')]).toEqual(['delivery:channel:x', 'maint:trigger-sync:x']);
   expect([channelRunChanged, channelChanged]).toEqual(['channelRunChanged', 'channelChanged']);
+  expect([workflowIds.review('x', 7), workflowIds.bindingStop('x')]).toEqual(['review:x:7', 'binding-stop:x']);
+  expect([pullRequestWorkflow, pullRequestChanged, bindingStopWorkflow, bindingChanged]).toEqual([
+    'pullRequest',
+    'pullRequestChanged',
+    'bindingStop',
+    'bindingChanged',
+  ]);
   expect([workflowIds.evaluation('x'), evaluationChanged]).toEqual(['eval:x', 'evaluationChanged']);
   expect(workflowIds.bulkCancel('x')).toBe('cancel:x');
   expect(workflowIds.toolTest('x')).toBe('tooltest:x');

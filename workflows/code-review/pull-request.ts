@@ -16,7 +16,7 @@ import { workflowIds } from '../contracts/queues.ts';
 
 const patient = { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' } as const;
 
-const { applyEvent, openReviewRun, endReviewRun } = proxyActivities<PullRequestActivities>({
+const { applyEvent, openReviewRun, endReviewRun, dropCommand } = proxyActivities<PullRequestActivities>({
   startToCloseTimeout: '10 seconds',
   retry: patient,
 });
@@ -85,9 +85,15 @@ export async function pullRequest(input: PullRequestInput): Promise<void> {
   }
 }
 
+const unheard = { isAccepted: false, hasReply: false, threads: false };
+
 /** What the host is not told of a command fails nothing that the command did. */
 async function obey(input: PullRequestInput, commandId: string): Promise<void> {
-  const { isAccepted, hasReply, threads } = await takeCommand({ commandId });
+  const { isAccepted, hasReply, threads } = await takeCommand({ commandId }).catch(async (error: unknown) => {
+    if (!(error instanceof ActivityFailure)) throw error;
+    await dropCommand({ commandId });
+    return unheard;
+  });
   if (isAccepted) await silently(reactToCommand({ commandId }));
   if (hasReply) await silently(replyToCommand({ commandId }));
   if (threads) await silently(settlePullThreads(input));

@@ -100,6 +100,8 @@ export interface PullRequestActivities {
   openReviewRun(input: PullRequestInput): Promise<string | null>;
   /** Asks the host whether the sender may command, and does what the command says. */
   takeCommand(input: { readonly commandId: string }): Promise<ObeyedCommand>;
+  /** Ends a command of which the host could not be asked. */
+  dropCommand(input: { readonly commandId: string }): Promise<void>;
   /** Shows at the comment that the command was heard, once. */
   reactToCommand(input: { readonly commandId: string }): Promise<void>;
   /** Posts what is answered to a command, once. */

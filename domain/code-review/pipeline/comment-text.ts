@@ -53,6 +53,12 @@ export function titleOf({ severity, category, title }: Pick<Candidate, 'severity
   return `${severity} · ${category.replaceAll('_', ' ')}: ${title.replaceAll('*', '\\*')}`;
 }
 
+/** The title that a comment of ours begins with. */
+export function titleLine(body: string): string {
+  const [first = ''] = body.split('\n', 1);
+  return first.replace(/^\*\*(.*)\*\*$/u, '$1');
+}
+
 /** A body with its marker at the end, within what the host takes; a body that was cut says so. */
 export function withMarker(body: string, marker: string): string {
   return `${cutBody(body, maxBody - marker.length - 2)}\n\n${marker}`;

@@ -7,7 +7,17 @@ import { platform, type Place } from '../world/places.ts';
 import { insidersOf } from './foreign.ts';
 
 /** Tables whose rows of the organization and of the platform everybody there sees. */
-const ofAnyScope = ['agents', 'agent_revisions', 'personas', 'tools', 'toolkits', 'toolkit_revisions', 'skills', 'review_playbooks', 'review_playbook_revisions'];
+const ofAnyScope = [
+  'agents',
+  'agent_revisions',
+  'personas',
+  'tools',
+  'toolkits',
+  'toolkit_revisions',
+  'skills',
+  'review_playbooks',
+  'review_playbook_revisions',
+];
 const seenByAll: ReadonlySet<string> = new Set([...ofAnyScope, 'service_keys', 'users']);
 
 /** Operations that use the row of their path and change nothing of it. */

@@ -38,7 +38,11 @@ let repos = 10;
 async function boundScene(more: Parameters<typeof plantBinding>[2] = {}) {
   const repo = toldRepository(++repos, repos + 1_000);
   const scene = await makeHostHook(world);
-  const bindingId = await plantBinding(world, scene.tenant, { installation_id: repo.installation.id, repo_id: repo.repository.id, ...more });
+  const bindingId = await plantBinding(world, scene.tenant, {
+    installation_id: repo.installation.id,
+    repo_id: repo.repository.id,
+    ...more,
+  });
   return { repo, scene, bindingId };
 }
 
@@ -206,7 +210,11 @@ test('handing over takes one statement beside the hook’s own, and no more comm
     statements.length = 0;
     expect((await work()).status).toBe(200);
     const own = statements.filter((text) => !/update outbox|from outbox|signing_keys/.test(text));
-    return { own: own.length, commits: own.filter((text) => /^commit/i.test(text)).length, handed: own.filter((text) => text.includes('review_events')).length };
+    return {
+      own: own.length,
+      commits: own.filter((text) => /^commit/i.test(text)).length,
+      handed: own.filter((text) => text.includes('review_events')).length,
+    };
   };
 
   await deliver(world, plain, { warm: true });

@@ -62,7 +62,11 @@ interface SentEvent {
 }
 
 /** Sends an event as the host does: its own signature, delivery id and event header. */
-export function deliverEvent(world: World, { path, secret }: HookScene, { event, action, facts, guid = crypto.randomUUID(), api }: SentEvent) {
+export function deliverEvent(
+  world: World,
+  { path, secret }: HookScene,
+  { event, action, facts, guid = crypto.randomUUID(), api }: SentEvent,
+) {
   // Two payloads of the host are never the same; a body that is sent again under another id is a captured one.
   const body = JSON.stringify({ ...payloadOf(event, action, facts), sent: guid });
   return send(world, path, {
