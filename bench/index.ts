@@ -13,6 +13,7 @@ import { ingest } from './cases/ingest.ts';
 import { reads } from './cases/reads.ts';
 import { reembed } from './cases/reembed.ts';
 import { retrieval } from './cases/retrieval.ts';
+import { review } from './cases/review.ts';
 import { rivals } from './cases/rivals.ts';
 import { runs } from './cases/runs.ts';
 import { search } from './cases/search.ts';
@@ -45,6 +46,7 @@ const benches: readonly Bench[] = [
   ingest,
   reembed,
   evaluations,
+  review,
   rivals,
 ];
 

@@ -59,10 +59,8 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     isTaken: (path) => readings.get(path)?.taken.slice(0, ownLists).every(Boolean) !== false,
     countTokens: estimateTokens,
   });
-  const files =
-    isSummaryOnly || surface.mode === 'no_change'
-      ? []
-      : await Promise.all(read.map((file, at) => materialFile(source, { file, isShown: at < maxShown })));
+  const isRead = !isSummaryOnly && surface.mode !== 'no_change';
+  const files = isRead ? await materialFiles(source, read) : [];
   return {
     ...emptyMaterial(run, pull),
     headSha: change.headSha,
@@ -155,23 +153,25 @@ function filesToRead(
   });
 }
 
-async function materialFile(
-  source: MaterialSource,
-  { file, isShown }: { readonly file: FileToRead; readonly isShown: boolean },
-): Promise<MaterialFile> {
-  const { run, change } = source;
+async function materialFiles(source: MaterialSource, read: readonly FileToRead[]): Promise<MaterialFile[]> {
+  const { change } = source;
+  const paths = read.slice(0, maxShown).flatMap(({ patch }) => (patch.status === 'removed' ? [] : [patch.path]));
+  const texts = await change.readTexts(change.headSha, paths, maxText);
+  return read.map((file) => materialFile(source, { file, text: texts.get(file.patch.path) ?? null }));
+}
+
+function materialFile({ run }: MaterialSource, { file, text }: { readonly file: FileToRead; readonly text: string | null }): MaterialFile {
   const { passes } = run.templates.review;
   const { path_rules: pathRules, language_rules: languageRules } = run.templates;
   const { taken, languages } = file.reading;
   const ofPasses = taken.slice(ownLists, ownLists + passes.length);
   const ofRules = taken.slice(ownLists + passes.length);
-  const text = isShown && file.patch.status !== 'removed' ? await change.readText(change.headSha, file.patch.path, maxText) : null;
   return {
     ...file,
     passes: passes.flatMap((_pass, at) => (ofPasses[at] === false ? [] : [at])),
     pathRules: pathRules.filter((_rule, at) => ofRules[at] === true),
     languageRules: languages.flatMap((language) => languageRules[language] ?? []),
-    around: typeof text === 'string' ? linesAround(text, file.hunks) : [],
+    around: text === null ? [] : linesAround(text, file.hunks),
   };
 }
 

@@ -7,7 +7,13 @@ import { advanceReview, keyOf, type StageAnswer, type StageCall } from '../../do
 import type { Conclusion } from '../../domain/code-review/pipeline/conclude.ts';
 import type { PlacedFinding } from '../../domain/code-review/pipeline/finding.ts';
 import { followUp } from '../../domain/code-review/pipeline/follow-up.ts';
-import { batchesOf, linesAround, type LedgerFinding, type ReviewMaterial, type ReviewRules } from '../../domain/code-review/pipeline/material.ts';
+import {
+  batchesOf,
+  linesAround,
+  type LedgerFinding,
+  type ReviewMaterial,
+  type ReviewRules,
+} from '../../domain/code-review/pipeline/material.ts';
 import { selectFiles } from '../../domain/code-review/pipeline/select-files.ts';
 import { surfaceOf } from '../../domain/code-review/pipeline/surface.ts';
 import { work as readPatch } from '../../ports/diff/patch-work.ts';

@@ -433,7 +433,14 @@ async function provenRepository({ gitHub, world }: Stage, { organizationId, work
   const [installation_id, id, name] = [state.nextId(), state.nextId(), freeSlug()];
   state.repositories.push({ id, owner: 'acme', name, isPrivate: true, folder: '', collaborators: new Map(), pulls: new Map(), checks: [] });
   const permissions = { metadata: 'read' };
-  state.installations.push({ id: installation_id, appId: app.id, account: 'acme', repositoryIds: new Set([id]), permissions, suspendedAt: null });
+  state.installations.push({
+    id: installation_id,
+    appId: app.id,
+    account: 'acme',
+    repositoryIds: new Set([id]),
+    permissions,
+    suspendedAt: null,
+  });
   await world.rows.query('update organization_settings set git_installations = git_installations || $1::jsonb where organization_id = $2', [
     JSON.stringify([{ installation_id, workspace_id: workspaceId }]),
     organizationId,

@@ -18,7 +18,15 @@ export function packMaterial({ files, ...material }: ReviewMaterial): PackedMate
     const { path, previousPath, status, binary, oldMode, newMode } = patch;
     const judged = hunks.map((hunk) => patch.hunks.indexOf(hunk));
     const text = writeHunks(patch.hunks);
-    return { patch: { path, previousPath, status, binary, oldMode, newMode, text }, judged, reading, passes, pathRules, languageRules, around };
+    return {
+      patch: { path, previousPath, status, binary, oldMode, newMode, text },
+      judged,
+      reading,
+      passes,
+      pathRules,
+      languageRules,
+      around,
+    };
   });
   return { ...material, files: packed };
 }
