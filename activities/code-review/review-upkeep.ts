@@ -1,16 +1,15 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { eraseReviewEvents, lostBindings, lostPulls } from '../../db/code-review/upkeep.ts';
-import { wakeBinding, wakePullRequest } from '../../db/code-review/wake.ts';
+import { lostBindings, lostPulls } from '../../db/code-review/upkeep.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
+import { eraseOldEvents, wakeLostBinding, wakeLostPull } from '../../domain/code-review/upkeep.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
 import { redeliverLost } from './redeliver.ts';
 
 const maxATick = 500;
-const rowsATime = 5_000;
 const mirrorUnusedMs = 14 * 86_400_000;
 
 /** What keeps code review whole beside its workflows. */
@@ -30,8 +29,8 @@ async function wakeLost(deps: ActivityDeps): Promise<number> {
   const pulls = await sweep(deps.db, (em) => lostPulls(em, maxATick));
   const bindings = await sweep(deps.db, (em) => lostBindings(em, maxATick));
   const cause = `sweep:${newId()}`;
-  for (const pull of pulls) await inPlaceOf(deps, pull, (tx) => wakePullRequest(tx, pull, { ...pull, cause }));
-  for (const binding of bindings) await inPlaceOf(deps, binding, (tx) => wakeBinding(tx, binding, cause));
+  for (const pull of pulls) await inPlaceOf(deps, pull, (tx) => wakeLostPull(tx, pull, cause));
+  for (const binding of bindings) await inPlaceOf(deps, binding, (tx) => wakeLostBinding(tx, binding, cause));
   return pulls.length + bindings.length;
 }
 
@@ -46,10 +45,10 @@ async function inPlaceOf(
 }
 
 async function eraseAll({ db }: ActivityDeps): Promise<number> {
-  for (let erased = 0; ;) {
+  for (let total = 0; ;) {
     cancellationSignal().throwIfAborted();
-    const some = await sweep(db, (em) => eraseReviewEvents(em, rowsATime));
-    erased += some;
-    if (some < rowsATime) return erased;
+    const { erased, isDone } = await sweep(db, eraseOldEvents);
+    total += erased;
+    if (isDone) return total;
   }
 }

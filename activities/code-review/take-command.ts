@@ -1,5 +1,5 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { readCommandState, type CommandState } from '../../db/code-review/commands.ts';
+import { readCommandState, type CommandState } from '../../db/code-review/command-state.ts';
 import { readRepositoryPlace } from '../../db/code-review/repository-place.ts';
 import { obeyCommand, obeyedBefore, refuseCommand } from '../../domain/code-review/obey-command.ts';
 import { permissionOf } from '../../ports/github/collaborators.ts';

@@ -8,7 +8,7 @@ import { fieldsSet } from '../http/changes.ts';
 import { closed, Description, idOf, integer, Name, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
 import { ReviewTemplatesInput, ReviewTemplatesView, toTemplatesView } from './templates.schema.ts';
 
-export const PlaybookParams = closed({ playbook_id: idOf('Playbook', 'A playbook') });
+export const PlaybookParams = closed({ playbook_id: idOf('Playbook', 'Says how pull requests are reviewed') });
 
 const PlaybookSlug = text(120, { minLength: 1, pattern: '^[a-z0-9-]+$', description: 'Free in its scope' });
 const IsDefault = Type.Boolean({ description: 'Taken by bindings of its scope that name none; the one before loses it' });

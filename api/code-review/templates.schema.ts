@@ -39,7 +39,13 @@ const parts = {
   verify: {
     prompt: Prompt('Asks to refute a finding'),
     enabled: Type.Boolean(),
-    votes: Type.Union([Type.Literal(1), Type.Literal(3), Type.Literal(5)], { description: 'How often is asked; the majority counts' }),
+    votes: Type.Unsafe<1 | 3 | 5>({
+      type: 'integer',
+      enum: [1, 3, 5],
+      minimum: 1,
+      maximum: 5,
+      description: 'How often is asked; the majority counts',
+    }),
   },
   check: {
     title: text(1_000, { minLength: 1, description: 'Template of the check’s title' }),

@@ -1,9 +1,8 @@
 import type Type from 'typebox';
 import { findBinding } from '../../db/code-review/bindings.ts';
-import { lockPull, readBindingState } from '../../db/code-review/pulls.ts';
 import { refuseRank } from '../../db/reach.ts';
 import type { StartedRun } from '../../db/runs/start-run.ts';
-import { refuseStart, startReview } from '../../domain/code-review/start-review.ts';
+import { askForReview } from '../../domain/code-review/ask-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes, checkKeys } from '../http/bounds.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -37,26 +36,21 @@ export async function createReview(ctx: Ctx, body: Body, review: Review): Promis
   checkBytes('/metadata', body.metadata, 8_192);
 
   const found = await findBinding(ctx, review.binding_id);
-  const isElsewhere = body.workspace_id !== undefined && found !== null && found.workspaceId !== body.workspace_id;
-  const binding = found === null || isElsewhere ? null : await readBindingState(ctx, found.id);
-  if (!binding) throw invalid('/review/binding_id', 'reference', 'The binding does not exist.', { kind: 'repo_binding' });
-  refuseRank(ctx.caller, binding.workspaceId, ctx.floor);
-  refuseStart(binding, { kind: 'review' });
-
-  const pull = await lockPull(ctx, binding, review.pull_number);
+  if (!found || (body.workspace_id !== undefined && found.workspaceId !== body.workspace_id)) throw unknownBinding();
+  refuseRank(ctx.caller, found.workspaceId, ctx.floor);
   const { limits = {}, metadata = {} } = body;
-  return startReview(ctx, {
-    binding,
-    pull,
-    request: {
-      kind: 'review',
-      full: review.full ?? false,
-      post: review.post ?? true,
-      is_automatic: false,
-      command_id: null,
-      finding_id: null,
-    },
-    text: review.instructions ?? null,
+  const started = await askForReview(ctx, {
+    bindingId: found.id,
+    pullNumber: review.pull_number,
+    full: review.full ?? false,
+    post: review.post ?? true,
+    instructions: review.instructions ?? null,
     by: { ...startedBy(ctx), limits, metadata },
   });
+  if (!started) throw unknownBinding();
+  return started;
+}
+
+function unknownBinding() {
+  return invalid('/review/binding_id', 'reference', 'The binding does not exist.', { kind: 'repo_binding' });
 }

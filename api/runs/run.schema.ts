@@ -52,7 +52,7 @@ export const RunLimitsInput = closed(
 const ReviewInput = closed(
   {
     binding_id: idOf('RepoBinding', 'The bound repository'),
-    pull_number: integer({ minimum: 1, maximum: 2_147_483_647 }),
+    pull_number: integer({ minimum: 1, maximum: 2_147_483_647, description: 'Its number at the Git host' }),
     full: Type.Optional(Type.Boolean({ default: false, description: 'Everything is judged, not only what is new' })),
     post: Type.Optional(
       Type.Boolean({ default: true, description: 'false: nothing is written to the Git host, and nothing is remembered' }),

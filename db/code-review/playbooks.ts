@@ -7,7 +7,7 @@ import { endEarly, type PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
-import { change, row } from '../sql.ts';
+import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { ReviewPlaybook } from './review-playbook.entity.ts';
 
@@ -117,20 +117,6 @@ export async function isNamedByBinding(tx: Pick<TenantTransaction, 'em'>, playbo
     [playbookId],
   );
   return found !== null;
-}
-
-/** Takes the flag from the playbook of the same owner that has it. Gives the id of the one that had it; null: none. */
-export async function dropDefault(
-  tx: Pick<TenantTransaction, 'em'>,
-  { id, scope, organizationId, workspaceId }: Pick<ReviewPlaybook, 'id' | 'scope' | 'organizationId' | 'workspaceId'>,
-): Promise<void> {
-  await change(
-    tx.em,
-    `update review_playbooks set is_default = false, version = version + 1, updated_at = now()
-      where is_default and deleted_at is null and id <> ? and scope = ? and organization_id is not distinct from ?::uuid
-        and workspace_id is not distinct from ?::uuid`,
-    [id, scope, organizationId, workspaceId],
-  );
 }
 
 /** Whether a playbook may be named by a binding of the workspace: there, active, and of it or wider. Keeps it so until the transaction ends. */

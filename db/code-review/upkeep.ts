@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { change, rows } from '../sql.ts';
+import { rows } from '../sql.ts';
 
 /** A workspace whose own App reviews repositories. Sweeper's pool, like all here. */
 export interface AppWorkspace {
@@ -71,15 +71,6 @@ export function lostBindings(
     em,
     `select distinct e.binding_id as id, e.organization_id as "organizationId", e.workspace_id as "workspaceId" from review_events e
       where e.state = 'queued' and e.pull_number is null and e.created_at < now() - interval '1 hour' limit ?`,
-    [limit],
-  );
-}
-
-/** Deletes at most `limit` events past 90 days; gives how many. */
-export function eraseReviewEvents(em: SqlEntityManager, limit: number): Promise<number> {
-  return change(
-    em,
-    "delete from review_events where ctid = any (array(select x.ctid from review_events x where x.created_at < now() - interval '90 days' limit ?))",
     [limit],
   );
 }

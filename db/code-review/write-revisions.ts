@@ -1,7 +1,8 @@
 import type { ReviewTemplates } from '../../workflows/contracts/code-review.ts';
 import { newId } from '../ids.ts';
-import { row } from '../sql.ts';
+import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { ReviewPlaybook } from './review-playbook.entity.ts';
 
 /** A revision to be written. */
 export interface NewPlaybookRevision {
@@ -26,4 +27,18 @@ export async function insertPlaybookRevision(
     [id, playbook.id, playbook.organizationId, playbook.workspaceId, JSON.stringify(templates), sha256, note, createdByUserId, playbook.id],
   );
   return id;
+}
+
+/** Takes the flag from the playbook of the same owner that has it. */
+export async function dropDefault(
+  tx: Pick<TenantTransaction, 'em'>,
+  { id, scope, organizationId, workspaceId }: Pick<ReviewPlaybook, 'id' | 'scope' | 'organizationId' | 'workspaceId'>,
+): Promise<void> {
+  await change(
+    tx.em,
+    `update review_playbooks set is_default = false, version = version + 1, updated_at = now()
+      where is_default and deleted_at is null and id <> ? and scope = ? and organization_id is not distinct from ?::uuid
+        and workspace_id is not distinct from ?::uuid`,
+    [id, scope, organizationId, workspaceId],
+  );
 }

@@ -1,4 +1,5 @@
-import { insertCommand, nextCommand, withdrawCommands } from '../../db/code-review/commands.ts';
+import { nextCommand } from '../../db/code-review/command-state.ts';
+import { insertCommand, withdrawCommands } from '../../db/code-review/commands.ts';
 import { followThread, isOurReview } from '../../db/code-review/person-findings.ts';
 import {
   liveReviews,

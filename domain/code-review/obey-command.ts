@@ -1,4 +1,5 @@
-import { readCommandState, settleCommand, type CommandEnd, type CommandState } from '../../db/code-review/commands.ts';
+import { readCommandState, type CommandState } from '../../db/code-review/command-state.ts';
+import { settleCommand, type CommandEnd } from '../../db/code-review/commands.ts';
 import { dismissFindings, findFinding } from '../../db/code-review/person-findings.ts';
 import { lockPull, readBindingState, storePull, type BindingState, type PullState } from '../../db/code-review/pulls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

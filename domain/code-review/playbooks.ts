@@ -1,6 +1,6 @@
-import { dropDefault, findRevision, isNamedByBinding, readDefaultTemplates } from '../../db/code-review/playbooks.ts';
+import { findRevision, isNamedByBinding, readDefaultTemplates } from '../../db/code-review/playbooks.ts';
 import { ReviewPlaybook } from '../../db/code-review/review-playbook.entity.ts';
-import { insertPlaybookRevision } from '../../db/code-review/write-revisions.ts';
+import { dropDefault, insertPlaybookRevision } from '../../db/code-review/write-revisions.ts';
 import { newId } from '../../db/ids.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

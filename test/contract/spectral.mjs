@@ -21,6 +21,11 @@ const rules = {
     ...owasp.rules['owasp:api2:2023-no-credentials-in-url'],
     given: '$.paths[*][*].parameters[?(@ && (@.in === "query" || @.in === "path"))]',
   },
+  // An installation is numbered by the Git host; everything of ours has a UUID.
+  'owasp:api1:2023-no-numeric-ids': {
+    ...owasp.rules['owasp:api1:2023-no-numeric-ids'],
+    given: '$.paths..parameters[*][?(@property === "name" && @ !== "installation_id" && (@ === "id" || @.match(/(_id|Id|-id)$/)))]^.schema',
+  },
   // As published it takes a schema's own property `headers` for the headers of a reply.
   'owasp:api8:2023-define-cors-origin': {
     ...owasp.rules['owasp:api8:2023-define-cors-origin'],

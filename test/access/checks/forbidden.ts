@@ -21,7 +21,7 @@ const ofAnyScope = [
 const seenByAll: ReadonlySet<string> = new Set([...ofAnyScope, 'service_keys', 'users']);
 
 /** Operations that use the row of their path and change nothing of it. */
-const onlyUsing: ReadonlySet<string> = new Set(['testTool', 'validateAgentRevision', 'cloneAgent']);
+const onlyUsing: ReadonlySet<string> = new Set(['testTool', 'validateAgentRevision', 'cloneAgent', 'cloneReviewPlaybook']);
 
 /** G8: a row that is visible and not the actor's to change is 403 `resource_forbidden`, and stays as it is. */
 export async function forbiddenFaults(stage: Stage, operations = stage.operations): Promise<Fault[]> {

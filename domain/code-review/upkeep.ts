@@ -1,0 +1,23 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { eraseReviewEvents } from '../../db/code-review/erase-events.ts';
+import type { LostPull } from '../../db/code-review/upkeep.ts';
+import { wakeBinding, wakePullRequest } from '../../db/code-review/wake.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+
+const rowsATime = 5_000;
+
+/** Has what follows a pull request look at it again. One message for each `cause`. */
+export function wakeLostPull(tx: TenantTransaction, pull: LostPull, cause: string): Promise<void> {
+  return wakePullRequest(tx, pull, { bindingId: pull.bindingId, pullNumber: pull.pullNumber, cause });
+}
+
+/** The same of a binding. */
+export function wakeLostBinding(tx: TenantTransaction, binding: Parameters<typeof wakeBinding>[1], cause: string): Promise<void> {
+  return wakeBinding(tx, binding, cause);
+}
+
+/** Deletes some events past 90 days; gives how many, and whether there may be more. Sweeper's pool. */
+export async function eraseOldEvents(em: SqlEntityManager): Promise<{ readonly erased: number; readonly isDone: boolean }> {
+  const erased = await eraseReviewEvents(em, rowsATime);
+  return { erased, isDone: erased < rowsATime };
+}
