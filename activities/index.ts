@@ -16,6 +16,7 @@ import type { PurgeActivities, StopActivities } from '../workflows/contracts/ope
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { EventActivities } from '../workflows/contracts/events.ts';
+import type { EditorActivities } from '../workflows/contracts/editor.ts';
 import type { ReviewRunActivities } from '../workflows/contracts/review-runs.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import type { ChannelActivities, ChannelSyncActivities } from '../workflows/contracts/channels.ts';
@@ -23,6 +24,7 @@ import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
 import type { BindingActivities, PullRequestActivities } from '../workflows/contracts/pull-requests.ts';
 import { newId } from '../db/ids.ts';
 import { createReviewUpkeep } from './code-review/review-upkeep.ts';
+import { createEditorActivities } from './code-review/editor/editor-activities.ts';
 import { createPullRequestActivities } from './code-review/pull-request-activities.ts';
 import { createEvaluationActivities } from './evaluations/evaluation-activities.ts';
 import { createIngestActivities } from './knowledge/ingest-activities.ts';
@@ -87,6 +89,7 @@ export type Activities = AgentRunActivities &
   EventActivities &
   ChannelActivities &
   ChannelSyncActivities &
+  EditorActivities &
   ReviewRunActivities &
   PullRequestActivities &
   BindingActivities;
@@ -142,6 +145,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createEventActivities(deps),
     ...createChannelActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
+    ...createEditorActivities(deps),
     ...createReviewRunActivities(deps),
     ...createBudgetActivities(deps),
     ...createAlertActivities(deps),

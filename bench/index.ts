@@ -11,6 +11,7 @@ import { idle } from './cases/idle.ts';
 import { ingest } from './cases/ingest.ts';
 import { reads } from './cases/reads.ts';
 import { retrieval } from './cases/retrieval.ts';
+import { review } from './cases/review.ts';
 import { rivals } from './cases/rivals.ts';
 import { runs } from './cases/runs.ts';
 import { search } from './cases/search.ts';
@@ -41,6 +42,7 @@ const benches: readonly Bench[] = [
   search,
   ingest,
   evaluations,
+  review,
   rivals,
 ];
 

@@ -1,14 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { Readable } from 'node:stream';
 import PQueue from 'p-queue';
 import { markInexact } from '../workflows/contracts/exact-json.ts';
 import { limitOutputBytes, type CodeJob, type CodeReply } from './sandbox/job.ts';
-import { kill, launchJailed, resultFd } from './sandbox/launch.ts';
+import { kill, launchJailed } from './sandbox/launch.ts';
 import { nativeProgram, type NativeProgram } from './sandbox/native.ts';
 import { probeJail } from './sandbox/probe.ts';
 import { quickjsOwnMemoryMb, readQuickjsFiles, sendJob, startQuickjs, type QuickjsFiles } from './sandbox/quickjs.ts';
-import { watch } from './sandbox/watch.ts';
+import { supervise } from './sandbox/supervise.ts';
 
 export type { CodeJob, CodeReply } from './sandbox/job.ts';
 
@@ -117,66 +116,6 @@ async function runNative(program: NativeProgram, job: CodeJob, signal: AbortSign
   if (job.language === 'shell') return { kind: 'done', value: { exit_code: ended.code ?? -1 }, console };
   if (ended.code === 0) return { kind: 'done', value: null, console }; // it left by itself, without a value
   return { kind: 'limit', reason: ended.code === 128 + 6 || ended.code === 128 + 5 ? 'memory' : 'crash', console }; // V8 aborts when its heap is full
-}
-
-interface Ended {
-  readonly stdout: Buffer;
-  /** Stdout and stderr, in the order in which they came. */
-  readonly told: Buffer;
-  readonly result: Buffer;
-  readonly over: 'cpu' | 'memory' | 'output' | null;
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
-
-interface Supervision {
-  readonly limits: { readonly memoryMb: number; readonly cpuMs: number };
-  readonly signal: AbortSignal;
-  /** Of everything that the child writes. */
-  readonly limitBytes: number;
-  readonly start: () => void;
-}
-
-/** Starts a child's work, holds it to its limits, and gives what it wrote; it is dead when this returns or throws. */
-function supervise(child: ChildProcess, { limits, signal, limitBytes, start }: Supervision): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    let over: Ended['over'] = null;
-    const stop = (reason: NonNullable<Ended['over']>) => {
-      over ??= reason;
-      kill(child);
-    };
-    const output = collect(child, limitBytes, () => stop('output'));
-    const abort = () => kill(child);
-    const endWatch = child.pid === undefined ? () => undefined : watch(child.pid, limits, stop);
-    signal.addEventListener('abort', abort, { once: true });
-    child.once('close', (code, endSignal) => {
-      endWatch();
-      signal.removeEventListener('abort', abort);
-      if (signal.aborted) reject(signal.reason);
-      else resolve({ ...output(), over, code, signal: endSignal });
-    });
-    if (signal.aborted) abort();
-    else start();
-  });
-}
-
-/** What a child writes; more than `limitBytes` in all are its end. */
-function collect(child: ChildProcess, limitBytes: number, over: () => void): () => Pick<Ended, 'stdout' | 'told' | 'result'> {
-  const parts: { readonly from: 'stdout' | 'stderr' | 'result'; readonly bytes: Buffer }[] = [];
-  let size = 0;
-  const read = (stream: unknown, from: (typeof parts)[number]['from']) => {
-    if (!(stream instanceof Readable)) return;
-    stream.on('data', (bytes: Buffer) => {
-      size += bytes.length;
-      if (size > limitBytes) over();
-      else parts.push({ from, bytes });
-    });
-  };
-  read(child.stdout, 'stdout');
-  read(child.stderr, 'stderr');
-  read(child.stdio[resultFd], 'result');
-  const of = (...names: readonly string[]) => Buffer.concat(parts.filter((part) => names.includes(part.from)).map((part) => part.bytes));
-  return () => ({ stdout: of('stdout'), told: of('stdout', 'stderr'), result: of('result') });
 }
 
 function parsed(bytes: Buffer): Record<string, unknown> | null {

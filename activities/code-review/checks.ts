@@ -1,6 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { readPosted } from '../../db/code-review/closing-message.ts';
-import { claimPost, hasEditor, keepPosted, readReviewHead, type PostKey } from '../../db/code-review/posts.ts';
+import type { PostKey } from '../../db/code-review/posts.ts';
+import { hasEditor, readPosted, readReviewHead } from '../../db/code-review/read-posts.ts';
+import { beginPost, notePosted } from '../../domain/code-review/posting/claims.ts';
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import type { PlannedReview } from '../../domain/code-review/pipeline/plan.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
@@ -87,7 +88,7 @@ export async function concludeCheck(deps: ActivityDeps, end: CheckEnd): Promise<
   const conclusion = end.conclusion ?? planned?.check.conclusion ?? 'neutral';
   const actions = isFixable ? [fixAction] : [];
   await onHost(() => endCheck(client, checkId, { conclusion, output: { ...output, annotations: last }, actions }, cancellationSignal()));
-  await transactAsSystem(deps, (tx) => keepPosted(tx, run, keyOf(run, batches + 1), checkId));
+  await transactAsSystem(deps, (tx) => notePosted(tx, run, { key: keyOf(run, batches + 1), githubId: checkId }));
 }
 
 function keyOf({ runId }: ReviewRun, ordinal = 0): PostKey {
@@ -129,8 +130,8 @@ async function lastBatch<T>(
   { annotations, batches }: { readonly annotations: readonly T[]; readonly batches: number },
 ): Promise<readonly T[]> {
   if (batches === 0) return [];
-  const claim = await transactAsSystem(deps, (tx) => claimPost(tx, at.run, keyOf(at.run, batches)));
-  const isRepeat = claim.state !== 'fresh';
+  const turn = await transactAsSystem(deps, (tx) => beginPost(tx, at.run, keyOf(at.run, batches)));
+  const isRepeat = turn.state !== 'send';
   const count = isRepeat ? ((await countOf(at))?.annotations ?? 0) : 0;
   return isRepeat && count >= annotations.length ? [] : batchOf(annotations, batches - 1);
 }

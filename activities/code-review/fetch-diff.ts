@@ -3,6 +3,7 @@ import { keepAnswer, readAnswer } from '../../db/code-review/answers.ts';
 import { readJudgedHashes, readLedger, type LedgerRow } from '../../db/code-review/ledger.ts';
 import { noteReviewHead, readReviewRun, type ReviewRun } from '../../db/code-review/review-run.ts';
 import type { ReviewMaterial } from '../../domain/code-review/pipeline/material.ts';
+import { packMaterial } from '../../domain/code-review/pipeline/pack-material.ts';
 import { createReviewWork } from '../../ports/diff/review-work.ts';
 import type { FetchedDiff, ReviewStepInput } from '../../workflows/contracts/review-runs.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -30,7 +31,7 @@ export async function fetchDiff(deps: ActivityDeps, input: ReviewStepInput): Pro
       const material = await readMaterial(deps, run);
       await transactAsRun(deps, run.runId, async (tx) => {
         await noteReviewHead(tx, run.runId, material.headSha);
-        await keepAnswer(tx, run.runId, { ...materialAnswer, answer: material });
+        await keepAnswer(tx, run.runId, { ...materialAnswer, answer: packMaterial(material) });
       });
     });
   }

@@ -1,11 +1,10 @@
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import { followUp, type FollowUp } from '../../domain/code-review/pipeline/follow-up.ts';
-import { linesAround, type MaterialFile, type ReviewMaterial } from '../../domain/code-review/pipeline/material.ts';
+import { batchesOf, linesAround, type MaterialFile, type ReviewMaterial } from '../../domain/code-review/pipeline/material.ts';
 import { selectFiles, type FileToRead } from '../../domain/code-review/pipeline/select-files.ts';
 import { surfaceOf, type LastReview, type Surface } from '../../domain/code-review/pipeline/surface.ts';
 import type { PathReading } from '../../ports/diff/paths-work.ts';
 import type { ReviewWork } from '../../ports/diff/review-work.ts';
-import { countTokens } from '../../ports/token-count.ts';
 import type { SkipReason } from '../../workflows/contracts/code-review.ts';
 import type { Change } from './read-change.ts';
 import type { HostPull } from './read-pull.ts';
@@ -26,6 +25,9 @@ const maxInstructions = 64 * 1024;
 const maxText = 2 * 1024 * 1024;
 /** Files whose surroundings a second look is shown. */
 const maxShown = 150;
+/** Characters of code that make a token: exact counts take a second a megabyte. */
+const charsOfToken = 3;
+const estimateTokens = (text: string): number => Math.ceil(text.length / charsOfToken);
 const instructionsPath = '.longhaul/review.md';
 
 /** The material of a pull request that is not reviewed: who it is, and what the ledger holds of it. */
@@ -55,12 +57,10 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     maxFiles: run.templates.limits.max_files,
     maxPatchTokens: run.templates.limits.max_patch_tokens,
     isTaken: (path) => readings.get(path)?.taken.slice(0, ownLists).every(Boolean) !== false,
-    countTokens: countTokens,
+    countTokens: estimateTokens,
   });
-  const files =
-    isSummaryOnly || surface.mode === 'no_change'
-      ? []
-      : await Promise.all(read.map((file, at) => materialFile(source, { file, isShown: at < maxShown })));
+  const isRead = !isSummaryOnly && surface.mode !== 'no_change';
+  const files = isRead ? await materialFiles(source, read) : [];
   return {
     ...emptyMaterial(run, pull),
     headSha: change.headSha,
@@ -70,6 +70,7 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     isSummaryOnly,
     instructions: await readInstructions(source),
     files,
+    batches: batchesOf(files, run.templates.review.passes.length),
     changedFiles: change.files.length + change.tooLarge.length,
     unread: [...unread, ...change.tooLarge.map((path) => ({ path, reason: 'limit' as const }))],
     ...judgedHashes(source, { readings, unread }),
@@ -101,6 +102,7 @@ function emptyMaterial(run: ReviewRun, pull: HostPull): ReviewMaterial {
     question: isAsk ? run.text : '',
     thread: '',
     files: [],
+    batches: [],
     changedFiles: 0,
     unread: [],
     hashes: {},
@@ -151,23 +153,25 @@ function filesToRead(
   });
 }
 
-async function materialFile(
-  source: MaterialSource,
-  { file, isShown }: { readonly file: FileToRead; readonly isShown: boolean },
-): Promise<MaterialFile> {
-  const { run, change } = source;
+async function materialFiles(source: MaterialSource, read: readonly FileToRead[]): Promise<MaterialFile[]> {
+  const { change } = source;
+  const paths = read.slice(0, maxShown).flatMap(({ patch }) => (patch.status === 'removed' ? [] : [patch.path]));
+  const texts = await change.readTexts(change.headSha, paths, maxText);
+  return read.map((file) => materialFile(source, { file, text: texts.get(file.patch.path) ?? null }));
+}
+
+function materialFile({ run }: MaterialSource, { file, text }: { readonly file: FileToRead; readonly text: string | null }): MaterialFile {
   const { passes } = run.templates.review;
   const { path_rules: pathRules, language_rules: languageRules } = run.templates;
   const { taken, languages } = file.reading;
   const ofPasses = taken.slice(ownLists, ownLists + passes.length);
   const ofRules = taken.slice(ownLists + passes.length);
-  const text = isShown && file.patch.status !== 'removed' ? await change.readText(change.headSha, file.patch.path, maxText) : null;
   return {
     ...file,
     passes: passes.flatMap((_pass, at) => (ofPasses[at] === false ? [] : [at])),
     pathRules: pathRules.filter((_rule, at) => ofRules[at] === true),
     languageRules: languages.flatMap((language) => languageRules[language] ?? []),
-    around: typeof text === 'string' ? linesAround(text, file.hunks) : [],
+    around: text === null ? [] : linesAround(text, file.hunks),
   };
 }
 

@@ -5,6 +5,7 @@ import { readWords } from '../../domain/code-review/pipeline/answers.ts';
 import { commentsOf, replyText } from '../../domain/code-review/pipeline/comment-text.ts';
 import type { Conclusion } from '../../domain/code-review/pipeline/conclude.ts';
 import type { ReviewMaterial } from '../../domain/code-review/pipeline/material.ts';
+import { unpackMaterial, type PackedMaterial } from '../../domain/code-review/pipeline/pack-material.ts';
 import { planAnswer, type PlannedReview, type ReviewPlan } from '../../domain/code-review/pipeline/plan.ts';
 import { checkVariables } from '../../domain/code-review/pipeline/prompt-variables.ts';
 import { outputLine, outputText } from '../../domain/code-review/pipeline/text-safety.ts';
@@ -38,7 +39,7 @@ export async function readReviewState(deps: ActivityDeps, runId: string): Promis
     return {
       run,
       // `fetchDiff` and `askStages` have kept these, in these shapes.
-      material: material as ReviewMaterial,
+      material: unpackMaterial(material as PackedMaterial),
       answers: new Map(kept.map(({ stage, ordinal, answer }) => [`${stage}:${ordinal}`, answer as StageAnswer])),
     };
   });
@@ -58,7 +59,10 @@ export async function nextCalls(deps: ActivityDeps, runId: string): Promise<Next
 }
 
 /** The rules that a run goes by. */
-export function rulesOf({ templates, binding }: ReviewRun) {
+export function rulesOf({
+  templates,
+  binding,
+}: Pick<ReviewRun, 'templates'> & { readonly binding: Pick<ReviewRun['binding'], 'reviewConfig'> }) {
   return { templates, config: binding.reviewConfig };
 }
 

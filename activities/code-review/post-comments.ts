@@ -2,11 +2,13 @@ import { cancellationSignal } from '@temporalio/activity';
 import type { PostPlace } from '../../db/code-review/posts.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { runMarker, readFindingMarker, readRunMarker } from '../../domain/code-review/pipeline/markers.ts';
-import type { CommentText } from '../../domain/code-review/pipeline/comment-text.ts';
+import { cutBody, type CommentText } from '../../domain/code-review/pipeline/comment-text.ts';
 import { batchesOf, type CommentBatch } from '../../domain/code-review/posting/batches.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
-import { commentOnFile, commentsOfReview, createReview, listComments, listReviews } from '../../ports/github/reviews.ts';
+import { HostError } from '../../ports/github/host-error.ts';
+import { commentOnFile, commentsOfReview, createReview, listComments, listReviews, type NewReview } from '../../ports/github/reviews.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { refusedText, splitByHost } from './host-anchors.ts';
 import { postOnce } from './post-once.ts';
 
 /** Comments of a run or command on a pull request, as reviews of the host. */
@@ -51,7 +53,6 @@ async function postBatch(deps: ActivityDeps, toPost: CommentsToPost, { ordinal, 
   const { client, pullNumber, ownerId, bindingId } = toPost;
   const signal = cancellationSignal();
   const text = ordinal === 0 ? toPost.body : null;
-  const marker = runMarker(ownerId, ordinal);
   return postOnce(deps, {
     place: toPost.place,
     key: { ownerId, kind: 'review', ordinal },
@@ -62,18 +63,7 @@ async function postBatch(deps: ActivityDeps, toPost: CommentsToPost, { ordinal, 
       );
       return found?.id ?? null;
     },
-    send: () =>
-      createReview(
-        client,
-        {
-          pullNumber,
-          commitSha: toPost.commitSha,
-          event: ordinal === 0 ? (toPost.event ?? 'COMMENT') : 'COMMENT',
-          body: text === null ? marker : `${text}\n\n${marker}`,
-          comments: comments.map(({ path, side, lines, body }) => ({ path, side, ...lines, body })),
-        },
-        signal,
-      ),
+    send: () => sendBatch(toPost, { ordinal, comments, text }),
     // Outside the transaction: it asks the host.
     prepare: async (reviewId) => {
       const made = comments.length === 0 ? [] : await commentsOfReview(client, { pullNumber, reviewId }, signal);
@@ -84,6 +74,39 @@ async function postBatch(deps: ActivityDeps, toPost: CommentsToPost, { ordinal, 
       return (tx) => toPost.keep?.(tx, { reviewId, hasBody: text !== null, comments: marked });
     },
   });
+}
+
+interface BatchToSend extends CommentBatch {
+  readonly text: string | null;
+}
+
+/** Sends a review; what the host does not take where it lies is told in the body of it. */
+async function sendBatch(toPost: CommentsToPost, batch: BatchToSend): Promise<number> {
+  const { client, pullNumber } = toPost;
+  const signal = cancellationSignal();
+  try {
+    return await createReview(client, reviewOf(toPost, batch), signal);
+  } catch (error) {
+    if (!(error instanceof HostError && error.kind === 'invalid') || batch.comments.length === 0) throw error;
+    const { taken, refused } = await splitByHost(client, { pullNumber, comments: batch.comments }, signal);
+    if (refused.length === 0) throw error;
+    const text = [...(batch.text === null ? [] : [batch.text]), refusedText(refused)].join('\n\n');
+    return createReview(client, reviewOf(toPost, { ...batch, comments: taken, text: cutBody(text) }), signal);
+  }
+}
+
+function reviewOf(
+  { ownerId, pullNumber, commitSha, event = 'COMMENT' }: CommentsToPost,
+  { ordinal, comments, text }: BatchToSend,
+): NewReview {
+  const marker = runMarker(ownerId, ordinal);
+  return {
+    pullNumber,
+    commitSha,
+    event: ordinal === 0 ? event : 'COMMENT',
+    body: text === null ? marker : `${text}\n\n${marker}`,
+    comments: comments.map(({ path, side, lines, body }) => ({ path, side, ...lines, body })),
+  };
 }
 
 /** The host has no comments on files in a review. */

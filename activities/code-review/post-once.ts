@@ -1,5 +1,6 @@
-import { claimPost, releasePost, retakePost, settlePost, type PostKey, type PostPlace } from '../../db/code-review/posts.ts';
+import type { PostKey, PostPlace } from '../../db/code-review/posts.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { beginPost, endPost, resendPost, settleMs, withdrawPost } from '../../domain/code-review/posting/claims.ts';
 import { HostError } from '../../ports/github/host-error.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -20,9 +21,6 @@ export interface OncePosted {
   readonly prepare?: (id: number) => Promise<(tx: TenantTransaction) => Promise<void> | undefined>;
 }
 
-/** A request whose answer was lost may still be at work at the host: who looks at once does not see what it is about to make. */
-const settleMs = 5_000;
-
 /**
  * Posts once: a row says `sending` before the request leaves, and `posted` after. Who finds `sending` asks the host before it sends again. Gives the id at the host. Throws in the
  * workflow's words what the host fails with.
@@ -30,29 +28,32 @@ const settleMs = 5_000;
 export async function postOnce(deps: ActivityDeps, posted: OncePosted): Promise<number> {
   const { place, key, find, send, prepare } = posted;
   const startedAt = performance.now();
-  const claim = await transactAsSystem(deps, (tx) => claimPost(tx, place, key));
-  if (claim.state === 'posted') return Number(claim.githubId);
+  const turn = await transactAsSystem(deps, (tx) => beginPost(tx, place, key));
+  if (turn.state === 'done') return Number(turn.githubId);
 
   return onHost(async () => {
-    const found = claim.state === 'sending' ? await find(claim.since) : null;
-    if (found === null && claim.state === 'sending' && claim.ageMs < settleMs)
-      throw fail('upstream_failed', {
-        reason: 'outcome_unknown',
-        detail: 'What an earlier attempt has posted is not known yet.',
-        retryAfterS: settleMs / 1_000,
-      });
-    if (found === null && claim.state === 'sending' && !(await transactAsSystem(deps, (tx) => retakePost(tx, key, claim.seen))))
-      throw fenced();
+    const found = turn.state === 'look' ? await find(turn.since) : null;
+    if (found === null && turn.state === 'look') await resend(deps, key, turn);
     // Whoever stood still since the claim may have been overtaken, and the next attempt asks the host.
     if (found === null && wasFrozenSince(startedAt)) throw fenced();
     const id = found ?? (await sendOrRelease(deps, posted, send));
     const keep = await prepare?.(id);
     await transactAsSystem(deps, async (tx) => {
       await keep?.(tx);
-      await settlePost(tx, key, id);
+      await endPost(tx, key, id);
     });
     return id;
   });
+}
+
+async function resend(
+  deps: ActivityDeps,
+  key: PostKey,
+  { mayResend, seen }: { readonly mayResend: boolean; readonly seen: string },
+): Promise<void> {
+  const detail = 'What an earlier attempt has posted is not known yet.';
+  if (!mayResend) throw fail('upstream_failed', { reason: 'outcome_unknown', detail, retryAfterS: settleMs / 1_000 });
+  if (!(await transactAsSystem(deps, (tx) => resendPost(tx, key, seen)))) throw fenced();
 }
 
 async function sendOrRelease(deps: ActivityDeps, { key }: OncePosted, send: () => Promise<number>): Promise<number> {
@@ -60,7 +61,7 @@ async function sendOrRelease(deps: ActivityDeps, { key }: OncePosted, send: () =
     return await send();
   } catch (error) {
     // A refusal tells that nothing was made.
-    if (error instanceof HostError && !error.mayHaveActed) await transactAsSystem(deps, (tx) => releasePost(tx, key));
+    if (error instanceof HostError && !error.mayHaveActed) await transactAsSystem(deps, (tx) => withdrawPost(tx, key));
     throw error;
   }
 }

@@ -1,12 +1,10 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { lockPullRow } from '../../db/code-review/ledger.ts';
-import { keepPosted, keepSummary } from '../../db/code-review/posts.ts';
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import { runMarker, summaryOrdinal } from '../../domain/code-review/pipeline/markers.ts';
 import type { PlannedReview } from '../../domain/code-review/pipeline/plan.ts';
 import { summaryDigest } from '../../domain/code-review/pipeline/summary-text.ts';
 import { withdrawReview } from '../../domain/code-review/posting/withdraw-review.ts';
-import { keepPostedFindings } from '../../domain/code-review/posting/posted-findings.ts';
+import { keepEditedSummary, keepPostedFindings } from '../../domain/code-review/posting/posted-findings.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
 import { HostError } from '../../ports/github/host-error.ts';
 import { editReview } from '../../ports/github/reviews.ts';
@@ -75,10 +73,8 @@ async function editSummary(deps: ActivityDeps, { run, plan, client, reviewId }: 
     }
   });
   if (!isThere) return false;
-  await transactAsSystem(deps, async (tx) => {
-    await keepSummary(tx, run.pull.id, { reviewId, sha256: summaryDigest(plan.summary) });
-    await keepPosted(tx, run, { ownerId: run.runId, kind: 'summary', ordinal: 0 }, reviewId);
-  });
+  const edited = { place: run, runId: run.runId, pullRequestId: run.pull.id, reviewId, text: plan.summary };
+  await transactAsSystem(deps, (tx) => keepEditedSummary(tx, edited));
   return true;
 }
 
@@ -94,11 +90,14 @@ async function post(deps: ActivityDeps, { run, plan, client, body }: Posting & {
     comments: plan.comments,
     body,
     event: plan.event,
-    async keep(tx, { reviewId, hasBody, comments }) {
-      await lockPullRow(tx, pull.id);
-      if (hasBody && reviewId !== null) await keepSummary(tx, pull.id, { reviewId, sha256: summaryDigest(plan.summary) });
-      const { findings } = plan.conclusion;
-      await keepPostedFindings(tx, { runId, pullRequestId: pull.id, headSha: plan.headSha, findings, comments });
-    },
+    keep: (tx, { reviewId, hasBody, comments }) =>
+      keepPostedFindings(tx, {
+        runId,
+        pullRequestId: pull.id,
+        headSha: plan.headSha,
+        findings: plan.conclusion.findings,
+        comments,
+        summary: hasBody && reviewId !== null ? { reviewId, text: plan.summary } : null,
+      }),
   });
 }

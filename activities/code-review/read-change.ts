@@ -12,6 +12,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { onHost } from './host-failure.ts';
 import { openMirror } from './open-repository.ts';
 import type { HostPull } from './read-pull.ts';
+import { readTexts } from './read-texts.ts';
 
 /** What a pull request changes. */
 export interface Change {
@@ -23,6 +24,8 @@ export interface Change {
   readonly tooLarge: readonly string[];
   /** A file of a commit as text; null: it is not there, or is not text. Undefined: it can't be read here. */
   readonly readText: (sha: string, path: string, maxBytes: number) => Promise<string | null | undefined>;
+  /** Several at once; those that `readText` has no text of are left out. */
+  readonly readTexts: (sha: string, paths: readonly string[], maxBytes: number) => Promise<ReadonlyMap<string, string>>;
 }
 
 export interface ChangeSource {
@@ -68,6 +71,7 @@ async function readByGit(mirror: Mirror, { run, pull, work, signal }: ChangeSour
       const blob = await readBlob(mirror, { sha, path, maxBytes }, signal);
       return blob === null || blob.isCut || blob.bytes.includes(0) ? null : blob.bytes.toString();
     },
+    readTexts: (sha, paths, maxBytes) => readTexts(mirror, { sha, paths, maxBytes }, signal),
   };
 }
 
@@ -122,6 +126,7 @@ async function readByHost({ run, client, pull, signal }: ChangeSource): Promise<
     files,
     tooLarge,
     readText: () => Promise.resolve(undefined),
+    readTexts: () => Promise.resolve(new Map()),
   };
 }
 

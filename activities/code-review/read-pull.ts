@@ -12,6 +12,10 @@ export interface HostPull {
   readonly labels: readonly string[];
   readonly headRef: string;
   readonly headSha: string;
+  /** `owner/name` of the head; null: the repository is gone. */
+  readonly headRepository: string | null;
+  /** The author of a fork lets maintainers of the base push to the head. */
+  readonly maintainersMayEdit: boolean;
   readonly baseRef: string;
   readonly changedFiles: number;
 }
@@ -21,6 +25,8 @@ export async function readHostPull(client: RepositoryClient, pullNumber: number,
   const { data: pull } = await onHost(() =>
     client.rest('GET /repos/{owner}/{repo}/pulls/{pull_number}', { pull_number: pullNumber }, { signal }),
   );
+  // The description says that the head's repository is always there; of a deleted fork it is null.
+  const head: { readonly full_name: string } | null = pull.head.repo;
   return {
     isOpen: pull.state === 'open',
     isDraft: pull.draft === true,
@@ -32,6 +38,8 @@ export async function readHostPull(client: RepositoryClient, pullNumber: number,
     labels: pull.labels.map(({ name }) => name),
     headRef: pull.head.ref,
     headSha: pull.head.sha,
+    headRepository: head?.full_name ?? null,
+    maintainersMayEdit: pull.maintainer_can_modify,
     baseRef: pull.base.ref,
     changedFiles: pull.changed_files,
   };

@@ -1,9 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { lockPullRow } from '../../db/code-review/ledger.ts';
-import { keepReadBack, keepSummary } from '../../db/code-review/posts.ts';
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import { readRunMarker, summaryOrdinal } from '../../domain/code-review/pipeline/markers.ts';
-import { summaryDigest } from '../../domain/code-review/pipeline/summary-text.ts';
+import { keepReadBackLedger } from '../../domain/code-review/posting/posted-findings.ts';
 import { readBack } from '../../domain/code-review/posting/read-back.ts';
 import type { FilePatch } from '../../ports/diff/patch.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
@@ -38,12 +36,15 @@ export async function rebuildLedger(deps: ActivityDeps, { run, client, headSha, 
   });
   const findings = readBack(comments, { threads, login, bindingId: binding.id, patches });
   const summary = reviews.find(({ author, body }) => author === login && isSummary(body));
-  return transactAsSystem(deps, async (tx) => {
-    await lockPullRow(tx, pull.id);
-    if (summary && pull.summaryReviewId === null)
-      await keepSummary(tx, pull.id, { reviewId: summary.id, sha256: summaryDigest(summary.body) });
-    return keepReadBack(tx, { pullRequestId: pull.id, runId, headSha }, findings);
-  });
+  return transactAsSystem(deps, (tx) =>
+    keepReadBackLedger(tx, {
+      pullRequestId: pull.id,
+      runId,
+      headSha,
+      findings,
+      summary: summary && pull.summaryReviewId === null ? { reviewId: summary.id, text: summary.body } : null,
+    }),
+  );
 }
 
 /** A summary has words beside the marker of its run. */

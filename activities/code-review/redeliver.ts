@@ -4,7 +4,7 @@ import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { ownApp } from '../../domain/code-review/app-credentials.ts';
 import { HostError } from '../../ports/github/host-error.ts';
-import type { AppCredentials } from '../../ports/github/settings.ts';
+import type { AppCredentials } from '../../ports/github/app-key.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
 

@@ -28,8 +28,19 @@ import { giveUp } from '../support/failures.ts';
 import type { StageQuestion } from './ask-stage.ts';
 import { rulesOf, type ReviewState } from './next-calls.ts';
 
+/** A review with what is known of it, as far as its questions go. */
+export interface QuestionState extends Pick<ReviewState, 'material' | 'answers'> {
+  readonly run: Pick<ReviewState['run'], 'organizationId' | 'templates'> & {
+    readonly binding: Pick<ReviewState['run']['binding'], 'reviewConfig'>;
+  };
+}
+
 /** The question of a planned call; null: what it was about is not there any more. */
-export async function questionOf(deps: ActivityDeps, state: ReviewState, call: PlannedStageCall): Promise<StageQuestion | null> {
+export async function questionOf(
+  deps: Pick<ActivityDeps, 'templates'>,
+  state: QuestionState,
+  call: PlannedStageCall,
+): Promise<StageQuestion | null> {
   const asked = variablesOf(state, call);
   if (asked === null) return null;
   const { template, variables, instructions, ...question } = asked;
@@ -44,7 +55,7 @@ interface Asked extends Pick<StageQuestion, 'schema' | 'model'> {
   readonly instructions: string;
 }
 
-function variablesOf(state: ReviewState, call: PlannedStageCall): Asked | null {
+function variablesOf(state: QuestionState, call: PlannedStageCall): Asked | null {
   switch (call.stage) {
     case 'summary':
       return summaryQuestion(state);
@@ -63,7 +74,7 @@ function variablesOf(state: ReviewState, call: PlannedStageCall): Asked | null {
   }
 }
 
-function contextOf({ run, material }: ReviewState): PromptContext {
+function contextOf({ run, material }: QuestionState): PromptContext {
   return { repoFullName: material.repoFullName, pull: material.pull, instructions: material.instructions, templates: run.templates };
 }
 
@@ -73,7 +84,7 @@ function diffOf(files: readonly MaterialFile[]): string {
   return more.length === 0 ? (first?.text ?? '') : `${first?.text ?? ''}[the rest of the diff is left out]\n`;
 }
 
-function summaryQuestion(state: ReviewState): Asked {
+function summaryQuestion(state: QuestionState): Asked {
   const { files } = state.material;
   return {
     template: state.run.templates.summary.prompt,
@@ -84,7 +95,7 @@ function summaryQuestion(state: ReviewState): Asked {
   };
 }
 
-function passQuestion(state: ReviewState, call: PlannedStageCall): Asked | null {
+function passQuestion(state: QuestionState, call: PlannedStageCall): Asked | null {
   const { pass: at, files, batch } = batchOf(state.material, { stage: 'pass', ordinal: call.ordinal });
   const pass = state.run.templates.review.passes[at];
   if (pass === undefined) return null;
@@ -117,7 +128,7 @@ function rulesFor(files: readonly MaterialFile[]): PromptRule[] {
 
 const voteInstructions = 'Answer with your `reason` first, then `stands`, then your `confidence` in that.';
 
-function verifyQuestion(state: ReviewState, call: PlannedStageCall): Asked | null {
+function verifyQuestion(state: QuestionState, call: PlannedStageCall): Asked | null {
   const candidate = candidateOf(state.material, rulesOf(state.run), {
     call: { stage: 'verify', ordinal: call.ordinal },
     answers: state.answers,
@@ -125,7 +136,7 @@ function verifyQuestion(state: ReviewState, call: PlannedStageCall): Asked | nul
   return candidate && voteQuestion(state, candidate);
 }
 
-function voteQuestion(state: ReviewState, candidate: Candidate): Asked {
+function voteQuestion(state: QuestionState, candidate: Candidate): Asked {
   const file = state.material.files.find(({ patch }) => patch.path === candidate.path);
   const [from, to] = [candidate.anchor?.startLine ?? candidate.saidLine, candidate.anchor?.line ?? candidate.saidLine];
   return {
@@ -142,7 +153,7 @@ function voteQuestion(state: ReviewState, candidate: Candidate): Asked {
 }
 
 /** Whether an earlier finding still stands, now that its code has changed. */
-function fixedQuestion(state: ReviewState, { ordinal }: PlannedStageCall): Asked | null {
+function fixedQuestion(state: QuestionState, { ordinal }: PlannedStageCall): Asked | null {
   const finding = state.material.ledger[ordinal];
   if (finding === undefined) return null;
   const asked = voteQuestion(state, candidateOfLedger(finding));
@@ -164,7 +175,7 @@ function candidateOfLedger({ startLine, endLine, category, ...finding }: LedgerF
   };
 }
 
-function sameQuestion(state: ReviewState, call: PlannedStageCall): Asked | null {
+function sameQuestion(state: QuestionState, call: PlannedStageCall): Asked | null {
   const compared = comparedOf(state.material, rulesOf(state.run), {
     call: { stage: 'same', ordinal: call.ordinal },
     answers: state.answers,
@@ -185,7 +196,7 @@ function sameQuestion(state: ReviewState, call: PlannedStageCall): Asked | null 
   };
 }
 
-function replyQuestion(state: ReviewState): Asked {
+function replyQuestion(state: QuestionState): Asked {
   const { material } = state;
   return {
     template: state.run.templates.reply.prompt,
@@ -196,7 +207,12 @@ function replyQuestion(state: ReviewState): Asked {
   };
 }
 
-async function render(deps: ActivityDeps, { run }: ReviewState, template: string, variables: Asked['variables']): Promise<string> {
+async function render(
+  deps: Pick<ActivityDeps, 'templates'>,
+  { run }: QuestionState,
+  template: string,
+  variables: Asked['variables'],
+): Promise<string> {
   if (typeof variables === 'string') return variables;
   try {
     return (await deps.templates.of(run.organizationId).render(template, variables)).text;

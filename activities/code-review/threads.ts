@@ -1,5 +1,5 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { readCommented } from '../../db/code-review/posts.ts';
+import { readCommented } from '../../db/code-review/read-posts.ts';
 import { codeSpan } from '../../domain/code-review/pipeline/comment-text.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
 import { listThreads, minimizeComment, reopenThread, resolveThread, type HostThread } from '../../ports/github/threads.ts';

@@ -20,7 +20,7 @@ const Features = closed({
   attachments: Type.Boolean(),
   code_exec: Type.Boolean({ description: 'Tools of kind code_exec run JavaScript in a sandbox' }),
   code_exec_strict: Type.Boolean({ description: 'And any language, isolated by the kernel' }),
-  code_review: Type.Boolean(),
+  code_review: Type.Boolean({ description: 'Pull requests are reviewed: this machine has git 2.39 or later, as bulk workers must' }),
   evaluations: Type.Boolean(),
   knowledge: Type.Boolean(),
   mcp: Type.Boolean(),
@@ -57,6 +57,8 @@ interface CapabilitiesState {
   readonly isMfaRequired: boolean;
   /** By the probe of this machine. */
   readonly hasStrictIsolation: boolean;
+  /** By the same: git as code review needs it. */
+  readonly hasGit: boolean;
 }
 
 /** What this contract can do today; a switch says nothing about why it is off. */
@@ -75,7 +77,7 @@ export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Stati
       attachments: true,
       code_exec: env.hasCodeExec,
       code_exec_strict: state.hasStrictIsolation,
-      code_review: false,
+      code_review: state.hasGit,
       evaluations: true,
       knowledge: true,
       mcp: false,

@@ -1,4 +1,5 @@
 import { isMfaRequired } from '../../db/http/system-status.ts';
+import { hasGit } from '../../ports/git/version.ts';
 import { get } from '../http/operation.ts';
 import { CapabilitiesView, toCapabilitiesView } from './capabilities.schema.ts';
 import { toVersionView, VersionView } from './version.schema.ts';
@@ -32,6 +33,7 @@ export const versionOperations = {
         embedder: ctx.deps.embedder,
         isMfaRequired: organizationId !== null && (await isMfaRequired(ctx.em, organizationId)),
         hasStrictIsolation: await ctx.deps.codeExec.hasStrict(),
+        hasGit: await hasGit(),
       });
     },
   ),

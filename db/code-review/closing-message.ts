@@ -47,18 +47,6 @@ export async function insertClosingMessage(
   await appendFrames(tx, [stateBatch(identityOf(run), [frame])]);
 }
 
-/** What a run has written to the host, by kind and in order. */
-export function readPosted(
-  tx: Pick<TenantTransaction, 'em'>,
-  ownerId: string,
-): Promise<{ kind: string; ordinal: number; githubId: string | null }[]> {
-  return rows(
-    tx.em,
-    `select kind, ordinal, github_id as "githubId" from review_posts where owner_id = ? and state = 'posted' order by kind, ordinal`,
-    [ownerId],
-  );
-}
-
 /** Adds what a run has cost to its pull request, by the run's own total. */
 export async function addSpent(tx: TenantTransaction, pullRequestId: string, run: RunState): Promise<void> {
   await rows(tx.em, 'update review_pull_requests set spent = spent + ?::numeric, updated_at = now() where id = ?', [

@@ -1,6 +1,7 @@
 import type { ReviewConfig, ReviewTemplates } from '../../workflows/contracts/code-review.ts';
 import type {
   AppKind,
+  EditorConfig,
   InstallationState,
   ReviewBudgetConfig,
   ReviewRequest,
@@ -39,6 +40,7 @@ export interface ReviewBinding {
   readonly reviewerAgentId: string | null;
   readonly isActive: boolean;
   readonly reviewConfig: ReviewConfig;
+  readonly editorConfig: EditorConfig;
   readonly budgetConfig: ReviewBudgetConfig;
   readonly workspaceConfig: ReviewWorkspaceConfig;
 }
@@ -53,6 +55,8 @@ export interface ReviewPull {
   readonly lastHeadSha: string | null;
   readonly lastMergeBaseSha: string | null;
   readonly lastPlaybookRevisionId: string | null;
+  /** Pushes of the editor. */
+  readonly editorRounds: number;
   readonly summaryReviewId: number | null;
   readonly summarySha256: string | null;
 }
@@ -61,10 +65,11 @@ const reviewRunSql = `select r.id as "runId", r.organization_id as "organization
     case when (r.review ->> 'has_text')::boolean then coalesce(r.input ->> 'text', '') else '' end as text, r.review_round as round, r.playbook_revision_id as "playbookRevisionId", v.templates, r.started_at as "startedAt",
     jsonb_build_object('id', b.id, 'appKind', b.app_kind, 'installationId', b.installation_id, 'installationState', b.installation_state, 'repoId', b.repo_id,
       'repoFullName', b.repo_full_name, 'reviewerAgentId', b.reviewer_agent_id, 'isActive', b.is_active and b.deleted_at is null, 'reviewConfig', b.review_config,
+      'editorConfig', b.editor_config,
       'budgetConfig', b.budget_config, 'workspaceConfig', b.workspace_config) as binding,
     jsonb_build_object('id', p.id, 'pullNumber', p.pull_number, 'paused', p.paused, 'isBlockDismissed', p.is_block_dismissed, 'lastBaseRef', p.last_base_ref,
       'lastHeadSha', p.last_head_sha, 'lastMergeBaseSha', p.last_merge_base_sha, 'lastPlaybookRevisionId', p.last_playbook_revision_id,
-      'summaryReviewId', p.summary_review_id, 'summarySha256', p.summary_sha256) as pull
+      'editorRounds', p.editor_rounds, 'summaryReviewId', p.summary_review_id, 'summarySha256', p.summary_sha256) as pull
   from runs r join repo_bindings b on b.id = r.binding_id join review_pull_requests p on p.id = r.review_pull_request_id
     join review_playbook_revisions v on v.id = r.playbook_revision_id
  where r.id = ? and r.deleted_at is null and r.review is not null`;

@@ -2,7 +2,8 @@ import { isListedInstallation, type BindingPlace } from '../../db/code-review/bi
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { isAppKey, pemOf, type AppCredentials, type GitHubSettings } from '../../ports/github/settings.ts';
+import { isAppKey, pemOf, type AppCredentials } from '../../ports/github/app-key.ts';
+import type { GitHubSettings } from '../../ports/github/settings.ts';
 import type { AppKind } from '../../workflows/contracts/pull-requests.ts';
 
 /** Names of the secrets with which a workspace has an App of its own. */

@@ -1,5 +1,6 @@
 import { readAnswer } from '../../db/code-review/answers.ts';
-import { addSpent, hasClosingMessage, insertClosingMessage, readPosted } from '../../db/code-review/closing-message.ts';
+import { addSpent, hasClosingMessage, insertClosingMessage } from '../../db/code-review/closing-message.ts';
+import { readPosted } from '../../db/code-review/read-posts.ts';
 import {
   keepFindings,
   keepReviewedHead,

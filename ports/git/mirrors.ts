@@ -33,7 +33,7 @@ export interface MirrorRunOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
-  readonly input?: string;
+  readonly input?: string | Buffer;
   readonly expected?: readonly number[];
 }
 

@@ -19,7 +19,7 @@ export interface GitCommand {
   /** Null: the command must not reach the host. */
   readonly auth: GitAuth | null;
   /** For the standard input. */
-  readonly input?: string;
+  readonly input?: string | Buffer;
   /** Exit codes that are an answer; 0 alone unless given. */
   readonly expected?: readonly number[];
 }

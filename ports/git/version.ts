@@ -17,6 +17,14 @@ export function gitVersion(): Promise<string> {
   return checked;
 }
 
+/** Whether this machine has git as code review needs it. */
+export function hasGit(): Promise<boolean> {
+  return gitVersion().then(
+    () => true,
+    () => false,
+  );
+}
+
 async function readVersion(): Promise<string> {
   const command = { folder: tmpdir(), args: ['version'], timeoutMs: 20_000, maxOutputBytes: 1_024, maxFileBytes: null, auth: null };
   const { bytes } = await runGit({ ...command, signal: deadlineIn(30_000) });

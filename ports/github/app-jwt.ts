@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { pemOf, type AppCredentials } from './settings.ts';
+import { pemOf, type AppCredentials } from './app-key.ts';
 
 const backSeconds = 60;
 const aheadSeconds = 9 * 60;

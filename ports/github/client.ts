@@ -4,7 +4,7 @@ import type { HostBucket } from './bucket.ts';
 import { HostError } from './host-error.ts';
 import { graphqlData, graphqlUrl } from './graphql.ts';
 import { send, sendAny, type HostAnswer, type HostParameters, type HostRoute, type SendOptions } from './send.ts';
-import type { AppCredentials } from './settings.ts';
+import type { AppCredentials } from './app-key.ts';
 import { createAppTokens, reviewPermissions, type AppTokens, type TokenPermissions, type TokenScope } from './tokens.ts';
 
 export interface GitHubDeps {

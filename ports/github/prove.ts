@@ -1,6 +1,6 @@
 import type { GitHub } from './client.ts';
 import { HostError, type HostErrorKind } from './host-error.ts';
-import type { AppCredentials } from './settings.ts';
+import type { AppCredentials } from './app-key.ts';
 
 /**
  * What an App has shown. `suspended`: the installation is its, and is suspended. `unproven`: not its, not granted, not there; which of them nobody learns.

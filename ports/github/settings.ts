@@ -1,8 +1,8 @@
-import { createPrivateKey } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { EnvironmentError, parseEnvironment } from '../environment.ts';
+import { isAppKey, pemOf, type AppCredentials } from './app-key.ts';
 
 const hostUrl = { pattern: '^https?://[^\\s?#@]+$', maxLength: 1_024, description: 'an http or https URL without user, query or fragment' };
 
@@ -23,14 +23,6 @@ export const gitHubVariables = {
 };
 
 const GitHubVariables = Type.Object(gitHubVariables);
-
-/** Who signs the tokens of a GitHub App. */
-export interface AppCredentials {
-  /** The App's number or client id. */
-  readonly appId: string;
-  /** RSA, PEM: PKCS#1 as GitHub gives it, or PKCS#8. */
-  readonly privateKey: string;
-}
 
 /** Where the Git host is, without a slash at the end, and the App that the deployment itself has there. */
 export interface GitHubSettings {
@@ -73,21 +65,6 @@ export function gitHubSettings(values: Static<typeof GitHubVariables>): {
 /** Throws what `gitHubSettings` has against an environment whose other variables may be bad as well: all are named in one round. */
 export function checkGitHub(source: Readonly<Record<string, string | undefined>>): void {
   gitHubSettings(parseEnvironment(GitHubVariables, source));
-}
-
-/** Environment files hold one line a variable: there the line ends of a PEM are written `\n`. */
-export function pemOf(text: string): string {
-  return text.includes('\n') ? text : text.replaceAll('\\n', '\n');
-}
-
-/** Whether the text is a private RSA key, of 2048 bits or more, that can sign for an App. */
-export function isAppKey(pem: string): boolean {
-  try {
-    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pemOf(pem));
-    return asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2_048;
-  } catch {
-    return false;
-  }
 }
 
 function appOf({ GITHUB_APP_ID: appId, GITHUB_APP_PRIVATE_KEY: key, GITHUB_APP_HOOK: hook }: Static<typeof GitHubVariables>) {

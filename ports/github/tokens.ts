@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { signAppJwt, type HostClock } from './app-jwt.ts';
 import { HostError } from './host-error.ts';
 import { send, type HostAnswer, type HostParameters, type HostRoute, type SendDeps, type SendOptions } from './send.ts';
-import type { AppCredentials } from './settings.ts';
+import type { AppCredentials } from './app-key.ts';
 
 /** What a token may do; each review's tokens have `reviewPermissions`. */
 export type TokenPermissions = NonNullable<HostParameters<'POST /app/installations/{installation_id}/access_tokens'>['permissions']>;
@@ -14,9 +14,6 @@ export const reviewPermissions = {
   issues: 'write',
   checks: 'write',
 } as const satisfies TokenPermissions;
-
-/** Of the editor's pushes alone. */
-export const pushPermissions = { contents: 'write', pull_requests: 'write' } as const satisfies TokenPermissions;
 
 /** What a token is for: an installation, narrowed to repositories. */
 export interface TokenScope {

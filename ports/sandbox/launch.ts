@@ -9,9 +9,11 @@ export interface JailLimits {
   readonly cpuSeconds: number;
   /** Private writable memory of one process (RLIMIT_DATA). */
   readonly dataMb: number;
-  /** Largest file, in the 64 MiB of /tmp (RLIMIT_FSIZE). */
+  /** Largest file, in /tmp (RLIMIT_FSIZE). */
   readonly fileMb: number;
   readonly processes: number;
+  /** Of /tmp; 64 unless given. */
+  readonly tmpMb?: number;
 }
 
 /** Descriptors of a launched process beside the standard three. */
@@ -23,7 +25,7 @@ const nobody = 65_534;
 const bubblewrap = '/usr/bin/bwrap';
 const prlimit = '/usr/bin/prlimit';
 const bash = '/bin/bash';
-const tmpBytes = 64 * 1024 * 1024;
+const defaultTmpMb = 64;
 
 /** How a program names the Node of this process: by descriptor, since `nobody` may not reach a checkout of mode 0700. */
 export const nodeProgram = process.platform === 'linux' ? `/proc/self/fd/${nodeFd}` : process.execPath;
@@ -49,7 +51,7 @@ export function launchPlain(program: readonly string[]): ChildProcess {
 
 /**
  * Starts a program in a jail: own user, pid, net, ipc, uts, cgroup and mount namespaces, no capabilities, a read-only root of /usr,
- * a /tmp of 64 MiB, an empty environment, and a seccomp program. Limits are set inside, where the count of processes is the jail's own
+ * a /tmp of its own, an empty environment, and a seccomp program. Limits are set inside, where the count of processes is the jail's own
  * (Linux 5.14 and later; the probe finds out).
  */
 export function launchJailed(program: readonly string[], limits: JailLimits): ChildProcess {
@@ -63,17 +65,17 @@ export function launchJailed(program: readonly string[], limits: JailLimits): Ch
     '--memlock=0',
     '--msgqueue=0',
   ];
-  return start([...shell(prelude), bubblewrap, ...jail, '--', prlimit, ...bounds, '--', ...program], true);
+  return start([...shell(prelude), bubblewrap, ...jail(limits.tmpMb ?? defaultTmpMb), '--', prlimit, ...bounds, '--', ...program], true);
 }
 
 const readable = ['/bin', '/sbin', '/lib', '/lib64', '/lib32', '/etc/alternatives', '/etc/ld.so.cache'];
-const jail: readonly string[] = [
+const jail = (tmpMb: number): readonly string[] => [
   ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
   ...['--uid', String(nobody), '--gid', String(nobody), '--hostname', 'sandbox', '--clearenv'],
   ...['--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--setenv', 'HOME', '/tmp', '--setenv', 'LANG', 'C.UTF-8'],
   ...['--ro-bind', '/usr', '/usr', ...readable.flatMap((path) => ['--ro-bind-try', path, path])],
   ...['--proc', '/proc', '--dev', '/dev', '--remount-ro', '/dev'],
-  ...['--size', String(tmpBytes), '--tmpfs', '/tmp', '--remount-ro', '/', '--chdir', '/tmp'],
+  ...['--size', String(tmpMb * 1024 * 1024), '--tmpfs', '/tmp', '--remount-ro', '/', '--chdir', '/tmp'],
   ...['--seccomp', String(seccompFd)],
 ];
 

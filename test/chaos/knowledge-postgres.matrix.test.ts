@@ -5,16 +5,8 @@ import type { Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { words } from '../workflows/knowledge-world.ts';
 import { paid, startPaidStack, type PaidStack } from '../workflows/paid-stack.ts';
-import {
-  expectCopied,
-  holdStatements,
-  mixedBase,
-  pictureOf,
-  reembedWorld,
-  startedReembed,
-  type ReembedWorld,
-  type Stop,
-} from '../workflows/reembed-world.ts';
+import { holdStatements, type Stop } from '../support/held-statements.ts';
+import { expectCopied, mixedBase, pictureOf, reembedWorld, startedReembed, type ReembedWorld } from '../workflows/reembed-world.ts';
 
 let own: OwnServices;
 let deployment: PaidStack;

@@ -4,9 +4,9 @@ import type { Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { isWholeMatrix } from './whole.ts';
 import { paid, startPaidStack, type PaidStack } from '../workflows/paid-stack.ts';
+import { holdStatements, type Stop } from '../support/held-statements.ts';
 import {
   expectCopied,
-  holdStatements,
   leftOf,
   mixedBase,
   pictureOf,
@@ -15,7 +15,6 @@ import {
   startedReembed,
   type ReembedWorld,
   type StartedReembed,
-  type Stop,
 } from '../workflows/reembed-world.ts';
 
 let deployment: PaidStack;

@@ -9,7 +9,8 @@ import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import type { StreamReader } from '../support/stream-client.ts';
 import { surelyStart, type SurelyStarted } from '../support/sure-start.ts';
 import { until } from '../support/temporal.ts';
-import { holdStatements, mixedBase, pictureOf, reembedWorld, startedReembed } from '../workflows/reembed-world.ts';
+import { holdStatements } from '../support/held-statements.ts';
+import { mixedBase, pictureOf, reembedWorld, startedReembed } from '../workflows/reembed-world.ts';
 import { isWholeMatrix } from './whole.ts';
 
 let own: OwnServices;

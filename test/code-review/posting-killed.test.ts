@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { openPull, pushTo } from '../fakes/github/scene.ts';
 import type { HostRequest } from '../fakes/github/index.ts';
 import type { FakePull } from '../fakes/github/state.ts';
@@ -74,6 +75,34 @@ test.each([
     });
   },
 );
+
+/** Attempts that Temporal has made of the activity that waits. */
+async function attemptsOf(runId: string): Promise<number> {
+  const { raw } = await world.stack.temporal.client.workflow.getHandle(workflowIds.run(runId)).describe();
+  return Math.max(0, ...(raw.pendingActivities ?? []).map((pending) => pending.attempt ?? 0));
+}
+
+test.each([
+  ['just before the review leaves', 'GET /repos/{owner}/{repo}/pulls/{pull_number}', 2],
+  ['when the host has taken it', reviews, 1],
+])('a worker that stands still %s, and goes on beside the next attempt, posts nothing twice', async (_when, route, nth) => {
+  const pull = openFaulty();
+  let seen = 0;
+  world.host.onServed = async (request: HostRequest) => {
+    // The first reading of the pull request is that of the diff.
+    if (request.route !== route || (seen += 1) !== nth) return;
+    await world.stack.kill('worker-bulk', 'SIGSTOP');
+  };
+  const runId = await world.review(pull.number);
+  await until(async () => seen >= nth && (await attemptsOf(runId)) >= 2);
+  world.host.onServed = null;
+  await world.stack.kill('worker-bulk', 'SIGCONT');
+
+  const run = await world.ended(runId);
+
+  expect(run).toMatchObject({ status: 'succeeded', error: null });
+  expect([pull.reviews.length, pull.comments.length]).toEqual([1, 1]);
+});
 
 test('three pushes give one summary and no finding twice; a second review without anything new writes no more than its check', async () => {
   const pull = openFaulty();

@@ -125,6 +125,21 @@ test('a claim that is young is not sent again at once: the host may still be at 
   expect(scene.pull.reviews).toEqual([]);
 });
 
+test('what the host does not take where it lies is told in the review, and all else stands on its lines', async () => {
+  const scene = await posting.open({ 'a.txt': lines(9) });
+  const runId = await scene.plan({
+    findings: [findingAt('a.txt', 3), findingAt('a.txt', 99, { title: 'Far away' }), findingAt('a.txt', 5)],
+  });
+
+  await post(scene, runId);
+  await post(scene, runId);
+
+  expect(scene.pull.comments.map(({ line }) => line)).toEqual([3, 5]);
+  expect(scene.pull.reviews.map(({ body }) => body)).toEqual([
+    expect.stringMatching(/^All read\.\n\nWithout a place in the diff:\n- high · bug: Far away \(`a\.txt` line 99\)/),
+  ]);
+});
+
 test('another head, or a closed pull request, gets nothing', async () => {
   const scene = await posting.open({ 'a.txt': lines(9) });
   const runId = await scene.plan({ findings: many(3) });

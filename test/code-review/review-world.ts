@@ -11,7 +11,7 @@ import { startOwnStack, type ProcessName, type Stack } from '../support/stack.ts
 import { until } from '../support/temporal.ts';
 
 /** Stages of a review, as its prompts show them. */
-export type AskedStage = 'summary' | 'pass' | 'verify' | 'same' | 'reply';
+export type AskedStage = 'summary' | 'pass' | 'verify' | 'same' | 'reply' | 'edit';
 
 /** A deployment that reviews a host's pull requests with a scripted model. */
 export interface ReviewWorld {
@@ -82,6 +82,15 @@ export function voted(stands: boolean, confidence = 0.9): ScriptStep {
   return answer({ reason: 'Because.', stands, confidence });
 }
 
+/** What the editing model answers: edits, or with `read` files that it wants to see. */
+export function edited(
+  edits: readonly { readonly path: string; readonly find: string; readonly replace: string }[],
+  note = 'Repaired.',
+  read: readonly string[] = [],
+): ScriptStep {
+  return answer({ read, edits, note });
+}
+
 /** What a summary and a reply answer. */
 export function worded(text: string): ScriptStep {
   return answer({ text });
@@ -93,6 +102,7 @@ const defaults: Record<AskedStage, () => ScriptStep> = {
   verify: () => voted(true),
   same: () => answer({ groups: [] }),
   reply: () => worded('Yes.'),
+  edit: () => edited([], 'Nothing to repair.'),
 };
 
 /** The stage of a prompt of the platform's own playbook. */
@@ -101,12 +111,15 @@ export function stageOf(prompt: string): AskedStage | null {
   if (prompt.startsWith('You review')) return 'pass';
   if (prompt.startsWith('Somebody reports')) return 'verify';
   if (prompt.startsWith('Reports of faults')) return 'same';
+  if (prompt.startsWith('You repair')) return 'edit';
   return prompt.startsWith('You answer') ? 'reply' : null;
 }
 
 export interface ReviewWorldOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, unknown>>;
+  /** More of the binding. */
+  readonly binding?: Readonly<Record<string, unknown>>;
   readonly processes?: readonly ProcessName[];
   /** Changes the environment of the processes. */
   readonly adapt?: (env: Readonly<Record<string, string>>) => Record<string, string>;
@@ -115,6 +128,7 @@ export interface ReviewWorldOptions {
 export async function openReviews({
   files,
   config = {},
+  binding = {},
   processes = ['api', 'worker-runs', 'worker-bulk'],
   adapt,
 }: ReviewWorldOptions = {}): Promise<ReviewWorld> {
@@ -128,7 +142,12 @@ export async function openReviews({
   });
   const scene = createScene(host, { ...(files ? { files } : {}) });
   const agent = await makeAgent(stack, [], { instructions: 'Review.' });
-  const bindingId = await bind(stack, scene, { reviewer_agent_id: agent.id, review_config: { debounce_seconds: 0, ...config } });
+  const bindingId = await bind(stack, scene, {
+    reviewer_agent_id: agent.id,
+    editor_agent_id: agent.id,
+    review_config: { debounce_seconds: 0, ...config },
+    ...binding,
+  });
   const asked: AskedStage[] = [];
   const world: ReviewWorld = {
     stack,

@@ -65,6 +65,7 @@ export const importRules: readonly ImportRule[] = [
       'domain/',
       'db/',
       'workflows/contracts/',
+      'ports/github/app-key.ts',
       'ports/egress-url.ts',
       'ports/egress-errors.ts',
       'ports/templates.ts',

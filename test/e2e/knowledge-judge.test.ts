@@ -4,7 +4,7 @@ import { newId } from '../../db/ids.ts';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
 import { startOwnStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-import { holdStatements } from '../workflows/reembed-world.ts';
+import { holdStatements } from '../support/held-statements.ts';
 import { upkeepOf } from './knowledge-upkeep.ts';
 
 let stack: Stack;

@@ -43,6 +43,8 @@ const linesOf = (seed: number) =>
 const openMarks = '[a](b *c_ '.repeat(30_000);
 const manyCells = `input${','.repeat(1_000_000)}`;
 const manyChoices = `${'(?:a?){1000}'.repeat(2)}b`;
+/** A patch of a great many hunks. */
+const patchOfHunks = (at: number) => `diff --git a/a${at} b/a${at}\n${'@@ -1 +1 @@\n-a\n+b\n'.repeat(15_000)}`;
 const longText = 'a'.repeat(400_000);
 const page = { contentType: 'text/html', url: 'https://example.com/', format: 'markdown' } as const;
 const robots = { url: 'https://example.com/robots.txt', agent: 'longhaul' };
@@ -114,6 +116,22 @@ export const hostileWork: readonly HostileWork[] = [
     sort: 'pattern',
     hostile: (attacked, at) => attack(attacked, 'pattern', { pattern: `${manyChoices}${at}`, flags: '', text: longText }, () => String(at)),
     plain: (pool) => run(pool, 'pattern', neighbour, { pattern: 'a+b', flags: 'i', text: 'AAB' }),
+  },
+  {
+    sort: 'paths',
+    hostile(attacked, at) {
+      const lists = [[`**/*${'a*'.repeat(30)}${at}b`]];
+      return attack(attacked, 'paths', { paths: [`x/${'a'.repeat(4_000)}`], lists }, () => JSON.stringify(lists));
+    },
+    plain: (pool) => run(pool, 'paths', neighbour, { paths: ['src/a.ts'], lists: [['src/**']] }),
+  },
+  {
+    sort: 'patch',
+    hostile(attacked, at) {
+      const bytes = Buffer.from(patchOfHunks(at));
+      return attack(attacked, 'patch', { bytes }, () => bytes);
+    },
+    plain: (pool) => run(pool, 'patch', neighbour, { bytes: Buffer.from('diff --git a/a b/a\n@@ -1 +1 @@\n-a\n+b\n') }),
   },
   {
     sort: 'dataset',

@@ -6,7 +6,7 @@ import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-import { holdStatements } from './reembed-world.ts';
+import { holdStatements } from '../support/held-statements.ts';
 import { deliveriesOf, makeEndpoint, runsOf, send, sign, sqlOn, type HookEndpoint } from './hook-world.ts';
 
 let models: ModelServer;

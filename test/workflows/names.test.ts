@@ -9,12 +9,7 @@ import { itemsPending } from '../../workflows/contracts/knowledge.ts';
 import { knowledgeRunSignals, policyChanged } from '../../workflows/contracts/knowledge-runs.ts';
 import { maintenanceActivityNames } from '../../workflows/contracts/maintenance.ts';
 import { channelChanged, channelRunChanged } from '../../workflows/contracts/channels.ts';
-import {
-  bindingChanged,
-  bindingStopWorkflow,
-  pullRequestChanged,
-  pullRequestWorkflow,
-} from '../../workflows/contracts/pull-requests.ts';
+import { bindingChanged, bindingStopWorkflow, pullRequestChanged, pullRequestWorkflow } from '../../workflows/contracts/pull-requests.ts';
 import { deliveriesCame } from '../../workflows/contracts/webhooks.ts';
 import { ensureBundle } from '../../workers/build-bundle.ts';
 import * as workflows from '../../workflows/index.ts';

@@ -7,7 +7,8 @@ import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { knowledgeCalls } from '../support/knowledge.ts';
 import { execute, grantAgent, itemsOf, makeBase, played } from './knowledge-run.ts';
-import { holdStatements, reembedWorld, startedReembed, type ReembedWorld } from './reembed-world.ts';
+import { holdStatements } from '../support/held-statements.ts';
+import { reembedWorld, startedReembed, type ReembedWorld } from './reembed-world.ts';
 
 let models: ModelServer;
 let stack: Stack;

@@ -11,7 +11,8 @@ import type { Stack } from '../support/stack.ts';
 import { withAdmin } from '../support/template.ts';
 import { until } from '../support/temporal.ts';
 import { paid, startPaidStack, type PaidStack } from './paid-stack.ts';
-import { holdStatements, leftOf, pictureOf, reembedWorld, startedReembed, type ReembedWorld } from './reembed-world.ts';
+import { holdStatements } from '../support/held-statements.ts';
+import { leftOf, pictureOf, reembedWorld, startedReembed, type ReembedWorld } from './reembed-world.ts';
 
 let deployment: PaidStack;
 let server: EmbeddingServer;

@@ -1,6 +1,7 @@
 import { ActivityFailure, CancellationScope, ContinueAsNew, continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import { beginRun, finishRun } from '../agent-run/activity-options.ts';
 import { endingOf, isRunCancellation, type Ending } from '../agent-run/ending.ts';
+import { repair } from './repair.ts';
 import type { CodeReviewRunState, FetchedDiff, NextCalls, PlannedStageCall, ReviewRunActivities } from '../contracts/review-runs.ts';
 
 const patient = { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' } as const;
@@ -57,8 +58,7 @@ export async function codeReviewRun({ runId, goesOn }: CodeReviewRunState): Prom
     const fetched = goesOn ?? (await fetchDiff({ runId, step: fetchStep }));
     hasCheck = fetched.checks;
     if (hasCheck && !goesOn) await leniently(() => openCheck({ runId, step: checkStep }));
-    const { nextStep } = await askAll(runId, fetched);
-    const step = await post(runId, { fetched, step: nextStep });
+    const step = fetched.kind === 'fix' ? await repair({ runId, firstStep: fetchStep + 1 }) : await judge(runId, fetched);
     if (step === null) return await endRun(runId, { ending: { reason: 'cancelled' }, hasCheck });
     await finishReview({ runId, step });
     await endRun(runId, { ending: { reason: 'stop' }, hasCheck: false });
@@ -67,6 +67,12 @@ export async function codeReviewRun({ runId, goesOn }: CodeReviewRunState): Prom
     await endRun(runId, { ending: endingOf(error), hasCheck });
     if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) throw error;
   }
+}
+
+/** Asks models and posts what they came to; gives the step that follows, or null as `post` does. */
+async function judge(runId: string, fetched: FetchedDiff): Promise<number | null> {
+  const { nextStep } = await askAll(runId, fetched);
+  return post(runId, { fetched, step: nextStep });
 }
 
 /** Posts what the run has come to; gives the step that follows. Null: the pull request has another head, or is closed. */

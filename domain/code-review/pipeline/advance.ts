@@ -1,11 +1,10 @@
-import type { ReviewPass } from '../../../workflows/contracts/code-review.ts';
 import { readFindings, readGroups, readVote, readWords } from './answers.ts';
 import { concludeReview, type Conclusion } from './conclude.ts';
 import type { Candidate, KnownFinding } from './finding.ts';
 import { passGates, type GateResult } from './gates.ts';
 import type { MaterialFile, ReviewMaterial, ReviewRules } from './material.ts';
 import { byWeight, mergeGroups, mergeSame } from './merge.ts';
-import { renderBatches, type DiffBatch } from './render-diff.ts';
+import type { DiffBatch } from './render-diff.ts';
 import { isDecided, stands, votedConfidence, type Vote } from './verify.ts';
 
 /** What a model is asked for. `ordinal` names the call within its stage, the same each time. */
@@ -45,7 +44,7 @@ export function advanceReview(material: ReviewMaterial, rules: ReviewRules, answ
 
   const summary = readsSummary(material) ? asking.want({ stage: 'summary', ordinal: 0 }) : null;
   if (asking.missing.length > 0) return { kind: 'ask', calls: asking.missing };
-  const passes = passCalls(material, rules.templates.review.passes);
+  const passes = passCalls(material);
   const given = passes.map((call) => ({ ...call, answer: asking.want(call) }));
   if (asking.missing.length > 0) return { kind: 'ask', calls: asking.missing };
 
@@ -79,9 +78,9 @@ export function batchOf(
   { ordinal }: StageCall,
 ): { readonly pass: number; readonly files: readonly MaterialFile[]; readonly batch: DiffBatch } {
   const pass = Math.floor(ordinal / batchesOfPass);
-  const files = material.files.filter(({ passes }) => passes.includes(pass));
-  const batch = renderBatches(files)[ordinal % batchesOfPass] ?? { paths: [], text: '' };
-  return { pass, files: files.filter(({ patch }) => batch.paths.includes(patch.path)), batch };
+  const batch = material.batches[pass]?.[ordinal % batchesOfPass] ?? { paths: [], text: '' };
+  const paths = new Set(batch.paths);
+  return { pass, files: material.files.filter(({ patch }) => paths.has(patch.path)), batch };
 }
 
 /** The candidate of a call of the second look. */
@@ -90,7 +89,7 @@ export function candidateOf(
   rules: ReviewRules,
   { call, answers }: { readonly call: StageCall; readonly answers: StageAnswers },
 ): Candidate | null {
-  const given = passCalls(material, rules.templates.review.passes).map((pass) => ({ ...pass, answer: answers.get(keyOf(pass)) ?? null }));
+  const given = passCalls(material).map((pass) => ({ ...pass, answer: answers.get(keyOf(pass)) ?? null }));
   return gate(material, rules, given).candidates[Math.floor(call.ordinal / votesOfCandidate)] ?? null;
 }
 
@@ -101,7 +100,7 @@ export function comparedOf(
   { call, answers }: { readonly call: StageCall; readonly answers: StageAnswers },
 ): readonly Candidate[] {
   const asking = createAsking(rules, answers);
-  const given = passCalls(material, rules.templates.review.passes).map((pass) => ({ ...pass, answer: answers.get(keyOf(pass)) ?? null }));
+  const given = passCalls(material).map((pass) => ({ ...pass, answer: answers.get(keyOf(pass)) ?? null }));
   const { standing } = secondLook(material, rules, { candidates: gate(material, rules, given).candidates, asking });
   return standing.filter(({ path }) => path === material.files[call.ordinal]?.patch.path);
 }
@@ -158,11 +157,8 @@ function valueOf(answer: StageAnswer | null): unknown {
   return answer?.kind === 'given' ? answer.value : null;
 }
 
-function passCalls(material: ReviewMaterial, passes: readonly ReviewPass[]): StageCall[] {
-  return passes.flatMap((_pass, at) => {
-    const files = material.files.filter((file) => file.passes.includes(at));
-    return renderBatches(files).map((_batch, batch): StageCall => ({ stage: 'pass', ordinal: at * batchesOfPass + batch }));
-  });
+function passCalls({ batches }: ReviewMaterial): StageCall[] {
+  return batches.flatMap((own, pass) => own.map((_batch, at): StageCall => ({ stage: 'pass', ordinal: pass * batchesOfPass + at })));
 }
 
 interface Gated {

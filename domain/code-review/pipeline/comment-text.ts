@@ -34,7 +34,7 @@ function commentOf(
   const parts = [
     `**${titleOf(finding)}**`,
     finding.scenario,
-    ...(isOffered && finding.suggestion !== null ? [suggestionBlock(finding.suggestion)] : []),
+    ...(isOffered && finding.suggestion !== null ? [fencedCode(finding.suggestion, 'suggestion')] : []),
     ...alsoAtText(finding),
   ];
   const lines =
@@ -51,6 +51,12 @@ function commentOf(
 /** Severity, category and title of a finding, in one line. */
 export function titleOf({ severity, category, title }: Pick<Candidate, 'severity' | 'category' | 'title'>): string {
   return `${severity} · ${category.replaceAll('_', ' ')}: ${title.replaceAll('*', '\\*')}`;
+}
+
+/** The title that a comment of ours begins with. */
+export function titleLine(body: string): string {
+  const [first = ''] = body.split('\n', 1);
+  return first.replace(/^\*\*(.*)\*\*$/u, '$1');
 }
 
 /** A body with its marker at the end, within what the host takes; a body that was cut says so. */
@@ -78,11 +84,11 @@ function openFence(text: string): string | null {
   return open;
 }
 
-/** A fence that is longer than any run of back-ticks inside. */
-function suggestionBlock(code: string): string {
+/** Code in a fence that is longer than any run of back-ticks inside; `suggestion` as its language makes GitHub offer it in place of the lines. */
+export function fencedCode(code: string, language = ''): string {
   const longest = Math.max(0, ...[...code.matchAll(/`+/gu)].map(([run]) => run.length));
   const fence = '`'.repeat(Math.max(3, longest + 1));
-  return `${fence}suggestion\n${code.replace(/\n$/u, '')}\n${fence}`;
+  return `${fence}${language}\n${code.replace(/\n$/u, '')}\n${fence}`;
 }
 
 function alsoAtText({ alsoAt }: Candidate): string[] {

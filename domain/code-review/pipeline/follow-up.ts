@@ -2,6 +2,7 @@ import type { FilePatch } from '../../../ports/diff/patch.ts';
 import type { KnownFinding } from './finding.ts';
 import { squeeze } from './fingerprint.ts';
 import { placesOf } from './locate.ts';
+import { dataText } from './text-safety.ts';
 
 /** The change and the files at its head, by path. */
 export interface HeadState {
@@ -23,7 +24,21 @@ export function followUp(finding: KnownFinding, head: HeadState): FollowUp {
   if (finding.side === 'LEFT') return 'changed';
   const text = head.textOf(patch?.path ?? finding.path);
   if (text === undefined) return patch === undefined ? 'outdated' : 'carried';
-  return text !== null && squeeze(text).includes(squeeze(finding.evidence)) ? 'outdated' : 'changed';
+  return text !== null && holds(text, finding.evidence) ? 'outdated' : 'changed';
+}
+
+/** Whether a text has the lines of the evidence, whole and in a row. Evidence is kept as models are shown it. */
+function holds(text: string, evidence: string): boolean {
+  const wanted = linesOf(evidence);
+  const isThere = (lines: readonly string[]) => lines.some((_line, at) => wanted.every((line, offset) => lines[at + offset] === line));
+  return wanted.length > 0 && (isThere(linesOf(text)) || isThere(linesOf(dataText(text))));
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map(squeeze)
+    .filter((line) => line !== '');
 }
 
 function standsInPatch({ evidence, side }: KnownFinding, patch: FilePatch): boolean {

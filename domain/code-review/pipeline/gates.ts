@@ -124,7 +124,16 @@ function candidateOf({ raw, file, category, severity }: Judged, { side, anchor }
   const { path } = file.patch;
   const ruleId = file.languageRules.find(({ id }) => id === raw.rule_id)?.id ?? null;
   const about = ruleId ?? category;
-  const evidence = dataText(raw.evidence_quote).slice(0, maxEvidence).toWellFormed();
+  // Whole lines, so that the finding is recognised by them, and its repair noticed, whichever part of them a model quotes.
+  const shown =
+    anchor === null
+      ? []
+      : commentable(file.patch)
+          .linesOf(anchor.at)
+          .map(({ text }) => text);
+  const evidence = dataText(shown.length > 0 ? shown.join('\n') : raw.evidence_quote)
+    .slice(0, maxEvidence)
+    .toWellFormed();
   const isReplaceable = anchor !== null && anchor.at.side === 'RIGHT';
   return {
     fingerprint: anchor

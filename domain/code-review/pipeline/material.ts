@@ -4,6 +4,7 @@ import type { KnownFinding } from './finding.ts';
 import type { FollowUp } from './follow-up.ts';
 import type { JudgedFile } from './gates.ts';
 import type { PromptPull } from './prompt-variables.ts';
+import { renderBatches, type DiffBatch } from './render-diff.ts';
 import type { UnreadReason } from './select-files.ts';
 
 /** A finding of the ledger with the words that a second look needs. */
@@ -39,6 +40,8 @@ export interface ReviewMaterial {
   readonly question: string;
   readonly thread: string;
   readonly files: readonly MaterialFile[];
+  /** By the index of a pass, the batches in which it reads its files. */
+  readonly batches: readonly (readonly DiffBatch[])[];
   readonly changedFiles: number;
   readonly unread: readonly { readonly path: string; readonly reason: UnreadReason }[];
   /** By path, hashes that count as judged when the review ends well and reads all that it was to read. */
@@ -54,6 +57,18 @@ export interface ReviewMaterial {
 export interface ReviewRules {
   readonly templates: ReviewTemplates;
   readonly config: Pick<ReviewConfig, 'verify' | 'max_findings' | 'min_confidence' | 'min_severity' | 'summary' | 'request_changes'>;
+}
+
+/** The batches of each of so many passes. Rendering is what a review spends its time on: it is done once, and once for passes that read the same files. */
+export function batchesOf(files: readonly MaterialFile[], passes: number): DiffBatch[][] {
+  const rendered = new Map<string, DiffBatch[]>();
+  return Array.from({ length: passes }, (_, pass) => {
+    const own = files.filter((file) => file.passes.includes(pass));
+    const key = own.map(({ patch }) => patch.path).join('\0');
+    const batches = rendered.get(key) ?? renderBatches(own);
+    rendered.set(key, batches);
+    return batches;
+  });
 }
 
 /** Some lines of a file at the head, each with its number, as far as the material holds them. */

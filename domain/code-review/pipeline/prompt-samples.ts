@@ -1,6 +1,6 @@
 import type { ReviewTemplates } from '../../../workflows/contracts/code-review.ts';
 import type { Candidate } from './finding.ts';
-import { checkVariables, commonVariables, replyVariables, reviewVariables, summaryVariables, verifyVariables } from './prompt-variables.ts';
+import { checkVariables, editVariables, replyVariables, reviewVariables, summaryVariables, verifyVariables } from './prompt-variables.ts';
 
 /** Variables as each template of a playbook gets them, filled with samples: a template that names another one is refused when it is saved. */
 export function sampleVariables(templates: Pick<ReviewTemplates, 'output' | 'categories' | 'severity' | 'ignore_rules'>) {
@@ -16,19 +16,13 @@ export function sampleVariables(templates: Pick<ReviewTemplates, 'output' | 'cat
   const context = { repoFullName: 'octo/widgets', pull, instructions: 'Mind the cache.', templates };
   const diff = '=== modified src/a.ts\n@@\nR1 +const a = 1;\n';
   const pass = { pass: { key: 'bugs', focus: 'wrong results' }, files: [sampleFile], diff, summary: 'It sorts once.' };
-  const { finding } = verifyVariables(context, { finding: sampleFinding, code: '', diff });
   const counts = { open: 1, inline: 1, file: 0, folded: 0, carried: 0, fixed: 0, dismissed: 0 };
   return {
     summary: summaryVariables(context, { files: [sampleFile], diff }),
     review: reviewVariables(context, { ...pass, rules: [{ id: 'no-eval', text: 'Never use eval.' }] }),
     verify: verifyVariables(context, { finding: sampleFinding, code: 'R1 const a = 1;\n', diff }),
     reply: replyVariables(context, { thread: 'Why?', question: 'Is this safe?', diff }),
-    edit: {
-      ...commonVariables(context),
-      findings: [finding],
-      test_commands: ['npm test'],
-      files: summaryVariables(context, { files: [sampleFile], diff }).files,
-    },
+    edit: editVariables(context, { findings: [sampleRepair], testCommands: ['npm test'] }),
     check: checkVariables({ verdict: 'findings', headSha: '0123456789', counts }),
   };
 }
@@ -38,6 +32,14 @@ const sampleFile = {
   hunks: [],
   reading: { taken: [], languages: ['typescript'], kind: 'programming' },
 } as const;
+
+const sampleRepair = {
+  path: 'src/a.ts',
+  startLine: 1,
+  endLine: 1,
+  title: 'The constant is never read',
+  scenario: 'Whoever calls it gets the old value.',
+};
 
 const sampleFinding: Candidate = {
   fingerprint: 'f'.repeat(64),

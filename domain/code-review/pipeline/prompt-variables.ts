@@ -1,5 +1,6 @@
 import type { ReviewTemplates, ReviewVerdict } from '../../../workflows/contracts/code-review.ts';
 import type { Candidate } from './finding.ts';
+import type { LedgerFinding } from './material.ts';
 import type { FileToRead } from './select-files.ts';
 import { dataText, redactTokens } from './text-safety.ts';
 
@@ -113,6 +114,27 @@ export function replyVariables(
   { thread, question, diff }: { readonly thread: string; readonly question: string; readonly diff: string },
 ) {
   return { ...commonVariables(context), thread: dataText(thread), question: dataText(question), diff };
+}
+
+/** A finding that is to be repaired, as a prompt shows it. */
+export interface RepairFacts {
+  readonly findings: readonly Pick<LedgerFinding, 'path' | 'startLine' | 'endLine' | 'title' | 'scenario'>[];
+  readonly testCommands: readonly string[];
+}
+
+/** Variables of `edit`. */
+export function editVariables(context: PromptContext, { findings, testCommands }: RepairFacts) {
+  return {
+    ...commonVariables(context),
+    findings: findings.map(({ path, startLine, endLine, title, scenario }) => ({
+      path: nameText(path),
+      start_line: startLine,
+      end_line: endLine,
+      title: dataText(title),
+      scenario: dataText(scenario),
+    })),
+    test_commands: [...testCommands],
+  };
 }
 
 /** What the texts of a check may tell. */

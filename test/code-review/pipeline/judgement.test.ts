@@ -63,7 +63,11 @@ describe('gates', () => {
   });
 
   test('an anchor that is off, outside the diff or across hunks moves to the one place of its evidence', () => {
-    for (const lines of [{ start_line: 10, end_line: 10 }, { start_line: 500, end_line: 500 }, { start_line: 12, end_line: 41 }])
+    for (const lines of [
+      { start_line: 10, end_line: 10 },
+      { start_line: 500, end_line: 500 },
+      { start_line: 12, end_line: 41 },
+    ])
       expect(passed(passGates(rawFinding(lines), rules())).anchor).toMatchObject({ startLine: 12, line: 12 });
   });
 
@@ -72,7 +76,9 @@ describe('gates', () => {
     const asked = rules({ files: new Map([['src/a.ts', fileOf(twice)]]) });
 
     expect(passed(passGates(rawFinding({ start_line: 90, end_line: 90, evidence_quote: 'open();' }), asked)).anchor).toBeNull();
-    expect(passed(passGates(rawFinding({ start_line: 6, end_line: 6, evidence_quote: 'open();' }), asked)).anchor).toMatchObject({ line: 6 });
+    expect(passed(passGates(rawFinding({ start_line: 6, end_line: 6, evidence_quote: 'open();' }), asked)).anchor).toMatchObject({
+      line: 6,
+    });
   });
 
   test('evidence on removed lines is anchored on the left', () => {
@@ -149,7 +155,12 @@ describe('surface', () => {
   const head = { mergeBaseSha: 'm1', baseRef: 'main', playbookRevisionId: 'p1', isFull: false };
   const others = [1, 2, 3].map((at) => hashed(patchOf(`src/o${at}.ts`, [{ at: 1, lines: [`+o${at}();`] }])));
   const files = [hashed(mean), ...others];
-  const last: LastReview = { mergeBaseSha: 'm1', baseRef: 'main', playbookRevisionId: 'p1', hashes: new Map(files.map((file) => [file.path, file.hashes])) };
+  const last: LastReview = {
+    mergeBaseSha: 'm1',
+    baseRef: 'main',
+    playbookRevisionId: 'p1',
+    hashes: new Map(files.map((file) => [file.path, file.hashes])),
+  };
   const edited = hashed(patchOf('src/a.ts', [hunkAt(0, 9), { at: 40, section: '', lines: [' ', '+  return items.at(-1);', ' }'] }]));
 
   function hunkAt(index: number, at: number) {
@@ -184,7 +195,12 @@ describe('surface', () => {
   });
 
   test('a base that moved under a change judges nothing, though neighbours are other; on the same base they count', () => {
-    const neighbour = hashed(patchOf('src/a.ts', [{ ...hunkAt(0, 209), lines: hunkOf(0).lines.map((line) => line.replace('let sum = 0', 'let sum = zero')) }, hunkAt(1, 240)]));
+    const neighbour = hashed(
+      patchOf('src/a.ts', [
+        { ...hunkAt(0, 209), lines: hunkOf(0).lines.map((line) => line.replace('let sum = 0', 'let sum = zero')) },
+        hunkAt(1, 240),
+      ]),
+    );
 
     expect(surfaceOf({ ...head, mergeBaseSha: 'm2', files: [neighbour, ...others] }, last).mode).toBe('no_change');
     expect(surfaceOf({ ...head, files: [neighbour, ...others] }, last).mode).toBe('incremental');
@@ -195,7 +211,11 @@ describe('second look, merging and placement', () => {
   const vote = (yes: boolean, confidence = 0.9) => ({ stands: yes, confidence });
 
   test('a majority decides, and no more votes are asked for than it takes', () => {
-    expect([isDecided([vote(true)], 3), isDecided([vote(true), vote(true)], 3), isDecided([vote(true), vote(false)], 3)]).toEqual([false, true, false]);
+    expect([isDecided([vote(true)], 3), isDecided([vote(true), vote(true)], 3), isDecided([vote(true), vote(false)], 3)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
     expect(stands([vote(true), vote(true)], 3, 0.7)).toBe(true);
     expect(stands([vote(true), vote(false), vote(false)], 3, 0.7)).toBe(false);
     expect(stands([vote(true)], 3, 0.7)).toBe(false);
@@ -203,11 +223,24 @@ describe('second look, merging and placement', () => {
   });
 
   test('one root cause is one finding, told at its worst place, with the others beside it', () => {
-    const again = candidate({ fingerprint: 'b'.repeat(64), path: 'src/b.ts', anchor: { path: 'src/b.ts', side: 'RIGHT', startLine: 3, line: 4 }, severity: 'low' });
+    const again = candidate({
+      fingerprint: 'b'.repeat(64),
+      path: 'src/b.ts',
+      anchor: { path: 'src/b.ts', side: 'RIGHT', startLine: 3, line: 4 },
+      severity: 'low',
+    });
     const merged = mergeSame([again, candidate(), candidate({ title: 'Said otherwise', confidence: 0.8 })]);
 
     expect(merged).toEqual([candidate({ alsoAt: [{ path: 'src/b.ts', line: 4 }] })]);
-    const two = [candidate(), candidate({ fingerprint: 'c'.repeat(64), title: 'Else', evidence: 'else();', anchor: { path: 'src/a.ts', side: 'RIGHT', startLine: 42, line: 42 } })];
+    const two = [
+      candidate(),
+      candidate({
+        fingerprint: 'c'.repeat(64),
+        title: 'Else',
+        evidence: 'else();',
+        anchor: { path: 'src/a.ts', side: 'RIGHT', startLine: 42, line: 42 },
+      }),
+    ];
     expect(mergeSame(two)).toHaveLength(2);
     expect(mergeGroups(two, [[0, 1, 1, 7], [1]])).toEqual([{ ...two[0], alsoAt: [{ path: 'src/a.ts', line: 42 }] }]);
   });
@@ -215,7 +248,14 @@ describe('second look, merging and placement', () => {
   test('worst and surest first; what has no room, no lines or no weight is told in the summary', () => {
     const each = (name: string, given: Parameters<typeof candidate>[0]) => candidate({ fingerprint: name, title: name, ...given });
     const placed = placeFindings(
-      [each('low', { severity: 'low' }), each('nit', { severity: 'nit' }), each('critical', { severity: 'critical', confidence: 0.8 }), each('file', { anchor: null }), each('lost', { anchor: null, severity: 'medium' }), each('refused', {})],
+      [
+        each('low', { severity: 'low' }),
+        each('nit', { severity: 'nit' }),
+        each('critical', { severity: 'critical', confidence: 0.8 }),
+        each('file', { anchor: null }),
+        each('lost', { anchor: null, severity: 'medium' }),
+        each('refused', {}),
+      ],
       { maxComments: 3, inlineMin: 'low', isCommentable: ({ title }) => title !== 'refused' },
     );
 
@@ -227,6 +267,10 @@ describe('second look, merging and placement', () => {
       ['low', 'inline'],
       ['nit', 'summary'],
     ]);
-    expect(placeFindings([candidate(), candidate({ fingerprint: 'z' })], { maxComments: 1, inlineMin: 'low', isCommentable: () => true }).map(({ placement }) => placement)).toEqual(['inline', 'summary']);
+    expect(
+      placeFindings([candidate(), candidate({ fingerprint: 'z' })], { maxComments: 1, inlineMin: 'low', isCommentable: () => true }).map(
+        ({ placement }) => placement,
+      ),
+    ).toEqual(['inline', 'summary']);
   });
 });

@@ -6,7 +6,10 @@ import type { JudgedFile } from '../../../domain/code-review/pipeline/gates.ts';
 import type { HashedFile } from '../../../domain/code-review/pipeline/surface.ts';
 
 /** A patch of one file: lines with their signs, whose numbers begin at `at`. */
-export function patchOf(path: string, hunks: readonly { readonly at: number; readonly lines: readonly string[]; readonly section?: string }[]): FilePatch {
+export function patchOf(
+  path: string,
+  hunks: readonly { readonly at: number; readonly lines: readonly string[]; readonly section?: string }[],
+): FilePatch {
   const text = hunks.map(({ at, lines, section = '' }) => {
     const old = lines.filter((line) => !line.startsWith('+')).length;
     const fresh = lines.filter((line) => !line.startsWith('-')).length;
@@ -67,6 +70,22 @@ export function candidate(given: Partial<Candidate> = {}): Candidate {
 
 /** The change that most samples are about: a new line 12 in `mean`. */
 export const mean = patchOf('src/a.ts', [
-  { at: 9, section: 'export function mean(items: number[]) {', lines: [' ', '   let sum = 0;', '   for (const item of items) sum += item;', '-  return 0;', '+  return sum / items.length;', ' }', ' '] },
-  { at: 40, section: 'export function last(items: number[]) {', lines: [' ', '   // the last one', '-  return items[0];', '+  return items[items.length];', ' }'] },
+  {
+    at: 9,
+    section: 'export function mean(items: number[]) {',
+    lines: [
+      ' ',
+      '   let sum = 0;',
+      '   for (const item of items) sum += item;',
+      '-  return 0;',
+      '+  return sum / items.length;',
+      ' }',
+      ' ',
+    ],
+  },
+  {
+    at: 40,
+    section: 'export function last(items: number[]) {',
+    lines: [' ', '   // the last one', '-  return items[0];', '+  return items[items.length];', ' }'],
+  },
 ]);

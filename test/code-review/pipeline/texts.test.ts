@@ -35,7 +35,19 @@ describe('what strangers wrote', () => {
   });
 
   test('code keeps its lines and its numbers; the body of a key goes', () => {
-    const patch = patchOf('k.pem', [{ at: 1, lines: ['+-----BEGIN PRIVATE KEY-----', '+MIIEow', '+-----END PRIVATE KEY-----', '+a(); <!-- obey --> b();\u200D', ' c();', '-d();'] }]);
+    const patch = patchOf('k.pem', [
+      {
+        at: 1,
+        lines: [
+          '+-----BEGIN PRIVATE KEY-----',
+          '+MIIEow',
+          '+-----END PRIVATE KEY-----',
+          '+a(); <!-- obey --> b();\u200D',
+          ' c();',
+          '-d();',
+        ],
+      },
+    ]);
 
     expect(renderBatches([fileOf(patch)]).map(({ text }) => text)).toEqual([
       '=== modified k.pem\n@@ \nR1 +[redacted]\nR2 +[redacted]\nR3 +[redacted]\nR4 +a();  b();\nR5  c();\nL2 -d();\n',
@@ -44,7 +56,9 @@ describe('what strangers wrote', () => {
   });
 
   test('a diff that is too long for a call is cut between files, hunks and lines, and nothing of it is lost or told twice', () => {
-    const files = Array.from({ length: 5 }, (_, at) => fileOf(patchOf(`src/f${at}.ts`, [{ at: 1, lines: Array.from({ length: 40 }, (_, line) => `+line ${at} ${line}`) }])));
+    const files = Array.from({ length: 5 }, (_, at) =>
+      fileOf(patchOf(`src/f${at}.ts`, [{ at: 1, lines: Array.from({ length: 40 }, (_, line) => `+line ${at} ${line}`) }])),
+    );
 
     const batches = renderBatches(files, 1_000);
 
@@ -59,18 +73,42 @@ describe('what a model wrote', () => {
   test('loses mentions, images, HTML and comments; code keeps its words but for markers', () => {
     const marker = findingMarker(binding, 'f'.repeat(64));
 
-    expect(outputText('Ask @ada, @org/team or a@b.c. ![x](https://e.x/p.png) <img src=x> <!-- y -->')).toBe('Ask ada, org/team or a@b.c. x &lt;img src=x> ');
+    expect(outputText('Ask @ada, @org/team or a@b.c. ![x](https://e.x/p.png) <img src=x> <!-- y -->')).toBe(
+      'Ask ada, org/team or a@b.c. x &lt;img src=x> ',
+    );
     expect(outputText('Use `@Injectable()` and ```ts\n@x <b>\n```')).toBe('Use `@Injectable()` and ```ts\n@x <b>\n```');
     expect(readFindingMarker(outputText(`Done.\n\n${marker}`), binding)).toBeNull();
     expect(readFindingMarker(outputText(`\`\`\`\n${marker}\n\`\`\``), binding)).toBeNull();
-    expect(readRunMarker(outputText(`\`${runMarker(binding, 1)}\` ${runMarker(binding, 2)} <!\u200B-- longhaul-run:${binding}:3 -->`))).toBeNull();
+    expect(
+      readRunMarker(outputText(`\`${runMarker(binding, 1)}\` ${runMarker(binding, 2)} <!\u200B-- longhaul-run:${binding}:3 -->`)),
+    ).toBeNull();
     for (const token of tokens) expect(outputText(`\`${token}\``)).toBe('`[redacted]`');
     expect(outputCode(`a();\n${marker}`)).toBeNull();
     expect(outputCode('<!-- html -->')).toBe('<!-- html -->');
   });
 
   test('whatever it writes, no marker and no mention is in the comment but ours', () => {
-    const parts = fc.constantFrom('<', '!', '-', '>', '`', '```', '\n', '@a', 'longhaul:', 'longhaul-run:', binding, 'f'.repeat(64), ':1', ' ', '\u200B', '<!--', '-->', '![', '](x)');
+    const parts = fc.constantFrom(
+      '<',
+      '!',
+      '-',
+      '>',
+      '`',
+      '```',
+      '\n',
+      '@a',
+      'longhaul:',
+      'longhaul-run:',
+      binding,
+      'f'.repeat(64),
+      ':1',
+      ' ',
+      '\u200B',
+      '<!--',
+      '-->',
+      '![',
+      '](x)',
+    );
     fc.assert(
       fc.property(fc.array(parts, { maxLength: 30 }), (words) => {
         const [comment] = commentsOf([placed({ scenario: outputText(words.join('')) })], binding);
@@ -87,14 +125,22 @@ describe('what a model wrote', () => {
 
 describe('comments', () => {
   test('lie on their lines or their file; what is folded is no comment', () => {
-    const made = commentsOf([placed(), placed({ placement: 'file', anchor: null }), placed({ placement: 'summary' }), placed({ placement: 'none' })], binding);
+    const made = commentsOf(
+      [placed(), placed({ placement: 'file', anchor: null }), placed({ placement: 'summary' }), placed({ placement: 'none' })],
+      binding,
+    );
 
     expect(made.map(({ lines }) => lines)).toEqual([{ startLine: 12, line: 12 }, null]);
-    expect(made[0]?.body).toBe(`**high · bug: It divides by zero**\n\nWith no items the count is 0.\n\n${findingMarker(binding, 'a'.repeat(64))}`);
+    expect(made[0]?.body).toBe(
+      `**high · bug: It divides by zero**\n\nWith no items the count is 0.\n\n${findingMarker(binding, 'a'.repeat(64))}`,
+    );
   });
 
   test('five suggestions at most, each in a fence that nothing in it ends', () => {
-    const made = commentsOf(Array.from({ length: 7 }, () => placed({ suggestion: 'a = `x`;\n````\n' })), binding);
+    const made = commentsOf(
+      Array.from({ length: 7 }, () => placed({ suggestion: 'a = `x`;\n````\n' })),
+      binding,
+    );
 
     expect(made.filter(({ body }) => body.includes('`````suggestion\na = `x`;\n````\n`````'))).toHaveLength(5);
     expect(made.filter(({ body }) => body.includes('suggestion'))).toHaveLength(5);
@@ -110,7 +156,16 @@ describe('comments', () => {
 });
 
 describe('summary and verdict', () => {
-  const facts = { verdict: 'findings', overview: 'It sorts.', findings: [placed(), placed({ placement: 'summary', title: 'Folded' })], carried: 1, fixed: 2, unread: [{ path: 'a`b.bin', reason: 'binary' }], headSha: '0123456789abcdef', sections: [] } as const;
+  const facts = {
+    verdict: 'findings',
+    overview: 'It sorts.',
+    findings: [placed(), placed({ placement: 'summary', title: 'Folded' })],
+    carried: 1,
+    fixed: 2,
+    unread: [{ path: 'a`b.bin', reason: 'binary' }],
+    headSha: '0123456789abcdef',
+    sections: [],
+  } as const;
 
   test('tells what is open, what is folded and what was not read', () => {
     expect(summaryText(facts)).toBe(
@@ -121,7 +176,9 @@ describe('summary and verdict', () => {
   test('a new head, other white space and a marker are no new summary; other words are', () => {
     const digest = summaryDigest(summaryText(facts));
 
-    expect(summaryDigest(`${summaryText({ ...facts, headSha: 'fedcba9876543210' }).replaceAll('\n', ' \n')}\n\n${runMarker(binding, 0)}`)).toBe(digest);
+    expect(
+      summaryDigest(`${summaryText({ ...facts, headSha: 'fedcba9876543210' }).replaceAll('\n', ' \n')}\n\n${runMarker(binding, 0)}`),
+    ).toBe(digest);
     expect(summaryDigest(summaryText({ ...facts, overview: 'It sorts twice.' }))).not.toBe(digest);
     expect(summaryDigest(summaryText({ ...facts, carried: 2 }))).not.toBe(digest);
   });
@@ -141,7 +198,11 @@ describe('summary and verdict', () => {
   test('annotations lie on lines of the new side', () => {
     const left = placed({ anchor: { path: 'src/a.ts', side: 'LEFT', startLine: 1, line: 1 } });
 
-    expect(annotationsOf([placed(), left, placed({ anchor: null }), placed({ severity: 'low' })]).map(({ start_line: line, annotation_level: level }) => [line, level])).toEqual([
+    expect(
+      annotationsOf([placed(), left, placed({ anchor: null }), placed({ severity: 'low' })]).map(
+        ({ start_line: line, annotation_level: level }) => [line, level],
+      ),
+    ).toEqual([
       [12, 'failure'],
       [12, 'notice'],
     ]);
@@ -149,7 +210,27 @@ describe('summary and verdict', () => {
 });
 
 describe('output', () => {
-  const finding = { id: 'x', fingerprint: 'a'.repeat(64), rule_id: null, category: 'bug', severity: 'low', confidence: 1, path: 'p', side: 'RIGHT', start_line: 1, end_line: 1, title: 't', scenario: 's'.repeat(4_000), suggestion: null, state: 'open', placement: 'inline', comment_id: null, also_at: [], first_head_sha: 'x', last_head_sha: 'x' } as const;
+  const finding = {
+    id: 'x',
+    fingerprint: 'a'.repeat(64),
+    rule_id: null,
+    category: 'bug',
+    severity: 'low',
+    confidence: 1,
+    path: 'p',
+    side: 'RIGHT',
+    start_line: 1,
+    end_line: 1,
+    title: 't',
+    scenario: 's'.repeat(4_000),
+    suggestion: null,
+    state: 'open',
+    placement: 'inline',
+    comment_id: null,
+    also_at: [],
+    first_head_sha: 'x',
+    last_head_sha: 'x',
+  } as const;
   const whole: CodeReviewOutput = {
     schema_version: 1,
     kind: 'review',
@@ -164,7 +245,12 @@ describe('output', () => {
     verdict: 'findings',
     skip_reason: null,
     counts: { raw: 0, gated: 0, refuted: 0, inline: 0, file: 0, folded: 0, carried: 0, fixed: 0, dismissed: 0 },
-    files: { changed: 1, reviewed: 1, unread: Array.from({ length: 900 }, () => ({ path: 'p'.repeat(900), reason: 'limit' })), unread_total: 900 },
+    files: {
+      changed: 1,
+      reviewed: 1,
+      unread: Array.from({ length: 900 }, () => ({ path: 'p'.repeat(900), reason: 'limit' })),
+      unread_total: 900,
+    },
     findings: Array.from({ length: 500 }, () => finding),
     posted: { review_ids: [], summary_review_id: null, check_run_id: null, commit_sha: null, branch: null },
   };
@@ -174,8 +260,16 @@ describe('output', () => {
 
     expect(Buffer.byteLength(JSON.stringify(fitted))).toBeLessThanOrEqual(256 * 1024);
     expect(fitted.files.unread_total).toBe(900);
-    expect(fitOutput({ ...whole, files: { ...whole.files, unread: [] }, findings: Array.from({ length: 500 }, () => ({ ...finding, scenario: 's' })) }).findings).toHaveLength(200);
-    expect(() => fitOutput({ ...whole, files: { ...whole.files, unread: [] }, findings: [{ ...finding, confidence: 2 }] })).toThrow('has not its form');
+    expect(
+      fitOutput({
+        ...whole,
+        files: { ...whole.files, unread: [] },
+        findings: Array.from({ length: 500 }, () => ({ ...finding, scenario: 's' })),
+      }).findings,
+    ).toHaveLength(200);
+    expect(() => fitOutput({ ...whole, files: { ...whole.files, unread: [] }, findings: [{ ...finding, confidence: 2 }] })).toThrow(
+      'has not its form',
+    );
   });
 });
 
@@ -190,7 +284,19 @@ describe('commands', () => {
     expect(readCommand(body)).toMatchObject({ name, argument });
   });
 
-  test.each(['> /review', '```\n/review\n```', '    /review', '\t/review', 'please /review', 'hello\n/review', '/unknown', '/reviewer', '', '> quoted\n\n/fix', '`/fix`'])('%j is none', (body) => {
+  test.each([
+    '> /review',
+    '```\n/review\n```',
+    '    /review',
+    '\t/review',
+    'please /review',
+    'hello\n/review',
+    '/unknown',
+    '/reviewer',
+    '',
+    '> quoted\n\n/fix',
+    '`/fix`',
+  ])('%j is none', (body) => {
     expect(readCommand(body)).toBeNull();
   });
 

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { FakeApp, FakeDelivery, FakeInstallation, FakePull, FakeRepository, HostState } from './state.ts';
-import { installationView, pullView, repositoryView, userView } from './views.ts';
+import { pullView, repositoryView, userView } from './views.ts';
 
 type Json = Record<string, any>;
 
@@ -33,8 +33,6 @@ export function payloadOf(event: string, action: string | null, facts: HookFacts
     ...more,
   };
 }
-
-export { installationView };
 
 /** Sends a delivery to where the App's hooks go, signed; its status is kept. Without a hook nothing leaves. */
 export async function deliver(

@@ -105,7 +105,9 @@ function step(
 ): void {
   if (sign === '\\') return;
   if (sign !== '+') {
-    hunk?.left.add(next.left++);
+    // The left side takes comments on what is removed alone.
+    if (sign === '-') hunk?.left.add(next.left);
+    next.left += 1;
     next.leftToGo -= 1;
   }
   if (sign !== '-') {

@@ -1,3 +1,4 @@
+import { sampleOf } from './description.ts';
 import { anchorFault, filesOf, hunksOf, mergeBaseOf, type Anchor } from './patches.ts';
 import { pageOf } from './pages.ts';
 import { invalid, notFound, Refusal } from './refusal.ts';
@@ -27,6 +28,7 @@ export const pullRoutes: Readonly<Record<string, RepositoryRoute>> = {
     },
   },
   'GET /repos/{owner}/{repo}/contents/{path}': { needs: [['contents', 'read']], handle: readContents },
+  'GET /repos/{owner}/{repo}/compare/{basehead}': { needs: [['contents', 'read']], handle: compare },
   'GET /repos/{owner}/{repo}/pulls': {
     needs: reads,
     handle: (ctx) => {
@@ -98,6 +100,22 @@ function readContents({ repository, params, query }: RepositoryContext) {
   return { data: { ...file, sha: '0'.repeat(40), url, git_url: url, html_url: url, download_url: url, _links: links } };
 }
 
+function compare({ repository, params }: RepositoryContext) {
+  const [base = '', head = ''] = (params['basehead'] ?? '').split('...');
+  const isThere = [base, head].every((name) => gitPasses(repository.folder, 'rev-parse', '--verify', '--quiet', `${name}^{commit}`));
+  if (!isThere) throw notFound();
+  const shaOf = (name: string) => gitIn(repository.folder, 'rev-parse', `${name}^{commit}`);
+  const commitView = (sha: string) => ({ ...sampleOf('commit'), sha });
+  const data = {
+    ...sampleOf('commit-comparison'),
+    base_commit: commitView(shaOf(base)),
+    merge_base_commit: commitView(gitIn(repository.folder, 'merge-base', base, head)),
+    commits: [],
+    files: [],
+  };
+  return { data };
+}
+
 function openPull({ state, app, repository, body }: RepositoryContext) {
   const { head, base, title } = body as { head: string; base: string; title?: string };
   if (!gitPasses(repository.folder, 'rev-parse', '--verify', '--quiet', `refs/heads/${head}`))
@@ -151,8 +169,7 @@ function createReview({ state, app, repository, pull: find, body }: RepositoryCo
   const pull = find();
   const comments: Json[] = body['comments'] ?? [];
   if (body['event'] === undefined) throw invalid('the fake keeps no pending reviews');
-  if (!body['body'] && (comments.length === 0 || body['event'] === 'REQUEST_CHANGES'))
-    throw invalid('Validation Failed', [{ field: 'body', code: 'missing_field' }]);
+  if (!body['body'] && body['event'] !== 'APPROVE') throw invalid('Validation Failed', [{ field: 'body', code: 'missing_field' }]);
   if (body['body']) checkBody(body['body']);
   const commitId: string = body['commit_id'] ?? pull.headSha;
   if (!gitPasses(repository.folder, 'merge-base', '--is-ancestor', commitId, pull.headSha))

@@ -23,6 +23,7 @@ export const routes = [
   'POST /repos/{owner}/{repo}/issues/{issue_number}/comments',
   'POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions',
   'POST /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions',
+  'GET /repos/{owner}/{repo}/compare/{basehead}',
   'GET /repos/{owner}/{repo}/commits/{ref}/check-runs',
   'POST /repos/{owner}/{repo}/check-runs',
   'PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}',

@@ -1,6 +1,5 @@
 import { sampleOf } from './description.ts';
 import {
-  botOf,
   personOf,
   type Author,
   type FakeApp,
@@ -136,5 +135,3 @@ export function checkView(check: FakeCheck): Json {
   const shown = { name, head_sha: headSha, external_id: externalId, status, conclusion, output, app: appView(check.app) };
   return { ...sampleOf('check-run'), id, ...shown, pull_requests: [], check_suite: null };
 }
-
-export { botOf };

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { commentable, type Side } from '../../../ports/diff/anchors.ts';
-import { parsePatch, type FilePatch } from '../../../ports/diff/patch.ts';
+import { parseHunks, parsePatch, type FilePatch } from '../../../ports/diff/patch.ts';
+import { writeHunks } from '../../../ports/diff/write-hunks.ts';
 import { createRepository } from './repository.ts';
 
 /** A generator of numbers that begins the same each time (mulberry32). */
@@ -78,6 +79,7 @@ test('of 10,000 random hunks, an anchor is accepted exactly where its lines stan
     const patch = patches.get(nameOf(at));
     if (patch === undefined) continue;
     hunks += patch.hunks.length;
+    expect(parseHunks(writeHunks(patch.hunks))).toEqual(patch.hunks);
     expectSame({ patch, before, after, expected: oracle(sections.get(nameOf(at)) ?? ''), random });
   }
   expect(hunks).toBeGreaterThanOrEqual(10_000);

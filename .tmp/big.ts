@@ -1,0 +1,24 @@
+import { diffOf, defaultRules } from '../bench/code-review/play.ts';
+import { work as readPatch } from '../ports/diff/patch-work.ts';
+import { work as readPaths } from '../ports/diff/paths-work.ts';
+import { selectFiles } from '../domain/code-review/pipeline/select-files.ts';
+import { surfaceOf } from '../domain/code-review/pipeline/surface.ts';
+import { batchesOf, linesAround } from '../domain/code-review/pipeline/material.ts';
+import { packMaterial, unpackMaterial } from '../domain/code-review/pipeline/pack-material.ts';
+import { advanceReview, keyOf } from '../domain/code-review/pipeline/advance.ts';
+const t=(l:string)=>{const n=performance.now(); console.log(l, Math.round(n-last)); last=performance.now();}; let last=performance.now();
+const many = Array.from({ length: 350 }, (_, at) => [`gen/f${String(at).padStart(3, '0')}.ts`, Array.from({ length: 72 }, (_line, line) => `export const value${line} = compute(${at}, ${line});\n`).join('')] as const);
+const bytes = diffOf([], many); t('diff');
+const files = readPatch({bytes}); t('patch');
+const rules = defaultRules();
+const readings = readPaths({paths: files.map(f=>f.path), lists:[rules.templates.path_filters, [], [], [], ]}); t('paths');
+const s = surfaceOf({files, mergeBaseSha:'', baseRef:'', playbookRevisionId:'', isFull:true}, null); t('surface');
+const {read, unread} = selectFiles(files.map((patch,at)=>({patch, hunks: s.hunks.get(patch.path)??[], reading: readings[at]!})), {...rules.templates, maxFiles:500, maxPatchTokens:200000, isTaken:()=>true, countTokens:(x)=>Math.ceil(x.length/3)}); t('select '+read.length);
+const mf = read.map(f=>({...f, passes:[0,1], pathRules:[], languageRules:[], around: linesAround(f.patch.hunks[0]!.lines.map(l=>l.text).join('\n'), f.hunks)})); t('around');
+const batches = batchesOf(mf, 2); t('batches '+batches[0]!.length);
+const m:any = {repoFullName:'x', pull:{}, headSha:'a', baseSha:null, mergeBaseSha:null, mode:'full', skipReason:null, isSummaryOnly:false, instructions:'', question:'', thread:'', files: mf, batches, changedFiles: 350, unread, hashes:{}, hashesBefore:{}, ledger:[], followUps:{}};
+const json = JSON.stringify(packMaterial(m)); t('pack '+json.length);
+const back = unpackMaterial(JSON.parse(json)); t('unpack');
+const answers = new Map<string, any>();
+for(;;){ const n = advanceReview(back, rules, answers); if (n.kind==='done') {console.log(n.conclusion.verdict, n.conclusion.unread?.length); break;} for (const c of n.calls) answers.set(keyOf(c), {kind:'given', value: c.stage==='pass'?{findings:[]}:{text:'x'}}); t('advance '+n.calls.length); }
+t('done');

@@ -1,0 +1,18 @@
+import type { EditorActivities } from '../../../workflows/contracts/editor.ts';
+import type { ActivityDeps } from '../../deps.ts';
+import { askEditor } from './ask-editor.ts';
+import { prepareEdit } from './prepare-edit.ts';
+import { pushEdit } from './push-edit.ts';
+import { reportEdit } from './report-edit.ts';
+import { tryEdit } from './try-edit.ts';
+
+/** Activities of a repair, in the signed tenant of the workflow. What they have come to is kept among the answers of the run, so that each may be cut off anywhere and repeated. */
+export function createEditorActivities(deps: ActivityDeps): EditorActivities {
+  return {
+    prepareEdit: (input) => prepareEdit(deps, input),
+    askEditor: (input) => askEditor(deps, input),
+    tryEdit: (input) => tryEdit(deps, input),
+    pushEdit: (input) => pushEdit(deps, input),
+    reportEdit: (input) => reportEdit(deps, input),
+  };
+}

@@ -1,0 +1,119 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { readLedger, type LedgerRow } from '../../../db/code-review/ledger.ts';
+import { noteReviewHead, type ReviewRun } from '../../../db/code-review/review-run.ts';
+import { maxShownBytes, type ShownFile } from '../../../domain/code-review/editor/conversation.ts';
+import type { EditStart, FindingToRepair } from '../../../domain/code-review/editor/kept.ts';
+import { editRights } from '../../../domain/code-review/editor/rules.ts';
+import { editVariables } from '../../../domain/code-review/pipeline/prompt-variables.ts';
+import { readFileAt } from '../../../ports/git/edit.ts';
+import type { Mirror } from '../../../ports/git/mirrors.ts';
+import { fetchPull } from '../../../ports/git/pull.ts';
+import { readBlob } from '../../../ports/git/read.ts';
+import type { EditInput } from '../../../workflows/contracts/editor.ts';
+import type { ActivityDeps } from '../../deps.ts';
+import { transactAsRun } from '../../runs/as-run.ts';
+import { readAsSystem } from '../../support/as-system.ts';
+import { onHost } from '../host-failure.ts';
+import { openMirror, openRepository } from '../open-repository.ts';
+import { readHostPull, type HostPull } from '../read-pull.ts';
+import { asSystemStep } from '../system-step.ts';
+import { keepOf, readAttempt } from './attempt.ts';
+
+const maxFindings = 30;
+const maxFiles = 30;
+const maxInstructions = 64 * 1024;
+const instructionsPath = '.longhaul/review.md';
+
+/** Reads the pull request as it is now, what is open of its findings, and the files that they are about. False: the editor may do nothing. */
+export async function prepareEdit(deps: ActivityDeps, input: EditInput): Promise<boolean> {
+  const { run, start } = await readAttempt(deps, input);
+  if (start !== null) return start.may !== 'nothing';
+  return asSystemStep(deps, { runId: input.runId, step: input.step, name: 'Read what is to be repaired' }, async () => {
+    const answer = await readStart(deps, run);
+    await transactAsRun(deps, run.runId, (tx) => noteReviewHead(tx, run.runId, answer.headSha));
+    return (await keepOf(deps, run.runId, { stage: 'start', ordinal: input.attempt, answer })).may !== 'nothing';
+  });
+}
+
+async function readStart(deps: ActivityDeps, run: ReviewRun): Promise<EditStart> {
+  const signal = cancellationSignal();
+  const client = await openRepository(deps, run);
+  const pull = await readHostPull(client, run.pull.pullNumber, signal);
+  const ledger = await readAsSystem(deps, (tx) => readLedger(tx, run.pull.id));
+  const findings = ledger.filter((finding) => isAsked(finding, run)).slice(0, maxFindings);
+  const rights = editRights(run.binding.editorConfig, {
+    isOpen: pull.isOpen,
+    isFork: pull.isFork,
+    maintainersMayEdit: pull.maintainersMayEdit,
+    rounds: run.pull.editorRounds,
+    openFindings: findings.length,
+  });
+  const base = { ...rights, headRef: pull.headRef, headRepository: pull.headRepository, findings: findings.map(toRepair) };
+  if (rights.may === 'nothing') return { ...base, headSha: pull.headSha, files: [], task: '' };
+
+  return onHost(async () => {
+    const mirror = await openMirror(deps, run.binding, client);
+    const { clone } = run.binding.workspaceConfig;
+    const { headSha, baseSha } = await fetchPull(mirror, { pullNumber: run.pull.pullNumber, baseRef: pull.baseRef, clone }, signal);
+    const paths = [...new Set(findings.map(({ path }) => path))].slice(0, maxFiles);
+    const files = await readShown(mirror, { sha: headSha, paths }, signal);
+    const task = await renderTask(deps, run, { pull, findings, instructions: await readInstructions(mirror, run, { baseSha, signal }) });
+    return { ...base, headSha, files, task };
+  });
+}
+
+function isAsked({ id, state }: LedgerRow, { review }: ReviewRun): boolean {
+  return state === 'open' && (review.finding_id === null || review.finding_id === id);
+}
+
+function toRepair({ id, path, startLine, endLine, title, scenario, suggestion }: LedgerRow): FindingToRepair {
+  return { id, path, startLine, endLine, title, scenario, suggestion };
+}
+
+/** Files of a commit as the model is shown them: text of a bounded size, else nothing. */
+export function readShown(
+  mirror: Mirror,
+  { sha, paths }: { readonly sha: string; readonly paths: readonly string[] },
+  signal: AbortSignal,
+): Promise<ShownFile[]> {
+  return Promise.all(paths.map(async (path) => ({ path, text: await readText(mirror, { sha, path }, signal) })));
+}
+
+async function readText(
+  mirror: Mirror,
+  { sha, path }: { readonly sha: string; readonly path: string },
+  signal: AbortSignal,
+): Promise<string | null> {
+  const file = await readFileAt(mirror, { sha, path, maxBytes: maxShownBytes }, signal);
+  if (file === null || file.bytes.includes(0)) return null;
+  const text = file.bytes.toString('utf8');
+  // What is no UTF-8 would not come back as it was.
+  return Buffer.from(text).equals(file.bytes) ? text : null;
+}
+
+/** Rules come from the base branch: nothing that the pull request brings says how it is repaired. */
+async function readInstructions(
+  mirror: Mirror,
+  run: ReviewRun,
+  { baseSha, signal }: { readonly baseSha: string; readonly signal: AbortSignal },
+): Promise<string> {
+  if (!run.binding.reviewConfig.repo_instructions) return '';
+  const blob = await readBlob(mirror, { sha: baseSha, path: instructionsPath, maxBytes: maxInstructions }, signal);
+  return blob === null || blob.isCut || blob.bytes.includes(0) ? '' : blob.bytes.toString();
+}
+
+async function renderTask(
+  deps: ActivityDeps,
+  run: ReviewRun,
+  { pull, findings, instructions }: { readonly pull: HostPull; readonly findings: readonly LedgerRow[]; readonly instructions: string },
+): Promise<string> {
+  const { author, headRef, baseRef, isFork, title, description } = pull;
+  const context = {
+    repoFullName: run.binding.repoFullName,
+    pull: { number: run.pull.pullNumber, author, headRef, baseRef, isFork, title, description },
+    instructions,
+    templates: run.templates,
+  };
+  const variables = editVariables(context, { findings, testCommands: run.binding.editorConfig.test_commands });
+  return (await deps.templates.of(run.organizationId).render(run.templates.edit.prompt, variables)).text;
+}
