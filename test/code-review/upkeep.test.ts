@@ -42,16 +42,10 @@ test('what waits without a workflow is woken, and events past 90 days go', async
     ['waiting', '2 hours', pull.number],
     ['old', '91 days', 999],
   ] as const)
-    await world.sql(`insert into review_events (${columns}) values (?, ?, ?, ?, ?, ?, 'pull_request', 'opened', ?::jsonb, now() - ?::interval) returning id`, [
-      newId(),
-      organizationId,
-      workspaceId,
-      world.bindingId,
-      number,
-      guid,
-      JSON.stringify(facts),
-      age,
-    ]);
+    await world.sql(
+      `insert into review_events (${columns}) values (?, ?, ?, ?, ?, ?, 'pull_request', 'opened', ?::jsonb, now() - ?::interval) returning id`,
+      [newId(), organizationId, workspaceId, world.bindingId, number, guid, JSON.stringify(facts), age],
+    );
 
   await run('reviewSweep');
   const [made] = await world.settled(pull, 1);
