@@ -1,5 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { keepAnswer, readAnswer } from '../../../db/code-review/answers.ts';
+import { readAnswer } from '../../../db/code-review/answers.ts';
+import { keepAnswer } from '../../../domain/code-review/run-work.ts';
 import { readAskingComment } from '../../../db/code-review/edits.ts';
 import type { ReviewRun } from '../../../db/code-review/review-run.ts';
 import type { LineReplacement } from '../../../domain/code-review/editor/apply.ts';
