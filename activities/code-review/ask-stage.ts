@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { keepAnswer, readAnswer } from '../../db/code-review/answers.ts';
-import { closeSystemStep } from '../../db/code-review/system-steps.ts';
+import { readAnswer } from '../../db/code-review/answers.ts';
+import { closeStep, keepAnswer } from '../../domain/code-review/run-work.ts';
 import type { StageAnswer } from '../../domain/code-review/pipeline/advance.ts';
 import { redactTokens } from '../../domain/code-review/pipeline/text-safety.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -41,7 +41,7 @@ export async function askStage(deps: ActivityDeps, asked: StageAsked): Promise<S
     const answer: StageAnswer = { kind: 'failed', reason };
     await transactAsRun(deps, runId, async (tx) => {
       await keepAnswer(tx, runId, { stage, ordinal, answer });
-      await closeSystemStep(tx, { runId, step }, faults[reason]);
+      await closeStep(tx, { runId, step }, faults[reason]);
     });
     return answer;
   };

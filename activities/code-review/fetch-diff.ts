@@ -1,5 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { keepAnswer, readAnswer } from '../../db/code-review/answers.ts';
+import { readAnswer } from '../../db/code-review/answers.ts';
+import { keepAnswer } from '../../domain/code-review/run-work.ts';
 import { readJudgedHashes, readLedger, type LedgerRow } from '../../db/code-review/ledger.ts';
 import { noteReviewHead, readReviewRun, type ReviewRun } from '../../db/code-review/review-run.ts';
 import type { ReviewMaterial } from '../../domain/code-review/pipeline/material.ts';

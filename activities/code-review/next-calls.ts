@@ -1,4 +1,5 @@
-import { keepAnswer, planSteps, readAnswer, readAnswers } from '../../db/code-review/answers.ts';
+import { readAnswer, readAnswers } from '../../db/code-review/answers.ts';
+import { keepAnswer, planSteps } from '../../domain/code-review/run-work.ts';
 import { readReviewRun, type ReviewRun } from '../../db/code-review/review-run.ts';
 import { advanceReview, keyOf, type StageAnswer, type StageAnswers, type StageCall } from '../../domain/code-review/pipeline/advance.ts';
 import { readWords } from '../../domain/code-review/pipeline/answers.ts';

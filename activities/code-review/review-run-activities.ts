@@ -1,7 +1,5 @@
-import { dropAnswers } from '../../db/code-review/answers.ts';
-import { closeCap } from '../../db/billing/caps.ts';
-import { runCapKey } from '../../db/billing/cap-keys.ts';
 import { finishReview } from '../../domain/code-review/finish-review.ts';
+import { endRunWork } from '../../domain/code-review/run-work.ts';
 import type { ReviewRunActivities } from '../../workflows/contracts/review-runs.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
@@ -31,10 +29,6 @@ export function createReviewRunActivities(deps: ActivityDeps): ReviewRunActiviti
     async finishReview(input) {
       if (!(await transactAsRun(deps, input.runId, (tx) => finishReview(tx, input)))) throw runCancelled();
     },
-    endReview: ({ runId }) =>
-      transactAsSystem(deps, async (tx) => {
-        await dropAnswers(tx, runId);
-        await closeCap(tx, runCapKey(runId));
-      }),
+    endReview: ({ runId }) => transactAsSystem(deps, (tx) => endRunWork(tx, runId)),
   };
 }

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { closeSystemStep, openSystemStep } from '../../db/code-review/system-steps.ts';
+import { closeStep, openStep } from '../../domain/code-review/run-work.ts';
 import type { ReviewStepInput } from '../../workflows/contracts/review-runs.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
@@ -14,18 +14,16 @@ export async function asSystemStep<R>(
   { runId, step, name }: ReviewStepInput & { readonly name: string },
   work: () => Promise<R>,
 ): Promise<R> {
-  const isOpen = await transactAsRun(deps, runId, (tx) =>
-    openSystemStep(tx, { runId, step, name, attempt: Context.current().info.attempt }),
-  );
+  const isOpen = await transactAsRun(deps, runId, (tx) => openStep(tx, { runId, step, name, attempt: Context.current().info.attempt }));
   if (!isOpen) throw runCancelled();
   try {
     const result = await work();
-    await transactAsRun(deps, runId, (tx) => closeSystemStep(tx, { runId, step }, null));
+    await transactAsRun(deps, runId, (tx) => closeStep(tx, { runId, step }, null));
     return result;
   } catch (error) {
     const { message, type, nonRetryable } = toApplicationFailure(error);
     const fault = { code: type ?? 'internal_error', message: message.slice(0, 500), retryable: nonRetryable !== true, reason: null };
-    await transactAsRun(deps, runId, (tx) => closeSystemStep(tx, { runId, step }, fault)).catch((err: unknown) =>
+    await transactAsRun(deps, runId, (tx) => closeStep(tx, { runId, step }, fault)).catch((err: unknown) =>
       deps.log.warn({ err, run_id: runId, step }, 'failed step not recorded'),
     );
     throw error;

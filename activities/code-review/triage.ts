@@ -1,5 +1,5 @@
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
-import { readBudgetRoom } from '../../db/code-review/review-caps.ts';
+import { hasBudgetRoom } from '../../domain/code-review/run-work.ts';
 import { skipReasonOf } from '../../domain/code-review/pipeline/triage.ts';
 import type { ReviewWork } from '../../ports/diff/review-work.ts';
 import type { SkipReason, TextFilter } from '../../workflows/contracts/code-review.ts';
@@ -39,7 +39,7 @@ export async function triage(
   const skipReason = skipReasonOf(facts, config, { title, branch });
   if (skipReason !== null) return { skipReason, isSummaryOnly: false };
 
-  const hasRoom = await transactAsSystem(deps, (tx) => readBudgetRoom(tx, run, deps.env.billingCurrency));
+  const hasRoom = await transactAsSystem(deps, (tx) => hasBudgetRoom(tx, run, deps.env.billingCurrency));
   if (hasRoom) return { skipReason: null, isSummaryOnly: false };
   return budgetConfig.on_exceed === 'summary_only'
     ? { skipReason: null, isSummaryOnly: true }

@@ -5,13 +5,14 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ReviewRun } from './review-run.ts';
 
-type CappedReview = Pick<ReviewRun, 'runId' | 'organizationId' | 'workspaceId' | 'startedAt' | 'pull' | 'binding'>;
+/** A review, as far as its caps go. */
+export type CappedReview = Pick<ReviewRun, 'runId' | 'organizationId' | 'workspaceId' | 'startedAt' | 'pull' | 'binding'>;
 
 /**
  * Opens the caps that a binding sets above a review (per day, per pull request, per review), with the limits of now, and says whether all of them and the workspace's own budgets have room
  * left. `currency`: the deployment's, in which caps are kept; one in another currency is converted by the rate of the day, and without a rate it is full.
  */
-export async function readBudgetRoom(tx: TenantTransaction, run: CappedReview, currency: string): Promise<boolean> {
+export async function openReviewCaps(tx: TenantTransaction, run: CappedReview, currency: string): Promise<boolean> {
   const { per_day: perDay, per_pr: perPull, per_review: perReview, currency: own } = run.binding.budgetConfig;
   const rate = (await rateInForce(tx, { base: own, quote: currency }))?.rate ?? null;
   const day = (run.startedAt ?? (await nowOf(tx))).toISOString().slice(0, 10);

@@ -1,14 +1,8 @@
 import { readAnswer } from '../../db/code-review/answers.ts';
 import { addSpent, hasClosingMessage, insertClosingMessage } from '../../db/code-review/closing-message.ts';
 import { readPosted } from '../../db/code-review/read-posts.ts';
-import {
-  keepFindings,
-  keepReviewedHead,
-  lockPullRow,
-  readLedger,
-  type FindingToKeep,
-  type LedgerRow,
-} from '../../db/code-review/ledger.ts';
+import { readLedger, type LedgerRow } from '../../db/code-review/ledger.ts';
+import { keepFindings, keepReviewedHead, lockPullRow, type FindingToKeep } from '../../db/code-review/write-ledger.ts';
 import { readReviewRun, type ReviewRun } from '../../db/code-review/review-run.ts';
 import { lockRun } from '../../db/runs/run-state.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

@@ -2,7 +2,7 @@ import { asyncLocalStorage, type Context } from '@temporalio/activity';
 import { pino } from 'pino';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { asTenant } from '../../activities/support/tenant.ts';
-import { keepAnswer } from '../../db/code-review/answers.ts';
+import { keepAnswer } from '../../domain/code-review/run-work.ts';
 import { noteReviewHead } from '../../db/code-review/review-run.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';

@@ -1,4 +1,5 @@
-import { keepAnswer, readAnswer, readAnswers } from '../../../db/code-review/answers.ts';
+import { readAnswer, readAnswers } from '../../../db/code-review/answers.ts';
+import { keepAnswer } from '../../../domain/code-review/run-work.ts';
 import { readReviewRun, type ReviewRun } from '../../../db/code-review/review-run.ts';
 import {
   editStages,

@@ -1,11 +1,12 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { keepAnswer, readAnswer } from '../../../db/code-review/answers.ts';
+import { readAnswer } from '../../../db/code-review/answers.ts';
 import { readAskingComment } from '../../../db/code-review/editor-facts.ts';
 import type { ReviewRun } from '../../../db/code-review/review-run.ts';
 import type { LineReplacement } from '../../../domain/code-review/editor/apply.ts';
 import type { EditStart } from '../../../domain/code-review/editor/kept.ts';
 import { reportText } from '../../../domain/code-review/editor/words.ts';
 import { fencedCode, type CommentText } from '../../../domain/code-review/pipeline/comment-text.ts';
+import { keepAnswer } from '../../../domain/code-review/run-work.ts';
 import { planAnswer } from '../../../domain/code-review/pipeline/plan.ts';
 import { outputCode } from '../../../domain/code-review/pipeline/text-safety.ts';
 import { commentable } from '../../../ports/diff/anchors.ts';

@@ -1,4 +1,4 @@
-import { keepFindings, lockPullRow } from '../../../db/code-review/ledger.ts';
+import { keepFindings, lockPullRow } from '../../../db/code-review/write-ledger.ts';
 import { keepCommentIds, keepPosted, keepReadBack, keepSummary, type PostPlace } from '../../../db/code-review/posts.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { findingToKeep } from '../finish-review.ts';
