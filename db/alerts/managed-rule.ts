@@ -1,4 +1,3 @@
-import { followedTime } from '../database-clock.ts';
 import { sql } from 'kysely';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
