@@ -26,7 +26,7 @@ export const timeColumn = () => p.datetime(3);
 export const dateColumn = () => p.date();
 /** When the row was written, by the database's clock, unless given. */
 export const writtenAtColumn = () => p.datetime(3).defaultRaw('now()');
-export const createdAtColumn = writtenAtColumn;
+export const createdAtColumn = () => writtenAtColumn();
 /** When the row was last written, by the database's clock. */
 export const updatedAtColumn = () =>
   p

@@ -64,6 +64,17 @@ export async function upsertTriggerSchedule(temporal: Temporal, schedule: Schedu
   }
 }
 
+/** Has a schedule strike at its instants of the past after `from`, which Temporal heard of too late; one that has been fired is claimed already. */
+export async function strikeSince(
+  temporal: Temporal,
+  { id }: Pick<ScheduleRow, 'id'>,
+  { from, to }: Readonly<Record<'from' | 'to', Date>>,
+): Promise<void> {
+  await temporal.client.schedule
+    .getHandle(workflowIds.trigger(id))
+    .backfill({ start: from, end: to, overlap: ScheduleOverlapPolicy.ALLOW_ALL });
+}
+
 /** Removes it; one that is not there is what was wanted. */
 export async function removeTriggerSchedule(temporal: Temporal, id: string): Promise<void> {
   try {

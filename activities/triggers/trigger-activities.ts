@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
 import { databaseTime } from '../../db/database-time.ts';
-import { markSynced, markUnsynced, readSchedule } from '../../db/triggers/schedules.ts';
+import { markSynced, markUnsynced, readSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import { dueInstant, fillInstant, fireUnchanged } from '../../domain/schedules/fire.ts';
 import type { Temporal } from '../../temporal/client.ts';
-import { removeTriggerSchedule, upsertTriggerSchedule } from '../../temporal/trigger-schedules.ts';
+import { removeTriggerSchedule, strikeSince, upsertTriggerSchedule } from '../../temporal/trigger-schedules.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { OccurrenceInput, ScheduleInput, TriggerActivities } from '../../workflows/contracts/triggers.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -43,13 +43,25 @@ async function sync(deps: ActivityDeps, temporal: Temporal, { scheduleId }: Sche
   const schedule = await readAsSystem(deps, (tx) => readSchedule(tx, scheduleId));
   try {
     if (schedule === null || schedule.deleted_at !== null) await removeTriggerSchedule(temporal, scheduleId);
-    else await upsertTriggerSchedule(temporal, schedule, tenantOfActivity());
+    else {
+      await upsertTriggerSchedule(temporal, schedule, tenantOfActivity());
+      await catchUp(deps, temporal, schedule);
+    }
   } catch (error) {
     if (schedule !== null && Context.current().info.attempt >= triesBeforeError)
       await transactAsSystem(deps, (tx) => markUnsynced(tx, scheduleId, schedule.version));
     throw error;
   }
   return schedule === null || transactAsSystem(deps, (tx) => markSynced(tx, scheduleId, schedule.version));
+}
+
+/** Temporal strikes at no instant that has passed when it hears of a schedule: a request may have committed while the workers were away. */
+async function catchUp(deps: ActivityDeps, temporal: Temporal, schedule: ScheduleRow): Promise<void> {
+  const now = deps.db.clock.now();
+  if (!schedule.is_active || schedule.next_run_at === null || new Date(schedule.next_run_at) > now) return;
+  const oldestMs = now.getTime() - schedule.catch_up_seconds * 1_000;
+  const from = new Date(Math.max(new Date(schedule.next_run_at).getTime(), oldestMs) - 1_000);
+  await strikeSince(temporal, schedule, { from, to: now });
 }
 
 /** False when the row changed between reading and locking: its templates may be others now. */

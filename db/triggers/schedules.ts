@@ -41,6 +41,8 @@ export interface ScheduleRow {
   readonly is_active: boolean;
   readonly compiled: Record<string, unknown>;
   readonly evaluated_until: string;
+  /** Null: nothing is to come. */
+  readonly next_run_at: string | null;
   /** Instants up to here are none of it; null: no bound. */
   readonly fires_after: string | null;
   readonly synced_version: number;
@@ -90,7 +92,7 @@ const limitSchedules = 500;
 
 const columns = `s.id, s.organization_id, s.workspace_id, s.agent_id, s.name, s.description, s.cron, s.every_seconds, s.run_at, s.timezone, s.dst, s.prompt_template,
   s.input_template, s.session_key_template, s.persona_slug_template, s.subject_template, s.overlap, s.catch_up_seconds, s.jitter_seconds, s.starts_at, s.ends_at,
-  s.pause_after_failures, s.is_active, s.compiled, s.evaluated_until, s.fires_after, s.synced_version, s.failure_streak, s.created_by_user_id, s.version, s.created_at, s.deleted_at`;
+  s.pause_after_failures, s.is_active, s.compiled, s.evaluated_until, s.next_run_at, s.fires_after, s.synced_version, s.failure_streak, s.created_by_user_id, s.version, s.created_at, s.deleted_at`;
 
 /**
  * Makes a schedule; creating never starts a run. Its clock is set after the commit. Throws 422 `reference` for an agent that does not live in

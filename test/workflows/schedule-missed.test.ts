@@ -62,3 +62,25 @@ test('an instant that comes while no worker is there is an occurrence, an event 
   expect(sent).toMatchObject([{ type: 'alert.firing', data: { value: expect.stringMatching(/^1(\.0+)?$/) } }]);
   expect(JSON.stringify(sent[0]?.data)).toContain(agent.id);
 });
+
+test('a schedule that Temporal hears of behind its first instant is caught up with, once', async () => {
+  const agent = await makeAgent(stack, []);
+  await stack.kill('worker-bulk');
+  const runAt = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 3_000);
+  const made = { agent_id: agent.id, name: 'Late', prompt_template: 'It is time.', run_at: runAt.toISOString(), catch_up_seconds: 3_600 };
+  const { id } = await created(stack, '/schedules', made);
+  const paused = (await created(stack, '/schedules', { ...made, is_active: false })).id;
+  await until(() => Date.now() > runAt.getTime() + 1_000);
+
+  await stack.start('worker-bulk');
+  await until(async () => (await occurrencesOf(stack.db, id)).length > 0);
+  // Sent anew, it strikes again, and the instant has been claimed.
+  await stack.request('PATCH', `/schedules/${id}`, { body: { name: 'Changed' } });
+  await stack.request('PATCH', `/schedules/${paused}`, { body: { name: 'Changed' } });
+  for (const one of [id, paused]) await until(async () => (await scheduleRow(stack.db, one))['sync_state'] === 'synced');
+
+  const [occurrence, ...others] = await occurrencesOf(stack.db, id);
+  expect([occurrence?.run_id === null, occurrence?.nominal_at, others]).toEqual([false, expect.anything(), []]);
+  expect(Date.parse(occurrence?.nominal_at ?? '')).toBe(runAt.getTime());
+  expect(await occurrencesOf(stack.db, paused)).toEqual([]);
+});

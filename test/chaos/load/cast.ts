@@ -1,4 +1,5 @@
 import type { ToolServer } from '../../fakes/tool-server.ts';
+import { created } from '../../support/scenario.ts';
 import type { Stack } from '../../support/stack.ts';
 import type { Slugs } from './kinds.ts';
 
@@ -63,7 +64,5 @@ function agent(slug: string, revision: Record<string, unknown>): Record<string, 
 }
 
 async function create(stack: Stack, path: string, body: Record<string, unknown>): Promise<string> {
-  const answer = await stack.request('POST', path, { body });
-  if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return (answer.body as { id: string }).id;
+  return (await created(stack, path, body)).id;
 }

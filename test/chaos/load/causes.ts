@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { created } from '../../support/scenario.ts';
 import type { Seeded } from '../../support/seeded.ts';
 import { sign, type HookEndpoint } from '../../workflows/hook-world.ts';
 import { signMessage } from '../../workflows/channel-world.ts';
@@ -136,15 +137,13 @@ function take(cause: Cause, runId: string | null): void {
   if (runId !== null) cause.runIds.push(runId);
 }
 
-function agentBody(): object {
+function agentBody(): Record<string, unknown> {
   const slug = `causes-${crypto.randomUUID().slice(0, 8)}`;
   return { slug, name: 'Answers', revision: { instructions: 'Answer.' }, activate: true };
 }
 
-async function make<R = { id: string }>(world: ChaosWorld, path: string, body: object): Promise<R> {
-  const answer = await world.stack.request('POST', path, { body });
-  if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return answer.body as R; // as the caller knows the path
+async function make<R extends { readonly id: string }>(world: ChaosWorld, path: string, body: Record<string, unknown>): Promise<R> {
+  return (await created(world.stack, path, body)) as R; // as the caller knows the path
 }
 
 function times<T>(count: number, one: () => T): T[] {
