@@ -48,7 +48,7 @@ function placesInHunk(wanted: string, hunk: Hunk, side: Side): Place[] {
         );
   return found.flatMap(([first, last]) => {
     const [from, to] = [lines[first], lines[last]].map((line) => (line === undefined ? null : numberOn(side, line)));
-    return from == null || to == null ? [] : [{ side, startLine: from, line: to, hunk }];
+    return from === null || from === undefined || to === null || to === undefined ? [] : [{ side, startLine: from, line: to, hunk }];
   });
 }
 
