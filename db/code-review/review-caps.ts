@@ -1,6 +1,7 @@
 import { reviewDayCapKey, reviewPullCapKey, runCapKey } from '../billing/cap-keys.ts';
 import { openCaps } from '../billing/caps.ts';
 import { rateInForce } from '../billing/fx-rates.ts';
+import { databaseTime } from '../database-time.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ReviewRun } from './review-run.ts';
@@ -15,7 +16,7 @@ export type CappedReview = Pick<ReviewRun, 'runId' | 'organizationId' | 'workspa
 export async function openReviewCaps(tx: TenantTransaction, run: CappedReview, currency: string): Promise<boolean> {
   const { per_day: perDay, per_pr: perPull, per_review: perReview, currency: own } = run.binding.budgetConfig;
   const rate = (await rateInForce(tx, { base: own, quote: currency }))?.rate ?? null;
-  const day = (run.startedAt ?? (await nowOf(tx))).toISOString().slice(0, 10);
+  const day = (run.startedAt ?? (await databaseTime(tx.em))).toISOString().slice(0, 10);
   const wanted = [
     { capKey: reviewDayCapKey(run.binding.id, day), limit: perDay },
     { capKey: reviewPullCapKey(run.pull.id), limit: perPull },
@@ -51,9 +52,4 @@ async function setLimits(
       [limit, rate, capKey],
     );
   }
-}
-
-async function nowOf(tx: TenantTransaction): Promise<Date> {
-  const found = await row<{ at: string }>(tx.em, 'select now() as at');
-  return new Date(found?.at ?? Date.now());
 }
