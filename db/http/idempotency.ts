@@ -161,6 +161,7 @@ export const tablesOfPaths: Readonly<Record<string, string>> = {
   schedule_id: 'schedules',
   item_id: 'knowledge_items',
   kb_id: 'knowledge_bases',
+  playbook_id: 'review_playbooks',
   rule_id: 'alert_rules',
   run_id: 'runs',
   source_id: 'knowledge_sources',

@@ -80,7 +80,6 @@ export const importRules: readonly ImportRule[] = [
       'ports/token-count.ts',
       'ports/content-hash.ts',
       'ports/diff/',
-      'ports/github/settings.ts',
       'ports/embeddings/errors.ts',
       'ports/embeddings/query.ts',
       'ports/parsing/injection.ts',

@@ -58,11 +58,6 @@ export interface PullRequestInput {
   readonly pullNumber: number;
 }
 
-/** The child of `pullRequest` that does one run: workflow `codeReviewRun`, id `run:<run_id>`. Everything else stands in the run's row. */
-export interface CodeReviewRunInput {
-  readonly runId: string;
-}
-
 /** Type and signal of the workflow that follows a pull request. The signal carries nothing: the rows say what has come. */
 export const pullRequestWorkflow = 'pullRequest';
 export const pullRequestChanged = 'pullRequestChanged';

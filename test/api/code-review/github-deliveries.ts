@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { payloadOf, type HookFacts } from '../../fakes/github/hooks.ts';
-import type { FakeInstallation, FakePull, FakeRepository } from '../../fakes/github/state.ts';
+import type { FakeInstallation, FakeRepository } from '../../fakes/github/state.ts';
 import type { TestApi } from '../../support/api.ts';
 import { makeHook, send, type HookScene } from '../triggers/hook-calls.ts';
 import type { World } from '../world.ts';
@@ -79,5 +79,3 @@ export function deliverEvent(
     },
   });
 }
-
-export type { FakePull };
