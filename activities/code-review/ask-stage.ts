@@ -58,7 +58,7 @@ export async function askStage(deps: ActivityDeps, asked: StageAsked): Promise<S
       keep: (tx, value) => keepAnswer(tx, runId, { stage, ordinal, answer: { kind: 'given', value } }),
     });
     if (answer.kind === 'unreadable') return await keepFailed('model');
-    if (answer.kind === 'wait') return await onWait(answer.wait, keepFailed);
+    if (answer.kind === 'wait') return await onWait(answer.wait, { keepFailed, nowMs: deps.db.clock.now().getTime() });
   } catch (error) {
     if (error instanceof ApplicationFailure && error.type === 'budget_exceeded') return keepFailed('budget');
     throw error;
@@ -79,10 +79,10 @@ const faults = {
 /** A review does not wait for a budget: what is verified by then is told. A provider that asks for a pause is asked again after it. */
 function onWait(
   wait: { readonly on: 'budget' } | { readonly on: 'timer'; readonly untilMs: number },
-  keepFailed: (reason: 'budget') => Promise<StageAnswer>,
+  { keepFailed, nowMs }: { readonly keepFailed: (reason: 'budget') => Promise<StageAnswer>; readonly nowMs: number },
 ): Promise<StageAnswer> {
   if (wait.on === 'budget') return keepFailed('budget');
-  const retryAfterS = Math.min(600, Math.max(1, Math.ceil((wait.untilMs - Date.now()) / 1_000)));
+  const retryAfterS = Math.min(600, Math.max(1, Math.ceil((wait.untilMs - nowMs) / 1_000)));
   throw fail('upstream_failed', { reason: 'rate_limited', detail: 'The model provider asks for a pause.', retryAfterS });
 }
 
