@@ -47,8 +47,9 @@ function placesInHunk(wanted: string, hunk: Hunk, side: Side): Place[] {
           lines.map(({ text }) => dataLine(text)),
         );
   return found.flatMap(([first, last]) => {
-    const [from, to] = [lines[first], lines[last]].map((line) => (line === undefined ? null : numberOn(side, line)));
-    return from === null || from === undefined || to === null || to === undefined ? [] : [{ side, startLine: from, line: to, hunk }];
+    const numberAt = (index: number) => (lines[index] === undefined ? null : numberOn(side, lines[index]));
+    const [startLine, line] = [numberAt(first), numberAt(last)];
+    return startLine === null || line === null ? [] : [{ side, startLine, line, hunk }];
   });
 }
 

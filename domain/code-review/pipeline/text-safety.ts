@@ -68,14 +68,12 @@ function splitCode(text: string): { readonly isCode: boolean; readonly part: str
   return parts;
 }
 
-/** Zero-width, bidirectional, other format characters, variation selectors' and tags' blocks, and controls but for tab and line ends. */
-const invisible =
-  // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- these very characters are meant, each by itself
-  /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFE00-\uFE0F\uFEFF\uFFF9-\uFFFB\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]/gu;
+/** Zero-width, bidirectional and other format characters, Unicode's tags, fillers and variation selectors, and controls but for tab and line ends. */
+const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}[\p{Cc}--[\t\n\r]]]/gv;
 /** What any of the patterns here could fit: most lines of code hold none of it. */
 const suspect = /[^\t\u0020-\u007E]|<!--|!\[|-----BEGIN|gh[opsur]_|github_pat_|gl(?:pat|dt|rt)-|xox|AKIA|ASIA|AIza|sk[-_]|npm_|lh_|eyJ/u;
-const imageAlternative = /!\[[^[\]\n]{0,2000}\](\(|\[)/gu;
-const image = /!\[([^[\]\n]{0,2000})\](?:\([^()\n]{0,2000}\)|\[[^[\]\n]{0,200}\])/gu;
+const imageAlternative = /!\[[^\[\]\n]{0,2000}\](\(|\[)/gv;
+const image = /!\[([^\[\]\n]{0,2000})\](?:\([^\(\)\n]{0,2000}\)|\[[^\[\]\n]{0,200}\])/gv;
 const commentOnLine = /<!--.*?(?:-->|$)/gu;
 const codeSpan = /(?<!`)(`{3,})[\s\S]*?\1(?!`)|(?<!`)`[^`\n]+`(?!`)|(?<!`)``[^\n]+?``(?!`)/gu;
 /** `@name` where GitHub takes it for a person or a team: not within a word. The at sign goes. */
