@@ -4,6 +4,7 @@ import { cpus, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { blowNames } from '../faults/blows.ts';
 import type { SeedResult } from '../seed.ts';
+import { causeRows } from './cause-table.ts';
 import { freezeRows, type FreezeResult } from './freeze-table.ts';
 import { readResults } from './results.ts';
 
@@ -46,6 +47,17 @@ function freezeLines(freezes: readonly FreezeResult[]): string[] {
   if (freezes.length === 0) return [];
   const [head, ...rows] = freezeRows(freezes);
   return head ? table(head, rows) : [];
+}
+
+function causeLines(seeds: readonly Kept[]): string[] {
+  const [head, ...rows] = causeRows(seeds.flatMap((seed) => seed.causes));
+  if (!head || seeds.length === 0) return [];
+  return [
+    'What starts runs besides people. A cause is under a fault that was there between the request and the end of its last run. An event has two triggers, and so two runs; coalesced deliveries share one, so that',
+    'their runs are counted once for each.',
+    '',
+    ...table(head, rows),
+  ];
 }
 
 function textOf(seeds: readonly Kept[], crowds: readonly CrowdResult[], scenarios: readonly ScenarioResult[]): string {
@@ -116,6 +128,7 @@ function textOf(seeds: readonly Kept[], crowds: readonly CrowdResult[], scenario
       ],
       seeds.map(seedRow),
     ),
+    ...section('Causes', causeLines(seeds)),
     ...section('Freezes', freezeLines(readResults<FreezeResult>('freeze'))),
     ...(crowds.length > 0 ? ['', '## Two tenants', '', ...crowds.flatMap(crowdLines)] : []),
     ...(scenarios.length > 0
