@@ -159,6 +159,8 @@ async function rotateKey(ctx: Ctx, id: string) {
   key.keyHash = serviceKeyHash(plaintext, ctx.deps.keys.peppers);
   key.rotatedAt = now;
   await ctx.em.flush();
+  // The database has said when it was written.
+  await ctx.em.refresh(key);
   // Streams that the old plaintext opened end too.
   ctx.outgoing.revoked.push(`service_key:${key.id}`);
   ctx.audit({
