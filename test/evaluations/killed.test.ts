@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { until } from '../support/temporal.ts';
 import { exact, judgement, makeEchoAgent, openEvaluations, said, type EvaluationWorld } from './evaluation-world.ts';
+import { runUpkeep } from '../support/upkeep.ts';
 
 let world: EvaluationWorld;
 let agentId: string;
@@ -121,7 +122,7 @@ test('an evaluation whose workflow is lost is started again from its rows', asyn
 
   await world.stack.temporal.client.workflow.getHandle(`eval:${id}`).terminate('lost');
   await world.sql("update evaluation_runs set created_at = now() - interval '1 hour' where id = ?", [id]);
-  await world.stack.temporal.client.schedule.getHandle('maint:reembeds').trigger();
+  await runUpkeep(world.stack.temporal, 'reembeds');
 
   await expectWhole(id);
 });

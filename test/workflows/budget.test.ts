@@ -5,7 +5,6 @@ import { releaseHolds, reserve } from '../../db/billing/holds.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
-import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { asking, familyFaults, familyOf, makeNamed, playing } from '../sub-agents/family.ts';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
 import { priceCall, testBudgets, type TestBudgets } from '../support/budgets.ts';
@@ -13,6 +12,7 @@ import { checkRun, endOf, watchRun, type Checked } from '../support/run-checks.t
 import { makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
+import { runUpkeep } from '../support/upkeep.ts';
 
 let models: ModelServer;
 let stack: Stack;
@@ -261,7 +261,7 @@ test('a worker killed in the middle of a call: the run goes on, its hold is give
   const { run } = await ended(runId);
   // Nobody renews it any more; its lease need not be sat out here.
   await sweep(stack.db, (em) => rows(em, `update budget_holds set lease_until = now() - interval '1 second' where state = 'held'`));
-  await stack.temporal.client.schedule.getHandle(workflowIds.maintenance('budget-holds')).trigger();
+  await runUpkeep(stack.temporal, 'budget-holds');
   await until(async () => (await budgets.windows()).every(({ reserved }) => reserved === '0'));
 
   expect(held.map(({ reserved }) => reserved)).toEqual(['0.1', '0.1']);

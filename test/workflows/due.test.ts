@@ -4,6 +4,7 @@ import { makeTenant } from '../support/tenant.ts';
 import { until } from '../support/temporal.ts';
 import { openOperatorWorld, type OperatorWorld } from './operator-world.ts';
 import { fillTables, tenantTables } from './row-samples.ts';
+import { runUpkeep } from '../support/upkeep.ts';
 
 /** What the log, the ledger and sweeps keep of a workspace. */
 const outlive = ['audit_entries', 'outbox', 'usage_entries', 'usage_rollups'];
@@ -133,7 +134,7 @@ test('an organization past its grace is purged by itself; one that was resumed, 
 });
 
 function trigger(): Promise<void> {
-  return world.stack.temporal.client.schedule.getHandle('maint:ws-purge').trigger();
+  return runUpkeep(world.stack.temporal, 'ws-purge');
 }
 
 function hasSchedule(): Promise<boolean> {

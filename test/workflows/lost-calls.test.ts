@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
-import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
 import { priceCall, testBudgets, type TestBudgets } from '../support/budgets.ts';
 import { rollupFaults } from '../support/ledger.ts';
@@ -9,6 +8,7 @@ import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
+import { runUpkeep } from '../support/upkeep.ts';
 
 let models: ModelServer;
 let stack: Stack;
@@ -55,7 +55,7 @@ const ledger = (runId: string) =>
 const isInFlight = (runId: string) =>
   until(async () => (await sql('select 1 from run_steps where run_id = ? and in_flight is not null', [runId])).length === 1);
 const statusOf = async (runId: string) => ((await stack.request('GET', `/runs/${runId}`)).body as { status: string }).status;
-const upkeep = () => stack.temporal.client.schedule.getHandle(workflowIds.maintenance('budget-holds')).trigger();
+const upkeep = () => runUpkeep(stack.temporal, 'budget-holds');
 const holds = (runId: string) =>
   sql<{ state: string }>('select state from budget_holds where call_key like ? order by call_key', [`run:${runId}:%`]);
 

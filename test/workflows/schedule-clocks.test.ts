@@ -7,6 +7,7 @@ import { created, makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { occurrencesOf, scheduleRow } from './schedule-world.ts';
+import { runUpkeep } from '../support/upkeep.ts';
 
 // Every process of ours has a clock of its own that is wrong; PostgreSQL's counts, and of a firing Temporal's.
 const names: readonly ProcessName[] = ['api', 'worker-runs', 'worker-bulk'];
@@ -60,7 +61,7 @@ test.each([
   const refused = await stack.request('POST', '/schedules', { body });
   const isStarted = async (id: string) => ((await occurrencesOf(stack.db, id))[0]?.run_id ?? null) !== null;
   await until(() => isStarted(once));
-  await stack.temporal.client.schedule.getHandle('maint:triggers').trigger();
+  await runUpkeep(stack.temporal, 'triggers');
   await stack.request('POST', `/schedules/${hourly}/trigger`, { body: {} });
   await until(() => isStarted(hourly));
 

@@ -6,6 +6,7 @@ import { created, makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { occurrencesOf } from './schedule-world.ts';
+import { runUpkeep } from '../support/upkeep.ts';
 
 let models: ModelServer;
 let stack: Stack;
@@ -209,7 +210,7 @@ test('a backfill whose workflow Temporal has lost goes on by upkeep', async () =
     rows(em, "update schedule_backfills set created_at = now() - interval '11 minutes' where id = ?", [body.id]),
   );
   await stack.start('worker-bulk');
-  await stack.temporal.client.schedule.getHandle('maint:triggers').trigger();
+  await runUpkeep(stack.temporal, 'triggers');
 
   await until(() => endedOf(id, 6));
   expect(await runsOf(id)).toHaveLength(6);

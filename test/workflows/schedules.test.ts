@@ -12,6 +12,7 @@ import { newId } from '../../db/ids.ts';
 import { fireInstant } from '../../db/triggers/fire-instant.ts';
 import { pauseSchedulesOfAgent } from '../../db/triggers/pause.ts';
 import { lockSchedule } from '../../db/triggers/schedules.ts';
+import { runUpkeep } from '../support/upkeep.ts';
 
 let models: ModelServer;
 let stack: Stack;
@@ -110,7 +111,7 @@ test('upkeep notes what nobody fired and sends again what did not reach Temporal
     ),
   );
 
-  await stack.temporal.client.schedule.getHandle('maint:triggers').trigger();
+  await runUpkeep(stack.temporal, 'triggers');
   await until(async () => (await occurrencesOf(stack.db, id)).length === 3);
   await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced');
 
@@ -131,7 +132,7 @@ test('a schedule that Temporal has lost is made there again by upkeep', async ()
   await sweep(stack.db, (em) => rows(em, `update schedules set updated_at = now() - interval '3 minutes' where id = ?`, [id]));
 
   const isThere = async () => {
-    await stack.temporal.client.schedule.getHandle('maint:triggers').trigger();
+    await runUpkeep(stack.temporal, 'triggers');
     return schedule.describe().then(
       () => true,
       () => false,

@@ -8,6 +8,7 @@ import { makeAgent, scripted, startRun } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { readStream, type ReceivedFrame } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
+import { runUpkeep } from '../support/upkeep.ts';
 
 let models: ModelServer;
 let server: FakeMcpServer;
@@ -312,7 +313,7 @@ test('a toolkit is listed anew when its interval has passed', async () => {
   const toolkitId = (await ask('POST', '/toolkits', { slug, name: 'Far', kind: 'mcp', config })).body.id;
   await sweep(stack.db, (em) => rows(em, "update toolkits set next_sync_at = now() - interval '1 second' where id = ?", [toolkitId]));
 
-  await stack.temporal.client.schedule.getHandle('maint:toolkit-syncs').trigger();
+  await runUpkeep(stack.temporal, 'toolkit-syncs');
 
   await until(async () => (await status(toolkitId)).last_sync?.state === 'inactive');
   const [due] = await sweep(stack.db, (em) =>
