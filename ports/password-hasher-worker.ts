@@ -1,14 +1,14 @@
-import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { hashSync, verifySync } from '@node-rs/argon2';
 import type { ThreadAnswer } from './bounded-thread.ts';
+import { lowerPriority } from './lower-priority.ts';
 import type { PasswordJob } from './password-hasher.ts';
 
 /** So little that whoever answers requests comes first, and enough that a sign-in is never starved. */
 const niceness = 10;
 
 // Linux counts a priority by thread, and 0 is the calling one; elsewhere it would be that of the whole process.
-if (process.platform === 'linux') setPriority(0, niceness);
+if (process.platform === 'linux') lowerPriority(niceness);
 
 parentPort?.on('message', ({ id, job }: { id: number; job: PasswordJob }) => parentPort?.postMessage(answer(id, job)));
 parentPort?.postMessage('ready');

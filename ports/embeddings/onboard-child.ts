@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { lowerPriority } from '../lower-priority.ts';
 import type { OnboardAnswer, OnboardJob } from './model-process.ts';
 import { toUnitLength } from './hash.ts';
 import { openTokenizer, type Tokenizer } from './tokenizer.ts';
@@ -13,7 +13,7 @@ interface OpenModel {
   readonly tokenizer: Tokenizer;
 }
 
-setPriority(niceness);
+lowerPriority(niceness);
 // Whoever asked is gone, whatever ended it.
 process.on('disconnect', () => process.exit());
 const [modelPath = '', tokenizerPath = '', threads = '1'] = process.argv.slice(2);

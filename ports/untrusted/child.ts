@@ -1,11 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { usageOf } from '../sandbox/watch.ts';
 import { launchChild } from './launch.ts';
 import type { Answer, ChildMessage, JobMessage } from './messages.ts';
 import type { WorkLimits } from './sorts.ts';
+import { lowerPriority } from '../lower-priority.ts';
 
 /** How a job ended: answered; outgrown, which is its own fault; or lost, which is nobody's. */
 export type Ended =
@@ -77,7 +77,7 @@ export class WorkChild {
     if (this.#givesWay || this.#isGone || pid === undefined) return;
     this.#givesWay = true;
     try {
-      setPriority(pid, waysNice);
+      lowerPriority(waysNice, pid);
     } catch {
       // It has just ended; whoever gives it a job hears of that.
     }
