@@ -1,4 +1,5 @@
 import { ArrayType, p, raw } from '@mikro-orm/core';
+import { followedTimeIfKnown } from './database-clock.ts';
 import { newId } from './ids.ts';
 
 /** `text[]` with every element quoted: the platform's own form turns an element `NULL` into null and mangles control characters. */
@@ -27,11 +28,11 @@ export const dateColumn = () => p.date();
 /** When the row was written, by the database's clock, unless given. */
 export const writtenAtColumn = () => p.datetime(3).defaultRaw('now()');
 export const createdAtColumn = () => writtenAtColumn();
-/** When the row was last written, by the database's clock. */
+/** When the row was last written, by the database's clock. An entity holds the time itself, for whoever shows it after it was flushed; a typed query has none. */
 export const updatedAtColumn = () =>
   p
     .datetime(3)
-    .onUpdate(() => raw('now()'))
+    .onUpdate((entity: object | undefined, em) => (entity === undefined ? null : followedTimeIfKnown(em)) ?? raw('now()'))
     .defaultRaw('now()');
 /** Counts the writes of a row; feeds its ETag. */
 export const versionColumn = () => p.integer().version().default(1);

@@ -58,3 +58,8 @@ export function followedTime(em: SqlEntityManager): Date {
   if (!clock) throw new Error('a pool that connectDatabases has not opened');
   return clock.now();
 }
+
+/** The same where a pool may have no clock (one that a test or a migration has opened by itself): null then. */
+export function followedTimeIfKnown(em: { getDriver(): object }): Date | null {
+  return clocks.get(em.getDriver())?.now() ?? null;
+}

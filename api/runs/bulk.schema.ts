@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { ErrorEnvelope } from '../http/error.schema.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf } from '../http/schema.ts';
-import { RunCancel, RunCreate, RunFilters, RunView } from './run.schema.ts';
+import { RunCancel, RunCreate, RunFilters, RunInput, RunView } from './run.schema.ts';
 
 const { agent_id, session_key, trigger_id, evaluation_run_id } = RunFilters.properties;
 
@@ -31,10 +31,10 @@ export const RunBulkCancelView = closed(
   { $id: 'RunBulkCancelView', description: 'What a cancel of many runs has come to so far' },
 );
 
-const { wait_timeout_s: _wait, review: _review, ...startProperties } = RunCreate.properties;
+const { wait_timeout_s: _wait, review: _review, input: _input, ...startProperties } = RunCreate.properties;
 
 const RunBatchStart = closed(
-  { ...startProperties, mode: Type.Optional(oneOf(['async'], { default: 'async' })) },
+  { ...startProperties, input: RunInput, mode: Type.Optional(oneOf(['async'], { default: 'async' })) },
   { $id: 'RunBatchStart', description: 'A start as of POST /runs, without waiting' },
 );
 

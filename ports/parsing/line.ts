@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import { deadlineIn } from '../deadline.ts';
 
 /** Files that one process parses at a time. */
 export const filesAtOnce = 2;
@@ -27,7 +28,7 @@ export async function askForParser(file: string, signal: AbortSignal, waitMs = m
   turnedAway.delete(file);
   if (queue.pending < filesAtOnce) return takeParser(signal);
   if (queue.size >= maxWaiting) return turnAway(file);
-  const patience = AbortSignal.timeout(waitMs);
+  const patience = deadlineIn(waitMs);
   try {
     return await takeParser(AbortSignal.any([signal, patience]));
   } catch (error) {
