@@ -78,7 +78,7 @@ function run(
     place: { organizationId: 'organization-1', workspaceId: 'workspace-1' },
     secret: () => Promise.resolve(null),
     transact: () => Promise.reject(new Error('these tools read no rows')),
-    variables: { vars: {} },
+    variables: { vars: {}, now: new Date().toISOString() },
     policy,
     timeoutMs: 120_000,
     signal: new AbortController().signal,
