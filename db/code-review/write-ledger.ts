@@ -1,7 +1,8 @@
-import type { FindingCategory, FindingState, Placement, Severity } from '../../workflows/contracts/code-review.ts';
+import type { FindingState } from '../../workflows/contracts/code-review.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { LedgerRow } from './ledger.ts';
 
 /** Locks the row of a pull request, which whoever writes its ledger holds before anything else. */
 export async function lockPullRow(tx: TenantTransaction, pullRequestId: string): Promise<void> {
@@ -9,23 +10,7 @@ export async function lockPullRow(tx: TenantTransaction, pullRequestId: string):
 }
 
 /** A finding as a review leaves it. */
-export interface FindingToKeep {
-  readonly fingerprint: string;
-  readonly ruleId: string | null;
-  readonly category: FindingCategory;
-  readonly severity: Severity;
-  readonly confidence: number;
-  readonly path: string;
-  readonly side: 'LEFT' | 'RIGHT';
-  readonly startLine: number;
-  readonly endLine: number;
-  readonly title: string;
-  readonly scenario: string;
-  readonly evidence: string;
-  readonly suggestion: string | null;
-  readonly placement: Placement;
-  readonly alsoAt: readonly { readonly path: string; readonly line: number }[];
-}
+export type FindingToKeep = Omit<LedgerRow, 'id' | 'state' | 'commentId' | 'firstHeadSha' | 'lastHeadSha'>;
 
 /** A review that has come to its end, for the ledger of its pull request. */
 export interface ReviewToKeep {

@@ -69,6 +69,18 @@ export async function readFileAt(
   return isCut ? null : { mode: entry.mode, bytes };
 }
 
+/** The same as text; null also for a file that is binary or no UTF-8, which would not come back as it was. */
+export async function readTextAt(
+  mirror: Mirror,
+  file: { readonly sha: string; readonly path: string; readonly maxBytes: number },
+  signal: AbortSignal,
+): Promise<string | null> {
+  const found = await readFileAt(mirror, file, signal);
+  if (found === null || found.bytes.includes(0)) return null;
+  const text = found.bytes.toString('utf8');
+  return Buffer.from(text).equals(found.bytes) ? text : null;
+}
+
 function isFileMode(mode: string): boolean {
   return mode === '100644' || mode === '100755';
 }

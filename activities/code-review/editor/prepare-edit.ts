@@ -5,7 +5,7 @@ import { maxShownBytes, type ShownFile } from '../../../domain/code-review/edito
 import type { EditStart, FindingToRepair } from '../../../domain/code-review/editor/kept.ts';
 import { editRights } from '../../../domain/code-review/editor/rules.ts';
 import { editVariables } from '../../../domain/code-review/pipeline/prompt-variables.ts';
-import { readFileAt } from '../../../ports/git/edit.ts';
+import { readTextAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
 import { fetchPull } from '../../../ports/git/pull.ts';
 import { readBlob } from '../../../ports/git/read.ts';
@@ -76,19 +76,7 @@ export function readShown(
   { sha, paths }: { readonly sha: string; readonly paths: readonly string[] },
   signal: AbortSignal,
 ): Promise<ShownFile[]> {
-  return Promise.all(paths.map(async (path) => ({ path, text: await readText(mirror, { sha, path }, signal) })));
-}
-
-async function readText(
-  mirror: Mirror,
-  { sha, path }: { readonly sha: string; readonly path: string },
-  signal: AbortSignal,
-): Promise<string | null> {
-  const file = await readFileAt(mirror, { sha, path, maxBytes: maxShownBytes }, signal);
-  if (file === null || file.bytes.includes(0)) return null;
-  const text = file.bytes.toString('utf8');
-  // What is no UTF-8 would not come back as it was.
-  return Buffer.from(text).equals(file.bytes) ? text : null;
+  return Promise.all(paths.map(async (path) => ({ path, text: await readTextAt(mirror, { sha, path, maxBytes: maxShownBytes }, signal) })));
 }
 
 /** Rules come from the base branch: nothing that the pull request brings says how it is repaired. */

@@ -10,7 +10,7 @@ import { commitMessage, protectedOf, type EditRefusal } from '../../../domain/co
 import type { StageAnswer } from '../../../domain/code-review/pipeline/advance.ts';
 import { outputLine, outputText } from '../../../domain/code-review/pipeline/text-safety.ts';
 import { archiveOf } from '../../../ports/git/archive.ts';
-import { makeCommit, readFileAt } from '../../../ports/git/edit.ts';
+import { makeCommit, readTextAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
 import type { RepositoryClient } from '../../../ports/github/client.ts';
 import { runChecks, type CheckReply } from '../../../ports/sandbox/checks.ts';
@@ -109,14 +109,10 @@ function notPushed(
 
 async function readEdited({ start, said, mirror, signal }: Trial): Promise<Map<string, string | null>> {
   const paths = [...new Set(said.edits.map(({ path }) => path))];
-  const read = await Promise.all(
-    paths.map(async (path) => {
-      const file = await readFileAt(mirror, { sha: start.headSha, path, maxBytes: maxFileBytes }, signal);
-      const text = file?.bytes.toString('utf8') ?? null;
-      return [path, file !== null && text !== null && Buffer.from(text).equals(file.bytes) ? text : null] as const;
-    }),
+  const read = paths.map(
+    async (path) => [path, await readTextAt(mirror, { sha: start.headSha, path, maxBytes: maxFileBytes }, signal)] as const,
   );
-  return new Map(read);
+  return new Map(await Promise.all(read));
 }
 
 async function commit(
