@@ -8,7 +8,7 @@ import { until } from '../support/temporal.ts';
 import { makeLiveChannel, say, type LiveChannel } from '../workflows/channel-world.ts';
 import { makeTrigger, matchesOf, publish } from '../workflows/event-world.ts';
 import { deliveriesOf, makeEndpoint, send, sign, sqlOn, type HookEndpoint } from '../workflows/hook-world.ts';
-import { occurrencesOf, scheduleRow } from '../workflows/schedule-world.ts';
+import { occurrencesOf, scheduleRow, untilSucceeded } from '../workflows/schedule-world.ts';
 
 // What starts runs is deleted while Temporal stands still or is gone: it still knows the schedules, groups and fan-outs when it is back.
 let own: OwnServices;
@@ -94,7 +94,7 @@ test.each(['frozen', 'down'])(
     else await own.up('temporal');
 
     // What was not deleted is the sign that all have been judged.
-    await until(async () => (await occurrencesOf(stack.db, kept.schedule))[0]?.status === 'succeeded');
+    await untilSucceeded(stack.db, kept.schedule);
     await until(async () => (await deliveriesOf(stack, kept.endpoint)).every(({ status }) => status === 'started'));
     await until(async () => (await matchesOf(stack, kept.trigger)).length === 2);
     await until(async () => (await sqlOn(stack)("select 1 from events where event_kind = ? and fan_out <> 'done'", [kind])).length === 0);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openPull, pushTo } from '../fakes/github/scene.ts';
-import { commitTo, gitIn } from '../fakes/github/repositories.ts';
+import { commitAllTo, commitTo, gitIn } from '../fakes/github/repositories.ts';
 import type { FakePull } from '../fakes/github/state.ts';
 import { found, openReviews, voted, type ReviewWorld } from './review-world.ts';
 
@@ -56,8 +56,11 @@ test('a rebase onto 200 foreign commits, without a change by the author, asks no
   const mine = Object.fromEntries(
     ['src/a.ts', 'src/b.ts', 'src/c.ts'].map((path) => [path, gitIn(folder, 'show', `${pull.headSha}:${path}`)]),
   );
-  for (let at = 0; at < 200; at += 1)
-    commitTo(folder, { branch: 'main', files: { [`other/f${at}.ts`]: `const x = ${at};\n` }, message: `foreign ${at}` });
+  commitAllTo(
+    folder,
+    'main',
+    Array.from({ length: 200 }, (_, at) => ({ [`other/f${at}.ts`]: `const x = ${at};\n` })),
+  );
   // One of them changes a neighbour of the author's line, another one moves all lines.
   const foreign = (text: string) => `// moved\n// down\n${text.replace('const a8 = 8;', 'const a8 = eight;')}`;
   commitTo(folder, { branch: 'main', files: { 'src/a.ts': foreign(lines('a')) } });

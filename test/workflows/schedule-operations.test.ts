@@ -5,7 +5,7 @@ import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { created, makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-import { occurrencesOf } from './schedule-world.ts';
+import { hourlyCron, occurrencesOf, tenMinuteCron, untilSucceeded } from './schedule-world.ts';
 import { runUpkeep } from '../support/upkeep.ts';
 
 let models: ModelServer;
@@ -53,10 +53,6 @@ const backfillOf = async (id: string) =>
       ]),
     )
   )[0];
-const endedOf = async (id: string, count: number) => {
-  const all = await occurrencesOf(stack.db, id);
-  return all.length === count && all.every(({ status }) => status === 'succeeded');
-};
 
 test('an interval of an hour that becomes three keeps firing, three hours apart, as Temporal has it', async () => {
   const id = await make({ every_seconds: 3_600 });
@@ -89,7 +85,7 @@ test('one run per instant: a worker frozen, the other killed, schedules made ove
   await stack.kill('worker-runs', 'SIGCONT');
   await stack.start('worker-runs-2');
 
-  for (const id of ids) await until(() => endedOf(id, 1));
+  for (const id of ids) await untilSucceeded(stack.db, id);
   for (const id of ids) expect((await runsOf(id)).map(({ status }) => status)).toEqual(['succeeded']);
 });
 
@@ -101,7 +97,7 @@ test('a schedule that is deleted starts nothing from then on, though Temporal do
 
   expect((await call('DELETE', `/schedules/${gone}`)).status).toBe(204);
   await call('PATCH', `/schedules/${paused}`, { is_active: false });
-  await until(() => endedOf(other, 1));
+  await untilSucceeded(stack.db, other);
   const { info } = await stack.temporal.client.schedule.getHandle(`trigger:${gone}`).describe();
   await until(async () => (await stack.temporal.client.schedule.getHandle(`trigger:${gone}`).describe()).info.runningActions.length === 0);
   await stack.start('worker-bulk');
@@ -119,11 +115,12 @@ test('a schedule that is deleted starts nothing from then on, though Temporal do
   );
 });
 
-const past = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T05:00:00Z' };
+// Six hours.
+const past = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T05:59:00Z' };
 const backfill = (id: string, more: object = {}) => call('POST', `/schedules/${id}/backfill`, { ...past, ...more });
 
 test('a sequential backfill never has two live, whoever is killed or frozen; asked for again it starts none', async () => {
-  const id = await make({ cron: '0 * * * *', prompt_template: answer(150) });
+  const id = await make({ cron: hourlyCron(), prompt_template: answer(150) });
   const { status, body } = await backfill(id);
   await until(async () => (await runsOf(id)).length >= 1);
   await stack.kill('worker-bulk');
@@ -133,7 +130,7 @@ test('a sequential backfill never has two live, whoever is killed or frozen; ask
   await stack.kill('worker-runs');
   await stack.start('worker-runs');
   await stack.kill('worker-bulk', 'SIGCONT');
-  await until(() => endedOf(id, 6));
+  await untilSucceeded(stack.db, id, 6);
 
   const runs = await runsOf(id);
   expect([status, body.planned, runs.length]).toEqual([202, 6, 6]);
@@ -149,11 +146,11 @@ test('a sequential backfill never has two live, whoever is killed or frozen; ask
 });
 
 test('two backfills at once of the same instants start each once, sequential ones one at a time', async () => {
-  const id = await make({ cron: '0 * * * *', prompt_template: answer(50) });
+  const id = await make({ cron: hourlyCron(), prompt_template: answer(50) });
 
   const both = await Promise.all([backfill(id), backfill(id)]);
   for (const { body } of both) await until(async () => (await backfillOf(body.id))?.status === 'done');
-  await until(() => endedOf(id, 6));
+  await untilSucceeded(stack.db, id, 6);
 
   const runs = await runsOf(id);
   expect(runs).toHaveLength(6);
@@ -162,10 +159,10 @@ test('two backfills at once of the same instants start each once, sequential one
 });
 
 test('allow_all starts at most ten a second, and what a start is refused for is told', async () => {
-  const id = await make({ cron: '*/10 * * * *' });
+  const id = await make({ cron: tenMinuteCron() });
   const { body } = await backfill(id, { overlap: 'allow_all', to: '2026-01-01T04:59:00Z' });
   await until(async () => (await backfillOf(body.id))?.status === 'done');
-  await until(() => endedOf(id, 30));
+  await untilSucceeded(stack.db, id, 30);
   const starts = (await runsOf(id)).map(({ started }) => Date.parse(started));
 
   expect([body.planned, starts.length]).toEqual([30, 30]);
@@ -173,7 +170,7 @@ test('allow_all starts at most ten a second, and what a start is refused for is 
   expect((starts[10] ?? 0) - (starts[9] ?? 0)).toBeGreaterThanOrEqual(1_000);
   expect((starts[20] ?? 0) - (starts[19] ?? 0)).toBeGreaterThanOrEqual(1_000);
 
-  const broken = await make({ cron: '0 * * * *', prompt_template: '{% if now == "x" %}never{% endif %}' });
+  const broken = await make({ cron: hourlyCron(), prompt_template: '{% if now == "x" %}never{% endif %}' });
   const refused = await backfill(broken);
   await until(async () => (await backfillOf(refused.body.id))?.status === 'done');
   expect(await backfillOf(refused.body.id)).toEqual({ status: 'done', started: 0, failed: 6 });
@@ -185,18 +182,18 @@ test('allow_all starts at most ten a second, and what a start is refused for is 
 });
 
 test('a backfill runs beside what the clock and people start, and neither skips the other', async () => {
-  const id = await make({ cron: '0 * * * *', overlap: 'skip', prompt_template: answer(300) });
+  const id = await make({ cron: hourlyCron(), overlap: 'skip', prompt_template: answer(300) });
   await backfill(id);
   await until(async () => (await runsOf(id)).length >= 1);
 
   const { body } = await call('POST', `/schedules/${id}/trigger`, {});
 
   expect(body.status).toBe('started');
-  await until(() => endedOf(id, 7));
+  await untilSucceeded(stack.db, id, 7);
 });
 
 test('a backfill whose workflow Temporal has lost goes on by upkeep', async () => {
-  const id = await make({ cron: '0 * * * *', prompt_template: answer() });
+  const id = await make({ cron: hourlyCron(), prompt_template: answer() });
   await stack.kill('worker-bulk');
   const { body } = await backfill(id);
   const workflow = stack.temporal.client.workflow.getHandle(`backfill:${body.id}`);
@@ -212,6 +209,6 @@ test('a backfill whose workflow Temporal has lost goes on by upkeep', async () =
   await stack.start('worker-bulk');
   await runUpkeep(stack.temporal, 'triggers');
 
-  await until(() => endedOf(id, 6));
+  await untilSucceeded(stack.db, id, 6);
   expect(await runsOf(id)).toHaveLength(6);
 });

@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
@@ -5,6 +6,7 @@ import { row, rows } from '../../db/sql.ts';
 import { createSchedule, type NewSchedule } from '../../db/triggers/schedules.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { planSchedule } from '../../ports/schedule-plan.ts';
+import { until } from '../support/temporal.ts';
 
 export interface SchedulePlace {
   readonly organizationId: string;
@@ -86,6 +88,28 @@ export function occurrencesOf(db: Databases, scheduleId: string): Promise<Occurr
       [scheduleId],
     ),
   );
+}
+
+/** Waits until a schedule's occurrences have ended, as many as are said; fails with what they are if one has not succeeded. */
+export async function untilSucceeded(db: Databases, scheduleId: string, count = 1): Promise<void> {
+  let all: OccurrenceRow[] = [];
+  const haveEnded = async () => {
+    all = await occurrencesOf(db, scheduleId);
+    return all.length >= count && all.every(({ status }) => status !== 'buffered' && status !== 'started');
+  };
+  await until(haveEnded).catch((error: Error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(all)}`, { cause: error });
+  });
+  expect(all).toMatchObject(Array.from({ length: count }, () => ({ status: 'succeeded' })));
+}
+
+/** A cron expression that strikes every hour, at a minute that is half an hour away: while the test runs the clock starts nothing. */
+export const hourlyCron = () => `${(new Date().getUTCMinutes() + 30) % 60} * * * *`;
+
+/** As `hourlyCron`, six times an hour and five minutes away. */
+export function tenMinuteCron(): string {
+  const first = (new Date().getUTCMinutes() + 5) % 10;
+  return `${Array.from({ length: 6 }, (_, at) => first + 10 * at).join(',')} * * * *`;
 }
 
 export async function scheduleRow(db: Databases, scheduleId: string): Promise<Record<string, unknown>> {

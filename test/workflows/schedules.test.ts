@@ -5,7 +5,7 @@ import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent, scripted, startRun } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-import { makeSchedule, occurrencesOf, scheduleRow, within, type SchedulePlace } from './schedule-world.ts';
+import { makeSchedule, occurrencesOf, scheduleRow, untilSucceeded, within, type SchedulePlace } from './schedule-world.ts';
 import { executeSchedule } from '../../activities/tools/schedule.ts';
 import type { ToolExecution } from '../../activities/tools/outcome.ts';
 import { newId } from '../../db/ids.ts';
@@ -54,7 +54,7 @@ test('an instant starts exactly one run, whose end closes it, while workers die 
   await until(async () => (await occurrencesOf(stack.db, id)).length > 0);
   await stack.kill('worker-runs-2');
   await stack.start('worker-runs');
-  await until(async () => (await occurrencesOf(stack.db, id))[0]?.status === 'succeeded');
+  await untilSucceeded(stack.db, id);
 
   const [run, ...more] = await runsOf(id);
   expect(more).toEqual([]);
@@ -76,7 +76,7 @@ test('workers away: an instant within its time is fired late, one past it is mis
   await until(() => Date.now() > runAt.getTime() + 11_000);
   await stack.start('worker-runs');
 
-  await until(async () => (await occurrencesOf(stack.db, late))[0]?.status === 'succeeded');
+  await untilSucceeded(stack.db, late);
   await until(async () => (await occurrencesOf(stack.db, missed))[0]?.status === 'missed');
   expect(await runsOf(late)).toHaveLength(1);
   expect(await runsOf(missed)).toEqual([]);
@@ -164,7 +164,7 @@ test('an agent plans a later run of itself; the call is made once although its w
   await stack.start('worker-runs');
   await until(async () => (await stack.request('GET', `/runs/${run.id}`)).body['status'] === 'succeeded');
   const [planned, ...more] = await plannedBy(run.id);
-  await until(async () => (await occurrencesOf(stack.db, planned?.id ?? ''))[0]?.status === 'succeeded');
+  await untilSucceeded(stack.db, planned?.id ?? '');
 
   expect(more).toEqual([]);
   expect((await runsOf(planned?.id ?? ''))[0]?.input.text).toBe(prompt);

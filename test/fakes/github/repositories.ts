@@ -60,17 +60,37 @@ export function commitTo(folder: string, { branch, files, message = 'Change', fr
   const isThere = gitPasses(folder, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}`);
   const parents = from ?? (isThere ? [branch] : []);
   const shas = parents.map((parent) => gitIn(folder, 'rev-parse', '--verify', `${parent}^{commit}`));
+  importInto(folder, [`reset refs/heads/${branch}\n`, ...commitOf(branch, { files, message, shas })]);
+  return gitIn(folder, 'rev-parse', `refs/heads/${branch}`);
+}
+
+/** Commits one after another to a branch that is there, by one process. */
+export function commitAllTo(folder: string, branch: string, changes: readonly Readonly<Record<string, FakeFile>>[]): void {
+  const parts = changes.flatMap((files, at) =>
+    commitOf(branch, { files, message: `Change ${at}`, shas: at === 0 ? [gitIn(folder, 'rev-parse', branch)] : [] }),
+  );
+  importInto(folder, parts);
+}
+
+function importInto(folder: string, parts: readonly (string | Buffer)[]): void {
+  const input = Buffer.concat(parts.map((part) => Buffer.from(part)));
+  execFileSync('git', ['fast-import', '--quiet', '--force'], { cwd: folder, env: environment, input });
+}
+
+interface CommitParts {
+  readonly files: Readonly<Record<string, FakeFile>>;
+  readonly message: string;
+  /** Parents; none: what the same stream has committed before to the branch, if anything. */
+  readonly shas: readonly string[];
+}
+
+function commitOf(branch: string, { files, message, shas }: CommitParts): (string | Buffer)[] {
   seconds += 60;
-  const parts: (string | Buffer)[] = [`reset refs/heads/${branch}\n`, `commit refs/heads/${branch}\n`];
+  const parts: (string | Buffer)[] = [`commit refs/heads/${branch}\n`];
   parts.push(`committer Ada <ada@example.com> ${seconds} +0000\n`, ...dataOf(message));
   shas.forEach((sha, at) => parts.push(`${at === 0 ? 'from' : 'merge'} ${sha}\n`));
   for (const [path, file] of Object.entries(files)) parts.push(...changeOf(path, file));
-  execFileSync('git', ['fast-import', '--quiet', '--force'], {
-    cwd: folder,
-    env: environment,
-    input: Buffer.concat(parts.map((part) => Buffer.from(part))),
-  });
-  return gitIn(folder, 'rev-parse', `refs/heads/${branch}`);
+  return parts;
 }
 
 function changeOf(path: string, file: FakeFile): (string | Buffer)[] {

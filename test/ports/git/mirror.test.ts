@@ -13,7 +13,7 @@ import { changedFiles, diffBytes, readBlob } from '../../../ports/git/read.ts';
 import { versionOf } from '../../../ports/git/version.ts';
 import { createGitHub } from '../../../ports/github/client.ts';
 import { startGitHubHost, type GitHubHost } from '../../fakes/github/index.ts';
-import { commitTo, gitIn } from '../../fakes/github/repositories.ts';
+import { commitAllTo, commitTo, gitIn } from '../../fakes/github/repositories.ts';
 import { createScene, forkOf, openPull, pushTo, type Scene } from '../../fakes/github/scene.ts';
 import type { FakePull } from '../../fakes/github/state.ts';
 
@@ -90,7 +90,11 @@ test.each(['partial', 'shallow', 'full'] as const)('a %s mirror compares the hea
   const { folder } = scene.repository;
   const parted = gitIn(folder, 'rev-parse', 'main');
   const pull = openPull(scene.repository, { branch: 'topic', files: { 'a.txt': 'one\n2\nthree\n' } });
-  for (let at = 0; at < 120; at += 1) commitTo(folder, { branch: 'main', files: { 'b.txt': `b${at}\n` } });
+  commitAllTo(
+    folder,
+    'main',
+    Array.from({ length: 120 }, (_, at) => ({ 'b.txt': `b${at}\n` })),
+  );
 
   const mirror = await open({ clone });
   const commits = await fetchOf(mirror, pull, clone);
