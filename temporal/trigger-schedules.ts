@@ -48,8 +48,11 @@ const months = [
 ] as const;
 const weekdays = ['SUNDAY', 'MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY'] as const;
 
-/** Makes Temporal's schedule `trigger:<id>` what the row says, whatever it was before. Its firings carry the signed tenant. */
-export async function upsertTriggerSchedule(temporal: Temporal, schedule: ScheduleRow, tenant: TenantHeader): Promise<void> {
+/**
+ * Makes Temporal's schedule `trigger:<id>` what the row says, whatever it was before. Its firings carry the signed tenant. Gives the time, by
+ * Temporal's clock, from which it strikes by itself.
+ */
+export async function upsertTriggerSchedule(temporal: Temporal, schedule: ScheduleRow, tenant: TenantHeader): Promise<Date> {
   const options = optionsOf(schedule);
   const { scheduleId, spec, action, policies, state } = options;
   const header = signTenantHeader(temporal.headerKeys, tenant);
@@ -62,9 +65,12 @@ export async function upsertTriggerSchedule(temporal: Temporal, schedule: Schedu
       .getHandle(scheduleId)
       .update(() => ({ spec, action, policies, state: { ...state, paused: state?.paused ?? false } }));
   }
+  // Temporal takes over when its scheduler first looks at the change, which is after it has answered and, on a busy server, seconds later.
+  const { info } = await temporal.client.schedule.getHandle(scheduleId).describe();
+  return info.lastUpdatedAt ?? info.createdAt;
 }
 
-/** Has a schedule strike at its instants of the past after `from`, which Temporal heard of too late; one that has been fired is claimed already. */
+/** Has a schedule strike at its instants after `from` and up to `to`, which Temporal heard of too late; one that has been fired is claimed already. */
 export async function strikeSince(
   temporal: Temporal,
   { id }: Pick<ScheduleRow, 'id'>,

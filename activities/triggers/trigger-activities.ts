@@ -44,8 +44,8 @@ async function sync(deps: ActivityDeps, temporal: Temporal, { scheduleId }: Sche
   try {
     if (schedule === null || schedule.deleted_at !== null) await removeTriggerSchedule(temporal, scheduleId);
     else {
-      await upsertTriggerSchedule(temporal, schedule, tenantOfActivity());
-      await catchUp(deps, temporal, schedule);
+      const strikesFrom = await upsertTriggerSchedule(temporal, schedule, tenantOfActivity());
+      await catchUp(temporal, schedule, strikesFrom);
     }
   } catch (error) {
     if (schedule !== null && Context.current().info.attempt >= triesBeforeError)
@@ -55,13 +55,12 @@ async function sync(deps: ActivityDeps, temporal: Temporal, { scheduleId }: Sche
   return schedule === null || transactAsSystem(deps, (tx) => markSynced(tx, scheduleId, schedule.version));
 }
 
-/** Temporal strikes at no instant that has passed when it hears of a schedule: a request may have committed while the workers were away. */
-async function catchUp(deps: ActivityDeps, temporal: Temporal, schedule: ScheduleRow): Promise<void> {
-  const now = deps.db.clock.now();
-  if (!schedule.is_active || schedule.next_run_at === null || new Date(schedule.next_run_at) > now) return;
-  const oldestMs = now.getTime() - schedule.catch_up_seconds * 1_000;
+/** Temporal strikes at no instant before it has taken the schedule over: a request may have committed while the workers were away, or Temporal itself. */
+async function catchUp(temporal: Temporal, schedule: ScheduleRow, strikesFrom: Date): Promise<void> {
+  if (!schedule.is_active || schedule.next_run_at === null || new Date(schedule.next_run_at) > strikesFrom) return;
+  const oldestMs = strikesFrom.getTime() - schedule.catch_up_seconds * 1_000;
   const from = new Date(Math.max(new Date(schedule.next_run_at).getTime(), oldestMs) - 1_000);
-  await strikeSince(temporal, schedule, { from, to: now });
+  await strikeSince(temporal, schedule, { from, to: strikesFrom });
 }
 
 /** False when the row changed between reading and locking: its templates may be others now. */

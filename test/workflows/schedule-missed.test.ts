@@ -6,7 +6,7 @@ import { startReceiver, type Receiver } from '../alerts/delivery-world.ts';
 import { created, makeAgent } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-import { occurrencesOf, scheduleRow } from './schedule-world.ts';
+import { makeSchedule, occurrencesOf, scheduleRow } from './schedule-world.ts';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 let receiver: Receiver;
@@ -83,4 +83,20 @@ test('a schedule that Temporal hears of behind its first instant is caught up wi
   expect([occurrence?.run_id === null, occurrence?.nominal_at, others]).toEqual([false, expect.anything(), []]);
   expect(Date.parse(occurrence?.nominal_at ?? '')).toBe(runAt.getTime());
   expect(await occurrencesOf(stack.db, paused)).toEqual([]);
+});
+
+test('instants that come while Temporal is being told of their schedules are neither lost nor doubled', async () => {
+  const { id: agentId } = await makeAgent(stack, []);
+  const { organizationId, workspaceId } = stack.tenant;
+  // Starts no run: what was rendered is empty.
+  const made = { agentId, promptTemplate: '{% if now == "x" %}never{% endif %}' };
+  const ids = await Promise.all(
+    Array.from({ length: 60 }, (_, at) =>
+      makeSchedule(stack.db, { organizationId, workspaceId }, { ...made, runAt: new Date(Date.now() + 1_000 + 100 * at) }),
+    ),
+  );
+
+  for (const id of ids) await until(async () => (await occurrencesOf(stack.db, id)).length > 0);
+  for (const id of ids) await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced');
+  for (const id of ids) expect(await occurrencesOf(stack.db, id)).toMatchObject([{ status: 'failed', run_id: null }]);
 });
