@@ -1,74 +1,43 @@
 import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { retryNoteOf } from '../../db/runs/model-steps.ts';
 import type { ContentBlock } from '../../db/runs/run-types.ts';
 import { toPlannedCall } from '../../db/runs/planned-calls.ts';
-import { identityOf } from '../../db/runs/run-state.ts';
-import type { FrameWriter } from '../../db/streams/emitter.ts';
 import { storedState, type CheckedCall, type ModelStepResult } from '../../db/runs/store-step.ts';
 import type { AgentRunActivities, CallModelResult, PlannedCall } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { withFiles } from '../attachments/model-files.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
-import { stopFrozen } from '../runs/stop-frozen.ts';
-import { openAbort, type ActivityAbort } from '../support/abort.ts';
-import { giveUp, runCancelled } from '../support/failures.ts';
+import { giveUp } from '../support/failures.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { buildRequest } from './build-request.ts';
-import { claimTry } from './claim-try.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
 import { onFailedTry, StepPaused } from './failed-try.ts';
 import { withPassages } from './inject-passages.ts';
 import { judgeAnswer, repairRequest, type JsonAnswer } from './json-answer.ts';
 import { measureCall } from './measure-call.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
-import { announceCall, settleLost } from './lost-call.ts';
+import { announceCall } from './lost-call.ts';
+import { withOpenTry, type OpenTry } from './open-try.ts';
 import { holdCost, type OpenHold } from './spend.ts';
 import { streamModelStep, type ModelStepRequest } from './step.ts';
 import { storeAnswered } from './store-answered.ts';
 
-const limitCallMs = 29 * 60_000;
+const limitMs = 29 * 60_000;
 
 /** The activity of one model step: claims a try, streams it, stores message, calls and usage together. A later try returns what is stored. */
 export function createModelActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'callModel'> {
   return { callModel: (input) => callModel(deps, input) };
 }
 
-async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; step: number }): Promise<CallModelResult> {
-  const claimed = await claimTry(deps, runId, step);
-  if (claimed.kind === 'frozen' && !(await stopFrozen(deps, runId))) return callModel(deps, { runId, step });
-  if (claimed.kind === 'frozen' || claimed.kind === 'ended') throw runCancelled();
-  if (claimed.kind === 'stored') return planOf(claimed.stopReason, claimed.calls.map(toPlannedCall));
-
-  const { opened } = claimed.modelTry;
-  await settleLost(deps, claimed.modelTry);
-  const writer = deps.emitter.open({
-    run: identityOf(opened.run),
-    scope: `s${step}`,
-    attempt: opened.attempt,
-    retry: retryNoteOf(opened.retries),
-  });
-  const abort = openAbort({ runId, cancelBus: deps.cancelBus, signals: [writer.signal] });
-  const timer = setTimeout(
-    () => abort.abort('timeout', fail('upstream_timeout', { detail: 'The model took more than 29 minutes.' })),
-    limitCallMs,
+function callModel(deps: ActivityDeps, { runId, step }: { runId: string; step: number }): Promise<CallModelResult> {
+  return withOpenTry(
+    deps,
+    { runId, step, limitMs },
+    { make: (open) => makeTry(deps, open), stored: ({ stopReason, calls }) => planOf(stopReason, calls.map(toPlannedCall)) },
   );
-  try {
-    return await makeTry(deps, { claimed: claimed.modelTry, writer, abort });
-  } finally {
-    clearTimeout(timer);
-    abort.close();
-    writer.close();
-  }
-}
-
-interface OpenTry {
-  readonly claimed: ModelTry;
-  readonly writer: FrameWriter;
-  readonly abort: ActivityAbort;
 }
 
 /** Passes the gate, asks the model and stores what it says; a try that fails is settled and judged. */

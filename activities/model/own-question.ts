@@ -1,24 +1,17 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { newId } from '../../db/ids.ts';
-import { retryNoteOf } from '../../db/runs/model-steps.ts';
-import { identityOf } from '../../db/runs/run-state.ts';
 import type { ModelStepResult } from '../../db/runs/store-step.ts';
-import type { FrameWriter } from '../../db/streams/emitter.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { stopFrozen } from '../runs/stop-frozen.ts';
-import { openAbort, type ActivityAbort } from '../support/abort.ts';
-import { runCancelled } from '../support/failures.ts';
 import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
-import { claimTry } from './claim-try.ts';
 import { ModelError } from './errors.ts';
 import { onFailedTry, StepPaused } from './failed-try.ts';
 import { formatNote, jsonAnswerOf, parseJson, resultToolOf } from './json-answer.ts';
-import { announceCall, settleLost } from './lost-call.ts';
+import { announceCall } from './lost-call.ts';
 import { measureCall } from './measure-call.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
+import { withOpenTry, type OpenTry } from './open-try.ts';
 import { cleanJson } from './plain-text.ts';
 import { defaultModelSettings } from './prompt.ts';
 import { holdCost, type OpenHold } from './spend.ts';
@@ -49,42 +42,19 @@ export interface OwnQuestion {
  */
 export type OwnAnswer = { readonly kind: 'given' | 'stored' | 'unreadable' } | { readonly kind: 'wait'; readonly wait: StepWait };
 
-const limitCallMs = 9 * 60_000;
+const limitMs = 9 * 60_000;
 
 /**
  * Asks the model of a run a question of the platform's own, as a model step of the run: claimed, held in the budgets, billed once and stored with its
  * answer, like those of its conversation. Throws as `callModel` does, with `budget_exceeded` where the budget is full and the run does not wait for it.
  */
-export async function askOwnQuestion(deps: ActivityDeps, question: OwnQuestion): Promise<OwnAnswer> {
-  const { runId, step } = question;
-  const claimed = await claimTry(deps, runId, step, question.model);
-  if (claimed.kind === 'frozen' && !(await stopFrozen(deps, runId))) return askOwnQuestion(deps, question);
-  if (claimed.kind === 'frozen' || claimed.kind === 'ended') throw runCancelled();
-  if (claimed.kind === 'stored') return { kind: 'stored' };
-
-  const { opened } = claimed.modelTry;
-  await settleLost(deps, claimed.modelTry);
-  const writer = deps.emitter.open({
-    run: identityOf(opened.run),
-    scope: `s${step}`,
-    attempt: opened.attempt,
-    retry: retryNoteOf(opened.retries),
-  });
-  const abort = openAbort({ runId, cancelBus: deps.cancelBus, signals: [writer.signal] });
-  const timer = setTimeout(() => abort.abort('timeout', fail('upstream_timeout', { detail: 'The model took too long.' })), limitCallMs);
-  try {
-    return await makeTry(deps, question, { claimed: claimed.modelTry, writer, abort });
-  } finally {
-    clearTimeout(timer);
-    abort.close();
-    writer.close();
-  }
-}
-
-interface OpenTry {
-  readonly claimed: ModelTry;
-  readonly writer: FrameWriter;
-  readonly abort: ActivityAbort;
+export function askOwnQuestion(deps: ActivityDeps, question: OwnQuestion): Promise<OwnAnswer> {
+  const { runId, step, model } = question;
+  return withOpenTry<OwnAnswer>(
+    deps,
+    { runId, step, model, limitMs },
+    { make: (open) => makeTry(deps, question, open), stored: () => ({ kind: 'stored' }) },
+  );
 }
 
 async function makeTry(deps: ActivityDeps, question: OwnQuestion, { claimed, writer, abort }: OpenTry): Promise<OwnAnswer> {

@@ -5,6 +5,7 @@ import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { makeTrigger, matchesOf, publish, runsOf } from '../workflows/event-world.ts';
 import { sqlOn } from '../workflows/hook-world.ts';
+import { matrixTest, oneOfEach } from './whole.ts';
 
 const events = 12;
 const triggers = 3;
@@ -72,7 +73,7 @@ test('an API and a worker killed while events are published and fanned out: one 
   await checkCauses(triggerIds, await published);
 });
 
-test('an API and a worker frozen in the middle, until others have done their work, add none when they go on', async () => {
+matrixTest('an API and a worker frozen in the middle, until others have done their work, add none when they go on', async () => {
   const triggerIds = await makeTriggers('frozen.event');
 
   const published = publishAll('frozen.event');
@@ -94,7 +95,7 @@ const modes = [
   { mode: 'batch', window_seconds: 2, max_batch: 10 },
 ];
 
-test.each(modes)(
+test.each(oneOfEach(modes, () => 'mode'))(
   'events of one key, $mode: the workers killed midway, each ends started or merged in one run of its group',
   async (coalescing) => {
     const event_kind = `${coalescing.mode}.event`;

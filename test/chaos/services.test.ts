@@ -11,7 +11,7 @@ import { surelyStart, type SurelyStarted } from '../support/sure-start.ts';
 import { until } from '../support/temporal.ts';
 import { holdStatements } from '../support/held-statements.ts';
 import { mixedBase, pictureOf, reembedWorld, startedReembed } from '../workflows/reembed-world.ts';
-import { isWholeMatrix } from './whole.ts';
+import { isWholeMatrix, matrixTest } from './whole.ts';
 
 let own: OwnServices;
 let models: ModelServer;
@@ -76,7 +76,7 @@ test.each(isWholeMatrix ? (['restarted', 'killed'] as const) : (['killed'] as co
   },
 );
 
-test('PostgreSQL killed while a re-embed writes vectors: the new base takes the place of the old one, with all that it held', async () => {
+matrixTest('PostgreSQL killed while a re-embed writes vectors: the new base takes the place of the old one, with all that it held', async () => {
   await stack.start('worker-bulk');
   const world = reembedWorld(stack);
   const kbId = await mixedBase(world);

@@ -1,3 +1,5 @@
+import { test } from '@jest/globals';
+
 /** Whether the whole fault matrix is played (`npm run test:chaos`); `npm test` plays one fault of each kind. */
 export const isWholeMatrix = process.env['CHAOS_WHOLE'] === '1';
 
@@ -6,4 +8,9 @@ export function oneOfEach<Case>(cases: readonly Case[], kindOf: (one: Case) => s
   if (isWholeMatrix) return cases;
   const kinds = cases.map(kindOf);
   return cases.filter((_one, at) => kinds.indexOf(kinds[at] ?? '') === at);
+}
+
+/** A test that the whole matrix alone plays: one more fault of a kind that `npm test` plays in another test of the same area. */
+export function matrixTest(name: string, play: () => Promise<void>): void {
+  if (isWholeMatrix) test(name, play);
 }

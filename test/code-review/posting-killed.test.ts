@@ -5,6 +5,7 @@ import type { HostRequest } from '../fakes/github/index.ts';
 import type { FakePull } from '../fakes/github/state.ts';
 import { until } from '../support/temporal.ts';
 import { found, openReviews, type ReviewWorld } from './review-world.ts';
+import { oneOfEach } from '../chaos/whole.ts';
 
 let world: ReviewWorld;
 let pulls = 0;
@@ -50,11 +51,13 @@ function killAfter(route: string): { readonly isKilled: () => boolean } {
   return { isKilled: () => isKilled };
 }
 
-test.each([
+const taken = [
   ['the review', reviews],
   ['the check', checks],
   ['the end of the check', ends],
-])(
+] as const;
+
+test.each(oneOfEach(taken, () => 'write'))(
   'a worker killed right after the host has taken %s posts nothing more, and the run succeeds with what stands there',
   async (_what, route) => {
     const pull = openFaulty();
@@ -82,10 +85,12 @@ async function attemptsOf(runId: string): Promise<number> {
   return Math.max(0, ...(raw.pendingActivities ?? []).map((pending) => pending.attempt ?? 0));
 }
 
-test.each([
-  ['just before the review leaves', 'GET /repos/{owner}/{repo}/pulls/{pull_number}', 2],
+const moments = [
   ['when the host has taken it', reviews, 1],
-])('a worker that stands still %s, and goes on beside the next attempt, posts nothing twice', async (_when, route, nth) => {
+  ['just before the review leaves', 'GET /repos/{owner}/{repo}/pulls/{pull_number}', 2],
+] as const;
+
+test.each(oneOfEach(moments, () => 'freeze'))('a worker that stands still %s, and goes on beside the next attempt, posts nothing twice', async (_when, route, nth) => {
   const pull = openFaulty();
   let seen = 0;
   world.host.onServed = async (request: HostRequest) => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openPull } from '../fakes/github/scene.ts';
 import { until } from '../support/temporal.ts';
 import { found, openReviews, stageOf, voted, worded, type AskedStage, type EndedRun, type ReviewWorld } from './review-world.ts';
+import { matrixTest, oneOfEach } from '../chaos/whole.ts';
 
 let world: ReviewWorld;
 let pulls = 0;
@@ -65,7 +66,7 @@ async function killAndGoOn(): Promise<void> {
   await world.stack.start('worker-bulk');
 }
 
-test.each(['summary', 'pass', 'verify'] as const satisfies readonly AskedStage[])(
+test.each(oneOfEach(['verify', 'summary', 'pass'] as const satisfies readonly AskedStage[], () => 'stage'))(
   'a worker killed while a model answers in stage %s: the review ends as if nothing had happened, and no kept answer is asked for again',
   async (stage) => {
     const number = openFaulty();
@@ -89,7 +90,7 @@ test.each(['summary', 'pass', 'verify'] as const satisfies readonly AskedStage[]
   },
 );
 
-test('a worker killed while it reads the diff reads it again', async () => {
+matrixTest('a worker killed while it reads the diff reads it again', async () => {
   const number = openFaulty();
   let fetches = 0;
   world.host.onRequest = async ({ route }) => {
@@ -105,7 +106,7 @@ test('a worker killed while it reads the diff reads it again', async () => {
   await expectOnce(runId);
 });
 
-test('a worker that stands still in the middle of a review, and goes on when another try has its place, changes nothing', async () => {
+matrixTest('a worker that stands still in the middle of a review, and goes on when another try has its place, changes nothing', async () => {
   const number = openFaulty();
   const own = world.answers.pass;
   let held = true;

@@ -7,6 +7,7 @@ import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent, scripted, startRun } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
+import { oneOfEach } from '../chaos/whole.ts';
 
 let models: ModelServer;
 let web: Server;
@@ -56,7 +57,7 @@ const tools = {
   }),
 };
 
-test.each(['web_search', 'web_fetch'] as const)(
+test.each(oneOfEach(['web_fetch', 'web_search'] as const, () => 'read'))(
   'the model calls %s in a run; a worker killed in the middle: it reads once more and the outcome is the same',
   async (kind) => {
     const { tool, args, path, output } = tools[kind]();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { until } from '../support/temporal.ts';
 import { exact, judgement, makeEchoAgent, openEvaluations, said, type EvaluationWorld } from './evaluation-world.ts';
 import { runUpkeep } from '../support/upkeep.ts';
+import { matrixTest } from '../chaos/whole.ts';
 
 let world: EvaluationWorld;
 let agentId: string;
@@ -84,7 +85,7 @@ test('a worker killed while judges vote: every repetition ends once with one sco
   expect(stored.length).toBeGreaterThanOrEqual(13);
 });
 
-test('the worker of the runs killed in the middle changes nothing either', async () => {
+matrixTest('the worker of the runs killed in the middle changes nothing either', async () => {
   let count = 0;
   world.judges = () => judgement({ reasoning: 'Fine.', score: 5 });
   world.answers = (text) => (++count > 6 && count < 12 ? { ...said(text), first_token_ms: 60_000 } : said(text));
@@ -97,7 +98,7 @@ test('the worker of the runs killed in the middle changes nothing either', async
   await expectWhole(id);
 });
 
-test('a worker that stands still until its pass is given to another try, and then goes on, scores nothing twice', async () => {
+matrixTest('a worker that stands still until its pass is given to another try, and then goes on, scores nothing twice', async () => {
   const { asked, letGo } = heldJudge(10);
   const id = await world.create(agentId, { dataset: { items: list }, evaluators: [exact, judge], repetitions: 2 });
   await until(() => asked.length >= 10 + 5);

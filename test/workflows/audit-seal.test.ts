@@ -6,6 +6,7 @@ import { allFaults, entriesOf, writeEntries } from '../db/audit-log.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { withAdmin } from '../support/template.ts';
 import { until } from '../support/temporal.ts';
+import { matrixTest } from '../chaos/whole.ts';
 
 const eachChain = 6_000;
 let stack: Stack;
@@ -52,7 +53,7 @@ test('a worker killed in the middle of sealing leaves whole seals, and the next 
   expect(await allFaults(stack.db, stack.keys)).toEqual([]);
 });
 
-test('a worker killed inside the transaction of a seal has sealed nothing of it', async () => {
+matrixTest('a worker killed inside the transaction of a seal has sealed nothing of it', async () => {
   const organizationId = newId();
   const ids = await writeEntries(stack.db, { organizationId, count: 20, ageS: 600 });
   const schedule = stack.temporal.client.schedule.getHandle('maint:audit-seal');

@@ -6,6 +6,7 @@ import { created, makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { ask, makeLiveChannel, partsOf, type LiveChannel, type LiveKind } from './channel-world.ts';
+import { oneOfEach } from '../chaos/whole.ts';
 
 let models: ModelServer;
 let chat: ChatServer;
@@ -136,7 +137,7 @@ test('what is too large for its service is named, with a link', async () => {
   expect(mail?.text).toMatch(/Two of them\.\s+Too large to be sent here: \d\.\S* \S+\/runs\/[0-9a-f-]{36}/);
 });
 
-test.each(['slack', 'discord', 'telegram'] as const)('%s: a worker killed between upload and record doubles no file', async (kind) => {
+test.each(oneOfEach(['slack', 'discord', 'telegram'] as const, () => 'service'))('%s: a worker killed between upload and record doubles no file', async (kind) => {
   const place = newPlace();
   const { agentId, calls } = await makePainter([png(20_000, 6)]);
   const channel = await makeLiveChannel(stack, chat, kind, { agent_id: agentId });

@@ -4,6 +4,7 @@ import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { ask, makeLiveChannel, partsOf, runsOf, type LiveChannel } from './channel-world.ts';
+import { matrixTest } from '../chaos/whole.ts';
 
 let models: ModelServer;
 let chat: ChatServer;
@@ -66,7 +67,7 @@ test.each(['slack', 'telegram', 'discord'] as const)(
   },
 );
 
-test('a worker killed while an answer grows leaves one message, with the whole answer', async () => {
+matrixTest('a worker killed while an answer grows leaves one message, with the whole answer', async () => {
   const [place, name] = [newPlace(), 'Killed-draft'];
   const channel = await makeLiveChannel(stack, chat, 'slack', { streaming: true });
   let isKilled = false;

@@ -8,6 +8,7 @@ import { created, makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { partsOf, sqlOn, type LiveChannel } from './channel-world.ts';
+import { matrixTest } from '../chaos/whole.ts';
 
 let models: ModelServer;
 let smtp: MailServer;
@@ -132,7 +133,7 @@ test('a worker killed between send and record sends the same mail again: one Mes
   ]);
 });
 
-test('a worker that stands still between send and record, and one that takes over: the same Message-ID, one run', async () => {
+matrixTest('a worker that stands still between send and record, and one that takes over: the same Message-ID, one run', async () => {
   const channel = await makeMailChannel();
   const isFrozen = strikeAt('Frozen once', 'SIGSTOP');
 
