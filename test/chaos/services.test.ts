@@ -76,26 +76,29 @@ test.each(isWholeMatrix ? (['restarted', 'killed'] as const) : (['killed'] as co
   },
 );
 
-matrixTest('PostgreSQL killed while a re-embed writes vectors: the new base takes the place of the old one, with all that it held', async () => {
-  await stack.start('worker-bulk');
-  const world = reembedWorld(stack);
-  const kbId = await mixedBase(world);
-  const before = await pictureOf(world, kbId);
-  const held = await holdStatements(stack.adminUrl, { table: 'knowledge_vectors', event: 'insert' });
-  const { runId, target } = await startedReembed(world, kbId, 'hash-v1');
-  await held.reached();
+matrixTest(
+  'PostgreSQL killed while a re-embed writes vectors: the new base takes the place of the old one, with all that it held',
+  async () => {
+    await stack.start('worker-bulk');
+    const world = reembedWorld(stack);
+    const kbId = await mixedBase(world);
+    const before = await pictureOf(world, kbId);
+    const held = await holdStatements(stack.adminUrl, { table: 'knowledge_vectors', event: 'insert' });
+    const { runId, target } = await startedReembed(world, kbId, 'hash-v1');
+    await held.reached();
 
-  await own.kill('postgres');
-  await own.up('postgres');
-  await held.letGo();
+    await own.kill('postgres');
+    await own.up('postgres');
+    await held.letGo();
 
-  await until(async () => (await world.run(runId).catch(() => null))?.status === 'succeeded');
-  expect(await pictureOf(world, target)).toEqual(before);
-  const vectors =
-    'select count(*)::int as n from knowledge_chunks c left join knowledge_vectors v on v.chunk_id = c.id where c.kb_id = ? and v.chunk_id is null';
-  expect(await world.sql(vectors, [target])).toEqual([{ n: 0 }]);
-  await stack.kill('worker-bulk');
-});
+    await until(async () => (await world.run(runId).catch(() => null))?.status === 'succeeded');
+    expect(await pictureOf(world, target)).toEqual(before);
+    const vectors =
+      'select count(*)::int as n from knowledge_chunks c left join knowledge_vectors v on v.chunk_id = c.id where c.kb_id = ? and v.chunk_id is null';
+    expect(await world.sql(vectors, [target])).toEqual([{ n: 0 }]);
+    await stack.kill('worker-bulk');
+  },
+);
 
 test('Temporal killed around starts: they are 202 at once, and begin within 10 s of its return', async () => {
   const before = await streaming(3, 2);

@@ -90,24 +90,27 @@ const moments = [
   ['just before the review leaves', 'GET /repos/{owner}/{repo}/pulls/{pull_number}', 2],
 ] as const;
 
-test.each(oneOfEach(moments, () => 'freeze'))('a worker that stands still %s, and goes on beside the next attempt, posts nothing twice', async (_when, route, nth) => {
-  const pull = openFaulty();
-  let seen = 0;
-  world.host.onServed = async (request: HostRequest) => {
-    // The first reading of the pull request is that of the diff.
-    if (request.route !== route || (seen += 1) !== nth) return;
-    await world.stack.kill('worker-bulk', 'SIGSTOP');
-  };
-  const runId = await world.review(pull.number);
-  await until(async () => seen >= nth && (await attemptsOf(runId)) >= 2);
-  world.host.onServed = null;
-  await world.stack.kill('worker-bulk', 'SIGCONT');
+test.each(oneOfEach(moments, () => 'freeze'))(
+  'a worker that stands still %s, and goes on beside the next attempt, posts nothing twice',
+  async (_when, route, nth) => {
+    const pull = openFaulty();
+    let seen = 0;
+    world.host.onServed = async (request: HostRequest) => {
+      // The first reading of the pull request is that of the diff.
+      if (request.route !== route || (seen += 1) !== nth) return;
+      await world.stack.kill('worker-bulk', 'SIGSTOP');
+    };
+    const runId = await world.review(pull.number);
+    await until(async () => seen >= nth && (await attemptsOf(runId)) >= 2);
+    world.host.onServed = null;
+    await world.stack.kill('worker-bulk', 'SIGCONT');
 
-  const run = await world.ended(runId);
+    const run = await world.ended(runId);
 
-  expect(run).toMatchObject({ status: 'succeeded', error: null });
-  expect([pull.reviews.length, pull.comments.length]).toEqual([1, 1]);
-});
+    expect(run).toMatchObject({ status: 'succeeded', error: null });
+    expect([pull.reviews.length, pull.comments.length]).toEqual([1, 1]);
+  },
+);
 
 test('three pushes give one summary and no finding twice; a second review without anything new writes no more than its check', async () => {
   const pull = openFaulty();

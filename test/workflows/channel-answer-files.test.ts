@@ -137,23 +137,26 @@ test('what is too large for its service is named, with a link', async () => {
   expect(mail?.text).toMatch(/Two of them\.\s+Too large to be sent here: \d\.\S* \S+\/runs\/[0-9a-f-]{36}/);
 });
 
-test.each(oneOfEach(['slack', 'discord', 'telegram'] as const, () => 'service'))('%s: a worker killed between upload and record doubles no file', async (kind) => {
-  const place = newPlace();
-  const { agentId, calls } = await makePainter([png(20_000, 6)]);
-  const channel = await makeLiveChannel(stack, chat, kind, { agent_id: agentId });
-  let isKilled = false;
-  chat.onMessage = async ({ file, place: at }) => {
-    if (!file || at !== place) return;
-    chat.onMessage = null;
-    await stack.kill('worker-runs');
-    isKilled = true;
-  };
+test.each(oneOfEach(['slack', 'discord', 'telegram'] as const, () => 'service'))(
+  '%s: a worker killed between upload and record doubles no file',
+  async (kind) => {
+    const place = newPlace();
+    const { agentId, calls } = await makePainter([png(20_000, 6)]);
+    const channel = await makeLiveChannel(stack, chat, kind, { agent_id: agentId });
+    let isKilled = false;
+    chat.onMessage = async ({ file, place: at }) => {
+      if (!file || at !== place) return;
+      chat.onMessage = null;
+      await stack.kill('worker-runs');
+      isKilled = true;
+    };
 
-  await ask(stack, channel, { steps: [{ tool_calls: calls }, { text: `Once ${place}.` }] }, { place });
-  await until(() => isKilled);
-  await stack.start('worker-runs');
-  await until(() => isOver(channel, 2));
+    await ask(stack, channel, { steps: [{ tool_calls: calls }, { text: `Once ${place}.` }] }, { place });
+    await until(() => isKilled);
+    await stack.start('worker-runs');
+    await until(() => isOver(channel, 2));
 
-  expect(filesAt(kind, place)).toHaveLength(1);
-  expect((await partsOf(stack, channel)).map(({ state }) => state)).toEqual(['sent', kind === 'telegram' ? 'unknown' : 'sent']);
-});
+    expect(filesAt(kind, place)).toHaveLength(1);
+    expect((await partsOf(stack, channel)).map(({ state }) => state)).toEqual(['sent', kind === 'telegram' ? 'unknown' : 'sent']);
+  },
+);

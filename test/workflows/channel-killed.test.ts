@@ -64,24 +64,27 @@ const services = [
   ['discord', 2],
 ] as const;
 
-test.each(oneOfEach(services, ([kind]) => (kind === 'telegram' ? 'silent' : 'asked')))('%s: a worker killed between send and record doubles no part (part %i)', async (kind, n) => {
-  const [place, name] = [newPlace(), `Killed-${kind}-${n}`];
-  const channel = await makeLiveChannel(stack, chat, kind);
-  const isKilled = killAt(n, name);
+test.each(oneOfEach(services, ([kind]) => (kind === 'telegram' ? 'silent' : 'asked')))(
+  '%s: a worker killed between send and record doubles no part (part %i)',
+  async (kind, n) => {
+    const [place, name] = [newPlace(), `Killed-${kind}-${n}`];
+    const channel = await makeLiveChannel(stack, chat, kind);
+    const isKilled = killAt(n, name);
 
-  await ask(stack, channel, { steps: [{ text: words(name) }] }, { place });
-  await until(isKilled);
-  await stack.start('worker-runs');
-  await until(() => isOver(channel));
+    await ask(stack, channel, { steps: [{ text: words(name) }] }, { place });
+    await until(isKilled);
+    await stack.start('worker-runs');
+    await until(() => isOver(channel));
 
-  const parts = await partsOf(stack, channel);
-  expect(sentOf(kind, name)).toHaveLength(parts.length);
-  expect(new Set(sentOf(kind, name).map(({ text }) => text)).size).toBe(parts.length);
-  const lost = kind === 'telegram' ? ['unknown'] : [];
-  expect(parts.map(({ state }) => state)).toEqual([...lost, ...parts.slice(lost.length).map(() => 'sent')]);
-  const [run] = await runsOf(stack, channel);
-  expect(run?.warnings).toHaveLength(lost.length);
-});
+    const parts = await partsOf(stack, channel);
+    expect(sentOf(kind, name)).toHaveLength(parts.length);
+    expect(new Set(sentOf(kind, name).map(({ text }) => text)).size).toBe(parts.length);
+    const lost = kind === 'telegram' ? ['unknown'] : [];
+    expect(parts.map(({ state }) => state)).toEqual([...lost, ...parts.slice(lost.length).map(() => 'sent')]);
+    const [run] = await runsOf(stack, channel);
+    expect(run?.warnings).toHaveLength(lost.length);
+  },
+);
 
 matrixTest('a webhook’s receiver gets the same part again under the same id', async () => {
   const [place, name] = [newPlace(), 'Again-desk'];

@@ -63,6 +63,30 @@ test('an instant starts exactly one run, whose end closes it, while workers die 
   expect(await scheduleRow(stack.db, id)).toMatchObject({ next_run_at: null, failure_streak: 0 });
 });
 
+test('an occurrence is one workflow with one activity, of twelve events at most', async () => {
+  const agent = await makeAgent(stack, []);
+  const id = await makeSchedule(stack.db, place, {
+    agentId: agent.id,
+    runAt: inSeconds(2),
+    promptTemplate: scripted({ steps: [{ text: 'Done.' }] }),
+  });
+  await untilSucceeded(stack.db, id);
+
+  const { workflow } = stack.temporal.client;
+  const fired: string[] = [];
+  const query = `WorkflowId STARTS_WITH 'fire:${id}' and ExecutionStatus = 'Completed'`;
+  await until(async () => {
+    fired.length = 0;
+    for await (const { workflowId } of workflow.list({ query })) fired.push(workflowId);
+    return fired.length > 0;
+  });
+  const { events } = await workflow.getHandle(fired[0] ?? '').fetchHistory();
+
+  expect(fired).toHaveLength(1);
+  expect(events?.filter(({ activityTaskScheduledEventAttributes: activity }) => Boolean(activity))).toHaveLength(1);
+  expect(events?.length).toBeLessThanOrEqual(12);
+});
+
 test('workers away: an instant within its time is fired late, one past it is missed, never both', async () => {
   const agent = await makeAgent(stack, []);
   const prompt = scripted({ steps: [{ text: 'Late.' }] });
