@@ -44,12 +44,14 @@ export interface EvaluationWorld {
   read(id: string): Promise<any>;
   /** Reads one when it has its end. */
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of our own API
-  ended(id: string): Promise<any>;
+  ended(id: string, limitMs?: number): Promise<any>;
   /** The lines of the attachment with all results. */
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of our own API
   exported(attachmentId: string): Promise<any[]>;
   /** Calls of judges about a text since the start. */
   judgeCalls(about?: string): number;
+  /** Calls of agents and judges about a text. */
+  callsAbout(about: string): number;
   /** What the ledger has of an evaluation and its runs. */
   ledger(id: string): Promise<Ledger>;
   stop(): Promise<void>;
@@ -88,6 +90,7 @@ export async function openEvaluations(
     await models.close();
     throw error;
   });
+  const callsAbout = (about: string) => models.calls().map(({ body }) => JSON.stringify(body)).filter((body) => body.includes(about));
   const world: EvaluationWorld = {
     stack,
     models,
@@ -100,12 +103,12 @@ export async function openEvaluations(
       return (made.body as { id: string }).id;
     },
     read: async (id) => (await stack.request('GET', `/evaluations/${id}`)).body,
-    async ended(id) {
+    async ended(id, limitMs) {
       let last = await world.read(id);
       await until(async () => {
         last = await world.read(id);
         return last.finished_at !== null;
-      });
+      }, limitMs);
       return last;
     },
     async exported(attachmentId) {
@@ -117,7 +120,8 @@ export async function openEvaluations(
         .map((line) => JSON.parse(line));
     },
     judgeCalls: (about = '') =>
-      models.calls().filter(({ body }) => isJudged(JSON.stringify(body)) && JSON.stringify(body).includes(about)).length,
+      callsAbout(about).filter((body) => isJudged(body)).length,
+    callsAbout: (about) => callsAbout(about).length,
     async ledger(id) {
       const [found] = await world.sql<Ledger>(ledgerSql, [id, id]);
       if (!found) throw new Error('the ledger gave nothing');

@@ -28,7 +28,7 @@ const fine = judgement({ reasoning: 'Fine.', score: 5 });
 const hang: ScriptStep = { fault: { kind: 'hang' } };
 
 /** Evaluates one item with a judge that has three votes and answers the questions in their order; gives the result, the evaluation and what was asked. */
-async function judged(answers: readonly ScriptStep[], params: object = {}) {
+async function judged(answers: readonly ScriptStep[], params: object = {}, limitMs?: number) {
   const word = newId();
   const questions: string[] = [];
   world.judges = (prompt) => {
@@ -37,7 +37,7 @@ async function judged(answers: readonly ScriptStep[], params: object = {}) {
   };
   const judge = { key: 'judge', type: 'llm_judge', params: { rubric: 'Politeness', votes: 3, model: 'fake/hasty', ...params } };
   const dataset = { items: [{ input: `say ${word}`, expected: word }] };
-  const done = await world.ended(await world.create(agentId, { dataset, evaluators: [exact, judge] }));
+  const done = await world.ended(await world.create(agentId, { dataset, evaluators: [exact, judge] }), limitMs);
   const [result] = done.results;
   return { done, result, score: result.scores.find(({ key }: { key: string }) => key === 'judge'), asked: questions.length };
 }
@@ -113,7 +113,7 @@ test('votes that tie: the median of 1, 5 and 3 is the middle of the scale', asyn
   'a call has two minutes, however busy it looks: judge_timeout',
   async () => {
     const busy: ScriptStep = { tokens: 2_000, delay_ms: 500 };
-    const found = await judged([busy, busy, busy], { votes: 1, model: 'compatible/m' });
+    const found = await judged([busy, busy, busy], { votes: 1, model: 'compatible/m' }, 500_000);
 
     expectFailed(found, 'judge_timeout');
     expect(found.asked).toBe(3);
