@@ -33,7 +33,7 @@ export async function askVote(deps: ActivityDeps, asked: VoteAsked): Promise<Sto
   const stored = asked.result.votes[asked.name];
   if (stored !== undefined && 'value' in stored) return stored;
   let last = new EvaluatorError('judge_unavailable', 'The judge gave no answer.');
-  for (let attempt = 1; attempt <= tries; ) {
+  for (let attempt = 1; attempt <= tries;) {
     asked.signal.throwIfAborted();
     try {
       const vote = await askOnce(deps, asked, attempt);

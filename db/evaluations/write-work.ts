@@ -108,12 +108,17 @@ export async function markAsked(
 }
 
 /** A vote is asked for no more under this key of its call. Nothing where another call, or the vote itself, has taken its place. */
-export async function unmarkAsked(tx: TenantTransaction, resultId: string, { name, callKey }: { readonly name: string; readonly callKey: string }) {
-  await rows(
-    tx.em,
-    `update evaluation_results set votes = votes - ?::text where id = ? and votes #>> array[?, 'asked', 'callKey'] = ?`,
-    [name, resultId, name, callKey],
-  );
+export async function unmarkAsked(
+  tx: TenantTransaction,
+  resultId: string,
+  { name, callKey }: { readonly name: string; readonly callKey: string },
+) {
+  await rows(tx.em, `update evaluation_results set votes = votes - ?::text where id = ? and votes #>> array[?, 'asked', 'callKey'] = ?`, [
+    name,
+    resultId,
+    name,
+    callKey,
+  ]);
 }
 
 /** Stores a vote of a judge, once: a later one of the same name changes nothing. */

@@ -28,7 +28,11 @@ export async function beginVote(
 }
 
 /** The call for a vote is settled, or has cost nothing. */
-export function endVote(tx: TenantTransaction, resultId: string, asked: { readonly name: string; readonly callKey: string }): Promise<void> {
+export function endVote(
+  tx: TenantTransaction,
+  resultId: string,
+  asked: { readonly name: string; readonly callKey: string },
+): Promise<void> {
   return unmarkAsked(tx, resultId, asked);
 }
 

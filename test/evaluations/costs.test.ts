@@ -71,7 +71,14 @@ test('max_cost holds for all that providers were asked, though both workers are 
   await world.sql("update runs set finished_at = finished_at - interval '2 minutes' where evaluation_run_id = ?", [id]);
   await until(async () => {
     await runUpkeep(world.stack.temporal, 'budget-holds');
-    return (await world.sql('select 1 from run_steps s join runs r on r.id = s.run_id where r.evaluation_run_id = ? and s.in_flight is not null', [id])).length === 0;
+    return (
+      (
+        await world.sql(
+          'select 1 from run_steps s join runs r on r.id = s.run_id where r.evaluation_run_id = ? and s.in_flight is not null',
+          [id],
+        )
+      ).length === 0
+    );
   });
 
   const { runs, judges, cap } = await world.ledger(id);

@@ -43,7 +43,13 @@ function exactCoverage({ items, rate }: Simulation): number {
   let logChance = items * Math.log1p(-rate);
   let held = 0;
   for (let passed = 0; passed <= items; passed += 1) {
-    if (isHeld(rate, Array.from({ length: items }, (_, at) => ({ value: at < passed ? 1 : 0, cluster: null })))) held += Math.exp(logChance);
+    if (
+      isHeld(
+        rate,
+        Array.from({ length: items }, (_, at) => ({ value: at < passed ? 1 : 0, cluster: null })),
+      )
+    )
+      held += Math.exp(logChance);
     logChance += Math.log(((items - passed) / (passed + 1)) * (rate / (1 - rate)));
   }
   return held;

@@ -60,17 +60,18 @@ export interface EvaluationWorld {
 /** What a judge answers in the form that is asked for. */
 export const judgement = (value: unknown): ScriptStep => ({ tool_calls: [{ name: resultToolSlug, arguments: value }] });
 
-/** A model that is given up after a second of silence, where a deployment has `hastyEnv`. */
-export const hastyModel = 'hasty';
-
-/** Settings of a deployment that has it, as `fake/hasty`. */
-export function hastyEnv(folder: string): (modelBaseUrl: string) => Record<string, string> {
+/** Settings of a deployment that has further models, as `fake/NAME`, and gives them up after so many seconds of silence. */
+export function fakeModels(
+  folder: string,
+  names: readonly [string, ...string[]],
+  silentS = 30,
+): (modelBaseUrl: string) => Record<string, string> {
   return (baseUrl) => {
     const capabilities = { tools: true, parallel_tools: true, json: 'tool', reasoning: false, image: false, pdf: false, audio: false };
-    const defaults = { context_window: 100_000, capabilities, first_token_s: 1, idle_s: 1 };
-    const provider = { id: 'fake', adapter: 'openai_compatible', base_url: baseUrl, default_model: hastyModel, model_defaults: defaults };
+    const defaults = { context_window: 100_000, capabilities, first_token_s: silentS, idle_s: silentS };
+    const provider = { id: 'fake', adapter: 'openai_compatible', base_url: baseUrl, default_model: names[0], model_defaults: defaults };
     const file = join(folder, 'registry.json');
-    writeFileSync(file, JSON.stringify({ providers: [provider], models: [{ provider: 'fake', name: hastyModel }] }));
+    writeFileSync(file, JSON.stringify({ providers: [provider], models: names.map((name) => ({ provider: 'fake', name })) }));
     return { LONGHAUL_MODEL_REGISTRY: file };
   };
 }
@@ -79,7 +80,10 @@ const isJudged = (text: string) => text.includes('<<<rubric ');
 
 export async function openEvaluations(
   processes: readonly ProcessName[] = ['api', 'worker-runs', 'worker-bulk'],
-  { envOf = () => ({}), ...options }: Pick<StackOptions, 'egressPorts'> & {
+  {
+    envOf = () => ({}),
+    ...options
+  }: Pick<StackOptions, 'egressPorts'> & {
     /** Further settings, by where the scripted model is. */
     readonly envOf?: (modelBaseUrl: string) => Record<string, string>;
   } = {},
@@ -90,7 +94,11 @@ export async function openEvaluations(
     await models.close();
     throw error;
   });
-  const callsAbout = (about: string) => models.calls().map(({ body }) => JSON.stringify(body)).filter((body) => body.includes(about));
+  const callsAbout = (about: string) =>
+    models
+      .calls()
+      .map(({ body }) => JSON.stringify(body))
+      .filter((body) => body.includes(about));
   const world: EvaluationWorld = {
     stack,
     models,
@@ -119,8 +127,7 @@ export async function openEvaluations(
         .split('\n')
         .map((line) => JSON.parse(line));
     },
-    judgeCalls: (about = '') =>
-      callsAbout(about).filter((body) => isJudged(body)).length,
+    judgeCalls: (about = '') => callsAbout(about).filter((body) => isJudged(body)).length,
     callsAbout: (about) => callsAbout(about).length,
     async ledger(id) {
       const [found] = await world.sql<Ledger>(ledgerSql, [id, id]);
@@ -133,7 +140,7 @@ export async function openEvaluations(
     },
   };
   const choose = (text: string) => (isJudged(text) && world.judges !== null ? world.judges(text) : world.answers(text));
-  for (const name of ['m', hastyModel]) models.script(name, { steps: [], choose });
+  models.script('m', { steps: [], choose });
   return world;
 }
 

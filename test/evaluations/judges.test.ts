@@ -5,14 +5,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import { isWholeMatrix } from '../chaos/whole.ts';
 import type { ScriptStep } from '../fakes/model-script.ts';
-import { exact, hastyEnv, judgement, makeEchoAgent, openEvaluations, said, type EvaluationWorld } from './evaluation-world.ts';
+import { exact, fakeModels, judgement, makeEchoAgent, openEvaluations, said, type EvaluationWorld } from './evaluation-world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-judges-'));
 let world: EvaluationWorld;
 let agentId: string;
 
 beforeAll(async () => {
-  world = await openEvaluations(undefined, { envOf: hastyEnv(folder) });
+  world = await openEvaluations(undefined, { envOf: fakeModels(folder, ['hasty'], 1) });
+  world.models.script('hasty', { steps: [], choose: (text) => world.judges?.(text) ?? {} });
   agentId = await makeEchoAgent(world, { model: 'compatible/m' });
 });
 beforeEach(() => {

@@ -72,7 +72,10 @@ test('a worker killed while judges vote: every repetition ends once with one sco
 
   await world.stack.kill('worker-bulk');
   const stored = (await resultsOf(id)).flatMap(({ item_key: key, status, votes }) => [
-    ...Array.from({ length: status === 'passed' || status === 'failed' ? 3 : Object.values(votes).filter((vote) => 'value' in vote).length }, () => key),
+    ...Array.from(
+      { length: status === 'passed' || status === 'failed' ? 3 : Object.values(votes).filter((vote) => 'value' in vote).length },
+      () => key,
+    ),
   ]);
   const before = asked.length;
   letGo();
