@@ -26,10 +26,10 @@ const jsonl = [
 const csv = '\uFEFFid,input,expected,tags\r\nright,say yes,yes,a\r\nwrong,say no,yes,b\r\nlines,"say two\nlines","two\nlines",\r\n';
 
 /** Uploads a file as a member of the workspace; gives its id. */
-async function upload(text: string, filename: string): Promise<string> {
+async function upload(text: string, filename: string, credential = world.stack.tenant.tokens.member): Promise<string> {
   const form = new FormData();
   form.set('file', new Blob([text]), filename);
-  const headers = { authorization: `Bearer ${world.stack.tenant.tokens.member}` };
+  const headers = { authorization: `Bearer ${credential}` };
   const reply = await fetch(`${world.stack.url()}/attachments`, { method: 'POST', body: form, headers });
   expect(reply.status).toBe(201);
   return ((await reply.json()) as { id: string }).id;
@@ -118,4 +118,19 @@ test('the file with all results is read by whoever reads the evaluation, stays, 
   expect(await statusFor(null)).toBe(401);
   expect((await fileOf(crypto.randomUUID(), neighbour)).status).toBe(404);
   expect(await exists(file)).toBe(true);
+});
+
+test('a file of another tenant is no data set, told like one that there is not, and no line of it is shown', async () => {
+  const stranger = await makeTenant(world.stack.db, world.stack.keys, { publicUrl: world.stack.url() });
+  const foreign = await upload('{"input": "secret of theirs"\n', 'items.jsonl', stranger.tokens.member);
+  const ask = async (attachmentId: string) => {
+    const body = { agent_id: agentId, dataset: { format: 'jsonl', attachment_id: attachmentId }, evaluators: [exact] };
+    const { status, body: told } = await world.stack.request('POST', '/evaluations', { body, credential: world.stack.tenant.tokens.admin });
+    return { status, errors: (told as { errors: unknown }).errors };
+  };
+
+  const [theirs, nobodys] = [await ask(foreign), await ask(crypto.randomUUID())];
+
+  expect(theirs).toEqual(nobodys);
+  expect(theirs).toMatchObject({ status: 422, errors: [{ pointer: '/dataset/attachment_id', rule: 'reference' }] });
 });
