@@ -56,7 +56,7 @@ function waitsForRoom(error: unknown): boolean {
   return error instanceof Failure && error.code === 'rate_limited' && error.context['reason'] === 'budget_reserved';
 }
 
-/** Null: the answer has another form. */
+/** Null: the answer has another form. Throws an EvaluatorError where the judge says no. */
 async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): Promise<StoredVote | null> {
   const { evaluation, result, name, model, prompt, signal } = asked;
   let vote: StoredVote | null = null;
@@ -87,6 +87,7 @@ async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): P
       await keepVote(tx, result.id, name, vote);
     },
   });
+  if (kind === 'refused') throw new EvaluatorError('judge_refused', 'The judge refused to answer.');
   return kind === 'fits' ? vote : null;
 }
 

@@ -4,7 +4,7 @@ import { openMeteredCall, type MeteredCall } from '../../domain/billing/metered-
 import { settleJudgement } from '../../domain/knowledge/settle-judgement.ts';
 import type { Judge, JudgeQuestion, Judgement } from '../../domain/knowledge/judge.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
-import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { ModelAborted, ModelError } from '../model/errors.ts';
 import { estimateCost } from '../model/estimate.ts';
@@ -81,10 +81,6 @@ async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
     await announce(deps, asked);
     const { finish, given } = await measureCall(deps, model.provider, () => collect(deps, request));
     const spent = { usage: finish.usage, providerRequestId: finish.providerRequestId, raw: rawOf(given) };
-    if (finish.stopReason === 'refused' || given.isRefused) {
-      await settle(deps, asked, { ...spent, answer: null });
-      throw refused('The judge refused to answer.');
-    }
     const answer = await checked(deps, asked, given).catch(async (error: unknown) => {
       await settle(deps, asked, { ...spent, answer: null }); // the call was made, whatever becomes of its answer
       throw error;
@@ -105,7 +101,7 @@ async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
         detail: error.message,
         ...(error.retryAfterMs === null ? {} : { retryAfterS: Math.ceil(error.retryAfterMs / 1_000) }),
       });
-    throw refused(error.message);
+    throw fail('validation_failed', { reason: 'judge_refused', detail: error.message });
   } finally {
     metered.close();
   }
@@ -139,11 +135,8 @@ async function giveBack(deps: ActivityDeps, { question: { flight }, metered }: P
   await metered.release();
 }
 
-function refused(detail: string): Failure {
-  return fail('validation_failed', { reason: 'judge_refused', detail });
-}
-
 async function checked(deps: ActivityDeps, { question, request }: Asked, given: GivenAnswer): Promise<Judgement> {
+  if (given.isRefused) return { kind: 'refused' };
   const form: JsonAnswer = request.json ?? { mode: 'prompt', schema: question.schema, name: 'judgement', strict: true };
   const judged = await judgeAnswer(deps.schemas.of(question.organizationId), form, given);
   return judged.kind === 'fits' ? judged : { kind: 'off_schema' };
@@ -169,7 +162,9 @@ async function collect(deps: ActivityDeps, request: ModelStepRequest): Promise<{
     if (event.type === 'text') given.text += event.delta;
     if (event.type === 'refusal') given.isRefused = true;
     if (event.type === 'tool_call') Object.assign(given, { args: event.args, argsText: event.argsText });
-    if (event.type === 'finish') return { finish: event, given };
+    if (event.type !== 'finish') continue;
+    given.isRefused ||= event.stopReason === 'refused';
+    return { finish: event, given };
   }
   throw new Error('the model step ended without its finish');
 }

@@ -34,11 +34,11 @@ export interface Flight {
   end(tx: TenantTransaction): Promise<void>;
 }
 
-/** What a model answered: a value that fits the schema, or none. */
-export type Judgement = { readonly kind: 'fits'; readonly value: unknown } | { readonly kind: 'off_schema' };
+/** What a model answered: a value that fits the schema, something else, or that it will not. */
+export type Judgement = { readonly kind: 'fits'; readonly value: unknown } | { readonly kind: 'off_schema' | 'refused' };
 
 /**
- * Asks a judge model. Throws 402 `budget_exceeded`, 422 `unpriced_model`, 422 with reason `judge_refused` where the model or its provider will not answer, 504 for one that stays
+ * Asks a judge model. Throws 402 `budget_exceeded`, 422 `unpriced_model`, 422 with reason `judge_refused` where the provider will not have it answered, 504 for one that stays
  * silent, and retryable failures of its provider.
  */
 export type Judge = (question: JudgeQuestion) => Promise<Judgement>;

@@ -49,7 +49,7 @@ async function sweepAway(attachmentId: string): Promise<void> {
 }
 
 test('a JSONL and a CSV file as data set give the same results; a file that is deleted while its items run changes nothing', async () => {
-  const [fromJsonl, fromCsv] = await Promise.all([upload(jsonl, 'items.jsonl'), upload(csv, 'items.csv')]);
+  const [fromJsonl, fromCsv] = [await upload(jsonl, 'items.jsonl'), await upload(csv, 'items.csv')];
   world.answers = (text) => ({ ...said(text), first_token_ms: 1_500 });
   const create = (format: string, attachmentId: string) =>
     world.create(agentId, { dataset: { format, attachment_id: attachmentId }, evaluators: [exact], concurrency: 1 });
