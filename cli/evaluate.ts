@@ -34,10 +34,12 @@ interface Api {
 
 const lookMs = 1_000;
 const triesOfRead = 30;
+/** Ctrl-C, and what a pipeline sends that is cancelled. */
+const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
 /**
  * `longhaul evaluate`: evaluates an agent over HTTP and prints what came of it. Gives the exit code: 0; 1 below the rate that is demanded or worse than the baseline; 2 when it could not be judged.
- * Ctrl-C cancels the evaluation.
+ * Ctrl-C and SIGTERM cancel the evaluation.
  */
 export async function evaluate({ env, asked, log, logFault }: Command): Promise<0 | 1 | 2> {
   try {
@@ -152,7 +154,7 @@ async function followed(api: Api, id: string, log: Command['log']): Promise<Show
     log('Cancelling.');
     api.call('POST', '/runs/cancel', { filter: { evaluation_run_id: id } }).catch((error: unknown) => log(String(error)));
   };
-  process.once('SIGINT', cancel);
+  for (const signal of stopSignals) process.once(signal, cancel);
   try {
     for (let told = ''; ;) {
       const evaluation = await read(api, id);
@@ -164,7 +166,7 @@ async function followed(api: Api, id: string, log: Command['log']): Promise<Show
       await sleep(lookMs);
     }
   } finally {
-    process.off('SIGINT', cancel);
+    for (const signal of stopSignals) process.off(signal, cancel);
   }
 }
 

@@ -3,7 +3,7 @@ import { evaluationCapKey } from '../../db/billing/cap-keys.ts';
 import type { ClaimedResult, EvaluationState, StoredVote } from '../../db/evaluations/work.ts';
 import { EvaluatorError } from '../../domain/evaluations/evaluator-error.ts';
 import type { JudgePrompt } from '../../domain/evaluations/judge-prompt.ts';
-import { keepVote } from '../../domain/evaluations/scoring.ts';
+import { beginVote, endVote, keepVote } from '../../domain/evaluations/scoring.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -31,30 +31,39 @@ const longestPauseS = 120;
  */
 export async function askVote(deps: ActivityDeps, asked: VoteAsked): Promise<StoredVote> {
   const stored = asked.result.votes[asked.name];
-  if (stored !== undefined) return stored;
+  if (stored !== undefined && 'value' in stored) return stored;
   let last = new EvaluatorError('judge_unavailable', 'The judge gave no answer.');
-  for (let attempt = 1; attempt <= tries; attempt += 1) {
+  for (let attempt = 1; attempt <= tries;) {
     asked.signal.throwIfAborted();
     try {
       const vote = await askOnce(deps, asked, attempt);
       if (vote !== null) return vote;
       last = new EvaluatorError('judge_off_schema', 'The answer of the judge has not the form that was asked for.');
+      attempt += 1;
     } catch (error) {
       asked.signal.throwIfAborted();
       last = faultOf(error);
       const pauseS = Math.min(longestPauseS, error instanceof Failure && error.retryAfterS !== null ? error.retryAfterS : attempt);
-      if (attempt < tries) await delay(pauseS * 1_000, undefined, { signal: asked.signal });
+      if (!waitsForRoom(error)) attempt += 1;
+      if (attempt <= tries) await delay(pauseS * 1_000, undefined, { signal: asked.signal });
     }
   }
   throw last;
 }
 
-/** Null: the answer has another form. */
+/** Calls in flight take the rest of the budget: the judge has not been asked, and is once they have ended. */
+function waitsForRoom(error: unknown): boolean {
+  return error instanceof Failure && error.code === 'rate_limited' && error.context['reason'] === 'budget_reserved';
+}
+
+/** Null: the answer has another form. Throws an EvaluatorError where the judge says no. */
 async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): Promise<StoredVote | null> {
   const { evaluation, result, name, model, prompt, signal } = asked;
   let vote: StoredVote | null = null;
+  let callKey = '';
   const { kind } = await createJudge(deps)({
-    step: `${result.id}:${name}:${attempt}`,
+    // Whoever takes over from a lost worker makes calls of its own: each that reached the provider is a row of the ledger.
+    step: `${result.id}:${name}:${result.attempts}:${attempt}`,
     sourceKind: 'evaluation',
     runId: evaluation.id,
     organizationId: evaluation.organizationId,
@@ -65,12 +74,20 @@ async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): P
     prompt: prompt.prompt,
     schema: prompt.schema,
     signal: AbortSignal.any([signal, deadlineIn(callMs)]),
+    flight: {
+      begin: (tx, bill) => {
+        ({ callKey } = bill);
+        return beginVote(tx, result, { name, bill });
+      },
+      end: (tx) => endVote(tx, result.id, { name, callKey }),
+    },
     keep: async (tx, answer, raw) => {
       if (answer.kind !== 'fits') return;
       vote = { value: answer.value, raw: cutBytes(raw) };
       await keepVote(tx, result.id, name, vote);
     },
   });
+  if (kind === 'refused') throw new EvaluatorError('judge_refused', 'The judge refused to answer.');
   return kind === 'fits' ? vote : null;
 }
 
@@ -81,6 +98,7 @@ function faultOf(error: unknown): EvaluatorError {
   if (!(error instanceof Failure)) throw error;
   // The deployment itself is away: that says nothing of the judge.
   if (error.code === 'budget_exceeded' || error.code === 'service_unavailable') throw error;
+  if (error.code === 'upstream_timeout') return new EvaluatorError('judge_timeout', 'The judge did not answer in time.');
   const { reason } = error.context;
   if (!error.retryable) throw new EvaluatorError(typeof reason === 'string' ? reason : error.code, error.detail);
   return new EvaluatorError('judge_unavailable', error.detail);

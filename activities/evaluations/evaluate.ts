@@ -102,7 +102,7 @@ async function similarity(deps: ActivityDeps, { evaluator, answer, evaluation, r
     kind: 'document',
     texts: [expected, answer.text],
     source: { kind: 'evaluation', id: evaluation.id },
-    step: `${result.id}:${evaluator.key}`,
+    step: `${result.id}:${evaluator.key}:${result.attempts}`,
     caps: [evaluationCapKey(evaluation.id)],
     organizationId: evaluation.organizationId,
     workspaceId: evaluation.workspaceId,

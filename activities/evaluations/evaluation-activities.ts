@@ -1,11 +1,12 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readEvaluationState } from '../../db/evaluations/work.ts';
-import { beginEvaluation, finishEvaluation, isEnded, stopEvaluation } from '../../domain/evaluations/lifecycle.ts';
+import { beginEvaluation, finishEvaluation, isEnded } from '../../domain/evaluations/lifecycle.ts';
 import type { EvaluationActivities } from '../../workflows/contracts/evaluations.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { exportResults } from './export-results.ts';
 import { advancePass } from './pass.ts';
+import { stopWork } from './stop.ts';
 import { summaryOf } from './summarize.ts';
 
 /** Activities of `evaluation`, in the signed tenant of the workflow. Rows say what is done, so that each may be cut off anywhere and repeated. */
@@ -13,9 +14,7 @@ export function createEvaluationActivities(deps: ActivityDeps): EvaluationActivi
   return {
     beginEvaluation: ({ evaluationRunId }) => transactAsSystem(deps, (tx) => beginEvaluation(tx, evaluationRunId)),
     advanceEvaluation: ({ evaluationRunId }) => advancePass(deps, evaluationRunId, cancellationSignal()),
-    async stopEvaluation({ evaluationRunId }) {
-      while (!(await transactAsSystem(deps, (tx) => stopEvaluation(tx, evaluationRunId)))) cancellationSignal().throwIfAborted();
-    },
+    stopEvaluation: ({ evaluationRunId }) => stopWork(deps, evaluationRunId, cancellationSignal()),
     exportEvaluation: ({ evaluationRunId }) => exportResults(deps, evaluationRunId, cancellationSignal()),
     async finishEvaluation({ evaluationRunId }) {
       const evaluation = await readAsSystem(deps, (tx) => readEvaluationState(tx, evaluationRunId));

@@ -9,6 +9,7 @@ import { readPassages } from '../../workflows/contracts/passages.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { evaluate } from './evaluate.ts';
+import { openVotesOf, settleLostVotes } from './lost-votes.ts';
 
 /** Whoever has begun a result so often was lost each time: its scores become errors. */
 const maxAttempts = 4;
@@ -20,6 +21,7 @@ export async function scoreResult(
 ): Promise<void> {
   const result = await transactAsSystem(deps, (tx) => beginScoring(tx, resultId));
   if (result === null) return;
+  await settleLostVotes(deps, evaluation, openVotesOf(result));
   const end = await endOf(deps, { evaluation, result, signal });
   await transactAsSystem(deps, (tx) => endScoring(tx, resultId, end));
 }

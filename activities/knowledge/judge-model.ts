@@ -12,7 +12,7 @@ import { formatNote, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } 
 import { measureCall } from '../model/measure-call.ts';
 import { defaultModelSettings } from '../model/prompt.ts';
 import { streamModelStep, type ModelFinish, type ModelStepRequest } from '../model/step.ts';
-import { ledgerTokens, type TokenUsage } from '../model/usage.ts';
+import { countPrompt, ledgerTokens, type TokenUsage } from '../model/usage.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 
 /** Longest answer of a judge. */
@@ -78,6 +78,7 @@ interface Asked {
 async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
   const { question, model, request, metered } = asked;
   try {
+    await announce(deps, asked);
     const { finish, given } = await measureCall(deps, model.provider, () => collect(deps, request));
     const spent = { usage: finish.usage, providerRequestId: finish.providerRequestId, raw: rawOf(given) };
     const answer = await checked(deps, asked, given).catch(async (error: unknown) => {
@@ -88,15 +89,15 @@ async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
     return answer;
   } catch (error) {
     if (error instanceof ModelAborted) {
-      await metered.release();
+      await settle(deps, asked, { usage: error.usage, providerRequestId: null, raw: '', answer: null });
       question.signal.throwIfAborted();
       throw fail('upstream_failed', { detail: 'The judge model was interrupted.' });
     }
     if (!(error instanceof ModelError)) throw error;
-    if (error.usage === null) await metered.release();
+    if (error.usage === null) await giveBack(deps, asked);
     else await settle(deps, asked, { usage: error.usage, providerRequestId: error.providerRequestId, raw: '', answer: null });
     if (error.retryable)
-      throw fail('upstream_failed', {
+      throw fail(error.class === 'StreamIdle' ? 'upstream_timeout' : 'upstream_failed', {
         detail: error.message,
         ...(error.retryAfterMs === null ? {} : { retryAfterS: Math.ceil(error.retryAfterMs / 1_000) }),
       });
@@ -106,7 +107,36 @@ async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
   }
 }
 
+/** Has it on record that the call leaves now. One that could not be announced, or is not wanted any more, gives back what it holds and does not leave. */
+async function announce(deps: ActivityDeps, { question, model, request, metered, key }: Asked): Promise<void> {
+  const { flight, signal } = question;
+  try {
+    const bill = {
+      callKey: key,
+      model: model.id,
+      provider: model.provider,
+      isFree: model.isFree,
+      inputTokens: countPrompt(request),
+      currency: deps.env.billingCurrency,
+      reservedAt: metered.reservedAt.toISOString(),
+      prices: metered.prices,
+    };
+    if (flight) await transactAsSystem(deps, (tx) => flight.begin(tx, bill));
+    signal.throwIfAborted();
+  } catch (error) {
+    await giveBack(deps, { question, metered });
+    throw error;
+  }
+}
+
+/** The call has cost nothing. */
+async function giveBack(deps: ActivityDeps, { question: { flight }, metered }: Pick<Asked, 'question' | 'metered'>): Promise<void> {
+  if (flight) await transactAsSystem(deps, (tx) => flight.end(tx));
+  await metered.release();
+}
+
 async function checked(deps: ActivityDeps, { question, request }: Asked, given: GivenAnswer): Promise<Judgement> {
+  if (given.isRefused) return { kind: 'refused' };
   const form: JsonAnswer = request.json ?? { mode: 'prompt', schema: question.schema, name: 'judgement', strict: true };
   const judged = await judgeAnswer(deps.schemas.of(question.organizationId), form, given);
   return judged.kind === 'fits' ? judged : { kind: 'off_schema' };
@@ -117,6 +147,8 @@ interface GivenAnswer {
   readonly args: unknown;
   readonly argsText: string;
   readonly text: string;
+  /** The model said no, whatever its provider calls that end. */
+  readonly isRefused: boolean;
 }
 
 /** An answer as it came: what the result tool was called with, else its words. */
@@ -125,11 +157,14 @@ function rawOf({ argsText, text }: GivenAnswer): string {
 }
 
 async function collect(deps: ActivityDeps, request: ModelStepRequest): Promise<{ finish: ModelFinish; given: GivenAnswer }> {
-  const given = { args: null as unknown, argsText: '', text: '' };
+  const given = { args: null as unknown, argsText: '', text: '', isRefused: false };
   for await (const event of streamModelStep(deps, request)) {
     if (event.type === 'text') given.text += event.delta;
+    if (event.type === 'refusal') given.isRefused = true;
     if (event.type === 'tool_call') Object.assign(given, { args: event.args, argsText: event.argsText });
-    if (event.type === 'finish') return { finish: event, given };
+    if (event.type !== 'finish') continue;
+    given.isRefused ||= event.stopReason === 'refused';
+    return { finish: event, given };
   }
   throw new Error('the model step ended without its finish');
 }

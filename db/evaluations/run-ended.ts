@@ -23,7 +23,7 @@ export interface EndedItemRun {
 
 /**
  * What the end of an item's run makes of its result. Answers are scored; limits of the agent are its own failure; what was reached of the evaluation's or the workspace's budget, and
- * what is cancelled with the evaluation, is skipped.
+ * what is cancelled with the evaluation, or as it fails, is skipped. What the run cost is kept all the same.
  */
 const endOf = (condition: string) => `
   update evaluation_results r
@@ -40,6 +40,7 @@ const endOf = (condition: string) => `
            when q.reason = 'waited' then array['failed', 'waited']
            when u.finish_reason in ('max_steps', 'max_output', 'timeout') then array['failed', u.finish_reason]
            when e.cancel_requested_at is not null then array['skipped', 'cancelled']
+           when e.failure_code is not null and u.finish_reason = 'cancelled' then array['skipped', e.failure_code]
            when u.finish_reason = 'budget_exceeded' and u.error ->> 'reason' = 'max_cost' then array['error', 'max_cost']
            when u.finish_reason = 'budget_exceeded' then array['skipped', 'budget_exceeded']
            else array['error', coalesce(u.error ->> 'reason', u.error ->> 'code', u.finish_reason)] end as verdict) v

@@ -1,4 +1,5 @@
 import type { EvaluationSettings, ExpectedCall, ItemInput, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
+import type { KeyedBill } from '../billing/call-bill.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EvaluationStatus } from './evaluation-run.entity.ts';
@@ -99,6 +100,27 @@ export interface StoredVote {
   readonly raw: string;
 }
 
+/** A vote that is asked for: what its bill needs, should the worker be lost. */
+export interface AskedVote {
+  readonly asked: KeyedBill;
+}
+
+/** A vote whose call is under way, or was when its worker was lost. */
+export interface OpenVote extends AskedVote {
+  readonly resultId: string;
+  readonly name: string;
+}
+
+/** Votes of an evaluation that are still asked for, so many. */
+export function openVotes(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string, limit: number): Promise<OpenVote[]> {
+  return rows<OpenVote>(
+    tx.em,
+    `select r.id as "resultId", v.key as name, v.value -> 'asked' as asked from evaluation_results r cross join jsonb_each(r.votes) v
+      where r.evaluation_run_id = ? and r.status = 'scoring' and jsonb_exists(v.value, 'asked') order by r.id, v.key limit ?`,
+    [evaluationRunId, limit],
+  );
+}
+
 /** A tool call of a run, with what it gave. */
 export interface CallFacts {
   readonly tool: string;
@@ -111,7 +133,7 @@ export interface ClaimedResult {
   readonly id: string;
   readonly attempts: number;
   readonly repetition: number;
-  readonly votes: Readonly<Record<string, StoredVote>>;
+  readonly votes: Readonly<Record<string, StoredVote | AskedVote>>;
   readonly itemKey: string;
   readonly contentSha256: string;
   readonly input: ItemInput;

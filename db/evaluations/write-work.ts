@@ -1,6 +1,7 @@
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EvaluationStatus } from './evaluation-run.entity.ts';
+import type { KeyedBill } from '../billing/call-bill.ts';
 import type { ClaimedResult, StoredVote } from './work.ts';
 
 /** What changes of an evaluation on its way; the caller holds its row. */
@@ -89,12 +90,43 @@ export function claimResult(tx: TenantTransaction, resultId: string): Promise<Cl
   );
 }
 
+const isGiven = `coalesce(jsonb_exists(votes -> ?::text, 'value'), false)`;
+
+/** Has it on record that a vote is asked for now. False: somebody else scores the result by now, or the vote was given; it must not be asked for. */
+export async function markAsked(
+  tx: TenantTransaction,
+  { id, attempts }: Pick<ClaimedResult, 'id' | 'attempts'>,
+  { name, bill }: { readonly name: string; readonly bill: KeyedBill },
+): Promise<boolean> {
+  const marked = await row(
+    tx.em,
+    `update evaluation_results set votes = votes || jsonb_build_object(?::text, jsonb_build_object('asked', ?::jsonb))
+      where id = ? and attempts = ? and status = 'scoring' and not ${isGiven} returning id`,
+    [name, JSON.stringify(bill), id, attempts, name],
+  );
+  return marked !== null;
+}
+
+/** A vote is asked for no more under this key of its call. Nothing where another call, or the vote itself, has taken its place. */
+export async function unmarkAsked(
+  tx: TenantTransaction,
+  resultId: string,
+  { name, callKey }: { readonly name: string; readonly callKey: string },
+) {
+  await rows(tx.em, `update evaluation_results set votes = votes - ?::text where id = ? and votes #>> array[?, 'asked', 'callKey'] = ?`, [
+    name,
+    resultId,
+    name,
+    callKey,
+  ]);
+}
+
 /** Stores a vote of a judge, once: a later one of the same name changes nothing. */
 export async function storeVote(tx: TenantTransaction, resultId: string, name: string, vote: StoredVote): Promise<void> {
   await rows(
     tx.em,
-    `update evaluation_results set votes = jsonb_build_object(?::text, ?::jsonb) || votes where id = ? and status = 'scoring'`,
-    [name, JSON.stringify(vote), resultId],
+    `update evaluation_results set votes = votes || jsonb_build_object(?::text, ?::jsonb) where id = ? and status = 'scoring' and not ${isGiven}`,
+    [name, JSON.stringify(vote), resultId, name],
   );
 }
 

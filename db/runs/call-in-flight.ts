@@ -1,21 +1,13 @@
-import type { PinnedPrice } from '../billing/prices.ts';
+import type { CallBill } from '../billing/call-bill.ts';
 import { queueStatement, row, rows } from '../sql.ts';
 import { parseFrame } from '../streams/frame-text.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** A call that leaves for its provider: what its bill needs, should nobody come back with an answer. */
-export interface CallInFlight {
+export interface CallInFlight extends CallBill {
   readonly attempt: number;
   /** The message that its deltas make. */
   readonly messageId: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly isFree: boolean;
-  /** Tokens of the prompt, estimated. */
-  readonly inputTokens: number;
-  readonly currency: string;
-  readonly reservedAt: string;
-  readonly prices: readonly PinnedPrice[];
 }
 
 export interface StepOfCall {

@@ -82,7 +82,7 @@ export function collectFacts(): FactsCollector {
         if (result.status === 'skipped') counts.skipped += 1;
         if (['passed', 'failed', 'error', 'skipped'].includes(result.status)) counts.completed += 1;
         if (result.status === 'passed' || result.status === 'failed') addTo(item.verdicts, result.score ?? 0, result.status === 'passed');
-        if (result.latency_ms !== null) latencies.push(result.latency_ms);
+        if (result.latency_ms !== null && !isCutOff(result)) latencies.push(result.latency_ms);
         if (result.cost !== null) costs.push(result.cost);
         tokens.input += result.tokens?.input ?? 0;
         tokens.output += result.tokens?.output ?? 0;
@@ -91,6 +91,11 @@ export function collectFacts(): FactsCollector {
     },
     end: () => ({ items, evaluators, ...counts, latencies, costs, tokens }),
   };
+}
+
+/** Whether its run was cancelled, or its answer judged no more, as the evaluation ended: how long that took says nothing. */
+function isCutOff({ status, scores }: ResultFacts): boolean {
+  return status === 'skipped' && Object.keys(scores).length === 0;
 }
 
 function emptyTally(): Tally {

@@ -55,17 +55,25 @@ async function failWith(tx: TenantTransaction, id: string, failureCode: string):
 
 const cancelsATime = 200;
 
-/** Cancels runs that are left of an evaluation that stops, and at last skips what has no end. False: there are more. Nothing where it just came to its end. */
-export async function stopEvaluation(tx: TenantTransaction, id: string): Promise<boolean> {
+/**
+ * Cancels runs that are left of an evaluation that stops, and at last skips what has no end. `ending`: there are more, or runs have still to end; they are waited for as long as `isPatient`, so
+ * that what they cost counts. Nothing where it just came to its end.
+ */
+export async function stopEvaluation(
+  tx: TenantTransaction,
+  id: string,
+  { isPatient }: { readonly isPatient: boolean },
+): Promise<'stopped' | 'ending'> {
   const evaluation = await lockEvaluation(tx, id);
-  if (evaluation === null) return true;
-  if (evaluation.isCancelRequested || evaluation.failureCode !== null) {
-    const runs = await liveItemRuns(tx, id, cancelsATime);
-    if (runs.length > 0) await cancelAll(tx, runs, { policy: 'interrupt', reason: 'evaluation' });
-    if (runs.length === cancelsATime) return false;
-    await skipRest(tx, id, evaluation.isCancelRequested ? 'cancelled' : (evaluation.failureCode ?? 'stopped'));
-  }
-  return true;
+  const reason = evaluation === null ? null : evaluation.isCancelRequested ? 'cancelled' : evaluation.failureCode;
+  if (reason === null) return 'stopped';
+  const runs = await liveItemRuns(tx, id, cancelsATime);
+  if (runs.length > 0) await cancelAll(tx, runs, { policy: 'interrupt', reason: 'evaluation' });
+  if (runs.length === cancelsATime) return 'ending';
+  await endItemsOf(tx, id);
+  if (isPatient && (await countResults(tx, id)).running > 0) return 'ending';
+  await skipRest(tx, id, reason);
+  return 'stopped';
 }
 
 /** Has the numbers of what has ended so far on record; those of an ended evaluation stay. */

@@ -1,8 +1,11 @@
+import type { KeyedBill } from '../../db/billing/call-bill.ts';
+import { settleOutsideRun } from '../../db/billing/settle-embedding.ts';
 import { findExport } from '../../db/evaluations/find-export.ts';
 import { linkExport } from '../../db/evaluations/link-export.ts';
-import { lockEvaluation, type ClaimedResult, type StoredVote } from '../../db/evaluations/work.ts';
-import { claimResult, endResult, storeVote, type ResultEnd } from '../../db/evaluations/write-work.ts';
+import { lockEvaluation, type ClaimedResult, type EvaluationState, type OpenVote, type StoredVote } from '../../db/evaluations/work.ts';
+import { claimResult, endResult, markAsked, storeVote, unmarkAsked, type ResultEnd } from '../../db/evaluations/write-work.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 
 /** Counts an attempt to score a result and gives what that takes; null: it does not wait for scores any more. */
 export function beginScoring(tx: TenantTransaction, resultId: string): Promise<ClaimedResult | null> {
@@ -12,6 +15,49 @@ export function beginScoring(tx: TenantTransaction, resultId: string): Promise<C
 /** Keeps a vote of a judge, once; of a result that waits for scores no more it keeps nothing. */
 export function keepVote(tx: TenantTransaction, resultId: string, name: string, vote: StoredVote): Promise<void> {
   return storeVote(tx, resultId, name, vote);
+}
+
+/** Has it on record that a vote is asked for now. Throws `service_unavailable` where another worker has the result by now: it must not be asked for. */
+export async function beginVote(
+  tx: TenantTransaction,
+  result: Pick<ClaimedResult, 'id' | 'attempts'>,
+  asked: { readonly name: string; readonly bill: KeyedBill },
+): Promise<void> {
+  if (await markAsked(tx, result, asked)) return;
+  throw fail('service_unavailable', { reason: 'fenced', detail: 'Another worker scores the result.' });
+}
+
+/** The call for a vote is settled, or has cost nothing. */
+export function endVote(
+  tx: TenantTransaction,
+  resultId: string,
+  asked: { readonly name: string; readonly callKey: string },
+): Promise<void> {
+  return unmarkAsked(tx, resultId, asked);
+}
+
+/**
+ * Settles the call for a vote whose worker was lost: its prompt, estimated, at the prices and in the windows in which it was reserved. A worker that only stood still and comes back with the
+ * bill finds it settled. In a transaction of its own; may be repeated.
+ */
+export async function settleLostVote(
+  tx: TenantTransaction,
+  { id, organizationId, workspaceId }: Pick<EvaluationState, 'id' | 'organizationId' | 'workspaceId'>,
+  { resultId, name, asked }: OpenVote,
+): Promise<void> {
+  const { inputTokens, reservedAt, ...bill } = asked;
+  await settleOutsideRun(tx, {
+    ...bill,
+    kind: 'llm',
+    source: { kind: 'evaluation', id },
+    organizationId,
+    workspaceId,
+    providerRequestId: null,
+    tokens: { input: inputTokens, output: 0, cached_read: 0, cached_write: 0, reasoning: 0 },
+    estimated: true,
+    reservedAt: new Date(reservedAt),
+  });
+  await endVote(tx, resultId, { name, callKey: bill.callKey });
 }
 
 /** Ends a result with all its scores, at once and once; false: it has ended before. */

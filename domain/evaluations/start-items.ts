@@ -7,8 +7,8 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ItemInput, ItemMessage } from '../../workflows/contracts/evaluations.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 
-/** What starting items came to: how many runs there are, or why there will be no more. `isLate`: what kept one from starting passes by itself. */
-export type StartedItems = { readonly started: number; readonly isLate: boolean } | { readonly failureCode: string };
+/** What starting items came to: how many runs there are, or why there will be no more. */
+export type StartedItems = { readonly started: number } | { readonly failureCode: string };
 
 /**
  * Starts the runs of the next items of an evaluation that the caller has locked, in one transaction with what their results say. Each is a run of the pinned revision with a conversation
@@ -20,7 +20,7 @@ export async function startItems(
   { limit, currency }: { readonly limit: number; readonly currency: string },
 ): Promise<StartedItems> {
   const pending = limit > 0 ? await nextPending(tx, evaluation.id, limit) : [];
-  if (pending.length === 0) return { started: 0, isLate: false };
+  if (pending.length === 0) return { started: 0 };
   const drafts: { readonly result: PendingResult; readonly start: StartRun; readonly earlier: readonly ItemMessage[] }[] = [];
   for (const result of pending) {
     const { input, earlier } = inputOf(result.input);
@@ -33,7 +33,6 @@ export async function startItems(
     drafts.map(({ start }) => start),
   );
   const started: { readonly id: string; readonly run_id: string }[] = [];
-  let late: Failure | null = null;
   for (const [at, { result, start, earlier }] of drafts.entries()) {
     const outcome = outcomes[at];
     if (outcome === undefined) throw new Error('a start gave nothing');
@@ -45,11 +44,11 @@ export async function startItems(
     }
     const failureCode = endingOf(outcome);
     if (failureCode !== null && started.length === 0) return { failureCode };
-    if (failureCode !== null || outcome.retryable) late = outcome;
-    else await noteNotStarted(tx, result.id, outcome.detail);
+    // What passes by itself, or ends the evaluation at the next look, leaves the item pending.
+    if (failureCode === null && !outcome.retryable) await noteNotStarted(tx, result.id, outcome.detail);
   }
   await noteStarted(tx, started);
-  return { started: started.length, isLate: late !== null };
+  return { started: started.length };
 }
 
 /** The code with which a refusal ends the whole evaluation; null: it does not. */

@@ -74,7 +74,7 @@ async function summarize(batch: TaskBatch, { items }: FactGroup): Promise<Summar
     prompt: fenceTexts(items.map(({ id, content, fact }) => ({ id, content: `${JSON.stringify(fact)}\n\n${content}` }))),
     schema,
   });
-  if (answer.kind === 'off_schema') return null;
+  if (answer.kind !== 'fits') return null;
   const ids = [...new Set(idsOf(answer.value) ?? [])];
   if (ids.length === 0 || ids.some((id) => !items.some((item) => item.id === id))) return null;
   // Its form was checked against the schema.

@@ -62,7 +62,7 @@ async function factsOf(batch: TaskBatch, { id, hash, title, content }: UnreadIte
   const text = title === null ? content : `${title}\n\n${content}`;
   const step = `facts:${id}:${hash}`;
   const answer = await askJudge(batch, { step, instructions, prompt: fenceTexts([{ id, content: text }]), schema });
-  if (answer.kind === 'off_schema') return null;
+  if (answer.kind !== 'fits') return null;
   // Its form was checked against the schema.
   const { item_id: itemId, facts } = answer.value as { readonly item_id: string; readonly facts: readonly KnowledgeFact[] };
   return itemId === id ? facts.map(({ subject, relation, object }) => ({ subject, relation, object })) : null;

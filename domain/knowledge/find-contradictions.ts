@@ -109,7 +109,7 @@ async function judgePair(batch: TaskBatch, pair: FactPair): Promise<Omit<JudgedP
 }
 
 function readAnswer(answer: Judgement, { older, newer }: FactPair): Omit<JudgedPair, 'pair'> {
-  if (answer.kind === 'off_schema') return { explanation: null, isDropped: true };
+  if (answer.kind !== 'fits') return { explanation: null, isDropped: true };
   const ids = new Set(idsOf(answer.value) ?? []);
   if (ids.size !== 2 || !ids.has(older.id) || !ids.has(newer.id)) return { explanation: null, isDropped: true };
   // Its form was checked against the schema.

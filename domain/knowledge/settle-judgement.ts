@@ -23,6 +23,7 @@ export interface JudgeCall {
 /** Settles a call of a judge at the cost of its run, once a call key, and keeps its answer. */
 export async function settleJudgement(tx: TenantTransaction, { question, model, metered, answer, raw, ...call }: JudgeCall): Promise<void> {
   const { organizationId, workspaceId, runId } = question;
+  await question.flight?.end(tx);
   if (answer !== null) await question.keep(tx, answer, raw);
   await settleOutsideRun(tx, {
     ...call,

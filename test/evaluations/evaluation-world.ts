@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
@@ -6,6 +8,25 @@ import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent } from '../support/scenario.ts';
 import { startOwnStack, type ProcessName, type Stack, type StackOptions } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
+
+/** Sums of ledger rows: of the judges of an evaluation, and of its runs. Decimals. */
+export interface Ledger {
+  readonly judgeRows: number;
+  /** Rows of calls whose answer nobody came back with. */
+  readonly judgeEstimates: number;
+  readonly judges: string;
+  readonly runs: string;
+  /** What its cap has spent; null: it has none. */
+  readonly cap: string | null;
+}
+
+const ledgerSql = `
+  select count(*) filter (where u.run_id is null)::int as "judgeRows", count(*) filter (where u.run_id is null and u.estimated)::int as "judgeEstimates",
+         trim_scale(coalesce(sum(u.cost) filter (where u.run_id is null), 0))::text as judges,
+         trim_scale(coalesce(sum(u.cost) filter (where u.run_id is not null), 0))::text as runs,
+         (select trim_scale(w.spent)::text from budget_windows w where w.cap_key = 'eval:' || ?::uuid) as cap
+    from (select ?::uuid as id) e
+    left join usage_entries u on (u.source_kind = 'evaluation' and u.source_id = e.id) or u.run_id in (select r.id from runs r where r.evaluation_run_id = e.id)`;
 
 /** A deployment that evaluates, with one scripted model for agents and judges. */
 export interface EvaluationWorld {
@@ -23,30 +44,61 @@ export interface EvaluationWorld {
   read(id: string): Promise<any>;
   /** Reads one when it has its end. */
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of our own API
-  ended(id: string): Promise<any>;
+  ended(id: string, limitMs?: number): Promise<any>;
   /** The lines of the attachment with all results. */
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of our own API
   exported(attachmentId: string): Promise<any[]>;
-  /** Calls of judges since the last reset. */
-  judgeCalls(): number;
+  /** Calls of judges about a text since the start. */
+  judgeCalls(about?: string): number;
+  /** Calls of agents and judges about a text. */
+  callsAbout(about: string): number;
+  /** What the ledger has of an evaluation and its runs. */
+  ledger(id: string): Promise<Ledger>;
   stop(): Promise<void>;
 }
 
 /** What a judge answers in the form that is asked for. */
 export const judgement = (value: unknown): ScriptStep => ({ tool_calls: [{ name: resultToolSlug, arguments: value }] });
 
+/** Settings of a deployment that has further models, as `fake/NAME`, and gives them up after so many seconds of silence. */
+export function fakeModels(
+  folder: string,
+  names: readonly [string, ...string[]],
+  silentS = 30,
+): (modelBaseUrl: string) => Record<string, string> {
+  return (baseUrl) => {
+    const capabilities = { tools: true, parallel_tools: true, json: 'tool', reasoning: false, image: false, pdf: false, audio: false };
+    const defaults = { context_window: 100_000, capabilities, first_token_s: silentS, idle_s: silentS };
+    const provider = { id: 'fake', adapter: 'openai_compatible', base_url: baseUrl, default_model: names[0], model_defaults: defaults };
+    const file = join(folder, 'registry.json');
+    writeFileSync(file, JSON.stringify({ providers: [provider], models: names.map((name) => ({ provider: 'fake', name })) }));
+    return { LONGHAUL_MODEL_REGISTRY: file };
+  };
+}
+
 const isJudged = (text: string) => text.includes('<<<rubric ');
 
 export async function openEvaluations(
   processes: readonly ProcessName[] = ['api', 'worker-runs', 'worker-bulk'],
-  options: Pick<StackOptions, 'egressPorts'> = {},
+  {
+    envOf = () => ({}),
+    ...options
+  }: Pick<StackOptions, 'egressPorts'> & {
+    /** Further settings, by where the scripted model is. */
+    readonly envOf?: (modelBaseUrl: string) => Record<string, string>;
+  } = {},
 ): Promise<EvaluationWorld> {
   const models = await startModelServer();
-  const env = { LONGHAUL_MODEL_BASE_URL: models.baseUrl, LONGHAUL_MODEL: 'm' };
+  const env = { LONGHAUL_MODEL_BASE_URL: models.baseUrl, LONGHAUL_MODEL: 'm', ...envOf(models.baseUrl) };
   const stack = await startOwnStack({ ...options, processes: [...processes], env }).catch(async (error: unknown) => {
     await models.close();
     throw error;
   });
+  const callsAbout = (about: string) =>
+    models
+      .calls()
+      .map(({ body }) => JSON.stringify(body))
+      .filter((body) => body.includes(about));
   const world: EvaluationWorld = {
     stack,
     models,
@@ -59,12 +111,12 @@ export async function openEvaluations(
       return (made.body as { id: string }).id;
     },
     read: async (id) => (await stack.request('GET', `/evaluations/${id}`)).body,
-    async ended(id) {
+    async ended(id, limitMs) {
       let last = await world.read(id);
       await until(async () => {
         last = await world.read(id);
         return last.finished_at !== null;
-      });
+      }, limitMs);
       return last;
     },
     async exported(attachmentId) {
@@ -75,16 +127,20 @@ export async function openEvaluations(
         .split('\n')
         .map((line) => JSON.parse(line));
     },
-    judgeCalls: () => models.calls().filter(({ body }) => isJudged(JSON.stringify(body))).length,
+    judgeCalls: (about = '') => callsAbout(about).filter((body) => isJudged(body)).length,
+    callsAbout: (about) => callsAbout(about).length,
+    async ledger(id) {
+      const [found] = await world.sql<Ledger>(ledgerSql, [id, id]);
+      if (!found) throw new Error('the ledger gave nothing');
+      return found;
+    },
     async stop() {
       await stack.stop();
       await models.close();
     },
   };
-  models.script('m', {
-    steps: [],
-    choose: (text) => (isJudged(text) && world.judges !== null ? world.judges(text) : world.answers(text)),
-  });
+  const choose = (text: string) => (isJudged(text) && world.judges !== null ? world.judges(text) : world.answers(text));
+  models.script('m', { steps: [], choose });
   return world;
 }
 

@@ -77,6 +77,13 @@ test('an evaluator that no item has a value for leaves the numbers null; one tha
   const without = await world.ended(await world.create(agentId, { dataset: { items: items(4, 3) }, evaluators: [exact] }));
   const done = await world.ended(await world.create(agentId, { dataset: { items: items(4, 3) }, evaluators, max_error_rate: 1 }));
 
+  const [first, ...others] = items(4, 3);
+  const list = [first, ...others.map((item) => ({ ...item, evaluators: ['exact'] }))];
+  const partly = await world.ended(await world.create(agentId, { dataset: { items: list }, evaluators, max_error_rate: 1 }));
+  const endsOf = ({ results }: { results: { item_id: string; status: string; score: number | null }[] }) =>
+    Object.fromEntries(results.map(({ item_id: item, status, score }) => [item, [status, score]]));
+
+  expect(endsOf(partly)).toEqual({ ...endsOf(without), i1: ['error', null] });
   expect(statuses(none)).toEqual(['skipped', 'skipped']);
   expect(none.summary).toMatchObject({ pass_rate: null, pass_ci: null, skipped: 2, errors: 0 });
   expect(done.summary.evaluators.exact).toEqual(without.summary.evaluators.exact);

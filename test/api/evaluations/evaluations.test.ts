@@ -164,7 +164,7 @@ test('an inactive agent is 409, live tools below admin 403, the 21st at once 429
 });
 
 test('a CSV with byte-order mark, CRLF, quoted line breaks and a formula gives the items of its JSONL; bad lines are told by number', async () => {
-  const { post } = await place();
+  const { tenant, post } = await place();
   const csv = '\uFEFFid,input,expected,tags,cluster,context.note\r\na,"two\r\nlines",=1+1,x;y,c1,n\r\nb,"q ""x""","{""a"":[1]}",,,\r\n';
   const jsonl = [
     { id: 'a', input: 'two\r\nlines', expected: '=1+1', tags: ['x', 'y'], cluster: 'c1', context: { note: 'n' } },
@@ -195,6 +195,7 @@ test('a CSV with byte-order mark, CRLF, quoted line breaks and a formula gives t
   const broken = await post({ dataset: { format: 'jsonl', text: `{"input":"a","expected":"b"}\n{nope\n{"input":12345678901234567890}` } });
   expect(broken.body.errors.map(({ params }: { params: { line: number } }) => params.line)).toEqual([2, 3]);
   expect((await post({ dataset: { format: 'jsonl', text: '\n\n' } })).body.context.reason).toBe('dataset_empty');
+  expect(await sql('select id from evaluation_runs where workspace_id = ?', [tenant.workspaceId])).toHaveLength(3);
 });
 
 test('runs with a vote down become items: id, input, the newest correction; none is 422 dataset_empty', async () => {

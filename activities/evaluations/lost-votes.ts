@@ -1,0 +1,28 @@
+import { openVotes, type ClaimedResult, type EvaluationState, type OpenVote } from '../../db/evaluations/work.ts';
+import { settleLostVote } from '../../domain/evaluations/scoring.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
+
+const atOnce = 100;
+
+/** Votes that an earlier worker had asked for when it was lost. */
+export function openVotesOf({ id, votes }: Pick<ClaimedResult, 'id' | 'votes'>): OpenVote[] {
+  return Object.entries(votes).flatMap(([name, vote]) => ('asked' in vote ? [{ resultId: id, name, asked: vote.asked }] : []));
+}
+
+/** Settles calls whose workers were lost, each once: the provider may have billed them. */
+export async function settleLostVotes(deps: ActivityDeps, evaluation: EvaluationState, votes: readonly OpenVote[]): Promise<void> {
+  for (const vote of votes) {
+    await transactAsSystem(deps, (tx) => settleLostVote(tx, evaluation, vote));
+    deps.log.warn({ evaluation_run_id: evaluation.id, result_id: vote.resultId }, 'call of a lost worker settled by estimate');
+  }
+}
+
+/** The same for all votes that an evaluation still asks for: nobody takes them over when it stops. */
+export async function settleOpenVotes(deps: ActivityDeps, evaluation: EvaluationState): Promise<void> {
+  for (;;) {
+    const votes = await readAsSystem(deps, (tx) => openVotes(tx, evaluation.id, atOnce));
+    if (votes.length === 0) return;
+    await settleLostVotes(deps, evaluation, votes);
+  }
+}

@@ -1,0 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { readEvaluationState } from '../../db/evaluations/work.ts';
+import { isEnded, stopEvaluation } from '../../domain/evaluations/lifecycle.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
+import { settleOpenVotes } from './lost-votes.ts';
+
+/** Runs that are cancelled end within moments, and what they cost counts; those whose worker is away are not waited for longer than this. */
+const patienceMs = 60_000;
+const lookMs = 200;
+
+/** Ends what is left of an evaluation that stops: runs, questions to judges, results. */
+export async function stopWork(deps: ActivityDeps, id: string, signal: AbortSignal): Promise<void> {
+  const evaluation = await readAsSystem(deps, (tx) => readEvaluationState(tx, id));
+  if (evaluation === null || isEnded(evaluation)) return;
+  await settleOpenVotes(deps, evaluation);
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    const isPatient = performance.now() < until;
+    if ((await transactAsSystem(deps, (tx) => stopEvaluation(tx, id, { isPatient }))) === 'stopped') return;
+    await delay(lookMs, undefined, { signal });
+  }
+}
