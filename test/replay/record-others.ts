@@ -246,6 +246,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       settlePullThreads: nothing,
       openReviewRun: nothing,
       endReviewRun: nothing,
+      readReactions: nothing,
       dropCommand: nothing,
       // The run has ended before its workflow begins.
       beginRun: [gives({ done: true })],

@@ -1,0 +1,62 @@
+import { row, rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+
+type Tx = Pick<TenantTransaction, 'em'>;
+
+/** A pull request that is closed and whose reactions are due. */
+export interface ReactionsDue {
+  readonly pullRequestId: string;
+  /** Some of its findings stand under comments. */
+  readonly hasComments: boolean;
+}
+
+/** How people have reacted to a comment. */
+export interface CommentReactions {
+  readonly id: number;
+  readonly reactionsUp: number;
+  readonly reactionsDown: number;
+}
+
+/** A closed pull request of the transaction's tenant whose reactions are due; null: they are not. */
+export function reactionsDue(
+  tx: Tx,
+  { bindingId, pullNumber }: { readonly bindingId: string; readonly pullNumber: number },
+): Promise<ReactionsDue | null> {
+  return row<ReactionsDue>(
+    tx.em,
+    `select p.id as "pullRequestId", exists (select from review_findings f where f.pull_request_id = p.id and f.comment_id is not null) as "hasComments"
+       from review_pull_requests p where p.binding_id = ? and p.pull_number = ? and p.state = 'closed' and p.due_at <= now()`,
+    [bindingId, pullNumber],
+  );
+}
+
+/** Writes down how people have reacted to the comments of a pull request. */
+export async function storeReactions(tx: Tx, pullRequestId: string, comments: readonly CommentReactions[]): Promise<void> {
+  await rows(
+    tx.em,
+    `update review_findings f set reactions_up = c."reactionsUp", reactions_down = c."reactionsDown", updated_at = now()
+       from jsonb_to_recordset(?::jsonb) as c(id bigint, "reactionsUp" int, "reactionsDown" int)
+      where f.pull_request_id = ? and f.comment_id = c.id and (f.reactions_up, f.reactions_down) is distinct from (c."reactionsUp", c."reactionsDown")`,
+    [JSON.stringify(comments), pullRequestId],
+  );
+}
+
+/** Says when the reactions to a pull request that is still closed are read next: `days` after it was closed, where that lies ahead, else not at all. */
+export async function readAgainAfter(tx: Tx, pullRequestId: string, days: number): Promise<void> {
+  await rows(
+    tx.em,
+    `update review_pull_requests set due_at = case when closed_at + make_interval(days => ?) > now() then closed_at + make_interval(days => ?) end, updated_at = now()
+      where id = ? and state = 'closed'`,
+    [days, days, pullRequestId],
+  );
+}
+
+/** Puts the reading off for an hour, until so many days after the pull request was closed. */
+export async function putReadingOff(tx: Tx, pullRequestId: string, days: number): Promise<void> {
+  await rows(
+    tx.em,
+    `update review_pull_requests set due_at = case when closed_at + make_interval(days => ?) > now() then now() + interval '1 hour' end, updated_at = now()
+      where id = ? and state = 'closed'`,
+    [days, pullRequestId],
+  );
+}
