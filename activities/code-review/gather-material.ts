@@ -1,7 +1,7 @@
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import { followUp, type FollowUp } from '../../domain/code-review/pipeline/follow-up.ts';
 import { batchesOf, linesAround, type MaterialFile, type ReviewMaterial } from '../../domain/code-review/pipeline/material.ts';
-import { selectFiles, type FileToRead } from '../../domain/code-review/pipeline/select-files.ts';
+import { selectFiles, type FileToRead, type UnreadReason } from '../../domain/code-review/pipeline/select-files.ts';
 import { surfaceOf, type LastReview, type Surface } from '../../domain/code-review/pipeline/surface.ts';
 import type { PathReading } from '../../ports/diff/paths-work.ts';
 import type { ReviewWork } from '../../ports/diff/review-work.ts';
@@ -52,7 +52,7 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     lastReviewOf(source),
   );
   const readings = await readPaths(source);
-  const { read, unread } = selectFiles(filesToRead(source, { surface, readings }), {
+  const { read, unread: unfit } = selectFiles(filesToRead(source, { surface, readings }), {
     ...run.templates,
     maxFiles: run.templates.limits.max_files,
     maxPatchTokens: run.templates.limits.max_patch_tokens,
@@ -60,6 +60,8 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     countTokens: estimateTokens,
   });
   const isRead = !isSummaryOnly && surface.mode !== 'no_change';
+  // Without a budget for them they stay unread, and are judged next time.
+  const unread = [...unfit, ...(isSummaryOnly ? read.map(({ patch }) => ({ path: patch.path, reason: 'budget' as const })) : [])];
   const files = isRead ? await materialFiles(source, read) : [];
   return {
     ...emptyMaterial(run, pull),
@@ -185,9 +187,15 @@ async function readInstructions({ run, change }: MaterialSource): Promise<string
 
 function judgedHashes(
   { change, hashes }: MaterialSource,
-  { readings, unread }: { readonly readings: ReadonlyMap<string, PathReading>; readonly unread: ReturnType<typeof selectFiles>['unread'] },
+  {
+    readings,
+    unread,
+  }: {
+    readonly readings: ReadonlyMap<string, PathReading>;
+    readonly unread: readonly { readonly path: string; readonly reason: UnreadReason }[];
+  },
 ): Pick<ReviewMaterial, 'hashes' | 'hashesBefore'> {
-  const limited = new Set(unread.filter(({ reason }) => reason === 'limit').map(({ path }) => path));
+  const limited = new Set(unread.filter(({ reason }) => reason === 'limit' || reason === 'budget').map(({ path }) => path));
   const kept = change.files.filter(({ path }) => readings.get(path)?.taken.slice(0, ownLists).every(Boolean) !== false);
   const before = (path: string, own: readonly string[]) => (hashes.get(path) ?? []).filter((hash) => own.includes(hash));
   return {

@@ -1,3 +1,4 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { reviewDayCapKey, reviewPullCapKey, runCapKey } from '../billing/cap-keys.ts';
 import { openCaps } from '../billing/caps.ts';
 import { rateInForce } from '../billing/fx-rates.ts';
@@ -19,10 +20,10 @@ export async function openReviewCaps(tx: TenantTransaction, run: CappedReview, c
   const day = (run.startedAt ?? (await databaseTime(tx.em))).toISOString().slice(0, 10);
   const wanted = [
     { capKey: reviewDayCapKey(run.binding.id, day), limit: perDay },
-    { capKey: reviewPullCapKey(run.pull.id), limit: perPull },
+    { capKey: reviewPullCapKey(run.pull.id), limit: perPull, spent: run.pull.spent },
     { capKey: runCapKey(run.runId), limit: perReview },
   ];
-  const caps = wanted.flatMap(({ capKey, limit }) => (limit === null ? [] : [{ capKey, limit }]));
+  const caps = wanted.flatMap(({ limit, ...cap }) => (limit === null ? [] : [{ ...cap, limit }]));
   if (caps.length > 0 && rate === null) return false;
   const place = { organizationId: run.organizationId, workspaceId: run.workspaceId };
   await openCaps(
@@ -52,4 +53,28 @@ async function setLimits(
       [limit, rate, capKey],
     );
   }
+}
+
+/** Caps of pull requests that nobody follows any more and of days that are over, none of whose reviews is at work. */
+const overCaps = `select b.id, b.spent, p.id as pull_id from budget_windows b
+    left join review_pull_requests p on b.cap_key = 'review-pr:' || p.id
+    left join repo_bindings g on g.id = p.binding_id and g.deleted_at is null
+    cross join lateral (select case when starts_with(b.cap_key, 'review-day:') then split_part(b.cap_key, ':', 2)::uuid end as binding_id,
+      case when starts_with(b.cap_key, 'review-day:') then split_part(b.cap_key, ':', 3)::date end as day) d
+  where b.closed_at is null and b.period = 'cap' and starts_with(b.cap_key, 'review-')
+    and case when d.day is null then g.id is null or (p.state = 'closed' and p.due_at is null) else d.day < (now() at time zone 'UTC')::date end
+    and not exists (select from runs r where r.status in ('queued', 'running', 'waiting', 'cancelling')
+      and (r.review_pull_request_id = p.id or (r.binding_id = d.binding_id and (r.started_at at time zone 'UTC')::date = d.day)))
+  order by b.period, b.id limit ? for update of b`;
+
+/** Closes caps that are over, at most so many, and has pull requests keep what theirs counted, with which a new one opens; gives how many. Sweeper's pool. */
+export async function closeOverCaps(em: SqlEntityManager, limit: number): Promise<number> {
+  const closed = await rows(
+    em,
+    `with over as materialized (${overCaps}),
+       kept as (update review_pull_requests p set spent = greatest(p.spent, o.spent), updated_at = now() from over o where p.id = o.pull_id)
+     update budget_windows w set closed_at = clock_timestamp() from over o where w.id = o.id returning w.id`,
+    [limit],
+  );
+  return closed.length;
 }
