@@ -30,7 +30,7 @@ export async function openReviewCaps(tx: TenantTransaction, run: CappedReview, c
     tx,
     caps.map((cap) => ({ ...cap, ...place, currency })),
   );
-  await setLimits(tx, caps, rate ?? '1');
+  await setLimits(tx, caps, { runId: run.runId, rate: rate ?? '1' });
   const full = await row<{ full: boolean }>(
     tx.em,
     `select exists (select from budget_windows b where b.workspace_id = ? and b.closed_at is null and b.is_enforced and b.limit_amount is not null
@@ -40,17 +40,18 @@ export async function openReviewCaps(tx: TenantTransaction, run: CappedReview, c
   return full?.full !== true;
 }
 
-/** The limit of a cap that is open follows its binding. */
+/** The limit of a cap that is open follows its binding; that of a run stays below its own `max_cost`. */
 async function setLimits(
   tx: TenantTransaction,
   caps: readonly { readonly capKey: string; readonly limit: string }[],
-  rate: string,
+  { runId, rate }: { readonly runId: string; readonly rate: string },
 ): Promise<void> {
   for (const { capKey, limit } of caps) {
     await rows(
       tx.em,
-      `update budget_windows set limit_amount = round(?::numeric * ?::numeric, 9) where cap_key = ? and closed_at is null`,
-      [limit, rate, capKey],
+      `update budget_windows b set limit_amount = least(round(?::numeric * ?::numeric, 9),
+         (select (r.limits ->> 'max_cost')::numeric from runs r where r.id = ? and b.cap_key = 'run:' || r.id)) where b.cap_key = ? and b.closed_at is null`,
+      [limit, rate, runId, capKey],
     );
   }
 }

@@ -75,6 +75,15 @@ test.each([
   expect(await openCaps()).toEqual(cap === 'per_review' ? [] : [[{ per_pr: 'review-pr', per_day: 'review-day' }[cap], price, '0']]);
 });
 
+test('a run that may cost less than its binding lets a review cost is held to its own limit', async () => {
+  await setCaps({ per_review: '5' });
+  const review = { binding_id: world.bindingId, pull_number: open('a', 'b').number };
+  const made = await world.stack.request('POST', '/runs', { body: { review, limits: { max_cost: price } } });
+  const run = await world.ended((made.body as { id: string }).id);
+
+  expect([run.output?.json?.verdict, world.asked.length]).toEqual(['partial', 4]);
+});
+
 test('a cap that is full before the start, with skip: no model is asked, nothing is posted but a neutral check', async () => {
   await setCaps({ per_pr: price, on_exceed: 'skip' });
   const pull = open('a');

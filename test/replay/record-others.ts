@@ -228,6 +228,50 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       endReview: nothing,
     },
   },
+  'code-review-run-late': {
+    type: 'codeReviewRun',
+    args: [{ runId: randomUUID() }],
+    activities: {
+      beginRun: [gives({ done: false, maxSteps: 1, remainingMs: 300, cancelRequested: false })],
+      fetchDiff: [gives({ kind: 'review', posts: true, checks: true })],
+      openCheck: nothing,
+      nextCalls: [gives({ calls: [{ stage: 'summary', ordinal: 0, step: 3 }], nextStep: 4 })],
+      askStages: [() => new Promise((resolve) => setTimeout(resolve, 2_000))],
+      finishRun: [gives({ more: false })],
+      abandonCheck: nothing,
+      endReview: nothing,
+    },
+  },
+  'code-review-run-timed': {
+    type: 'codeReviewRun',
+    args: [{ runId: randomUUID() }],
+    activities: {
+      beginRun: [gives({ done: false, maxSteps: 1, remainingMs: 60_000, cancelRequested: false })],
+      fetchDiff: [gives({ kind: 'review', posts: true, checks: true })],
+      openCheck: nothing,
+      nextCalls: [gives({ calls: [{ stage: 'summary', ordinal: 0, step: 3 }], nextStep: 4 }), gives({ calls: [], nextStep: 4 })],
+      askStages: nothing,
+      postReview: [gives({ outcome: 'posted' })],
+      settleThreads: nothing,
+      concludeCheck: nothing,
+      finishReview: nothing,
+      finishRun: [gives({ more: false })],
+      endReview: nothing,
+    },
+  },
+  'pull-request-closed': {
+    type: 'pullRequest',
+    args: [{ bindingId: randomUUID(), pullNumber: 7 }],
+    activities: {
+      applyEvent: [
+        gives({ kind: 'reactions' }),
+        gives({ kind: 'wait', waitMs: 200 }),
+        gives({ kind: 'reactions' }),
+        gives({ kind: 'end' }),
+      ],
+      readReactions: nothing,
+    },
+  },
   'pull-request': {
     type: 'pullRequest',
     args: [{ bindingId: randomUUID(), pullNumber: 7 }],
@@ -246,7 +290,6 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       settlePullThreads: nothing,
       openReviewRun: nothing,
       endReviewRun: nothing,
-      readReactions: nothing,
       dropCommand: nothing,
       // The run has ended before its workflow begins.
       beginRun: [gives({ done: true })],
