@@ -7,6 +7,7 @@ import type { PathReading } from '../../ports/diff/paths-work.ts';
 import type { ReviewWork } from '../../ports/diff/review-work.ts';
 import type { SkipReason } from '../../workflows/contracts/code-review.ts';
 import type { Change } from './read-change.ts';
+import { readInstructions } from './read-instructions.ts';
 import type { HostPull } from './read-pull.ts';
 
 /** What a review's material is gathered from. */
@@ -21,14 +22,12 @@ export interface MaterialSource {
   readonly isSummaryOnly: boolean;
 }
 
-const maxInstructions = 64 * 1024;
 const maxText = 2 * 1024 * 1024;
 /** Files whose surroundings a second look is shown. */
 const maxShown = 150;
 /** Characters of code that make a token: exact counts take a second a megabyte. */
 const charsOfToken = 3;
 const estimateTokens = (text: string): number => Math.ceil(text.length / charsOfToken);
-const instructionsPath = '.longhaul/review.md';
 
 /** The material of a pull request that is not reviewed: who it is, and what the ledger holds of it. */
 export function materialOfSkipped(
@@ -59,6 +58,7 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     isTaken: (path) => readings.get(path)?.taken.slice(0, ownLists).every(Boolean) !== false,
     countTokens: estimateTokens,
   });
+  const own = run.review.kind === 'ask' ? '' : run.text;
   const isRead = !isSummaryOnly && surface.mode !== 'no_change';
   // Without a budget for them they stay unread, and are judged next time.
   const unread = [...unfit, ...(isSummaryOnly ? read.map(({ patch }) => ({ path: patch.path, reason: 'budget' as const })) : [])];
@@ -70,7 +70,7 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     mergeBaseSha: change.mergeBaseSha,
     mode: surface.mode,
     isSummaryOnly,
-    instructions: await readInstructions(source),
+    instructions: [await readInstructions(run, change.baseSha, change.readText), own].filter((part) => part.trim() !== '').join('\n\n'),
     files,
     batches: batchesOf(files, run.templates.review.passes.length),
     changedFiles: change.files.length + change.tooLarge.length,
@@ -175,14 +175,6 @@ function materialFile({ run }: MaterialSource, { file, text }: { readonly file: 
     languageRules: languages.flatMap((language) => languageRules[language] ?? []),
     around: text === null ? [] : linesAround(text, file.hunks),
   };
-}
-
-/** Rules come from the base branch: nothing that the pull request brings says how it is judged. */
-async function readInstructions({ run, change }: MaterialSource): Promise<string> {
-  const own = run.review.kind === 'ask' ? '' : run.text;
-  if (!run.binding.reviewConfig.repo_instructions || change.baseSha === null) return own;
-  const text = await change.readText(change.baseSha, instructionsPath, maxInstructions);
-  return [text ?? '', own].filter((part) => part.trim() !== '').join('\n\n');
 }
 
 function judgedHashes(

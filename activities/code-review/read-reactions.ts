@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { reactionsDue, type ReactionsDue } from '../../db/code-review/reactions.ts';
+import { reactionsDue, type ReactionsDue } from '../../db/code-review/read-posts.ts';
 import { keepReactions, type ReadReactions } from '../../domain/code-review/reactions.ts';
 import { listComments } from '../../ports/github/reviews.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';

@@ -1,33 +1,13 @@
-import { row, rows } from '../sql.ts';
+import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
-
-/** A pull request that is closed and whose reactions are due. */
-export interface ReactionsDue {
-  readonly pullRequestId: string;
-  /** Some of its findings stand under comments. */
-  readonly hasComments: boolean;
-}
 
 /** How people have reacted to a comment. */
 export interface CommentReactions {
   readonly id: number;
   readonly reactionsUp: number;
   readonly reactionsDown: number;
-}
-
-/** A closed pull request of the transaction's tenant whose reactions are due; null: they are not. */
-export function reactionsDue(
-  tx: Tx,
-  { bindingId, pullNumber }: { readonly bindingId: string; readonly pullNumber: number },
-): Promise<ReactionsDue | null> {
-  return row<ReactionsDue>(
-    tx.em,
-    `select p.id as "pullRequestId", exists (select from review_findings f where f.pull_request_id = p.id and f.comment_id is not null) as "hasComments"
-       from review_pull_requests p where p.binding_id = ? and p.pull_number = ? and p.state = 'closed' and p.due_at <= now()`,
-    [bindingId, pullNumber],
-  );
 }
 
 /** Writes down how people have reacted to the comments of a pull request. */
