@@ -91,6 +91,12 @@ export async function concludeCheck(deps: ActivityDeps, end: CheckEnd): Promise<
   await transactAsSystem(deps, (tx) => notePosted(tx, run, { key: keyOf(run, batches + 1), githubId: checkId }));
 }
 
+/** Ends the check of a run that has ended without its plan, as its row has ended. */
+export async function abandonCheck(deps: ActivityDeps, { runId }: { readonly runId: string }): Promise<void> {
+  const { run } = await readPlan(deps, runId);
+  await concludeCheck(deps, { runId, conclusion: run.status === 'cancelled' ? 'cancelled' : 'neutral' });
+}
+
 function keyOf({ runId }: ReviewRun, ordinal = 0): PostKey {
   return { ownerId: runId, kind: 'check', ordinal };
 }

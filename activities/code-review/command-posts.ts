@@ -68,7 +68,8 @@ async function openCommand(
   return client && { command, client };
 }
 
-async function clientOf(deps: ActivityDeps, bindingId: string): Promise<RepositoryClient | null> {
+/** The client of a binding; null: the binding is gone. */
+export async function clientOf(deps: ActivityDeps, bindingId: string): Promise<RepositoryClient | null> {
   const place = await readAsSystem(deps, (tx) => readRepositoryPlace(tx, bindingId));
   return place && openRepository(deps, place);
 }

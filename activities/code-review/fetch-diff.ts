@@ -16,8 +16,9 @@ import { openRepository } from './open-repository.ts';
 import { readChange } from './read-change.ts';
 import { rebuildLedger } from './rebuild-ledger.ts';
 import { readHostPull } from './read-pull.ts';
+import { readThread } from './read-thread.ts';
 import { asSystemStep } from './system-step.ts';
-import { triage } from './triage.ts';
+import { triage, triageAsk } from './triage.ts';
 
 /** Where the material of a run is kept among its answers. */
 export const materialAnswer = { stage: 'material', ordinal: 0 } as const;
@@ -45,7 +46,8 @@ async function readMaterial(deps: ActivityDeps, run: ReviewRun): Promise<ReviewM
   const work = createReviewWork(deps.work, { organizationId: run.organizationId, signal });
   const client = await openRepository(deps, run);
   const pull = await readHostPull(client, run.pull.pullNumber, signal);
-  const judged = run.review.kind === 'ask' ? { skipReason: null, isSummaryOnly: false } : await triage(deps, run, { pull, work });
+  const isAsk = run.review.kind === 'ask';
+  const judged = isAsk ? await triageAsk(deps, run) : await triage(deps, run, { pull, work });
   const known = await readAsSystem(deps, (tx) => readLedger(tx, run.pull.id));
   if (judged.skipReason !== null) return materialOfSkipped(run, { pull, ledger: ledgerOf(known), skipReason: judged.skipReason });
 
@@ -54,7 +56,9 @@ async function readMaterial(deps: ActivityDeps, run: ReviewRun): Promise<ReviewM
   if (isLost) await rebuildLedger(deps, { run, client, headSha: change.headSha, patches: change.files });
   const ledger = isLost ? await readAsSystem(deps, (tx) => readLedger(tx, run.pull.id)) : known;
   const hashes = await readAsSystem(deps, (tx) => readJudgedHashes(tx, run.pull.id));
-  return gatherMaterial({ run, pull, change, work, ledger: ledgerOf(ledger), hashes, isSummaryOnly: judged.isSummaryOnly });
+  const { isSummaryOnly } = judged;
+  const material = await gatherMaterial({ run, pull, change, work, ledger: ledgerOf(ledger), hashes, isSummaryOnly });
+  return isAsk ? { ...material, thread: await readThread(deps, run, client) } : material;
 }
 
 /** Only what a review of it reads. */

@@ -1,12 +1,13 @@
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
 import { followUp, type FollowUp } from '../../domain/code-review/pipeline/follow-up.ts';
 import { batchesOf, linesAround, type MaterialFile, type ReviewMaterial } from '../../domain/code-review/pipeline/material.ts';
-import { selectFiles, type FileToRead } from '../../domain/code-review/pipeline/select-files.ts';
+import { selectFiles, type FileToRead, type UnreadReason } from '../../domain/code-review/pipeline/select-files.ts';
 import { surfaceOf, type LastReview, type Surface } from '../../domain/code-review/pipeline/surface.ts';
 import type { PathReading } from '../../ports/diff/paths-work.ts';
 import type { ReviewWork } from '../../ports/diff/review-work.ts';
 import type { SkipReason } from '../../workflows/contracts/code-review.ts';
 import type { Change } from './read-change.ts';
+import { readInstructions } from './read-instructions.ts';
 import type { HostPull } from './read-pull.ts';
 
 /** What a review's material is gathered from. */
@@ -21,14 +22,12 @@ export interface MaterialSource {
   readonly isSummaryOnly: boolean;
 }
 
-const maxInstructions = 64 * 1024;
 const maxText = 2 * 1024 * 1024;
 /** Files whose surroundings a second look is shown. */
 const maxShown = 150;
 /** Characters of code that make a token: exact counts take a second a megabyte. */
 const charsOfToken = 3;
 const estimateTokens = (text: string): number => Math.ceil(text.length / charsOfToken);
-const instructionsPath = '.longhaul/review.md';
 
 /** The material of a pull request that is not reviewed: who it is, and what the ledger holds of it. */
 export function materialOfSkipped(
@@ -52,14 +51,17 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     lastReviewOf(source),
   );
   const readings = await readPaths(source);
-  const { read, unread } = selectFiles(filesToRead(source, { surface, readings }), {
+  const { read, unread: unfit } = selectFiles(filesToRead(source, { surface, readings }), {
     ...run.templates,
     maxFiles: run.templates.limits.max_files,
     maxPatchTokens: run.templates.limits.max_patch_tokens,
     isTaken: (path) => readings.get(path)?.taken.slice(0, ownLists).every(Boolean) !== false,
     countTokens: estimateTokens,
   });
+  const own = run.review.kind === 'ask' ? '' : run.text;
   const isRead = !isSummaryOnly && surface.mode !== 'no_change';
+  // Without a budget for them they stay unread, and are judged next time.
+  const unread = [...unfit, ...(isSummaryOnly ? read.map(({ patch }) => ({ path: patch.path, reason: 'budget' as const })) : [])];
   const files = isRead ? await materialFiles(source, read) : [];
   return {
     ...emptyMaterial(run, pull),
@@ -68,7 +70,7 @@ export async function gatherMaterial(source: MaterialSource): Promise<ReviewMate
     mergeBaseSha: change.mergeBaseSha,
     mode: surface.mode,
     isSummaryOnly,
-    instructions: await readInstructions(source),
+    instructions: [await readInstructions(run, change.baseSha, change.readText), own].filter((part) => part.trim() !== '').join('\n\n'),
     files,
     batches: batchesOf(files, run.templates.review.passes.length),
     changedFiles: change.files.length + change.tooLarge.length,
@@ -175,19 +177,17 @@ function materialFile({ run }: MaterialSource, { file, text }: { readonly file: 
   };
 }
 
-/** Rules come from the base branch: nothing that the pull request brings says how it is judged. */
-async function readInstructions({ run, change }: MaterialSource): Promise<string> {
-  const own = run.review.kind === 'ask' ? '' : run.text;
-  if (!run.binding.reviewConfig.repo_instructions || change.baseSha === null) return own;
-  const text = await change.readText(change.baseSha, instructionsPath, maxInstructions);
-  return [text ?? '', own].filter((part) => part.trim() !== '').join('\n\n');
-}
-
 function judgedHashes(
   { change, hashes }: MaterialSource,
-  { readings, unread }: { readonly readings: ReadonlyMap<string, PathReading>; readonly unread: ReturnType<typeof selectFiles>['unread'] },
+  {
+    readings,
+    unread,
+  }: {
+    readonly readings: ReadonlyMap<string, PathReading>;
+    readonly unread: readonly { readonly path: string; readonly reason: UnreadReason }[];
+  },
 ): Pick<ReviewMaterial, 'hashes' | 'hashesBefore'> {
-  const limited = new Set(unread.filter(({ reason }) => reason === 'limit').map(({ path }) => path));
+  const limited = new Set(unread.filter(({ reason }) => reason === 'limit' || reason === 'budget').map(({ path }) => path));
   const kept = change.files.filter(({ path }) => readings.get(path)?.taken.slice(0, ownLists).every(Boolean) !== false);
   const before = (path: string, own: readonly string[]) => (hashes.get(path) ?? []).filter((hash) => own.includes(hash));
   return {

@@ -7,6 +7,7 @@ import { liveRun } from '../../db/code-review/live-run.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { reactToCommand, replyToCommand, settlePullThreads } from './command-posts.ts';
+import { readReactions } from './read-reactions.ts';
 import { takeCommand } from './take-command.ts';
 
 /** Ends a run by its row. */
@@ -23,6 +24,7 @@ export function createPullRequestActivities(deps: ActivityDeps, finish: Finish):
     reactToCommand: (input) => reactToCommand(deps, input),
     replyToCommand: (input) => replyToCommand(deps, input),
     settlePullThreads: (input) => settlePullThreads(deps, input),
+    readReactions: (input) => readReactions(deps, input),
     async endReviewRun({ runId }) {
       const live = await readAsSystem(deps, (tx) => liveRun(tx, runId));
       if (live === null) return;

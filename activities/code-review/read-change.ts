@@ -10,6 +10,7 @@ import { changedFiles, diffBytes, readBlob } from '../../ports/git/read.ts';
 import type { RepositoryClient } from '../../ports/github/client.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { onHost } from './host-failure.ts';
+import { textsOfHost } from './host-texts.ts';
 import { openMirror } from './open-repository.ts';
 import type { HostPull } from './read-pull.ts';
 import { readTexts } from './read-texts.ts';
@@ -125,8 +126,7 @@ async function readByHost({ run, client, pull, signal }: ChangeSource): Promise<
     mergeBaseSha: compared.merge_base_commit.sha,
     files,
     tooLarge,
-    readText: () => Promise.resolve(undefined),
-    readTexts: () => Promise.resolve(new Map()),
+    ...textsOfHost(client, signal),
   };
 }
 

@@ -6,7 +6,7 @@ import { transactAsRun } from '../runs/as-run.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { runCancelled } from '../support/failures.ts';
 import { askStages } from './ask-stages.ts';
-import { concludeCheck, openCheck } from './checks.ts';
+import { abandonCheck, concludeCheck, openCheck } from './checks.ts';
 import { fetchDiff } from './fetch-diff.ts';
 import { nextCalls } from './next-calls.ts';
 import { postAnswer } from './post-answer.ts';
@@ -25,7 +25,7 @@ export function createReviewRunActivities(deps: ActivityDeps): ReviewRunActiviti
     postAnswer: (input) => asSystemStep(deps, { ...input, name: 'Post the answer' }, () => postAnswer(deps, input)),
     settleThreads: (input) => asSystemStep(deps, { ...input, name: 'Settle threads' }, () => settleThreads(deps, input)),
     concludeCheck: (input) => asSystemStep(deps, { ...input, name: 'Conclude the check' }, () => concludeCheck(deps, input)),
-    abandonCheck: (input) => concludeCheck(deps, input),
+    abandonCheck: (input) => abandonCheck(deps, input),
     async finishReview(input) {
       if (!(await transactAsRun(deps, input.runId, (tx) => finishReview(tx, input)))) throw runCancelled();
     },

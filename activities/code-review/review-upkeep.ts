@@ -3,7 +3,7 @@ import { lostBindings, lostPulls } from '../../db/code-review/upkeep.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
-import { eraseOldEvents, wakeLostBinding, wakeLostPull } from '../../domain/code-review/upkeep.ts';
+import { closeSomeCaps, eraseOldEvents, wakeLostBinding, wakeLostPull } from '../../domain/code-review/upkeep.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
@@ -17,7 +17,7 @@ export function createReviewUpkeep(deps: ActivityDeps): Pick<MaintenanceActiviti
   return {
     redeliverGithub: () => redeliverLost(deps),
     async sweepReviews() {
-      const erased = await eraseAll(deps);
+      const erased = (await untilDone(deps, eraseOldEvents)) + (await untilDone(deps, closeSomeCaps));
       const mirrors = await deps.mirrors.sweep(mirrorUnusedMs);
       return (await wakeLost(deps)) + erased + mirrors;
     },
@@ -44,10 +44,10 @@ async function inPlaceOf(
   await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, work);
 }
 
-async function eraseAll({ db }: ActivityDeps): Promise<number> {
+async function untilDone({ db }: ActivityDeps, some: typeof eraseOldEvents): Promise<number> {
   for (let total = 0; ;) {
     cancellationSignal().throwIfAborted();
-    const { erased, isDone } = await sweep(db, eraseOldEvents);
+    const { erased, isDone } = await sweep(db, some);
     total += erased;
     if (isDone) return total;
   }

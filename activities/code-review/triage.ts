@@ -46,6 +46,12 @@ export async function triage(
     : { skipReason: 'budget', isSummaryOnly: false };
 }
 
+/** A question is answered whatever keeps reviews out. The caps of the binding stand above its call, which finds them full or not. */
+export async function triageAsk(deps: ActivityDeps, run: ReviewRun): Promise<Triage> {
+  await transactAsSystem(deps, (tx) => hasBudgetRoom(tx, run, deps.env.billingCurrency));
+  return { skipReason: null, isSummaryOnly: false };
+}
+
 async function hits(
   { include, exclude }: TextFilter,
   fits: (list: readonly string[]) => Promise<boolean>,

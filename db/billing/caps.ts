@@ -10,6 +10,8 @@ export interface CapDraft {
   /** Decimal in the billing currency. */
   readonly limit: string;
   readonly currency: string;
+  /** Spent already, when it opens; 0 unless given. */
+  readonly spent?: string;
 }
 
 /** Opens enforced windows without a budget; they have no end of their own. A cap that is open already stays as it is. */
@@ -17,9 +19,9 @@ export async function openCaps(tx: TenantTransaction, caps: readonly CapDraft[])
   if (caps.length === 0) return;
   await rows(
     tx.em,
-    `insert into budget_windows (id, organization_id, workspace_id, period, cap_key, window_start, currency, limit_amount, is_enforced)
-     select c.id, c."organizationId", c."workspaceId", 'cap', c."capKey", clock_timestamp(), c.currency, c."limit", true
-       from jsonb_to_recordset(?::jsonb) as c(id uuid, "organizationId" uuid, "workspaceId" uuid, "capKey" text, currency text, "limit" numeric)
+    `insert into budget_windows (id, organization_id, workspace_id, period, cap_key, window_start, currency, limit_amount, is_enforced, spent)
+     select c.id, c."organizationId", c."workspaceId", 'cap', c."capKey", clock_timestamp(), c.currency, c."limit", true, coalesce(c.spent, 0)
+       from jsonb_to_recordset(?::jsonb) as c(id uuid, "organizationId" uuid, "workspaceId" uuid, "capKey" text, currency text, "limit" numeric, spent numeric)
      on conflict (cap_key) where closed_at is null do nothing`,
     [JSON.stringify(caps.map((cap) => ({ id: newId(), ...cap })))],
   );

@@ -69,13 +69,14 @@ export async function releasePost(tx: Tx, { ownerId, kind, ordinal }: PostKey): 
   ]);
 }
 
-/** Writes down that it stands at the host, under its id there. */
-export async function settlePost(tx: Tx, { ownerId, kind, ordinal }: PostKey, githubId: number | string): Promise<void> {
-  await rows(
+/** Writes down that it stands at the host, under its id there. False: that was written before. */
+export async function settlePost(tx: Tx, { ownerId, kind, ordinal }: PostKey, githubId: number | string): Promise<boolean> {
+  const settled = await rows(
     tx.em,
-    `update review_posts set state = 'posted', github_id = ?, updated_at = now() where owner_id = ? and kind = ? and ordinal = ?`,
+    `update review_posts set state = 'posted', github_id = ?, updated_at = now() where owner_id = ? and kind = ? and ordinal = ? and state = 'sending' returning id`,
     [String(githubId), ownerId, kind, ordinal],
   );
+  return settled.length > 0;
 }
 
 /** Writes down what stands at the host and may be sent again at no harm: for it nothing is written before. */
@@ -116,6 +117,11 @@ export async function keepCommentIds(
       where f.pull_request_id = ? and f.fingerprint = c.fingerprint and f.comment_id is distinct from c."commentId"`,
     [JSON.stringify(comments), pullRequestId],
   );
+}
+
+/** Counts a push among those that the pull request's editor has left. */
+export async function countPush(tx: Tx, pullRequestId: string): Promise<void> {
+  await rows(tx.em, 'update review_pull_requests set editor_rounds = editor_rounds + 1, updated_at = now() where id = ?', [pullRequestId]);
 }
 
 /** A finding as its comment at the host tells it. */

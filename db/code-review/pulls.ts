@@ -42,7 +42,7 @@ export interface PullState {
   readonly lastHeadSha: string | null;
   readonly isDueFull: boolean;
   readonly round: number;
-  /** Milliseconds until the review that was asked for begins, by the database's clock; null: none was. */
+  /** Milliseconds until the review that was asked for begins, by the database's clock, or until the reactions to a closed one are read; null: nothing is due. */
   readonly dueInMs: number | null;
 }
 
@@ -111,7 +111,7 @@ export type PullChange = Pick<
 
 const longestWaitSeconds = 300;
 
-/** Writes what events made of a locked pull request; gives the milliseconds until its review is due. */
+/** Writes what events made of a locked pull request; gives the milliseconds until something of it is due. */
 export async function storePull(tx: Tx, pullId: string, { due, ...kept }: PullChange): Promise<number | null> {
   const seconds = due.kind === 'debounced' ? due.seconds : 0;
   const stored = await row<{ dueInMs: number | null }>(
@@ -182,7 +182,8 @@ export function liveReviews(tx: Tx, pullId: string): Promise<LiveReview[]> {
 
 /** Takes the next round of a locked pull request. `answersDue`: its run is the review that was due. */
 export async function takeRound(tx: Tx, pullId: string, answersDue: boolean): Promise<number> {
-  const due = answersDue ? ', due_at = null, due_since = null, is_due_full = false' : '';
+  // Of one that is closed something else is due.
+  const due = answersDue ? ", due_at = case when state = 'closed' then due_at end, due_since = null, is_due_full = false" : '';
   const taken = await row<{ round: number }>(
     tx.em,
     `update review_pull_requests set round = round + 1, updated_at = now()${due} where id = ? returning round`,

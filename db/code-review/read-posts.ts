@@ -42,3 +42,23 @@ export async function hasEditor(tx: Tx, bindingId: string): Promise<boolean> {
   );
   return found?.hasEditor ?? false;
 }
+
+/** A pull request that is closed and whose reactions are due. */
+export interface ReactionsDue {
+  readonly pullRequestId: string;
+  /** Some of its findings stand under comments. */
+  readonly hasComments: boolean;
+}
+
+/** A closed pull request of the transaction's tenant whose reactions are due; null: they are not. */
+export function reactionsDue(
+  tx: Tx,
+  { bindingId, pullNumber }: { readonly bindingId: string; readonly pullNumber: number },
+): Promise<ReactionsDue | null> {
+  return row<ReactionsDue>(
+    tx.em,
+    `select p.id as "pullRequestId", exists (select from review_findings f where f.pull_request_id = p.id and f.comment_id is not null) as "hasComments"
+       from review_pull_requests p where p.binding_id = ? and p.pull_number = ? and p.state = 'closed' and p.due_at <= now()`,
+    [bindingId, pullNumber],
+  );
+}

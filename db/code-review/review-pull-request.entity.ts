@@ -47,7 +47,7 @@ const schema = defineEntity({
     /** Pushes of the editor. */
     editorRounds: p.integer().default(0),
     spent: decimalColumn(20, 9).default('0'),
-    /** When the review that was asked for begins; null: none was. */
+    /** When the review that was asked for begins, or the reactions to a closed one are read; null: nothing is due. */
     dueAt: timeColumn().strictNullable(),
     /** The first of the pushes that it waits for. */
     dueSince: timeColumn().strictNullable(),

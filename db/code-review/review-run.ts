@@ -57,6 +57,8 @@ export interface ReviewPull {
   readonly lastPlaybookRevisionId: string | null;
   /** Pushes of the editor. */
   readonly editorRounds: number;
+  /** By its reviews so far, in the deployment's currency. */
+  readonly spent: string;
   readonly summaryReviewId: number | null;
   readonly summarySha256: string | null;
 }
@@ -69,7 +71,7 @@ const reviewRunSql = `select r.id as "runId", r.organization_id as "organization
       'budgetConfig', b.budget_config, 'workspaceConfig', b.workspace_config) as binding,
     jsonb_build_object('id', p.id, 'pullNumber', p.pull_number, 'paused', p.paused, 'isBlockDismissed', p.is_block_dismissed, 'lastBaseRef', p.last_base_ref,
       'lastHeadSha', p.last_head_sha, 'lastMergeBaseSha', p.last_merge_base_sha, 'lastPlaybookRevisionId', p.last_playbook_revision_id,
-      'editorRounds', p.editor_rounds, 'summaryReviewId', p.summary_review_id, 'summarySha256', p.summary_sha256) as pull
+      'editorRounds', p.editor_rounds, 'spent', p.spent::text, 'summaryReviewId', p.summary_review_id, 'summarySha256', p.summary_sha256) as pull
   from runs r join repo_bindings b on b.id = r.binding_id join review_pull_requests p on p.id = r.review_pull_request_id
     join review_playbook_revisions v on v.id = r.playbook_revision_id
  where r.id = ? and r.deleted_at is null and r.review is not null`;

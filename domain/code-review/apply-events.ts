@@ -59,8 +59,9 @@ export async function applyEvents(
   if (commandId !== null) return { kind: 'command', commandId };
   const started = nextRun(live);
   if (started !== null) return started;
-  if (dueInMs === null || draft.state === 'closed') return { kind: 'end' };
-  return dueInMs <= 0 ? { kind: 'open' } : { kind: 'wait', waitMs: Math.ceil(dueInMs) };
+  if (dueInMs === null) return { kind: 'end' };
+  if (dueInMs > 0) return { kind: 'wait', waitMs: Math.ceil(dueInMs) };
+  return { kind: draft.state === 'closed' ? 'reactions' : 'open' };
 }
 
 interface Applying {

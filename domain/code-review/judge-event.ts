@@ -64,9 +64,10 @@ export function judgeEvent(judging: Judging, { event, action, facts }: QueuedEve
 function judgePullRequest({ pull: before, lastHeadSha, binding }: Judging, action: string, facts: ReviewFacts): JudgedEvent {
   const heardAt = facts.updated_at === undefined ? before.heardAt : new Date(facts.updated_at);
   if (before.heardAt !== null && heardAt !== null && heardAt < before.heardAt) return ignored(before, 'stale');
-  const pull = { ...withFacts(before, facts), heardAt };
-  if (action === 'closed') return taken({ ...pull, state: 'closed', due: { kind: 'none' }, isDueFull: false });
-  if (action === 'converted_to_draft')
+  const state = action === 'closed' || facts.is_open === false ? 'closed' : 'open';
+  const pull = inState({ ...withFacts(before, facts), heardAt }, state);
+  if (action === 'closed') return taken(pull);
+  if (action === 'converted_to_draft' && state === 'open')
     return taken({ ...pull, isDraft: true, due: binding.reviewConfig.drafts ? pull.due : { kind: 'none' } });
   if (!isEnabled(binding, 'pull_request', action)) return ignored(pull, 'disabled');
   const refusal = refusalOf({ pull, binding }, action, facts);
@@ -100,12 +101,17 @@ function refusalOf({ pull, binding }: Pick<Judging, 'pull' | 'binding'>, action:
 function withFacts(pull: PullDraft, facts: ReviewFacts): PullDraft {
   return {
     ...pull,
-    state: facts.is_open === false ? 'closed' : 'open',
     headSha: facts.head_sha ?? pull.headSha,
     baseRef: facts.base_ref ?? pull.baseRef,
     isDraft: facts.is_draft ?? pull.isDraft,
     isFork: facts.is_fork ?? pull.isFork,
   };
+}
+
+/** One that is closed waits for no review any more: what is due of it are the reactions to its comments. One that is open again has none due. */
+function inState(pull: PullDraft, state: PullDraft['state']): PullDraft {
+  if (pull.state === state) return pull;
+  return { ...pull, state, due: { kind: state === 'closed' ? 'now' : 'none' }, isDueFull: false };
 }
 
 function debounced(due: DueChange, seconds: number): DueChange {

@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { closeOverCaps } from '../../db/code-review/review-caps.ts';
 import { eraseReviewEvents } from '../../db/code-review/erase-events.ts';
 import type { LostPull } from '../../db/code-review/upkeep.ts';
 import { wakeBinding, wakePullRequest } from '../../db/code-review/wake.ts';
@@ -19,5 +20,11 @@ export function wakeLostBinding(tx: TenantTransaction, binding: Parameters<typeo
 /** Deletes some events past 90 days; gives how many, and whether there may be more. Sweeper's pool. */
 export async function eraseOldEvents(em: SqlEntityManager): Promise<{ readonly erased: number; readonly isDone: boolean }> {
   const erased = await eraseReviewEvents(em, rowsATime);
+  return { erased, isDone: erased < rowsATime };
+}
+
+/** Closes some caps of pull requests that are closed and of days that are over; gives how many, and whether there may be more. Sweeper's pool. */
+export async function closeSomeCaps(em: SqlEntityManager): Promise<{ readonly erased: number; readonly isDone: boolean }> {
+  const erased = await closeOverCaps(em, rowsATime);
   return { erased, isDone: erased < rowsATime };
 }

@@ -191,8 +191,8 @@ test('an event that comes too late changes nothing: an older head, and a push be
   const step = await apply();
 
   expect(before).toMatchObject({ head_sha: shaOf('b') });
-  expect(await row()).toMatchObject({ state: 'closed', head_sha: shaOf('b'), due_at: null });
-  expect(step).toEqual({ kind: 'end' });
+  expect(await row()).toMatchObject({ state: 'closed', head_sha: shaOf('b') });
+  expect(step).toEqual({ kind: 'reactions' });
 });
 
 test('closing cancels what is at work and in line; reopening reviews again', async () => {
@@ -210,6 +210,7 @@ test('closing cancels what is at work and in line; reopening reviews again', asy
     ['cancelled', 'cancelled'],
   ]);
   await sql("update runs set status = 'cancelled', finish_reason = 'cancelled', finished_at = now() where id = ? returning id", [first]);
+  expect(await apply()).toEqual({ kind: 'reactions' });
   await pull('reopened', { updated_at: '2026-11-30T12:20:00Z' });
   expect(await apply()).toEqual({ kind: 'open' });
 });

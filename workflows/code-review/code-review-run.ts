@@ -1,6 +1,15 @@
-import { ActivityFailure, CancellationScope, ContinueAsNew, continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  CancellationScope,
+  ContinueAsNew,
+  continueAsNew,
+  patched,
+  proxyActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { beginRun, finishRun } from '../agent-run/activity-options.ts';
 import { endingOf, isRunCancellation, type Ending } from '../agent-run/ending.ts';
+import { noDeadline, startDeadline, type Deadline } from './deadline.ts';
 import { repair } from './repair.ts';
 import type { CodeReviewRunState, FetchedDiff, NextCalls, PlannedStageCall, ReviewRunActivities } from '../contracts/review-runs.ts';
 
@@ -47,18 +56,21 @@ const checkStep = 2;
 
 /**
  * One run of code review from its row to its end, id `run:<run_id>`: reads the pull request, asks models stage by stage, tells what it has found. The rows hold everything; however it
- * ends, `finishRun` has been told.
+ * ends, `finishRun` has been told. Its time bounds reading and asking: what has begun to be posted is posted.
  */
 export async function codeReviewRun({ runId, goesOn }: CodeReviewRunState): Promise<void> {
   let hasCheck = goesOn?.checks ?? false;
+  let deadline = noDeadline;
   try {
     const begun = await CancellationScope.nonCancellable(() => beginRun({ runId }));
     if (begun.done) return;
     if (begun.cancelRequested) return await endRun(runId, { ending: { reason: 'cancelled' }, hasCheck });
-    const fetched = goesOn ?? (await fetchDiff({ runId, step: fetchStep }));
+    if (patched('deadline')) deadline = startDeadline(begun.remainingMs);
+    const fetched = goesOn ?? (await deadline.within(() => fetchDiff({ runId, step: fetchStep })));
     hasCheck = fetched.checks;
-    if (hasCheck && !goesOn) await leniently(() => openCheck({ runId, step: checkStep }));
-    const step = fetched.kind === 'fix' ? await repair({ runId, firstStep: fetchStep + 1 }) : await judge(runId, fetched);
+    if (hasCheck && !goesOn) await deadline.within(() => leniently(() => openCheck({ runId, step: checkStep })));
+    const isFix = fetched.kind === 'fix';
+    const step = isFix ? await repair({ runId, firstStep: fetchStep + 1 }, deadline) : await judge(runId, fetched, deadline);
     if (step === null) return await endRun(runId, { ending: { reason: 'cancelled' }, hasCheck });
     await finishReview({ runId, step });
     await endRun(runId, { ending: { reason: 'stop' }, hasCheck: false });
@@ -66,12 +78,14 @@ export async function codeReviewRun({ runId, goesOn }: CodeReviewRunState): Prom
     if (error instanceof ContinueAsNew) throw error;
     await endRun(runId, { ending: endingOf(error), hasCheck });
     if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) throw error;
+  } finally {
+    deadline.stop();
   }
 }
 
 /** Asks models and posts what they came to; gives the step that follows, or null as `post` does. */
-async function judge(runId: string, fetched: FetchedDiff): Promise<number | null> {
-  const { nextStep } = await askAll(runId, fetched);
+async function judge(runId: string, fetched: FetchedDiff, deadline: Deadline): Promise<number | null> {
+  const { nextStep } = await deadline.within(() => askAll(runId, fetched));
   return post(runId, { fetched, step: nextStep });
 }
 
@@ -119,8 +133,7 @@ function chunksOf(calls: readonly PlannedStageCall[]): (readonly PlannedStageCal
 async function endRun(runId: string, { ending, hasCheck }: { readonly ending: Ending; readonly hasCheck: boolean }): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     await finishRun({ runId, ...ending });
-    const conclusion = ending.reason === 'cancelled' ? 'cancelled' : 'neutral';
-    if (hasCheck) await leniently(() => abandonCheck({ runId, conclusion }));
+    if (hasCheck) await leniently(() => abandonCheck({ runId }));
     await endReview({ runId });
   });
 }

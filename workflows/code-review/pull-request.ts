@@ -21,6 +21,11 @@ const { applyEvent, openReviewRun, endReviewRun, dropCommand } = proxyActivities
   retry: patient,
 });
 /** The host is asked; away, it is asked again for a day. */
+const { readReactions } = proxyActivities<PullRequestActivities>({
+  startToCloseTimeout: '5 minutes',
+  heartbeatTimeout: '20 seconds',
+  retry: patient,
+});
 const { takeCommand, reactToCommand, replyToCommand, settlePullThreads } = proxyActivities<PullRequestActivities>({
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: '24 hours',
@@ -70,6 +75,9 @@ export async function pullRequest(input: PullRequestInput): Promise<void> {
         break;
       case 'open':
         await openReviewRun(input);
+        break;
+      case 'reactions':
+        await readReactions(input);
         break;
       case 'again':
         break;

@@ -1,5 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { EditInput, EditorActivities } from '../contracts/editor.ts';
+import type { Deadline } from './deadline.ts';
 
 const host = proxyActivities<Pick<EditorActivities, 'prepareEdit' | 'reportEdit'>>({
   startToCloseTimeout: '10 minutes',
@@ -22,14 +23,17 @@ const maxAttempts = 2;
 /** Questions to the model of one attempt: files that it wants to see, edits that did not fit, checks that failed. */
 const maxRounds = 8;
 
-/** Repairs the findings of a pull request and tells about it. `firstStep`: the first step of the run that is free; gives the next one. */
-export async function repair({ runId, firstStep }: { readonly runId: string; readonly firstStep: number }): Promise<number> {
+/** Repairs the findings of a pull request and tells about it: what is pushed by the deadline is told. `firstStep`: the first step of the run that is free; gives the next one. */
+export async function repair(
+  { runId, firstStep }: { readonly runId: string; readonly firstStep: number },
+  deadline: Deadline,
+): Promise<number> {
   let step = firstStep;
   let attempt = 1;
   for (; attempt <= maxAttempts; attempt += 1) {
     const input = { runId, attempt };
-    if (!(await host.prepareEdit({ ...input, step: step++ }))) break;
-    const made = await edit(input, () => step++);
+    if (!(await deadline.within(() => host.prepareEdit({ ...input, step: step++ })))) break;
+    const made = await deadline.within(() => edit(input, () => step++));
     if (!made || (await push.pushEdit({ ...input, step: step++ })) === 'done') break;
   }
   await host.reportEdit({ runId, step: step++, attempt: Math.min(attempt, maxAttempts) });

@@ -74,6 +74,8 @@ export type PullRequestStep =
   | { readonly kind: 'command'; readonly commandId: string }
   /** Make the review that is due. */
   | { readonly kind: 'open' }
+  /** Read how people have reacted to its comments: it is closed. */
+  | { readonly kind: 'reactions' }
   /** There is more to take. */
   | { readonly kind: 'again' }
   /** Nothing before this time has passed, the child has ended, or the signal comes. */
@@ -103,6 +105,8 @@ export interface PullRequestActivities {
   replyToCommand(input: { readonly commandId: string }): Promise<void>;
   /** Has the host's threads of a pull request follow the ledger. */
   settlePullThreads(input: PullRequestInput): Promise<void>;
+  /** Reads the reactions to the comments of a closed pull request, and says when they are read again, if they are. */
+  readReactions(input: PullRequestInput): Promise<void>;
   /** Ends a run whose workflow is over and that has not ended. */
   endReviewRun(input: { readonly runId: string }): Promise<void>;
 }

@@ -47,7 +47,7 @@ export interface ReviewRunActivities {
   /** Ends the check of a review as its plan has it. */
   concludeCheck(input: ReviewStepInput): Promise<void>;
   /** Ends the check of a run that posts nothing any more, if it has one. */
-  abandonCheck(input: { readonly runId: string; readonly conclusion: 'cancelled' | 'neutral' }): Promise<void>;
+  abandonCheck(input: { readonly runId: string }): Promise<void>;
   /** Writes ledger, judged hunks and the run's last message in one transaction. */
   finishReview(input: ReviewStepInput): Promise<void>;
   /** Drops what was kept for a run that has ended, however it did. */

@@ -4,25 +4,24 @@ import { noteReviewHead, type ReviewRun } from '../../../db/code-review/review-r
 import { maxShownBytes, type ShownFile } from '../../../domain/code-review/editor/conversation.ts';
 import type { EditStart, FindingToRepair } from '../../../domain/code-review/editor/kept.ts';
 import { editRights } from '../../../domain/code-review/editor/rules.ts';
+import { hasBudgetRoom } from '../../../domain/code-review/run-work.ts';
 import { editVariables } from '../../../domain/code-review/pipeline/prompt-variables.ts';
 import { readTextAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
 import { fetchPull } from '../../../ports/git/pull.ts';
-import { readBlob } from '../../../ports/git/read.ts';
 import type { EditInput } from '../../../workflows/contracts/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
-import { readAsSystem } from '../../support/as-system.ts';
+import { readAsSystem, transactAsSystem } from '../../support/as-system.ts';
 import { onHost } from '../host-failure.ts';
 import { openMirror, openRepository } from '../open-repository.ts';
+import { readInstructions } from '../read-instructions.ts';
 import { readHostPull, type HostPull } from '../read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
 
 const maxFindings = 30;
 const maxFiles = 30;
-const maxInstructions = 64 * 1024;
-const instructionsPath = '.longhaul/review.md';
 
 /** Reads the pull request as it is now, what is open of its findings, and the files that they are about. False: the editor may do nothing. */
 export async function prepareEdit(deps: ActivityDeps, input: EditInput): Promise<boolean> {
@@ -50,6 +49,7 @@ async function readStart(deps: ActivityDeps, run: ReviewRun): Promise<EditStart>
   });
   const base = { ...rights, headRef: pull.headRef, headRepository: pull.headRepository, findings: findings.map(toRepair) };
   if (rights.may === 'nothing') return { ...base, headSha: pull.headSha, files: [], task: '' };
+  await transactAsSystem(deps, (tx) => hasBudgetRoom(tx, run, deps.env.billingCurrency));
 
   return onHost(async () => {
     const mirror = await openMirror(deps, run.binding, client);
@@ -57,7 +57,8 @@ async function readStart(deps: ActivityDeps, run: ReviewRun): Promise<EditStart>
     const { headSha, baseSha } = await fetchPull(mirror, { pullNumber: run.pull.pullNumber, baseRef: pull.baseRef, clone }, signal);
     const paths = [...new Set(findings.map(({ path }) => path))].slice(0, maxFiles);
     const files = await readShown(mirror, { sha: headSha, paths }, signal);
-    const task = await renderTask(deps, run, { pull, findings, instructions: await readInstructions(mirror, run, { baseSha, signal }) });
+    const readText = (sha: string, path: string, maxBytes: number) => readTextAt(mirror, { sha, path, maxBytes }, signal);
+    const task = await renderTask(deps, run, { pull, findings, instructions: await readInstructions(run, baseSha, readText) });
     return { ...base, headSha, files, task };
   });
 }
@@ -77,17 +78,6 @@ export function readShown(
   signal: AbortSignal,
 ): Promise<ShownFile[]> {
   return Promise.all(paths.map(async (path) => ({ path, text: await readTextAt(mirror, { sha, path, maxBytes: maxShownBytes }, signal) })));
-}
-
-/** Rules come from the base branch: nothing that the pull request brings says how it is repaired. */
-async function readInstructions(
-  mirror: Mirror,
-  run: ReviewRun,
-  { baseSha, signal }: { readonly baseSha: string; readonly signal: AbortSignal },
-): Promise<string> {
-  if (!run.binding.reviewConfig.repo_instructions) return '';
-  const blob = await readBlob(mirror, { sha: baseSha, path: instructionsPath, maxBytes: maxInstructions }, signal);
-  return blob === null || blob.isCut || blob.bytes.includes(0) ? '' : blob.bytes.toString();
 }
 
 async function renderTask(

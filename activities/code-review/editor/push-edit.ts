@@ -56,7 +56,7 @@ async function deliver(deps: ActivityDeps, delivery: Delivery): Promise<EditPush
   if (!pull.isOpen) return notPushed('closed');
   const mirror = await openMirror(deps, run.binding, client, start.headRepository ?? run.binding.repoFullName);
   const push = { runId: run.runId, pullRequestId: run.pull.id, attempt, commitSha };
-  await transactAsRun(deps, run.runId, (tx) => notePushLeaves(tx, push));
+  await transactAsRun(deps, run.runId, (tx) => notePushLeaves(tx, run, push));
   const arrived = start.may === 'branch' ? await toBranch(mirror, delivery, signal) : await toHead(mirror, delivery, signal);
   if (arrived.kind === 'moved') return notPushed('moved');
   if (arrived.kind === 'refused') return notPushed('push_refused', arrived.reason);

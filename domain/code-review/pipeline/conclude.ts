@@ -53,10 +53,9 @@ export function concludeReview(material: ReviewMaterial, rules: ReviewRules, fou
   const findings = place(material, rules, found);
   const unread = [...material.unread, ...found.unread];
   const isLimited = unread.some(({ reason }) => limited.has(reason));
-  const isFailing = material.isSummaryOnly || found.isPartial || isLimited;
   const end: ReviewEnd = {
     skipReason: material.skipReason,
-    isPartial: isFailing,
+    isPartial: found.isPartial || isLimited,
     openSeverities: [...findings, ...open.carried].map(({ severity }) => severity),
   };
   const blocking = { requestChanges: rules.config.request_changes, blockMin: rules.templates.severity.block_min };

@@ -39,8 +39,8 @@ export function withdrawPost(tx: TenantTransaction, key: PostKey): Promise<void>
 }
 
 /** It stands at the host. */
-export function endPost(tx: TenantTransaction, key: PostKey, githubId: number): Promise<void> {
-  return settlePost(tx, key, githubId);
+export async function endPost(tx: TenantTransaction, key: PostKey, githubId: number): Promise<void> {
+  await settlePost(tx, key, githubId);
 }
 
 /** It stands at the host, and may be sent again at no harm: nothing was taken down before. */

@@ -55,6 +55,12 @@ export interface GitHubHost {
   close(): void;
 }
 
+interface HostReply {
+  readonly status: number;
+  readonly data: Json | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 export async function startGitHubHost(): Promise<GitHubHost> {
   const folder = mkdtempSync(join(tmpdir(), 'lh-github-'));
   const state = createState();
@@ -124,7 +130,7 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     readonly params: Readonly<Record<string, string>>;
   }
 
-  async function answerOf({ request, url, authorization, params }: Asked): Promise<{ status: number; data: Json | null }> {
+  async function answerOf({ request, url, authorization, params }: Asked): Promise<HostReply> {
     const { route, method, body } = request;
     try {
       if (route === 'POST /graphql') {
@@ -142,7 +148,7 @@ export async function startGitHubHost(): Promise<GitHubHost> {
       const status = answer.status ?? described.success;
       const mistake = answerFaults(route, status, answer.data);
       if (mistake !== null) host.mistakes.push(`${route}: ${mistake}`);
-      return { status, data: answer.data as Json };
+      return { status, data: answer.data as Json, headers: answer.headers ?? {} };
     } catch (error) {
       if (!(error instanceof Refusal)) host.mistakes.push(`${route}: ${String(error instanceof Error ? error.stack : error)}`);
       const { status, message, errors } = error instanceof Refusal ? error : new Refusal(500, 'the fake has failed');
@@ -169,12 +175,13 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     response.end(JSON.stringify({ message }));
   }
 
-  function reply(request: HostRequest, response: ServerResponse, { status, data }: { status: number; data: Json | null }): void {
+  function reply(request: HostRequest, response: ServerResponse, { status, data, headers: own = {} }: HostReply): void {
     const text = data === null ? '' : JSON.stringify(data);
     const etag = `"${createHash('sha256').update(text).digest('hex')}"`;
     const headers = {
       'content-type': 'application/json; charset=utf-8',
       ...standardHeaders(),
+      ...own,
       ...(request.method === 'GET' ? { etag } : {}),
     };
     if (request.method === 'GET' && request.headers['if-none-match'] === etag) {

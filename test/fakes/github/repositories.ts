@@ -48,6 +48,11 @@ export function gitIn(folder: string, ...args: readonly string[]): string {
     .replace(/\n$/, '');
 }
 
+/** The same as bytes, as they are. */
+export function bytesIn(folder: string, ...args: readonly string[]): Buffer {
+  return execFileSync('git', args, { cwd: folder, env: environment, maxBuffer: 512 * 1024 * 1024 });
+}
+
 /** Whether git succeeds. */
 export function gitPasses(folder: string, ...args: readonly string[]): boolean {
   return spawnSync('git', args, { cwd: folder, env: environment }).status === 0;

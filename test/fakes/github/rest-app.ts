@@ -29,9 +29,12 @@ const handlers: Readonly<Record<string, AppHandler>> = {
     data: installationView(installationOf(state, app, Number(params['installation_id'])), app),
   }),
   'GET /app/hook/deliveries': ({ app, query }) => {
-    const cursor = Number(query.get('cursor') ?? Number.POSITIVE_INFINITY);
+    const cursor = Number(query.get('cursor')?.replace('v1_', '') ?? Number.POSITIVE_INFINITY);
     const older = app.deliveries.filter(({ id }) => id < cursor).toReversed();
-    return { data: pageOf(older, query).map(deliveryView) };
+    const page = pageOf(older, query);
+    const last = page.at(-1);
+    const next = `<https://api.github.test/app/hook/deliveries?per_page=${page.length}&cursor=v1_${last?.id}>; rel="next"`;
+    return { data: page.map(deliveryView), ...(older.length > page.length ? { headers: { link: next } } : {}) };
   },
   'POST /app/hook/deliveries/{delivery_id}/attempts': async ({ state, app, params }) => {
     await redeliver(state, app, Number(params['delivery_id']));

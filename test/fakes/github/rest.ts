@@ -26,6 +26,7 @@ export interface RepositoryContext extends RestContext {
 export interface RestAnswer {
   readonly status?: number;
   readonly data: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export type AppHandler = (ctx: RestContext) => RestAnswer | Promise<RestAnswer>;

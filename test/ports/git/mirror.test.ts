@@ -13,7 +13,7 @@ import { changedFiles, diffBytes, readBlob } from '../../../ports/git/read.ts';
 import { versionOf } from '../../../ports/git/version.ts';
 import { createGitHub } from '../../../ports/github/client.ts';
 import { startGitHubHost, type GitHubHost } from '../../fakes/github/index.ts';
-import { commitAllTo, commitTo, gitIn } from '../../fakes/github/repositories.ts';
+import { commitAllTo, type commitTo, gitIn } from '../../fakes/github/repositories.ts';
 import { createScene, forkOf, openPull, pushTo, type Scene } from '../../fakes/github/scene.ts';
 import type { FakePull } from '../../fakes/github/state.ts';
 
