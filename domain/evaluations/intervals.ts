@@ -38,8 +38,9 @@ export function percentileOf(values: readonly number[], share: number): number |
 }
 
 /**
- * The 95 % interval of a mean of shares: Wilson's with the number of items, and where items lie in at least five clusters one from the cluster-robust
- * standard error (CR1: Liang and Zeger 1986, times G / (G − 1)) with Student's t of clusters − 1 degrees, clipped to 0 to 1. An item without a cluster is one of its own.
+ * The 95 % interval of a mean of shares: Wilson's with the number of items. Where items lie in at least five clusters, Wilson's with as many items as would vary alike without clusters: the
+ * variance is the cluster-robust one (CR1: Liang and Zeger 1986, times G / (G − 1)), the quantile Student's t of clusters − 1 degrees (the effective sample of survey statistics: Korn and Graubard
+ * 1998, Dean and Pavlou 2015). It follows the skew of a share, which a symmetric interval does not. An item without a cluster is one of its own.
  * Where all clusters have the same mean their error is 0 and says nothing: then Wilson's with the number of clusters stands in, so that no sample is certain.
  */
 export function shareInterval(items: readonly ItemValue[]): ShareInterval {
@@ -52,8 +53,8 @@ export function shareInterval(items: readonly ItemValue[]): ShareInterval {
   const groups = clusters.length;
   const variance = (clusters.reduce((sum, deviation) => sum + deviation ** 2, 0) / items.length ** 2) * (groups / (groups - 1));
   if (variance < 1e-18) return { ci: wilsonInterval(mean, groups), method: 'wilson' };
-  const spread = tQuantile(groups - 1) * Math.sqrt(variance);
-  return { ci: [Math.max(0, mean - spread), Math.min(1, mean + spread)], method: 'cluster' };
+  const effective = (mean * (1 - mean)) / variance;
+  return { ci: wilsonInterval(mean, effective, tQuantile(groups - 1)), method: 'cluster' };
 }
 
 /** The 95 % interval of a mean of scores: Wilson's if all are 0 or 1, else Student's t; null of fewer than two. */

@@ -111,15 +111,10 @@ test('equal rows give equal numbers to the last digit, and a difference that is 
   expect(await bootstrap([0, 0, 0, 0, 0, 0], never)).toEqual({ delta: 0, ci: [0, 0], p: 1 });
 });
 
-test('95 % intervals of 50 items and more hold the truth 93 to 97 times of 100 at rates from 0.1 to 0.9; with 20 clusters and more over these rates together, at the outermost 92', () => {
-  const promised = simulations.filter(({ isPromised }) => isPromised).map((one) => ({ ...one, coverage: coverageOf(one, 10_000) }));
-  const [alone, inClusters] = [promised.filter(({ clusters }) => clusters === 0), promised.filter(({ clusters }) => clusters > 0)];
-  const designs = Map.groupBy(inClusters, ({ items, clusters }) => `${items} items, ${clusters} clusters`);
-  const means = [...designs].map(([design, all]) => ({ design, mean: all.reduce((sum, { coverage }) => sum + coverage, 0) / all.length }));
+test('95 % intervals of 50 items and more, in 20 clusters and more if in any, hold the truth 93 to 97 times of 100 at rates from 0.1 to 0.9', () => {
+  const promised = simulations.filter(({ isPromised }) => isPromised).map((one) => ({ ...one, coverage: coverageOf(one, 4_000) }));
 
-  expect([alone.length, means.length]).toEqual([10, 3]);
-  // Exact: what Wilson's interval of 50 items gives at 0.1 and 0.9 is 97.03.
-  expect(alone.filter(({ coverage }) => coverage < 0.93 || coverage > 0.9704)).toEqual([]);
-  expect(means.filter(({ mean }) => mean < 0.93 || mean > 0.97)).toEqual([]);
-  expect(inClusters.filter(({ rate, coverage }) => coverage < (rate === 0.1 || rate === 0.9 ? 0.92 : 0.93) || coverage > 0.97)).toEqual([]);
+  expect(promised).toHaveLength(25);
+  // Without clusters it is exact: what Wilson's interval of 50 items gives at 0.1 and 0.9 is 97.03.
+  expect(promised.filter(({ coverage }) => coverage < 0.93 || coverage > 0.9704)).toEqual([]);
 });
