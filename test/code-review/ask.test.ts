@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { openPull } from '../fakes/github/scene.ts';
 import { personOf, type FakeComment, type FakePull } from '../fakes/github/state.ts';
 import { priceCall } from '../support/budgets.ts';
 import { until } from '../support/temporal.ts';
@@ -97,11 +98,11 @@ test('a question in the conversation is asked with what was said there before', 
 test('a question counts against the caps of its binding: without room it is answered so, by no model', async () => {
   await priceCall(world.stack.db, 'compatible/m', '0.1');
   await world.stack.request('PATCH', `/repo-bindings/${world.bindingId}`, { body: { budget_config: { per_day: '0.05' } } });
-  const pull = await world.opened('poor', { 'src/a.ts': 'const a = wrong;\n' });
-  await world.settled(pull, 1);
+  // No review has opened the cap.
+  const pull = openPull(world.scene.repository, { branch: 'poor', files: { 'src/a.ts': 'const a = wrong;\n' } });
 
   await askInConversation(pull, 'Is it safe?');
-  await world.settled(pull, 2);
+  await world.settled(pull, 1);
 
   await until(() => pull.issueComments.some(({ body }) => body.includes('There is no answer to this')));
   expect(prompts).toEqual([]);

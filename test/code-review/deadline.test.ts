@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const reviews = 'POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews';
-const seconds = 10;
+const seconds = 25;
 
 function open(): FakePull {
   pulls += 1;
@@ -47,9 +47,13 @@ test.each<[AskedStage, () => ReturnType<typeof found>]>([
     world.answers = { ...world.answers, [stage]: answer };
     const pull = open();
 
-    const run = await world.ended(await review(pull));
+    const runId = await review(pull);
+    const run = await world.ended(runId);
 
     expect(run).toMatchObject({ status: 'failed', finish_reason: 'timeout' });
+    const took = 'select extract(epoch from finished_at - started_at)::float8 as s from runs where id = ?';
+    // The reconciler would have ended it a minute late.
+    expect((await world.sql<{ s: number }>(took, [runId]))[0]?.s).toBeLessThan(seconds + 50);
     expect(world.asked).toContain(stage);
     await until(() => checkOf(pull)?.status === 'completed');
     expect(checkOf(pull)?.conclusion).toBe('neutral');

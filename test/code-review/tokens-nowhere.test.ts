@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -10,9 +11,13 @@ import { edited, found, openReviews, type ReviewWorld } from './review-world.ts'
 
 let world: ReviewWorld;
 let admin: pg.Client;
+const mirrors = mkdtempSync(join(tmpdir(), 'longhaul-mirrors-'));
 
 beforeAll(async () => {
-  world = await openReviews({ files: { 'src/a.ts': 'const a = 1;\n' }, adapt: (env) => ({ ...env, LOG_LEVEL: 'debug' }) });
+  world = await openReviews({
+    files: { 'src/a.ts': 'const a = 1;\n' },
+    adapt: (env) => ({ ...env, LOG_LEVEL: 'debug', REVIEW_MIRROR_DIR: mirrors }),
+  });
   await openHook(world);
   admin = new pg.Client({ connectionString: world.stack.adminUrl });
   await admin.connect();
@@ -20,24 +25,22 @@ beforeAll(async () => {
 afterAll(async () => {
   await admin?.end();
   await world?.stop();
+  rmSync(mirrors, { recursive: true, force: true });
 });
 
-/** Arguments of all processes of this machine that name git, from now on. */
+/** Arguments of the processes that work in a mirror, from now on. */
 function watchArguments(): { readonly seen: ReadonlySet<string>; stop(): void } {
   const seen = new Set<string>();
   const look = () => {
-    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      const line = argumentsOf(pid);
-      if (/\bgit\b/.test(line)) seen.add(line);
-    }
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) seen.add(argumentsIn(mirrors, pid));
   };
   const timer = setInterval(look, 20);
   return { seen, stop: () => clearInterval(timer) };
 }
 
-function argumentsOf(pid: string): string {
+function argumentsIn(folder: string, pid: string): string {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ');
+    return readlinkSync(`/proc/${pid}/cwd`).startsWith(folder) ? readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ') : '';
   } catch {
     return ''; // it has ended
   }
@@ -112,7 +115,7 @@ test('during a review and a push no argument of a process, no line of a log, no 
   const secrets = credentials();
   const holding = (text: string) => secrets.filter((secret) => text.includes(secret));
   const lines = [...watch.seen];
-  expect(['fetch', 'push'].filter((verb) => !lines.some((line) => new RegExp(`git ${verb}`).test(line)))).toEqual([]);
+  expect(['fetch', 'push'].filter((verb) => !lines.some((line) => line.includes(` ${verb} `)))).toEqual([]);
   expect(secrets.length).toBeGreaterThan(20);
   expect(holding(lines.join('\n'))).toEqual([]);
   const logs = logsOf();
