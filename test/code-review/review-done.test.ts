@@ -2,7 +2,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openPull, pushTo } from '../fakes/github/scene.ts';
 import { commitAllTo, commitTo, gitIn } from '../fakes/github/repositories.ts';
 import type { FakePull } from '../fakes/github/state.ts';
-import { found, openReviews, voted, type ReviewWorld } from './review-world.ts';
+import { commentable } from '../../ports/diff/anchors.ts';
+import { decodePatch } from '../../ports/diff/decode-patch.ts';
+import { parsePatch, type FilePatch } from '../../ports/diff/patch.ts';
+import { releasesOf } from '../ports/diff/releases.ts';
+import { found, openReviews, voted, type ReviewWorld, type ScriptedFinding } from './review-world.ts';
 
 let world: ReviewWorld;
 let pulls = 0;
@@ -195,3 +199,41 @@ test('350 files and 25,000 lines are read by git; what was not read is named', a
   ]);
   expect(output.verdict).toBe(unread.some(({ reason }) => reason === 'limit') ? 'partial' : 'clean');
 });
+
+test('two releases of a real package are a pull request: what is found in them stands on lines that the host takes', async () => {
+  const { before, after } = releasesOf('undici');
+  const { folder } = world.scene.repository;
+  const gone = Object.fromEntries([...before.keys()].filter((path) => !after.has(path)).map((path) => [path, null]));
+  commitTo(folder, { branch: 'release', from: ['main'], files: Object.fromEntries(before) });
+  pulls += 1;
+  const pull = openPull(world.scene.repository, {
+    branch: `b${pulls}`,
+    baseRef: 'release',
+    files: { ...Object.fromEntries(after), ...gone },
+  });
+  const patches = parsePatch(decodePatch(Buffer.from(gitIn(folder, 'diff', '-M', '--full-index', 'release', pull.headSha))));
+  const picks = patches.flatMap((patch) => pickOf(patch, after.get(patch.path)?.toString() ?? '')).slice(0, 40);
+  world.answers.pass = (prompt) =>
+    found(
+      ...picks
+        .filter(({ path, quote }) => prompt.includes(path) && prompt.includes(quote))
+        .map((pick) => ({ ...pick, title: `Wrong in ${pick.path}` })),
+    );
+
+  const output = await reviewed(pull);
+
+  expect(output.files.changed).toBeGreaterThan(100);
+  expect(output.counts.inline).toBeGreaterThan(3);
+  const where = new Map(patches.map((patch) => [patch.path, commentable(patch)]));
+  for (const { path, line, side } of rootComments(pull))
+    expect(where.get(path)?.hunkOf({ side: side ?? 'RIGHT', startLine: line ?? 0, line: line ?? 0 }) ?? null).not.toBeNull();
+  expect(rootComments(pull)).toHaveLength(output.counts.inline);
+});
+
+/** An added line that stands in its file once, as a fault that a model reports; none of tests and declarations. */
+function pickOf(patch: FilePatch, text: string): ScriptedFinding[] {
+  const line = patch.hunks
+    .flatMap(({ lines: all }) => all)
+    .find(({ kind, text: own }) => kind === 'added' && own.trim().length > 20 && text.split(own).length === 2);
+  return line && patch.path.endsWith('.js') ? [{ path: patch.path, line: line.newLine ?? 0, quote: line.text.trim() }] : [];
+}
