@@ -11,6 +11,6 @@ export function oneOfEach<Case>(cases: readonly Case[], kindOf: (one: Case) => s
 }
 
 /** A test that the whole matrix alone plays: one more fault of a kind that `npm test` plays in another test of the same area. */
-export function matrixTest(name: string, play: () => Promise<void>): void {
-  if (isWholeMatrix) test(name, play);
+export function matrixTest(name: string, play: () => Promise<void>, timeoutMs?: number): void {
+  if (isWholeMatrix) test(name, play, timeoutMs);
 }

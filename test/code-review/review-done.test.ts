@@ -80,9 +80,16 @@ test('a rebase onto 200 foreign commits, without a change by the author, asks no
   });
   pushTo(world.scene.repository, pull, { sha });
   const before = { comments: pull.comments.length, reviews: pull.reviews.length, asked: world.asked.length };
+  world.host.requests.length = 0;
 
   const output = await reviewed(pull);
 
+  const [ofGit, ofApi] = [true, false].map((isGit) =>
+    world.host.requests.filter(({ path }) => path.includes('.git/') === isGit).map(({ method, path }) => `${method} ${path}`),
+  );
+  expect(ofApi?.length).toBeLessThanOrEqual(6);
+  // Commits and trees; then, of a partial mirror, the contents that are compared.
+  expect(ofGit?.filter((request) => request.includes('/info/refs')).length).toBeLessThanOrEqual(2);
   expect(output).toMatchObject({ mode: 'no_change', head_sha: sha, counts: { raw: 0, carried: 1 } });
   expect({ comments: pull.comments.length, reviews: pull.reviews.length, asked: world.asked.length }).toEqual(before);
   commitTo(folder, { branch: 'main', files });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { isWholeMatrix } from '../chaos/whole.ts';
+import { matrixTest } from '../chaos/whole.ts';
 import type { ScriptStep } from '../fakes/model-script.ts';
 import { exact, fakeModels, judgement, makeEchoAgent, openEvaluations, said, type EvaluationWorld } from './evaluation-world.ts';
 
@@ -110,7 +110,7 @@ test('votes that tie: the median of 1, 5 and 3 is the middle of the scale', asyn
 });
 
 // A judge that never falls silent and never ends either: it takes three times two minutes.
-(isWholeMatrix ? test : test.skip)(
+matrixTest(
   'a call has two minutes, however busy it looks: judge_timeout',
   async () => {
     const busy: ScriptStep = { tokens: 2_000, delay_ms: 500 };
