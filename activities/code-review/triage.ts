@@ -1,5 +1,5 @@
 import type { ReviewRun } from '../../db/code-review/review-run.ts';
-import { hasBudgetRoom } from '../../domain/code-review/run-work.ts';
+import { openBudgetCaps } from '../../domain/code-review/run-work.ts';
 import { skipReasonOf } from '../../domain/code-review/pipeline/triage.ts';
 import type { ReviewWork } from '../../ports/diff/review-work.ts';
 import type { SkipReason, TextFilter } from '../../workflows/contracts/code-review.ts';
@@ -39,7 +39,7 @@ export async function triage(
   const skipReason = skipReasonOf(facts, config, { title, branch });
   if (skipReason !== null) return { skipReason, isSummaryOnly: false };
 
-  const hasRoom = await transactAsSystem(deps, (tx) => hasBudgetRoom(tx, run, deps.env.billingCurrency));
+  const hasRoom = await transactAsSystem(deps, (tx) => openBudgetCaps(tx, run, deps.env.billingCurrency));
   if (hasRoom) return { skipReason: null, isSummaryOnly: false };
   return budgetConfig.on_exceed === 'summary_only'
     ? { skipReason: null, isSummaryOnly: true }
@@ -48,7 +48,7 @@ export async function triage(
 
 /** A question is answered whatever keeps reviews out. The caps of the binding stand above its call, which finds them full or not. */
 export async function triageAsk(deps: ActivityDeps, run: ReviewRun): Promise<Triage> {
-  await transactAsSystem(deps, (tx) => hasBudgetRoom(tx, run, deps.env.billingCurrency));
+  await transactAsSystem(deps, (tx) => openBudgetCaps(tx, run, deps.env.billingCurrency));
   return { skipReason: null, isSummaryOnly: false };
 }
 

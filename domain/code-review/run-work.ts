@@ -28,7 +28,7 @@ export function closeStep(tx: TenantTransaction, step: Pick<SystemStep, 'runId' 
 }
 
 /** Opens the caps that a binding sets above a review, with the limits of now, and says whether they and the workspace's own budgets have room left. */
-export function hasBudgetRoom(tx: TenantTransaction, run: CappedReview, currency: string): Promise<boolean> {
+export function openBudgetCaps(tx: TenantTransaction, run: CappedReview, currency: string): Promise<boolean> {
   return openReviewCaps(tx, run, currency);
 }
 

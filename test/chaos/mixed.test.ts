@@ -6,7 +6,7 @@ import { draftOf, tamperings, type Draft } from './checker/tampered.ts';
 import type { Kind } from './load/kinds.ts';
 import { allKinds } from './load/mixed.ts';
 import { runSeed, type SeedResult } from './seed.ts';
-import { isWholeMatrix } from './whole.ts';
+import { isWholeMatrix, matrixTest } from './whole.ts';
 
 // The part of the fault matrix that comes with every test run; `npm run test:chaos` runs the whole of it.
 let own: OwnServices;
@@ -33,16 +33,18 @@ test('seed 1: one run of each kind and more, under blows and freezes: each ends 
   });
 }, 400_000);
 
-if (isWholeMatrix) {
-  const seed = Date.now() % 1_000_000;
+const freshSeed = Date.now() % 1_000_000;
 
-  test(`seed ${seed}: a load and a rage that nobody has seen before`, async () => {
-    const { faults, blows } = await runSeed(own, { seed, runs: 16, overMs: 20_000, blows: 8 });
+matrixTest(
+  `seed ${freshSeed}: a load and a rage that nobody has seen before`,
+  async () => {
+    const { faults, blows } = await runSeed(own, { seed: freshSeed, runs: 16, overMs: 20_000, blows: 8 });
 
-    const told = `CHAOS_SEED=${seed}: ${blows.map((blow) => blow.name).join('; ')}`;
+    const told = `CHAOS_SEED=${freshSeed}: ${blows.map((blow) => blow.name).join('; ')}`;
     expect({ told, faults }).toEqual({ told, faults: [] });
-  }, 400_000);
-}
+  },
+  400_000,
+);
 
 test.each(tamperings)('the checker notices when $name', ({ apply, says }) => {
   const draft = draftOf(whole.evidence);

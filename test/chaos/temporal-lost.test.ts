@@ -10,7 +10,7 @@ import { created, makeAgent, scripted, startEffectServer, startRun, writeTool, t
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import type { StreamReader } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
-import { isWholeMatrix } from './whole.ts';
+import { isWholeMatrix, matrixTest } from './whole.ts';
 
 jest.setTimeout(600_000);
 
@@ -189,26 +189,24 @@ test('the store is lost while runs wait, work and stand in line: each goes on fr
   await until(schedulesThere);
 });
 
-if (isWholeMatrix) {
-  test('a worker is killed as well: nothing is done twice, what may have happened is told, and every run ends', async () => {
-    const write = await runningInTool({ timeout_s: 20 });
-    const parent = await waitingForChild();
-    const holder = (await holderOf(write.id)) ?? 'worker-runs';
-    const readers = watched(write.id, parent.id);
+matrixTest('a worker is killed as well: nothing is done twice, what may have happened is told, and every run ends', async () => {
+  const write = await runningInTool({ timeout_s: 20 });
+  const parent = await waitingForChild();
+  const holder = (await holderOf(write.id)) ?? 'worker-runs';
+  const readers = watched(write.id, parent.id);
 
-    await loseStore(own);
-    await own.up('temporal');
-    await stack.kill(holder);
-    write.release();
-    await untilReady();
-    await approve(parent.id, parent.question);
-    await expectWell(readers);
+  await loseStore(own);
+  await own.up('temporal');
+  await stack.kill(holder);
+  write.release();
+  await untilReady();
+  await approve(parent.id, parent.question);
+  await expectWell(readers);
 
-    expect(await resultOf(write.id)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
-    expect([write.slug, parent.slug].map(effectsOf)).toEqual([1, 1]);
-    expect(await familyFaults(stack, parent.id)).toEqual([]);
-  });
-}
+  expect(await resultOf(write.id)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
+  expect([write.slug, parent.slug].map(effectsOf)).toEqual([1, 1]);
+  expect(await familyFaults(stack, parent.id)).toEqual([]);
+});
 
 test('a run whose workflow was ended by hand is not begun anew', async () => {
   const { id } = await waitingForAnswer();

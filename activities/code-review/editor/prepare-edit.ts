@@ -4,7 +4,7 @@ import { noteReviewHead, type ReviewRun } from '../../../db/code-review/review-r
 import { maxShownBytes, type ShownFile } from '../../../domain/code-review/editor/conversation.ts';
 import type { EditStart, FindingToRepair } from '../../../domain/code-review/editor/kept.ts';
 import { editRights } from '../../../domain/code-review/editor/rules.ts';
-import { hasBudgetRoom } from '../../../domain/code-review/run-work.ts';
+import { openBudgetCaps } from '../../../domain/code-review/run-work.ts';
 import { editVariables } from '../../../domain/code-review/pipeline/prompt-variables.ts';
 import { readTextAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
@@ -49,7 +49,7 @@ async function readStart(deps: ActivityDeps, run: ReviewRun): Promise<EditStart>
   });
   const base = { ...rights, headRef: pull.headRef, headRepository: pull.headRepository, findings: findings.map(toRepair) };
   if (rights.may === 'nothing') return { ...base, headSha: pull.headSha, files: [], task: '' };
-  await transactAsSystem(deps, (tx) => hasBudgetRoom(tx, run, deps.env.billingCurrency));
+  await transactAsSystem(deps, (tx) => openBudgetCaps(tx, run, deps.env.billingCurrency));
 
   return onHost(async () => {
     const mirror = await openMirror(deps, run.binding, client);
