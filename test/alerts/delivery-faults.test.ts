@@ -178,7 +178,7 @@ test('a receiver whose head drips, and a mail server whose reply does, have 15 s
   const failed = { status: 'failed', attempts: 1, last_status: null, last_error: 'no answer within 15 seconds' };
   expect(await tenant.delivery(deliveryId)).toMatchObject(failed);
   expect(mail).toMatchObject(failed);
-  await until(() => head.isClosed() && reply.isClosed(), 10_000);
+  await until(() => head.isClosed() && reply.isClosed());
   for (const one of [head, reply]) one.close();
 });
 
