@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { deliver as sendMessage, makeChannel, messageOf } from '../channels/channel-calls.ts';
 import { openWorld, type World } from '../world.ts';
 import { fanOutHere, makeTrigger, matchesOf, publish } from './event-calls.ts';
 import { deliver, makeHook, send } from './hook-calls.ts';
@@ -50,6 +51,30 @@ test('a delivery that is not verified, or whose address nobody has, costs one qu
   const unknown = await statementsOf(`${hook.path}-none`);
 
   expect(unknown.filter((sql) => !/outbox|signing_keys/.test(sql))).toEqual([expect.stringContaining('gate_hook')]);
+});
+
+test('a message of a channel costs one read and one transaction, whether it starts a run, waits behind one or came before', async () => {
+  const scene = await makeChannel(world, 'slack');
+  const costOf = (message: () => object) =>
+    quietest(async () => {
+      expect((await sendMessage(world, scene, message())).status).toBe(200);
+    });
+  let n = 0;
+  const inThread = (thread: string) => messageOf('slack', `Hello ${(n += 1)}`, { thread });
+  const once = messageOf('slack', 'Once');
+  await sendMessage(world, scene, once);
+
+  const sentOf = {
+    starts: await costOf(() => inThread(`17000000.${1_000 + n}`)),
+    joins: await costOf(() => inThread('17000000.1')),
+    repeats: await costOf(() => once),
+  };
+
+  for (const sent of Object.values(sentOf)) {
+    expect(sent.filter((sql) => sql.includes('gate_channel'))).toHaveLength(1);
+    expect(sent.filter(isTransaction)).toHaveLength(1);
+  }
+  expect(sentOf.repeats.filter(isOfRequest)).toEqual([expect.stringContaining('into channel_messages')]);
 });
 
 test('an event for a hundred triggers is read once with all of them, and each run is one transaction', async () => {
