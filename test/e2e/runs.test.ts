@@ -78,7 +78,7 @@ function promptWith(words: string): { role: string; content: unknown; tool_calls
 
 test('a cancel of a streaming answer ends the run long before the answer would have; what was said stays, nothing follows', async () => {
   const agent = await makeAgent(stack, []);
-  const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 400, delay_ms: 50 }] }));
+  const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 1_200, delay_ms: 50 }] }));
   const reader = watchRun(stack, run.id);
   await until(() => reader.frames.filter((frame) => frame.type === 'message.delta').length >= 5);
 
@@ -90,7 +90,7 @@ test('a cancel of a streaming answer ends the run long before the answer would h
   const checked = await checkRun(stack, run.id, { seen: [frames] });
 
   expect(answer).toMatchObject({ status: 202, body: { status: 'cancelling' } });
-  expect(tookMs).toBeLessThan(12_000); // the answer takes 20 s
+  expect(tookMs).toBeLessThan(40_000); // the answer takes a minute
   expect(checked.faults).toEqual([]);
   expect(checked.run).toMatchObject({
     status: 'cancelled',

@@ -69,7 +69,7 @@ test.each(['streamable', 'modern'] as const)('a %s server that is silent from th
   const since = Date.now();
 
   await expect(connect(there, patience(300))).rejects.toMatchObject({ kind: 'timed_out' });
-  expect(Date.now() - since).toBeLessThan(15_000); // the client itself would wait for a minute
+  expect(Date.now() - since).toBeLessThan(45_000); // the client itself would wait for a minute
 });
 
 test('a stream that ends in the middle of a call ends the call, which may have happened', async () => {

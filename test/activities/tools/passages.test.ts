@@ -1,3 +1,4 @@
+import { cpuMs } from '../../support/cpu.ts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { plainPassage } from '../../../activities/tools/passage-text.ts';
@@ -25,9 +26,9 @@ describe('images and links of a passage become plain text', () => {
   });
 
   test('takes time in proportion to its length, whatever it holds', () => {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     for (const piece of ['[', '![', '<a', '[a](', '[a]:', '<!--']) plainPassage(piece.repeat(20_000));
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(cpuMs() - startedAt).toBeLessThan(5_000);
   });
 });
 
