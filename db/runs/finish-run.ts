@@ -9,6 +9,7 @@ import type { FrameDraft } from '../streams/frame.schema.ts';
 import { openMessages } from '../streams/open-messages.ts';
 import { emitRunEvent } from '../triggers/events.ts';
 import { followRunEnd } from '../triggers/run-ended.ts';
+import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';
 import { activateNext, lockConversationOfRun } from './conversations.ts';
@@ -25,11 +26,15 @@ import { lockOpenCalls, type CallState } from './call-state.ts';
  * not read, so that the run goes on instead of succeeding.
  */
 export async function finishRun(tx: TenantTransaction, input: FinishRunInput): Promise<FinishRunResult> {
-  const [conversation, locked] = await Promise.all([lockConversationOfRun(tx, input.runId), lockRunWithAncestors(tx, input.runId)]);
+  const [conversation, locked, isPast] = await Promise.all([
+    lockConversationOfRun(tx, input.runId),
+    lockRunWithAncestors(tx, input.runId),
+    hasLaterStep(tx, input),
+  ]);
   if (!conversation || !locked || isTerminal(locked.run.status)) return { more: false };
 
   const { run } = locked;
-  if (input.reason === 'stop' && run.status === 'running' && run.has_unread_input) return { more: true };
+  if (input.reason === 'stop' && run.status === 'running' && (run.has_unread_input || isPast)) return { more: true };
   const descendants = hasDelegates(run.manifest) ? await lockLiveDescendants(tx, run) : [];
   const ids = [run.id, ...descendants.map(({ id }) => id)];
   const answers = await cancelApprovals(tx, [run, ...descendants]);
@@ -53,6 +58,15 @@ export async function finishRun(tx: TenantTransaction, input: FinishRunInput): P
   if (conversation.active_run_id === run.id) await activateNext(tx, conversation.id);
   await followRunEnd(tx, run, end.status);
   return { more: false };
+}
+
+/**
+ * Whether the run has gone on after the step that is told to be its last: who tells it is a worker whose task another one has taken over. Asked behind
+ * the lock of the run, which a step takes when it begins.
+ */
+async function hasLaterStep(tx: TenantTransaction, { runId, reason, step }: FinishRunInput): Promise<boolean> {
+  if (reason !== 'stop' || step === undefined) return false;
+  return (await row(tx.em, 'select step from run_steps where run_id = ? and step > ? limit 1', [runId, step])) !== null;
 }
 
 type Ending = Pick<FinishedRun, 'status' | 'finishReason' | 'error'>;

@@ -90,7 +90,7 @@ export function fakeRuns(): FakeRuns {
       beginRun: async ({ runId }) => {
         const { script, record } = runOf(runId);
 
-        record.entries.push('begin');
+        tellOnce(record, 'begin');
         record.tenant = tenantOfActivity();
         const begun =
           typeof script.begin === 'function' ? script.begin(record.entries.filter((entry) => entry === 'begin').length) : script.begin;
@@ -129,12 +129,18 @@ export function fakeRuns(): FakeRuns {
       finishRun: async (input) => {
         const { script, record } = runOf(input.runId);
 
-        record.entries.push(`finish ${input.reason}`);
-        record.finishes.push(input);
+        if (tellOnce(record, `finish ${input.reason}`)) record.finishes.push(input);
         return script.finish?.(input, record.finishes.length) ?? { more: false };
       },
     },
   };
+}
+
+/** Begin and end are executed again when their workflow task was too late, or was refused because something came in meanwhile: they are told once. */
+function tellOnce({ entries }: RunRecord, entry: string): boolean {
+  if (entries.at(-1) === entry) return false;
+  entries.push(entry);
+  return true;
 }
 
 /** What a step without open questions is told. */

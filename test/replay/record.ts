@@ -1,6 +1,7 @@
 // Records the histories that replay.test.ts replays: `TEMPORAL_ADDRESS=… node test/replay/record.ts [name…]`.
 // A changed loop needs a patch, not a new recording: histories are recorded once for each way a run can go, and kept.
-// `exclusive-beside-others` can't be made any more: it was recorded before the patch `exclusive-alone`.
+// `exclusive-beside-others` can't be made any more: it was recorded before the patch `exclusive-alone`; nor can any other of a run without `local` in
+// its name: they are of before the patch `local-bounds`.
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -122,6 +123,12 @@ const scenarios: Record<string, Scenario> = {
     turns: [callsTurn(gated), untilCancelled],
     gates: ({ how }) => (how === 'open' ? gateState(1, { nextMs: 700 }) : gateState(0, { ready: [gated] })),
   },
+  'local': {},
+  'local-input': { turns: [callsTurn(readCall('a'))], finish: (_input, count) => ({ more: count === 1 }) },
+  'local-timeout': { begin: { remainingMs: 500 }, turns: [untilCancelled] },
+  'local-cancelled': { turns: [untilCancelled], cancelAt: 'model 1' },
+  'local-failure': { turns: [() => Promise.reject(fail('budget_exceeded'))] },
+  'local-continued': { begin: { maxSteps: 500 }, turns: Array.from({ length: 101 }, () => nothingToDo) },
   'continue-as-new': { begin: { maxSteps: 500 }, turns: Array.from({ length: 101 }, () => nothingToDo), execution: 'first' },
   'continued': { begin: { maxSteps: 500 }, turns: Array.from({ length: 101 }, () => nothingToDo) },
 };

@@ -62,6 +62,7 @@ test.each([
   ['delayed-start', '"admitRun"', '"fireOccurrence"'],
   ['close-groups', '"closeGroup"', '"syncSchedule"'],
   ['org-purge', patch('purge-objects'), patch('another-rule')],
+  ['local', patch('local-bounds'), patch('another-rule')],
   ['exclusive', patch('exclusive-alone'), patch('another-rule')],
 ])('a history of "%s" that says %s otherwise is refused', async (name, from, to) => {
   const history = recorded(name);

@@ -1,22 +1,32 @@
-import { ActivityCancellationType, proxyActivities, type RetryPolicy } from '@temporalio/workflow';
+import { ActivityCancellationType, proxyActivities, proxyLocalActivities, type RetryPolicy } from '@temporalio/workflow';
 import type { AgentRunActivities, PlannedCall } from '../contracts/agent-run.ts';
 
 /** Activities that only change rows: short, repeatable by row state, tried until the database is back. */
 const stateRetry: RetryPolicy = { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' };
 
-type StateActivity = 'beginRun' | 'openGates' | 'settleGates' | 'openChild' | 'settleTool';
+const stateOptions = { startToCloseTimeout: '10 seconds', scheduleToCloseTimeout: '10 minutes', retry: stateRetry } as const;
+/** An end is tried longer than anything else. */
+const endOptions = { ...stateOptions, scheduleToCloseTimeout: '30 minutes' } as const;
 
-export const { beginRun, openGates, settleGates, openChild, settleTool } = proxyActivities<Pick<AgentRunActivities, StateActivity>>({
-  startToCloseTimeout: '10 seconds',
-  scheduleToCloseTimeout: '10 minutes',
-  retry: stateRetry,
-});
+type StateActivity = 'openGates' | 'settleGates' | 'openChild' | 'settleTool';
 
-export const { finishRun } = proxyActivities<Pick<AgentRunActivities, 'finishRun'>>({
-  startToCloseTimeout: '10 seconds',
-  scheduleToCloseTimeout: '30 minutes',
-  retry: stateRetry,
-});
+export const { openGates, settleGates, openChild, settleTool } = proxyActivities<Pick<AgentRunActivities, StateActivity>>(stateOptions);
+
+/** Begin and end of a run. */
+export type RunBounds = Pick<AgentRunActivities, 'beginRun' | 'finishRun'>;
+
+export const { beginRun } = proxyActivities<Pick<RunBounds, 'beginRun'>>(stateOptions);
+export const { finishRun } = proxyActivities<Pick<RunBounds, 'finishRun'>>(endOptions);
+
+/**
+ * The same as local activities: executed by the worker that has the workflow task, without a task of their own, and recorded with its completion. One
+ * whose worker dies is executed again once the workflow task has timed out (10 s). Nobody can ask Temporal whether such an attempt still counts: what
+ * it may write is judged by the rows alone.
+ */
+export const localBounds: RunBounds = {
+  beginRun: proxyLocalActivities<Pick<RunBounds, 'beginRun'>>(stateOptions).beginRun,
+  finishRun: proxyLocalActivities<Pick<RunBounds, 'finishRun'>>(endOptions).finishRun,
+};
 
 /**
  * Temporal's own count is only an upper bound: tries are judged from the row, which also counts those of earlier

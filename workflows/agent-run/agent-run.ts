@@ -1,6 +1,6 @@
-import { CancellationScope, ContinueAsNew, defineSignal, setHandler, workflowInfo } from '@temporalio/workflow';
-import { agentRunSignals, type AgentRunInput, type StepWait } from '../contracts/agent-run.ts';
-import { beginRun, finishRun } from './activity-options.ts';
+import { CancellationScope, ContinueAsNew, defineSignal, patched, setHandler, workflowInfo } from '@temporalio/workflow';
+import { agentRunSignals, type AgentRunInput, type FinishRunResult, type StepWait } from '../contracts/agent-run.ts';
+import { beginRun, finishRun, localBounds } from './activity-options.ts';
 import { endingOf, type Ending } from './ending.ts';
 import { withinTime } from './run-clock.ts';
 import type { RunLoop } from './run-loop.ts';
@@ -20,18 +20,20 @@ const wakeSignals = Object.values(agentRunSignals).map((name) => defineSignal(na
  */
 export async function agentRun({ runId, step = 1, wait }: AgentRunInput): Promise<void> {
   const whole = CancellationScope.current();
-  const loop: RunLoop = { runId, wakes: 0, hasWaited: false, waitsEnded: 0, isCancelled: () => whole.consideredCancelled };
+  // Runs of before begin and end by activities of their own, to their end.
+  const bounds = patched('local-bounds') ? localBounds : { beginRun, finishRun };
+  const loop: RunLoop = { runId, bounds, wakes: 0, hasWaited: false, waitsEnded: 0, isCancelled: () => whole.consideredCancelled };
 
   for (const signal of wakeSignals) setHandler(signal, () => void loop.wakes++);
   try {
-    const begun = await CancellationScope.nonCancellable(() => beginRun({ runId }));
+    const begun = await CancellationScope.nonCancellable(() => bounds.beginRun({ runId }));
 
     if (begun.done) return;
-    if (begun.cancelRequested) return await endRun(runId, { reason: 'cancelled' });
+    if (begun.cancelRequested) return await endRun(loop, { reason: 'cancelled' });
     await withinTime(loop, begun.remainingMs, () => takeTurns(loop, { firstStep: step, maxSteps: begun.maxSteps, wait }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
-    await endRun(runId, endingOf(error));
+    await endRun(loop, endingOf(error));
     if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) throw error;
   }
 }
@@ -56,25 +58,25 @@ async function takeTurns(loop: RunLoop, { firstStep, maxSteps, wait }: Turns): P
         await runCalls(loop, step, turn.calls);
         break;
       case 'final':
-        if (!(await finish(runId, { reason: 'stop' })).more) return;
+        if (!(await finish(loop, { reason: 'stop', step })).more) return;
         break;
       case 'refused':
       case 'max_output':
-        return await endRun(runId, { reason: turn.outcome });
+        return await endRun(loop, { reason: turn.outcome });
       default:
         turn satisfies never;
     }
   }
-  await endRun(runId, { reason: 'max_steps' });
+  await endRun(loop, { reason: 'max_steps' });
 }
 
 /** `finishRun` whatever has been cancelled meanwhile: the row decides between stop and cancelled. */
-function finish(runId: string, ending: Ending): ReturnType<typeof finishRun> {
-  return CancellationScope.nonCancellable(() => finishRun({ runId, ...ending }));
+function finish({ runId, bounds }: RunLoop, ending: Ending): Promise<FinishRunResult> {
+  return CancellationScope.nonCancellable(() => bounds.finishRun({ runId, ...ending }));
 }
 
-async function endRun(runId: string, ending: Ending): Promise<void> {
-  await finish(runId, ending);
+async function endRun(loop: RunLoop, ending: Ending): Promise<void> {
+  await finish(loop, ending);
 }
 
 function isHistoryLong(stepsTaken: number): boolean {

@@ -1,5 +1,4 @@
 import { CancellationScope, condition, isCancellation, sleep } from '@temporalio/workflow';
-import { beginRun } from './activity-options.ts';
 import { DeadlinePassed, isRunCancellation } from './ending.ts';
 import type { RunLoop } from './run-loop.ts';
 
@@ -35,7 +34,7 @@ async function untilTimeIsOver(loop: RunLoop, remainingMs: number): Promise<void
   await sleep(remainingMs);
   for (let pauseMs = firstPauseMs; loop.hasWaited;) {
     const seen = loop.waitsEnded;
-    const look = await lookAtTime(loop.runId);
+    const look = await lookAtTime(loop);
 
     if (look.leftMs <= 0) return;
     if (look.isWaiting) {
@@ -49,9 +48,9 @@ async function untilTimeIsOver(loop: RunLoop, remainingMs: number): Promise<void
 }
 
 /** An ended run has no time left. While the database is away the clock stands still. */
-async function lookAtTime(runId: string): Promise<{ readonly leftMs: number; readonly isWaiting: boolean }> {
+async function lookAtTime({ runId, bounds }: RunLoop): Promise<{ readonly leftMs: number; readonly isWaiting: boolean }> {
   try {
-    const begun = await beginRun({ runId });
+    const begun = await bounds.beginRun({ runId });
 
     return begun.done ? { leftMs: 0, isWaiting: false } : { leftMs: begun.remainingMs, isWaiting: begun.isWaiting === true };
   } catch (error) {

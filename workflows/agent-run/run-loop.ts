@@ -1,8 +1,10 @@
 import { condition } from '@temporalio/workflow';
+import type { RunBounds } from './activity-options.ts';
 
 /** What one execution of a run's loop knows beside the rows. */
 export interface RunLoop {
   readonly runId: string;
+  readonly bounds: RunBounds;
   /** Signals so far. Whoever waits counts them before it reads its rows, so that none comes too early. */
   wakes: number;
   /** Something of this run may have waited, which does not count as its time. */

@@ -129,11 +129,13 @@ export interface SettleToolResult {
 export interface FinishRunInput {
   readonly runId: string;
   readonly reason: FinishReason;
+  /** With `stop`: the step whose answer is the last one. A run in which a later one has begun goes on. */
+  readonly step?: number;
   /** `retryable` where it differs from the code's. */
   readonly error?: { readonly code: ErrorCode; readonly message: string; readonly reason?: string; readonly retryable?: boolean };
 }
 
-/** `more` when unread input came in and the run takes another step instead of succeeding. */
+/** `more` when unread input came in, or a later step has begun, and the run takes another step instead of succeeding. */
 export interface FinishRunResult {
   readonly more: boolean;
 }

@@ -26,6 +26,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
     outbound: [
       {
         scheduleActivity: (input, next) => next(passOn(input)),
+        scheduleLocalActivity: (input, next) => next(passOn(input)),
         startChildWorkflowExecution: (input, next) => next(passOn(input)),
         continueAsNew: (input, next) => next(passOn(input)),
       },
