@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { archivedFrames, makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
+import { holdStatements } from '../support/held-statements.ts';
 import { gapsOf, readStream } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
 import { isWholeMatrix } from './whole.ts';
@@ -74,6 +75,28 @@ test.each(isWholeMatrix ? [1, 2, 3] : [2])(
     }
   },
 );
+
+test.each([
+  ['begins', "new.status = 'running' and old.status = 'queued'"],
+  ['ends', "new.status = 'succeeded'"],
+])('a worker killed while it %s a run, in its workflow task: the next one does it, once', async (_what, when) => {
+  const agent = await makeAgent(stack, []);
+  const held = await holdStatements(stack.adminUrl, { table: 'runs', event: 'update', when });
+  const run = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Said once.' }] }));
+  const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
+
+  await held.reached();
+  await stack.kill('worker-runs');
+  await held.letGo();
+  await stack.start('worker-runs');
+  const frames = await reader.finished;
+
+  expect(gapsOf(frames)).toEqual([]);
+  for (const type of ['run.started', 'run.finished']) expect(frames.filter((frame) => frame.type === type)).toHaveLength(1);
+  expect(frames.at(-1)).toMatchObject({ data: { status: 'succeeded', last_seq: frames.length } });
+  expect(frames.filter((frame) => frame.type === 'message.completed' && frame.data['role'] === 'assistant')).toHaveLength(1);
+  expect(frames.map((frame) => frame.text)).toEqual(await archivedFrames(stack, run.id));
+});
 
 test('a run that always kills its worker costs three, ends as failed and blocks nobody', async () => {
   const slug = `killer-${crypto.randomUUID().slice(0, 8)}`;

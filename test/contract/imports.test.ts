@@ -63,6 +63,27 @@ test('what scopes and opens transactions loads no entities', () => {
   expect([...loadedBy('db/orm.ts')].filter((path) => path.endsWith('.entity.ts')).length).toBeGreaterThan(50);
 });
 
+test('a local activity changes rows: whatever it loads reaches nothing outside and waits for nothing', () => {
+  const proxied = /proxyLocalActivities<Pick<\w+, ([^>]+)>>/g;
+  const names = files
+    .filter((file) => relative(root, file).startsWith('workflows/'))
+    .flatMap((file) => [...readFileSync(file, 'utf8').matchAll(proxied)].flatMap(([, list = '']) => list.match(/\w+/g) ?? []));
+  const makerOf = (name: string) => {
+    const found = files
+      .map((file) => relative(root, file))
+      .find(
+        (path) => path.startsWith('activities/') && new RegExp(`^    async ${name}\\(`, 'm').test(readFileSync(join(root, path), 'utf8')),
+      );
+    if (found === undefined) throw new Error(`nothing in activities makes ${name}`);
+    return found;
+  };
+  const may = /^(?:activities\/runs\/|activities\/support\/(?:failures|as-system|tenant)\.ts|db\/|domain\/|workflows\/contracts\/)/;
+  const faults = names.flatMap((name) => [...loadedBy(makerOf(name))].filter((path) => !may.test(path)).map((path) => `${name} → ${path}`));
+
+  expect(names.toSorted()).toEqual(['beginRun', 'finishRun']);
+  expect(faults).toEqual([]);
+});
+
 test('what is made once stands at the top of its file: prepared queries, and in api/<area>/dependencies.ts what an area works with', () => {
   const making = /^.*\b(?:prepared|preparedList|areaDependency)\(/gm;
   const kernel = ['db/prepared.ts', 'db/page-query.ts', 'api/http/area-dependency.ts'];

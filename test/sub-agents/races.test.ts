@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cancelRun } from '../../db/runs/cancel-run.ts';
+import { finishRun } from '../../db/runs/finish-run.ts';
 import { openModelStep } from '../../db/runs/model-steps.ts';
 import { openChild } from '../../db/runs/open-child.ts';
 import { unclaimStep } from '../../db/runs/unclaim-step.ts';
@@ -49,6 +50,19 @@ test('a claim is taken back once, also when it is said twice since the first ans
   await claim(1);
   expect(await takeBack(1)).toBe(false);
   expect(await tree.one('select attempt from run_steps where run_id = ? and step = 1', [runId])).toEqual({ attempt: 2 });
+});
+
+test('a stop that comes late, for a step behind which the run has gone on elsewhere, ends nothing', async () => {
+  const agent = await makeAsked(tree);
+  const runId = await tree.begin(agent.id);
+  const stop = (step: number) => tree.as(runId, (tx) => finishRun(tx, { runId, reason: 'stop', step }));
+  for (const step of [1, 2]) await tree.as(runId, (tx) => openModelStep(tx, { runId, step }));
+
+  expect(await stop(1)).toEqual({ more: true });
+  expect(await tree.one('select status from runs where id = ?', [runId])).toEqual({ status: 'running' });
+  expect(await stop(2)).toEqual({ more: false });
+  expect(await stop(1)).toEqual({ more: false });
+  expect(await tree.one('select status from runs where id = ?', [runId])).toEqual({ status: 'succeeded' });
 });
 
 test('a step that is stored stays as it is, however often it is claimed again', async () => {
