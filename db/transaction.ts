@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { EntityManager, type SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CompiledQuery } from 'kysely';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
@@ -24,6 +25,8 @@ export interface OpenTransaction {
 }
 
 const maxTries = 3;
+/** The loser of a deadlock waits this long and up to twice as long: run again at once, it could take its first lock before the winner is awake, and lose once more. */
+const pauseMs = 50;
 
 const settingNames = ['app.org', 'app.user', 'app.ws', 'app.ws_all', 'app.operator'];
 const settingsSql = sqlOfSettings(settingNames);
@@ -201,6 +204,7 @@ async function retried<R>(attempt: () => Promise<R>): Promise<R> {
       // A commit's own fault arrives translated, its cause tells what it was.
       const cause = error instanceof Error && isRetried(error.cause) ? error.cause : error;
       if (!isRetried(cause) || tries === maxTries) throw toFailure(error) ?? error;
+      await delay(tries * pauseMs * (1 + Math.random()));
     }
   }
 }
