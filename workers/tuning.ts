@@ -25,7 +25,7 @@ const common = {
   // One of five asks for new runs. Were it more, a crowd of new ones would keep those under way from their next step.
   nonStickyToStickyPollRatio: 0.2,
   stickyQueueScheduleToStartTimeout: '5 seconds',
-  // Beats come every 2 s; a cancellation travels with the answer, so none may be held back for long.
+  // Beats come every 1.5 s; a cancellation travels with the answer, so none may be held back for long.
   maxHeartbeatThrottleInterval: '1 second',
   defaultHeartbeatThrottleInterval: '1 second',
   reuseV8Context: true,

@@ -29,6 +29,21 @@ test('signals across new histories: every message is read once, none is left', a
   expect((await executionsOf(runId)).length).toBeGreaterThanOrEqual(4);
 });
 
+test('a run of one step is one activity and two workflow tasks', async () => {
+  const { handle } = await start({});
+
+  await handle.result();
+  const { events } = await handle.fetchHistory();
+
+  expect(
+    events
+      ?.filter((event) => event.activityTaskScheduledEventAttributes)
+      .map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name),
+  ).toEqual(['callModel']);
+  expect(events?.filter((event) => event.workflowTaskScheduledEventAttributes)).toHaveLength(2);
+  expect(events?.length).toBeLessThanOrEqual(17);
+});
+
 test('two hundred steps with a tool each take less than 1.5 MB of histories', async () => {
   const { handle, runId } = await start({
     begin: { maxSteps: 500 },
