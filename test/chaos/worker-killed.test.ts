@@ -3,7 +3,7 @@ import { archivedFrames, makeAgent, scripted, startRun, writeTool, startScenario
 import { holdStatements } from '../support/held-statements.ts';
 import { gapsOf, readStream } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
-import { isWholeMatrix } from './whole.ts';
+import { isWholeMatrix, matrixTest } from './whole.ts';
 
 type Tool = ReturnType<typeof writeTool>;
 
@@ -95,6 +95,27 @@ test.each([
   for (const type of ['run.started', 'run.finished']) expect(frames.filter((frame) => frame.type === type)).toHaveLength(1);
   expect(frames.at(-1)).toMatchObject({ data: { status: 'succeeded', last_seq: frames.length } });
   expect(frames.filter((frame) => frame.type === 'message.completed' && frame.data['role'] === 'assistant')).toHaveLength(1);
+  expect(frames.map((frame) => frame.text)).toEqual(await archivedFrames(stack, run.id));
+});
+
+matrixTest('a worker that stands still while it ends a run, until another one has ended it, changes nothing when it goes on', async () => {
+  const agent = await makeAgent(stack, []);
+  const held = await holdStatements(stack.adminUrl, { table: 'runs', event: 'update', when: "new.status = 'succeeded'" });
+  const run = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Said once.' }] }));
+  const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
+
+  await held.reached();
+  await stack.kill('worker-runs', 'SIGSTOP');
+  await held.letGo();
+  await stack.start('worker-runs-2');
+  const frames = await reader.finished;
+  await stack.kill('worker-runs', 'SIGCONT');
+  const next = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Next.' }] }));
+  await readStream([stack.url()], `/runs/${next.id}/stream`, stack.tenant.serviceKey.plaintext).finished;
+  await stack.kill('worker-runs-2');
+
+  expect(gapsOf(frames)).toEqual([]);
+  expect(frames.filter((frame) => frame.type === 'run.finished')).toHaveLength(1);
   expect(frames.map((frame) => frame.text)).toEqual(await archivedFrames(stack, run.id));
 });
 
