@@ -17,6 +17,7 @@ import type {
   LedgerFact,
   MessageFact,
   ModelCallFact,
+  DeliveryFact,
   NoticeFact,
   RunFact,
   RunViewFact,
@@ -133,7 +134,21 @@ function readRows(
   stack: Stack,
   organizationId: string,
 ): Promise<
-  Pick<Evidence, 'runs' | 'steps' | 'calls' | 'messages' | 'approvals' | 'inputs' | 'ledger' | 'windows' | 'alerts' | 'notices' | 'answers'>
+  Pick<
+    Evidence,
+    | 'runs'
+    | 'steps'
+    | 'calls'
+    | 'messages'
+    | 'approvals'
+    | 'inputs'
+    | 'ledger'
+    | 'windows'
+    | 'alerts'
+    | 'notices'
+    | 'answers'
+    | 'deliveries'
+  >
 > {
   return sweep(stack.db, async (em) => {
     const read = <T>(sql: string) => rows<T>(em, sql, [organizationId]);
@@ -180,6 +195,9 @@ function readRows(
            from alerts a join alert_rules r on r.id = a.rule_id where a.organization_id = ? order by a.id`,
       ),
       answers: await sweepAnswers(em, organizationId),
+      deliveries: await read<DeliveryFact>(
+        'select delivery_key, status, error_code, error_reason, run_id from webhook_deliveries where organization_id = ? and delivery_key is not null',
+      ),
       notices: await read<NoticeFact>(
         `select id, event, status from alert_deliveries where organization_id = ? and target ->> 'kind' = 'webhook' order by id`,
       ),

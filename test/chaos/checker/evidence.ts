@@ -20,6 +20,8 @@ export interface Evidence {
   readonly arrived: readonly string[];
   /** What the deployment sends as answers of runs: callbacks and parts of channels, as they stand in the database. */
   readonly answers: readonly AnswerFact[];
+  /** Deliveries of webhooks by their senders' ids, which are the markers of their causes. */
+  readonly deliveries: readonly DeliveryFact[];
   /** The ids under which answers arrived. */
   readonly answered: readonly string[];
   readonly leftovers: Leftovers;
@@ -164,6 +166,14 @@ export interface AnswerFact {
   readonly run_id: string;
   readonly kind: string;
   readonly state: string;
+}
+
+export interface DeliveryFact {
+  readonly delivery_key: string;
+  readonly status: string;
+  readonly error_code: string | null;
+  readonly error_reason: string | null;
+  readonly run_id: string | null;
 }
 
 /** What nothing may be left of. */

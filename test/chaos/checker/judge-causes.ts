@@ -31,7 +31,7 @@ export function outcomesOf({ client, runs }: Pick<Evidence, 'client' | 'runs'>, 
 export function judgeCauses(evidence: Evidence, triggersOfEvent: number): Fault[] {
   const outcomes = outcomesOf(evidence, triggersOfEvent);
   return [
-    ...outcomes.flatMap(countFaults),
+    ...outcomes.flatMap((outcome) => countFaults(outcome, evidence)),
     ...outcomes.flatMap(({ cause, runs }) =>
       cause.runIds
         .filter((id) => !runs.some((run) => run.id === id))
@@ -49,10 +49,12 @@ export function judgeCauses(evidence: Evidence, triggersOfEvent: number): Fault[
   ];
 }
 
-function countFaults({ cause, runs, expected }: CauseOutcome): Fault[] {
+function countFaults({ cause, runs, expected }: CauseOutcome, { deliveries }: Evidence): Fault[] {
   const triggers = new Set(runs.map((run) => run.trigger_id));
   if (runs.length > triggers.size) return [`${cause.marker}: one ${cause.kind} started ${runs.length} runs of ${triggers.size} triggers`];
-  if (cause.isTaken && runs.length !== expected) return [`${cause.marker}: a ${cause.kind} was taken and started ${runs.length} runs`];
+  const told = JSON.stringify(deliveries.filter((delivery) => delivery.delivery_key === cause.marker));
+  if (cause.isTaken && runs.length !== expected)
+    return [`${cause.marker}: a ${cause.kind} was taken and started ${runs.length} runs, ${told}`];
   return runs.length > expected ? [`${cause.marker}: one ${cause.kind} started ${runs.length} runs`] : [];
 }
 
