@@ -95,30 +95,35 @@ function entryFaults(entry: Evidence['ledger'][number], call: ModelCallFact): Fa
 function unsettledFaults(evidence: Evidence, count: ModelCount): Fault[] {
   const { ledger, modelCalls, steps } = evidence;
   const settled = new Set(ledger.map((entry) => entry.provider_request_id));
-  const runOf = runsByMarker(evidence);
+  const runsOf = runsByMarker(evidence);
   const open = modelCalls.filter((call) => call.outcome === 'completed' && !settled.has(call.requestId));
   count.unsettled += open.length;
-  return [...Map.groupBy(open, (call) => runOf(call))].flatMap(([run, missing]) => {
-    if (run === null) return [`${missing.length} model calls belong to no run: ${missing[0]?.markers.at(-1)}`];
-    const tries = steps
-      .filter((step) => step.run_id === run.id && step.kind === 'model')
-      .reduce((sum, step) => sum + step.retries.length, 0);
-    const allowed = tries + (run.status === 'succeeded' ? 0 : 1);
-    return missing.length > allowed ? [`${run.id}: ${missing.length} whole answers are not in the ledger, ${allowed} tries were lost`] : [];
+  return [...Map.groupBy(open, (call) => call.markers.at(-1))].flatMap(([marker, missing]) => {
+    const of = runsOf(marker);
+    if (of.length === 0) return [`${missing.length} model calls belong to no run: ${marker}`];
+    const ids = new Set(of.map(({ id }) => id));
+    const tries = steps.filter((step) => ids.has(step.run_id) && step.kind === 'model').reduce((sum, step) => sum + step.retries.length, 0);
+    const allowed = tries + of.filter(({ status }) => status !== 'succeeded').length;
+    if (missing.length <= allowed) return [];
+    const known = {
+      missing: missing.map(({ requestId, promptTokens, completionTokens }) => `${requestId} ${promptTokens}/${completionTokens}`),
+      ledger: ledger.filter((entry) => ids.has(entry.run_id)),
+      steps: steps.filter((step) => ids.has(step.run_id)),
+    };
+    return [
+      `${[...ids].join()}: ${missing.length} whole answers are not in the ledger, ${allowed} tries were lost, ${JSON.stringify(known)}`,
+    ];
   });
 }
 
-/** Whose prompt it was: that of the run which holds the newest marked message. */
-function runsByMarker({ messages, runs }: Evidence): (call: ModelCallFact) => RunFact | null {
+/** Whose prompt a marker is in: the run of the message that holds it, or all that one event has started. */
+function runsByMarker({ messages, runs }: Evidence): (marker: string | undefined) => readonly RunFact[] {
   const byId = new Map(runs.map((run) => [run.id, run]));
-  const asked = new Map<string, string>();
+  const asked = new Map<string, Set<string>>();
   for (const message of messages)
-    if (message.role === 'user') for (const marker of markersIn(message.text)) asked.set(marker, message.run_id);
-  return (call) => {
-    const marker = call.markers.at(-1);
-    const runId = marker === undefined ? undefined : asked.get(marker);
-    return runId === undefined ? null : (byId.get(runId) ?? null);
-  };
+    if (message.role === 'user')
+      for (const marker of markersIn(message.text)) asked.set(marker, (asked.get(marker) ?? new Set()).add(message.run_id));
+  return (marker) => (marker === undefined ? [] : [...(asked.get(marker) ?? [])].flatMap((id) => byId.get(id) ?? []));
 }
 
 function editedCall(place: string, calls: readonly CallFact[], approvals: Evidence['approvals']): CallFact | undefined {
