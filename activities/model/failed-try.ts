@@ -21,7 +21,6 @@ import { isWorthAnotherRun, ModelAborted, ModelError, reasonOf, retryCauseOf, ty
 import { callKeyOf, usageOf, type ModelTry } from './model-try.ts';
 import type { ModelFinish } from './step.ts';
 import { contextTooLongCode, longestPauseMs, pauseMs, triesPerModel, triesWithError } from './tries.ts';
-import type { TokenUsage } from './usage.ts';
 
 /** Tries that failed for a fault of our own, before the run ends with it: each may have paid for a model call. */
 const maxOwnFaults = 5;
@@ -48,7 +47,9 @@ export class StepPaused {
  * by the next fallback, or for good. StepPaused, which is no failure: tried again after a wait of the run.
  */
 export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, finished }: FailedTryFacts): Promise<unknown> {
-  const spent = finished?.usage ?? (error instanceof ModelError || error instanceof ModelAborted ? error.usage : null);
+  const tokens = finished?.usage ?? (error instanceof ModelError || error instanceof ModelAborted ? error.usage : null);
+  // A whole answer is on the provider's bill under its id, stored or not.
+  const spent = tokens && usageOf(deps, modelTry, tokens, finished?.providerRequestId ?? null);
   const cause = abort.cause();
   if (cause === 'fenced' || isFenced(error)) {
     await yieldTry(deps, modelTry, spent);
@@ -76,7 +77,7 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, 
   const { reason } = abort.signal;
   if (reason instanceof Failure && reason.code !== 'upstream_timeout') return onOtherError(deps, modelTry, reason, spent);
   if (cause === 'timeout' || error instanceof ModelAborted)
-    return onModelError(deps, modelTry, new ModelError('StreamIdle', { message: 'The model took too long.', usage: spent }));
+    return onModelError(deps, modelTry, new ModelError('StreamIdle', { message: 'The model took too long.', usage: tokens }));
   return onOtherError(deps, modelTry, error, spent);
 }
 
@@ -91,7 +92,12 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
   const fault: StepFault = { ...faultOf(codeOf(error.class), error.message, reasonOf(error.class)), retryable };
   const told = isShortened ? { ...fault, code: contextTooLongCode } : fault;
   logModelError(deps, modelTry, error);
-  await record(deps, modelTry, { cause: retryCauseOf(error.class), fault: told, delayMs }, error.usage);
+  await record(
+    deps,
+    modelTry,
+    { cause: retryCauseOf(error.class), fault: told, delayMs },
+    error.usage && usageOf(deps, modelTry, error.usage, null),
+  );
 
   const failure = fail(codeOf(error.class), { reason: reasonOf(error.class), detail: error.message });
   if ((!error.retryable && !isShortened) || isLast)
@@ -132,7 +138,7 @@ function isTooLongAnew(error: ModelError, { opened }: ModelTry): boolean {
 }
 
 /** Faults of our own. A failure that is final stays so; anything else leaves its trace in the row and is tried again. */
-async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unknown, spent: TokenUsage | null): Promise<unknown> {
+async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unknown, spent: ModelUsage | null): Promise<unknown> {
   if (error instanceof ApplicationFailure) {
     await settle(deps, modelTry, spent);
     return error;
@@ -157,35 +163,35 @@ interface Recorded {
 }
 
 /** One transaction: why the try failed, and what it cost. Unrecorded it would count as a lost worker. */
-function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spent: TokenUsage | null): Promise<void> {
+function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spent: ModelUsage | null): Promise<void> {
   const { opened, step } = modelTry;
   const persist = recorded.cause === 'shutdown' ? retryDespiteCancellation : retryWhileUnavailable;
   return persist(() =>
     transactAsRun(deps, opened.run.id, async (tx) => {
       const runs = await lockTried(tx, modelTry);
       await recordFailedTry(tx, { runId: runs.run.id, step, attempt: opened.attempt, ...recorded });
-      await account(tx, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
+      await account(tx, runs, modelTry, spent);
     }),
   );
 }
 
-function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
+function settle(deps: ActivityDeps, modelTry: ModelTry, spent: ModelUsage | null): Promise<void> {
   return retryDespiteCancellation(() =>
     transactAsRun(deps, modelTry.opened.run.id, async (tx) => {
       const runs = await lockTried(tx, modelTry);
-      await account(tx, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
+      await account(tx, runs, modelTry, spent);
     }),
   );
 }
 
 /** Another try has the step. This one has cost what it has, and it is no lost one: its worker lives. */
-function yieldTry(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
+function yieldTry(deps: ActivityDeps, modelTry: ModelTry, spent: ModelUsage | null): Promise<void> {
   const { opened, step } = modelTry;
   return retryDespiteCancellation(() =>
     transactAsRun(deps, opened.run.id, async (tx) => {
       const runs = await lockTried(tx, modelTry);
       await sayAlive(tx, { runId: runs.run.id, step, toolCallId: null, attempt: opened.attempt });
-      await account(tx, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
+      await account(tx, runs, modelTry, spent);
     }),
   );
 }

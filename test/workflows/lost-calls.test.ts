@@ -7,6 +7,7 @@ import { rollupFaults } from '../support/ledger.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
+import { withAdmin } from '../support/template.ts';
 import { until } from '../support/temporal.ts';
 import { runUpkeep } from '../support/upkeep.ts';
 
@@ -58,6 +59,36 @@ const statusOf = async (runId: string) => ((await stack.request('GET', `/runs/${
 const upkeep = () => runUpkeep(stack.temporal, 'budget-holds');
 const holds = (runId: string) =>
   sql<{ state: string }>('select state from budget_holds where call_key like ? order by call_key', [`run:${runId}:%`]);
+
+test('an answer that was whole and could not be stored is in the ledger under the id by which its provider knows it', async () => {
+  // Refuses the first message of an assistant; what a sequence has given stays given.
+  await withAdmin(stack.adminUrl, async (admin) => {
+    await admin.query('create sequence test_refusals; grant usage on sequence test_refusals to public');
+    await admin.query(`create function test_refuse() returns trigger language plpgsql as $$
+      begin if nextval('test_refusals') = 1 then raise exception 'refused'; end if; return new; end $$`);
+    await admin.query(
+      `create trigger test_refuse before insert on messages for each row when (new.role = 'assistant') execute function test_refuse()`,
+    );
+  });
+
+  const runId = await start({ text: 'Twice paid.' });
+  await endOf(watchRun(stack, runId));
+  await withAdmin(stack.adminUrl, (admin) =>
+    admin.query('drop trigger test_refuse on messages; drop function test_refuse; drop sequence test_refusals'),
+  );
+
+  expect(await statusOf(runId)).toBe('succeeded');
+  const paid = await sql<{ attempt: number; estimated: boolean; id: string }>(
+    'select attempt, estimated, provider_request_id as id from usage_entries where run_id = ? order by attempt',
+    [runId],
+  );
+  expect(paid).toMatchObject([
+    { attempt: 1, estimated: false },
+    { attempt: 2, estimated: false },
+  ]);
+  const asked = models.calls().map(({ requestId }) => requestId);
+  expect(paid.map(({ id }) => asked.includes(id))).toEqual([true, true]);
+});
 
 test('calls of a worker that was killed are settled by estimate, each once: in the middle of the answer, before its first word, of a run that was cancelled, and of one that was erased', async () => {
   const capped = { limits: { max_cost: '1' } };
