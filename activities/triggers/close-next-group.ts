@@ -20,7 +20,7 @@ export interface Grouped<Owner, Close> {
 
 /** Closes the next group of a key, if one is due: once, whoever repeats it. */
 export async function closeNext<Owner extends Pick<Hook, 'coalescing'>, Close>(
-  deps: Pick<ActivityDeps, 'db' | 'dispatch'>,
+  deps: Pick<ActivityDeps, 'db' | 'dispatch' | 'log'>,
   key: GroupKey,
   grouped: Grouped<Owner, Close>,
 ): Promise<GroupStep> {
@@ -40,6 +40,8 @@ export async function closeNext<Owner extends Pick<Hook, 'coalescing'>, Close>(
     const failure = error instanceof TemplateError ? fail('validation_failed', { reason: 'template_limit' }) : error;
     if (!(failure instanceof Failure) || failure.retryable) throw error;
     await transactAsSystem(deps, (tx) => grouped.fail(tx, owner, groupId, failure));
+    // Nobody waits for an answer that would tell of it.
+    deps.log.warn({ owner_id: key.ownerId, group_id: groupId, code: failure.code, reason: failure.context['reason'] }, 'group failed');
   }
   return { state: 'closed' };
 }

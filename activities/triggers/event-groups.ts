@@ -11,7 +11,7 @@ import { tenantOfActivity } from '../support/tenant.ts';
 import { closeNext } from './close-next-group.ts';
 
 /** What the activities of events work with. */
-export interface EventDeps extends Pick<ActivityDeps, 'db' | 'dispatch' | 'templates'> {
+export interface EventDeps extends Pick<ActivityDeps, 'db' | 'dispatch' | 'log' | 'templates'> {
   readonly env: Pick<ActivityDeps['env'], 'billingCurrency'>;
 }
 
