@@ -74,7 +74,7 @@ test('whatever is killed with -9, service or process, is back within seconds und
   for (const name of names) process.kill(before[name] ?? 0, 'SIGKILL');
 
   await until(() => names.every((name) => processes()[name] === undefined || processes()[name] !== before[name]));
-  await until(() => Object.keys(processes()).length === names.length && names.every((name) => output.includes(`${name} runs again`)));
+  await until(() => Object.keys(processes()).length === names.length && names.every((name) => output.includes(`${name} runs again`)), 5000);
   expect(names.filter((name) => processes()[name] === before[name])).toEqual([]);
 });
 
@@ -155,7 +155,7 @@ test('processes of a killed launcher die with it', async () => {
 
   launcher.kill('SIGKILL');
 
-  await until(() => identityOf(pid) === null);
+  await until(() => identityOf(pid) === null, 2000);
 });
 
 async function launch(launcherEnv: NodeJS.ProcessEnv, specs: readonly string[], expected = 'all up'): Promise<void> {

@@ -125,7 +125,7 @@ test('a worker killed while a program runs: it is run again, the outcome is the 
   expect(frames.filter((frame) => frame.type === 'tool.result').map((frame) => frame.data)).toMatchObject([
     { status: 'succeeded', output: { value: 'finished' } },
   ]);
-  await until(() => programs.filter(isAlive).length === 0);
+  await until(() => programs.filter(isAlive).length === 0, 25_000);
 });
 
 whereStrict('a fork bomb in a run is a failed result, and nothing of it is left', async () => {

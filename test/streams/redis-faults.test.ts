@@ -60,8 +60,8 @@ test('streams go on within 5 s of a restart of Redis, and open as ever while it 
   await eventually(() => world.redis.status !== 'ready');
   await world.append(run, [note('while away')]);
   const opened = await open(run);
-  await opened.until(({ frames }) => frames.length >= client.texts.length);
-  await client.until(({ texts }) => texts.at(-1)?.includes('while away') === true);
+  await opened.until(({ frames }) => frames.length >= client.texts.length, 3_000);
+  await client.until(({ texts }) => texts.at(-1)?.includes('while away') === true, 3_000);
 
   proxy.restore();
   await world.finish(run);
@@ -77,13 +77,13 @@ test('packets that vanish without a close cost seconds, no command hangs and no 
 
   proxy.freeze();
   await world.append(run, [note('into the void')]);
-  await client.until(({ frames }) => frames.length === 3);
+  await client.until(({ frames }) => frames.length === 3, 6_000);
   await expect(world.redis.ping()).rejects.toThrow();
 
   proxy.restore();
-  await eventually(() => world.redis.status === 'ready');
+  await eventually(() => world.redis.status === 'ready', 10_000);
   await world.append(run, [note('back')]);
-  await client.until(({ frames }) => frames.length === 4);
+  await client.until(({ frames }) => frames.length === 4, 5_000);
   client.destroy();
 });
 
@@ -97,7 +97,7 @@ test('a full Redis stops publishes and nothing else', async () => {
     run,
     range(1, 20).map((n) => note(`full ${n}`)),
   );
-  await client.until(({ frames }) => frames.length === 22);
+  await client.until(({ frames }) => frames.length === 22, 8_000);
   await world.redis.config('SET', 'maxmemory', '0');
   await world.finish(run);
   await client.ended;
@@ -129,5 +129,5 @@ async function writeWhile(run: RunIdentity, client: SseClient, fault: () => Prom
     if (n === 30) faulted = fault();
   }
   await faulted;
-  await client.until(({ frames }) => frames.length === 62);
+  await client.until(({ frames }) => frames.length === 62, 8_000);
 }

@@ -63,7 +63,7 @@ matrixTest('a worker killed inside the transaction of a seal has sealed nothing 
     // Held until the worker is dead: its seal waits for this entry.
     await row(em, 'select id from audit_entries where id = ? for update', [ids[10]]);
     await schedule.trigger();
-    await until(async () => (await count(waiting)) === 1);
+    await until(async () => (await count(waiting)) === 1, 8_000);
     await stack.kill('worker-bulk');
   });
   await until(async () => (await count(waiting)) === 0);
