@@ -23,7 +23,7 @@ import { lockOpenCalls, type CallState } from './call-state.ts';
 /**
  * Ends a run, once, and with it the live runs below it: closes open messages and calls, commits or discards the turn, writes the run and its last
  * frames, moves the conversation's line. A run that has ended already, or is gone, is left as it is. `more`: a message came in that the model has
- * not read, so that the run goes on instead of succeeding.
+ * not read, or a later step has begun, so that the run goes on instead of succeeding.
  */
 export async function finishRun(tx: TenantTransaction, input: FinishRunInput): Promise<FinishRunResult> {
   const [conversation, locked, isPast] = await Promise.all([

@@ -1,4 +1,4 @@
-import { cancellationSignal } from '@temporalio/activity';
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { runCancelled } from '../../activities/support/failures.ts';
 import { tenantOfActivity, type ActivityTenant } from '../../activities/support/tenant.ts';
 import type {
@@ -62,6 +62,15 @@ export interface FakeRuns {
 export function fakeRuns(): FakeRuns {
   const released = Promise.withResolvers<void>();
   const runs = new Map<string, { readonly script: RunScript; readonly record: RunRecord }>();
+  const told = new Set<string>();
+  /** Begin and end are executed again when their workflow task was too late, or was refused because something came in meanwhile: each is told once. */
+  const isFirstExecution = () => {
+    const { activityId, workflowExecution } = activityInfo();
+    const key = `${workflowExecution?.runId} ${activityId}`;
+    const isFirst = !told.has(key);
+    told.add(key);
+    return isFirst;
+  };
   const runOf = (runId: string) => {
     const run = runs.get(runId);
 
@@ -90,7 +99,7 @@ export function fakeRuns(): FakeRuns {
       beginRun: async ({ runId }) => {
         const { script, record } = runOf(runId);
 
-        tellOnce(record, 'begin');
+        if (isFirstExecution()) record.entries.push('begin');
         record.tenant = tenantOfActivity();
         const begun =
           typeof script.begin === 'function' ? script.begin(record.entries.filter((entry) => entry === 'begin').length) : script.begin;
@@ -129,18 +138,14 @@ export function fakeRuns(): FakeRuns {
       finishRun: async (input) => {
         const { script, record } = runOf(input.runId);
 
-        if (tellOnce(record, `finish ${input.reason}`)) record.finishes.push(input);
+        if (isFirstExecution()) {
+          record.entries.push(`finish ${input.reason}`);
+          record.finishes.push(input);
+        }
         return script.finish?.(input, record.finishes.length) ?? { more: false };
       },
     },
   };
-}
-
-/** Begin and end are executed again when their workflow task was too late, or was refused because something came in meanwhile: they are told once. */
-function tellOnce({ entries }: RunRecord, entry: string): boolean {
-  if (entries.at(-1) === entry) return false;
-  entries.push(entry);
-  return true;
 }
 
 /** What a step without open questions is told. */
