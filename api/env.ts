@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import Type from 'typebox';
-import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/environment.ts';
-import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
+import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/config/environment.ts';
+import { commonSettings, commonVariables, type CommonSettings } from '../ports/config/process-settings.ts';
 import { checkGitHub } from '../ports/github/settings.ts';
-import { checkStorage } from '../ports/storage-settings.ts';
-import { trustedProxies } from './http/client-address.ts';
-import { limitPolicies, type LimitPolicy, type Quota } from './http/quotas.ts';
+import { checkStorage } from '../ports/storage/settings.ts';
+import { trustedProxies } from './http/credentials/client-address.ts';
+import { limitPolicies, type LimitPolicy, type Quota } from './http/operation/quotas.ts';
 
 const ApiVariables = Type.Object({
   ...commonVariables,

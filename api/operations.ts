@@ -9,7 +9,7 @@ import { channels } from './channels/channels.operations.ts';
 import { codeReview } from './code-review/code-review.ts';
 import { evaluations } from './evaluations/evaluations.operations.ts';
 import { feedback } from './feedback/feedback.operations.ts';
-import type { Area } from './http/operation.ts';
+import type { Area } from './http/operation/operation.ts';
 import { knowledgeMaintenance } from './knowledge-maintenance/knowledge-maintenance.ts';
 import { knowledge } from './knowledge/knowledge.ts';
 import { mcp } from './mcp/mcp.operations.ts';

@@ -1,6 +1,6 @@
 import { processEnvironment } from './env.ts';
-import { openApiDocument } from './http/openapi.ts';
-import { checkRegistry } from './http/registry.ts';
+import { openApiDocument } from './http/openapi/openapi.ts';
+import { checkRegistry } from './http/operation/registry.ts';
 import { areas } from './operations.ts';
 
 // The document depends on the list of operations alone, so no service is needed.

@@ -6,8 +6,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import pino from 'pino';
-import { createOpenApiReader, limitDocumentBytes, type OpenApiReading } from '../ports/openapi-reader.ts';
-import { readOpenApi } from '../ports/openapi-rules.ts';
+import { createOpenApiReader, limitDocumentBytes, type OpenApiReading } from '../ports/openapi/reader.ts';
+import { readOpenApi } from '../ports/openapi/rules.ts';
 import { createWorkPool } from '../ports/untrusted/pool.ts';
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { loadModelRegistry } from '../ports/models.ts';
+import { loadModelRegistry } from '../ports/models/models.ts';
 import { newServiceKeyPlaintext } from '../db/identity/service-key-format.ts';
 import { bootstrap, type BootstrapAccess, type Bootstrapped } from './bootstrap.ts';
 import { withDatabases } from './databases.ts';

@@ -6,7 +6,7 @@ import { buriedOrganizations } from '../db/audit/proofs.ts';
 import { auditChains, verifyChain, type AuditFault, type VerifiedChain } from '../db/audit/verify.ts';
 import { markAt } from '../db/http/system-status.ts';
 import { sweep } from '../db/transaction.ts';
-import { anchorPathOf, createAnchorFile, type AnchorFile, type AnchorLine, type ReadAnchor } from '../ports/anchor-file.ts';
+import { anchorPathOf, createAnchorFile, type AnchorFile, type AnchorLine, type ReadAnchor } from '../ports/storage/anchor-file.ts';
 import { withDeployment } from './attach.ts';
 import type { Attached } from './databases.ts';
 import type { CliEnv } from './env.ts';

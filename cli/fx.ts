@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { Decimal } from 'decimal.js';
-import { formats } from '../api/http/formats.ts';
-import { isForbiddenText } from '../api/http/text-scan.ts';
+import { formats } from '../api/http/input/formats.ts';
+import { isForbiddenText } from '../api/http/input/text-scan.ts';
 import type { NewRate } from '../db/billing/fx-rates.ts';
 import { isCurrency } from '../db/tenancy/zones.ts';
 import { sweep } from '../db/transaction.ts';
 import { readDecimal } from '../domain/billing/decimal-input.ts';
 import { storeFirstRates, storeRates } from '../domain/billing/fx-rates.ts';
-import { readEuroRates, type EuroRates } from '../ports/ecb-rates.ts';
+import { readEuroRates, type EuroRates } from '../ports/rates/ecb-rates.ts';
 import { withDeployment } from './attach.ts';
 import type { Attached } from './databases.ts';
 import { billingCurrencyOf, type CliEnv } from './env.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import type { Static } from 'typebox';
-import { findForbiddenText, forbiddenViolations } from '../api/http/text-scan.ts';
-import { validatorFor } from '../api/http/validator.ts';
+import { findForbiddenText, forbiddenViolations } from '../api/http/input/text-scan.ts';
+import { validatorFor } from '../api/http/input/validator.ts';
 import { PriceCreate } from '../api/operator/model-price.schema.ts';
 import type { PriceDraft } from '../domain/billing/new-price.ts';
 import { markInexact } from '../workflows/contracts/exact-json.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { parseApiEnv } from '../api/env.ts';
 import { keyRingVariables, keyVariables, parseKeyRing, randomKeyRing } from '../db/identity/key-ring.ts';
-import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/environment.ts';
+import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/config/environment.ts';
 import { parseWorkerEnv } from '../workers/env.ts';
 import type { CliEnv } from './env.ts';
 import { SetupError } from './setup-error.ts';

@@ -1,5 +1,5 @@
 import { Decimal } from 'decimal.js';
-import { formats } from '../api/http/formats.ts';
+import { formats } from '../api/http/input/formats.ts';
 import { readAdjustedPlace } from '../db/billing/adjusted-place.ts';
 import { money } from '../db/billing/money.ts';
 import { newId } from '../db/ids.ts';

@@ -1,8 +1,8 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { QueryResult } from 'kysely';
-import type { SettledStatement, Statement } from './pg-connection.ts';
+import type { SettledStatement, Statement } from './postgres/pg-connection.ts';
 import type { DatabaseClock } from './database-clock.ts';
-import type { PoolDialect, PoolUse } from './pg-dialect.ts';
+import type { PoolDialect, PoolUse } from './postgres/pg-dialect.ts';
 import type { Shares } from './shares.ts';
 
 /** The two pools of a process: one in the caller's tenant, one for the allow-listed jobs across tenants. `connectDatabases` opens them. */

@@ -6,7 +6,7 @@ import { dialectOf, nameDialect, type Databases } from './databases.ts';
 import { isAway } from './faults.ts';
 import { migrationNames } from './migrations/index.ts';
 import { ormOptions } from './mikro-orm.config.ts';
-import { createDialect } from './pg-dialect.ts';
+import { createDialect } from './postgres/pg-dialect.ts';
 import { databaseRoles, type DatabaseRole } from './roles.ts';
 import { createShares } from './shares.ts';
 

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Expression, type OperationNode, type OperationNodeSource, ValueNode } from 'kysely';
 import { Condition } from './condition.ts';
-import type { Statement } from './pg-connection.ts';
+import type { Statement } from './postgres/pg-connection.ts';
 import { compile, type Built, type Query } from './query.ts';
 
 /**

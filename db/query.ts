@@ -23,7 +23,7 @@ import {
   UpdateQueryNode,
   type ValueNode,
 } from 'kysely';
-import type { Statement } from './pg-connection.ts';
+import type { Statement } from './postgres/pg-connection.ts';
 import type { Tables } from './table-types.ts';
 
 /** A query as Kysely builds it, whose rows have the shape `O`. */

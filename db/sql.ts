@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery } from 'kysely';
-import { PooledConnection, type ConnectionRequest, type QueuedStatement, type Statement } from './pg-connection.ts';
+import { PooledConnection, type ConnectionRequest, type QueuedStatement, type Statement } from './postgres/pg-connection.ts';
 import { compile, type Built, type Query } from './query.ts';
 
 /** What a statement gave: its rows, and how many it wrote. */

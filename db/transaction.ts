@@ -4,7 +4,7 @@ import type { CompiledQuery } from 'kysely';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
 import { runAlone, type Databases } from './databases.ts';
-import type { QueuedStatement, Statement } from './pg-connection.ts';
+import type { QueuedStatement, Statement } from './postgres/pg-connection.ts';
 import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
 import { holdsEntities, run, queueStatement, takeConnection } from './sql.ts';
 import type { Outgoing, TenantTransaction } from './tenant-transaction.ts';

@@ -2,7 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import { fail } from '../workflows/contracts/failure.ts';
-import type { MailSettings } from './process-settings.ts';
+import type { MailSettings } from './config/process-settings.ts';
 
 /** One mail to one reader. */
 export interface Mail {

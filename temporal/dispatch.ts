@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Databases } from '../db/databases.ts';
 import { loadOutbox, markOutboxFailed, markOutboxSent, unsentWakeUps, type OutboxRow } from '../db/outbox.ts';
-import { markRunDue } from '../db/runs/reconcile.ts';
-import { topmostLiveRun } from '../db/runs/restart-run.ts';
+import { markRunDue } from '../db/runs/end/reconcile.ts';
+import { topmostLiveRun } from '../db/runs/start/restart-run.ts';
 import { sweep } from '../db/transaction.ts';
 import type { Publisher } from '../db/streams/publisher.ts';
 import type { Outgoing } from '../db/tenant-transaction.ts';

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/databases.ts';
 import { resendMails } from '../db/outbox.ts';
-import { activateNext, lockConversation, runStartMessage } from '../db/runs/conversations.ts';
+import { activateNext, lockConversation, runStartMessage } from '../db/runs/start/conversations.ts';
 import {
   endedRunsAmong,
   freeConversations,
@@ -13,9 +13,9 @@ import {
   silentRuns,
   type FreeConversation,
   type ReconcilableRun,
-} from '../db/runs/reconcile.ts';
-import { admitRun, dueRuns } from '../db/runs/delayed-start.ts';
-import { topmostLiveRun } from '../db/runs/restart-run.ts';
+} from '../db/runs/end/reconcile.ts';
+import { admitRun, dueRuns } from '../db/runs/start/delayed-start.ts';
+import { topmostLiveRun } from '../db/runs/start/restart-run.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/transaction.ts';
 import type { Outgoing, TenantTransaction } from '../db/tenant-transaction.ts';
 import { agentRunSignals, type FinishRunInput } from '../workflows/contracts/agent-run.ts';

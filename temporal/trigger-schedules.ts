@@ -20,7 +20,7 @@ interface FieldRange {
   readonly step: number;
 }
 
-/** The compiled form in `schedules.compiled`, as `ports/compile-cadence.ts` makes it. */
+/** The compiled form in `schedules.compiled`, as `ports/schedule/compile-cadence.ts` makes it. */
 export interface CompiledTimes {
   readonly zone: string;
   readonly calendars: readonly (Readonly<Record<'minute' | 'hour' | 'dayOfMonth' | 'month' | 'dayOfWeek', readonly FieldRange[]>> & {

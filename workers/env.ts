@@ -1,11 +1,11 @@
 import Type from 'typebox';
 import { parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
-import { anchorPathOf } from '../ports/anchor-file.ts';
-import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/environment.ts';
+import { anchorPathOf } from '../ports/storage/anchor-file.ts';
+import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/config/environment.ts';
 import { checkGitHub } from '../ports/github/settings.ts';
-import { checkStorage } from '../ports/storage-settings.ts';
-import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
-import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
+import { checkStorage } from '../ports/storage/settings.ts';
+import { commonSettings, commonVariables, type CommonSettings } from '../ports/config/process-settings.ts';
+import { loadModelRegistry, type ModelEnv } from '../ports/models/models.ts';
 
 const WorkerVariables = Type.Object({
   ...commonVariables,

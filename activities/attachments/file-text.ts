@@ -1,6 +1,6 @@
 import type { RunFile } from '../../db/attachments/run-attachments.ts';
-import { readBodyText } from '../../ports/body-text.ts';
-import { readWhole, type Storage } from '../../ports/storage.ts';
+import { readBodyText } from '../../ports/egress/body-text.ts';
+import { readWhole, type Storage } from '../../ports/storage/storage.ts';
 import { WorkLimit, WorkProblem } from '../../ports/untrusted/work-errors.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { cleanText } from '../model/plain-text.ts';

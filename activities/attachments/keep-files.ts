@@ -1,11 +1,11 @@
 import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
 import { linkToRun, toAttachmentRef, type AttachmentRef } from '../../db/attachments/run-attachments.ts';
-import type { CallState } from '../../db/runs/call-state.ts';
-import type { CallEnd } from '../../db/runs/tool-calls.ts';
+import type { CallState } from '../../db/runs/calls/call-state.ts';
+import type { CallEnd } from '../../db/runs/calls/tool-calls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { storeFile, type StoredFile } from '../../ports/attachment-bytes.ts';
-import { newStorageKey } from '../../ports/storage-key.ts';
-import type { Storage } from '../../ports/storage.ts';
+import { storeFile, type StoredFile } from '../../ports/storage/attachment-bytes.ts';
+import { newStorageKey } from '../../ports/storage/key.ts';
+import type { Storage } from '../../ports/storage/storage.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { cleanText } from '../model/plain-text.ts';
 import type { ToolFile, ToolOutcome } from '../tools/outcome.ts';

@@ -1,6 +1,6 @@
 import { readRunFiles, type RunFile } from '../../db/attachments/run-attachments.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { ResolvedModel } from '../../ports/models.ts';
+import type { ResolvedModel } from '../../ports/models/models.ts';
 import { FileBytes, type PromptBlock, type PromptMessage } from '../model/prompt.ts';
 import type { ModelStepRequest } from '../model/step.ts';
 import { cutText } from '../tools/output.ts';

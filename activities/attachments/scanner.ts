@@ -1,7 +1,7 @@
 import type { RunFile } from '../../db/attachments/run-attachments.ts';
-import { readBodyText } from '../../ports/body-text.ts';
-import type { EgressPolicy, EgressResponse } from '../../ports/egress.ts';
-import { readWhole } from '../../ports/storage.ts';
+import { readBodyText } from '../../ports/egress/body-text.ts';
+import type { EgressPolicy, EgressResponse } from '../../ports/egress/egress.ts';
+import { readWhole } from '../../ports/storage/storage.ts';
 import { cancellationSignal } from '@temporalio/activity';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -6,7 +6,7 @@ import { open } from '../../db/tenancy/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ServiceDeps } from '../../ports/channels/service.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
-import type { EgressPolicy } from '../../ports/egress.ts';
+import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 /** A channel with what its calls need, read before they leave: a call holds no connection. */

@@ -1,10 +1,10 @@
 import { activityInfo } from '@temporalio/activity';
 import { fillAwaited, giveUpAwaited } from '../../db/attachments/awaited.ts';
 import { filesToFetch, readAnswered } from '../../db/channels/answered.ts';
-import { storeFile } from '../../ports/attachment-bytes.ts';
+import { storeFile } from '../../ports/storage/attachment-bytes.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
-import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
+import { EgressRefused, EgressUnreachable } from '../../ports/egress/egress.ts';
 import type { ChannelReplyInput } from '../../workflows/contracts/channels.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';

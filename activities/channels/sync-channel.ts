@@ -1,7 +1,7 @@
 import { noteRefused, noteSynced } from '../../domain/channels/state.ts';
 import { Refused } from '../../ports/channels/service.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
-import { EgressRefused } from '../../ports/egress.ts';
+import { EgressRefused } from '../../ports/egress/egress.ts';
 import type { ChannelSyncInput } from '../../workflows/contracts/channels.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';

@@ -20,7 +20,7 @@ import {
 } from '../../domain/code-review/pipeline/prompt-variables.ts';
 import { renderBatches, renderCode } from '../../domain/code-review/pipeline/render-diff.ts';
 import { dataText } from '../../domain/code-review/pipeline/text-safety.ts';
-import { TemplateError } from '../../ports/templates.ts';
+import { TemplateError } from '../../ports/templates/templates.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { PlannedStageCall } from '../../workflows/contracts/review-runs.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -1,6 +1,6 @@
 import { outcomeOfStatus, retryAfterOf, type TryOutcome } from '../../domain/deliveries/retries.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
-import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
+import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress/egress.ts';
 
 /** How long a receiver may take, connecting included. */
 export const tryLimitMs = 15_000;

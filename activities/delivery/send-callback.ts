@@ -1,5 +1,5 @@
-import { readRunRow } from '../../db/runs/run-queries.ts';
-import { toRunView, type RunRow } from '../../db/runs/run-view.ts';
+import { readRunRow } from '../../db/runs/read/run-queries.ts';
+import { toRunView, type RunRow } from '../../db/runs/read/run-view.ts';
 import { iso } from '../../db/sql.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -13,9 +13,9 @@ import {
   type CallbackVerdict,
 } from '../../domain/webhooks/callbacks.ts';
 import type { TryOutcome } from '../../domain/deliveries/retries.ts';
-import type { EgressPolicy } from '../../ports/egress.ts';
-import { outcomeFor } from '../../ports/hook-outcome.ts';
-import { signatureHeaders } from '../../ports/webhook-signature.ts';
+import type { EgressPolicy } from '../../ports/egress/egress.ts';
+import { outcomeFor } from '../../ports/hooks/outcome.ts';
+import { signatureHeaders } from '../../ports/hooks/webhook-signature.ts';
 import { hopsHeader } from '../../workflows/contracts/hops.ts';
 import type { DeliverStep } from '../../workflows/contracts/notices.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -7,7 +7,7 @@ import { scorePlain } from '../../domain/evaluations/score-plain.ts';
 import type { EvaluatorOutcome } from '../../domain/evaluations/verdict.ts';
 import { embedTexts } from '../../domain/knowledge/embed-texts.ts';
 import { EmbeddingError } from '../../ports/embeddings/index.ts';
-import { createEvaluatorWork } from '../../ports/evaluator-work.ts';
+import { createEvaluatorWork } from '../../ports/evaluations/evaluator-work.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';

@@ -6,7 +6,7 @@ import { readEvaluationState, type EvaluationState } from '../../db/evaluations/
 import { isEnded } from '../../domain/evaluations/lifecycle.ts';
 import { keepExport } from '../../domain/evaluations/scoring.ts';
 import { toResultView } from '../../domain/evaluations/result-view.ts';
-import { newStorageKey } from '../../ports/storage-key.ts';
+import { newStorageKey } from '../../ports/storage/key.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 

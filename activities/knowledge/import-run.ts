@@ -25,7 +25,7 @@ import {
 } from '../../domain/knowledge/import-group.ts';
 import { prepareImport } from '../../domain/knowledge/import-items.ts';
 import { moveOn } from '../../domain/knowledge/run-batches.ts';
-import { BundleError, checkBundle, parseRecord, readLines, type BundleLine } from '../../ports/knowledge-bundle.ts';
+import { BundleError, checkBundle, parseRecord, readLines, type BundleLine } from '../../ports/parsing/knowledge-bundle.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { readAsSystem } from '../support/as-system.ts';
 import type { BatchOutcome, RunBatch } from './run-activities.ts';

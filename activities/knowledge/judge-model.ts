@@ -3,7 +3,7 @@ import { callKey } from '../../db/billing/call-key.ts';
 import { openMeteredCall, type MeteredCall } from '../../domain/billing/metered-call.ts';
 import { settleJudgement } from '../../domain/knowledge/settle-judgement.ts';
 import type { Judge, JudgeQuestion, Judgement } from '../../domain/knowledge/judge.ts';
-import type { ResolvedModel } from '../../ports/models.ts';
+import type { ResolvedModel } from '../../ports/models/models.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { ModelAborted, ModelError } from '../model/errors.ts';

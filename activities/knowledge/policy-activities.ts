@@ -1,6 +1,6 @@
 import { readMaintainedBase, readPolicy } from '../../db/knowledge/maintained-base.ts';
 import { startByPolicy } from '../../domain/knowledge/policy-run.ts';
-import { planPolicy } from '../../ports/policy-times.ts';
+import { planPolicy } from '../../ports/schedule/policy-times.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import { removePolicySchedule, upsertPolicySchedule } from '../../temporal/policy-schedules.ts';
 import type { PolicyActivities } from '../../workflows/contracts/knowledge-runs.ts';

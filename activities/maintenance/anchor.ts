@@ -3,7 +3,7 @@ import { anchorMark, auditHeads, lockAnchor, type ChainHead } from '../../db/aud
 import { setMark } from '../../db/http/system-status.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
-import type { AnchorFile } from '../../ports/anchor-file.ts';
+import type { AnchorFile } from '../../ports/storage/anchor-file.ts';
 
 /** Puts the heads of the audit log where whoever can write to the database can't reach. */
 export interface Anchor {

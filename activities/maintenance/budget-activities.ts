@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { endedBudgetAlerts } from '../../db/alerts/ended-windows.ts';
 import { newId } from '../../db/ids.ts';
-import { lostCallsOfEndedRuns, settleLostCall, type LostCallOfTenant } from '../../db/runs/lost-calls.ts';
+import { lostCallsOfEndedRuns, settleLostCall, type LostCallOfTenant } from '../../db/runs/steps/lost-calls.ts';
 import { organizationTenant, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { endWindowAlert } from '../../domain/alerts/end-window-alert.ts';
 import { expireLostHolds, rollEndedWindows } from '../../domain/billing/upkeep.ts';

@@ -1,9 +1,9 @@
 import { openConnection, findConnection, storeGrant } from '../../db/mcp/connections.ts';
 import { holdThere } from '../../db/toolkits/mcp-toolkits.ts';
 import { beginConsent, endConsent, findReturned } from '../../db/mcp/consents.ts';
-import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
-import type { McpError } from '../../ports/mcp-errors.ts';
-import { askConsent, exchangeCode, McpOauthError } from '../../ports/mcp-oauth.ts';
+import { EgressRefused, EgressUnreachable } from '../../ports/egress/egress.ts';
+import type { McpError } from '../../ports/mcp/errors.ts';
+import { askConsent, exchangeCode, McpOauthError } from '../../ports/mcp/oauth.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { McpAsker } from './credentials.ts';
 

@@ -13,9 +13,9 @@ import type { McpGrant } from '../../db/mcp/grant.ts';
 import { isStillThere, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { Egress, EgressPolicy } from '../../ports/egress.ts';
-import { McpError } from '../../ports/mcp-errors.ts';
-import { McpOauthError, refreshTokens } from '../../ports/mcp-oauth.ts';
+import type { Egress, EgressPolicy } from '../../ports/egress/egress.ts';
+import { McpError } from '../../ports/mcp/errors.ts';
+import { McpOauthError, refreshTokens } from '../../ports/mcp/oauth.ts';
 
 /** Who asks a toolkit's server, and by what means. */
 export interface McpAsker {

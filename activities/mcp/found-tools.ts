@@ -1,6 +1,6 @@
 import { toolHash } from '../../domain/toolkits/hashes.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
-import type { FoundTool } from '../../ports/mcp-found-tools.ts';
+import type { FoundTool } from '../../ports/mcp/found-tools.ts';
 
 /** A tool of a server as a revision keeps it: with the hash that an approval is about, and what its annotations propose. */
 export function toToolkitTool(found: FoundTool): ToolkitTool {

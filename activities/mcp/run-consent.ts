@@ -1,6 +1,6 @@
 import { openConsentUrl, wakeConsenting } from '../../db/mcp/consent-of-call.ts';
-import { McpOauthError } from '../../ports/mcp-oauth.ts';
-import { McpError } from '../../ports/mcp-errors.ts';
+import { McpOauthError } from '../../ports/mcp/oauth.ts';
+import { McpError } from '../../ports/mcp/errors.ts';
 import { consentNeeded, exchangeReturned, type ConsentDeps } from './consent.ts';
 import { asNobody, type McpAsk, type McpParts } from './use-mcp.ts';
 

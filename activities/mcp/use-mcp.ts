@@ -1,6 +1,6 @@
-import { McpError } from '../../ports/mcp-errors.ts';
-import type { McpSessions } from '../../ports/mcp-sessions.ts';
-import type { McpPatience, McpSession } from '../../ports/mcp.ts';
+import { McpError } from '../../ports/mcp/errors.ts';
+import type { McpSessions } from '../../ports/mcp/sessions.ts';
+import type { McpPatience, McpSession } from '../../ports/mcp/mcp.ts';
 import { credentialOf, renewedCredential, type CredentialParts, type McpAsker, type McpCredential } from './credentials.ts';
 
 export interface McpParts extends CredentialParts {

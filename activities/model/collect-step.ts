@@ -1,13 +1,13 @@
 import { newId } from '../../db/ids.ts';
-import { argsHashOf } from '../../db/runs/args-hash.ts';
-import { isQuestion, type RunTool } from '../../db/runs/manifest-tools.ts';
+import { argsHashOf } from '../../db/runs/calls/args-hash.ts';
+import { isQuestion, type RunTool } from '../../db/runs/start/manifest-tools.ts';
 import { toolCallData, toolCallFrame, type CallIdentity } from '../../db/runs/run-frames.ts';
-import type { CheckedCall } from '../../db/runs/store-step.ts';
+import type { CheckedCall } from '../../db/runs/steps/store-step.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
 import type { FrameWriter } from '../../db/streams/emitter.ts';
 import type { ContentBlock } from '../../db/streams/frame-parts.schema.ts';
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
-import type { TenantSchemas } from '../../ports/json-schema.ts';
+import type { TenantSchemas } from '../../ports/json/schema.ts';
 import { parseJson, type JsonAnswer } from './json-answer.ts';
 import { brokenArguments, inexactArgument } from './plain-text.ts';
 import { JsonDeltas } from './json-deltas.ts';

@@ -1,6 +1,6 @@
 import type { ContextRules } from '../../db/agents/revision-document.ts';
-import type { HistoryMessage } from '../../db/runs/history.ts';
-import { shortTurn, turnsOf } from '../../db/runs/short-turns.ts';
+import type { HistoryMessage } from '../../db/runs/read/history.ts';
+import { shortTurn, turnsOf } from '../../db/runs/read/short-turns.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { giveUp } from '../support/failures.ts';
 import { shortenRun, type Shortening } from './shorten-run.ts';

@@ -1,7 +1,7 @@
 import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import type { ResponseFormat } from '../../db/agents/revision-document.ts';
-import type { TenantSchemas } from '../../ports/json-schema.ts';
-import type { ResolvedModel } from '../../ports/models.ts';
+import type { TenantSchemas } from '../../ports/json/schema.ts';
+import type { ResolvedModel } from '../../ports/models/models.ts';
 import { findInexact } from '../../workflows/contracts/exact-json.ts';
 import type { PromptTool } from './prompt.ts';
 import { cleanJson } from './plain-text.ts';

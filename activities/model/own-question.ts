@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { newId } from '../../db/ids.ts';
-import type { ModelStepResult } from '../../db/runs/store-step.ts';
+import type { ModelStepResult } from '../../db/runs/steps/store-step.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -1,5 +1,5 @@
 import type { AttachmentPart } from '../../db/streams/frame-parts.schema.ts';
-import type { ModelAdapter, ReasoningLevel } from '../../ports/models.ts';
+import type { ModelAdapter, ReasoningLevel } from '../../ports/models/models.ts';
 import { pairCalls, type PairedMessage } from './pairing.ts';
 import type {
   ProviderAssistantPart,

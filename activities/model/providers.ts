@@ -20,7 +20,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import { Agent, fetch as undiciFetch } from 'undici';
-import type { ModelAdapter, ResolvedModel } from '../../ports/models.ts';
+import type { ModelAdapter, ResolvedModel } from '../../ports/models/models.ts';
 import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { toProviderPrompt } from './prompt.ts';
 import { wordsIn, wordsInText } from './provider-words.ts';

@@ -1,4 +1,4 @@
-import type { ModelAdapter } from '../../ports/models.ts';
+import type { ModelAdapter } from '../../ports/models/models.ts';
 import { cleanText, createTextCleaner, parseArguments, type TextCleaner } from './plain-text.ts';
 import { stateOf, StateParts } from './provider-state.ts';
 import type { ProviderState } from './prompt.ts';

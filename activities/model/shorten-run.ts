@@ -1,4 +1,4 @@
-import type { HistoryMessage } from '../../db/runs/history.ts';
+import type { HistoryMessage } from '../../db/runs/read/history.ts';
 
 export interface Shortening {
   /** Tokens to come down to. */

@@ -1,4 +1,4 @@
-import type { ResolvedModel } from '../../ports/models.ts';
+import type { ResolvedModel } from '../../ports/models/models.ts';
 import { ModelAborted, ModelError } from './errors.ts';
 import type { JsonAnswer } from './json-answer.ts';
 import { streamExtractive } from './extractive/extractive.ts';

@@ -1,4 +1,4 @@
-import { storeModelStep, type ModelStepResult } from '../../db/runs/store-step.ts';
+import { storeModelStep, type ModelStepResult } from '../../db/runs/steps/store-step.ts';
 import type { FrameWriter } from '../../db/streams/emitter.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ActivityDeps } from '../deps.ts';

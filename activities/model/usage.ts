@@ -1,6 +1,6 @@
 import type { ModelUsage } from '../../db/billing/usage.ts';
 import { tokensOfBytes } from '../../db/billing/tokens.ts';
-import type { ModelAdapter } from '../../ports/models.ts';
+import type { ModelAdapter } from '../../ports/models/models.ts';
 import type { PromptMessage, PromptTool } from './prompt.ts';
 import { countsIn, disjoint, tokens, type UsageCounts } from './usage-counts.ts';
 

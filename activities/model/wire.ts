@@ -1,5 +1,5 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
-import type { ModelAdapter } from '../../ports/models.ts';
+import type { ModelAdapter } from '../../ports/models/models.ts';
 import { markInexact } from '../../workflows/contracts/exact-json.ts';
 import { wordsInText, type ProviderWords } from './provider-words.ts';
 import type { ProviderFault } from './signals.ts';

@@ -5,7 +5,7 @@ import { buryOrganization, deleteBatch, dropKeys, failPurge, lockOut, openPurge 
 import type { Deleted } from '../../db/operator/purge-tables.ts';
 import { countLiveRuns } from '../../db/operator/stopped-runs.ts';
 import { sweep } from '../../db/transaction.ts';
-import { isStorageKey, storagePlace } from '../../ports/storage-key.ts';
+import { isStorageKey, storagePlace } from '../../ports/storage/key.ts';
 import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from '../support/tenant.ts';

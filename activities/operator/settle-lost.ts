@@ -1,5 +1,5 @@
 import { newId } from '../../db/ids.ts';
-import { lostCallsOfOrganization, settleLostCall } from '../../db/runs/lost-calls.ts';
+import { lostCallsOfOrganization, settleLostCall } from '../../db/runs/steps/lost-calls.ts';
 import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';

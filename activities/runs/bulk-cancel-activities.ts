@@ -1,5 +1,5 @@
 import { writeAudit } from '../../db/audit/audit.ts';
-import { cancelRound, lockBulkCancel } from '../../db/runs/bulk-cancel.ts';
+import { cancelRound, lockBulkCancel } from '../../db/runs/end/bulk-cancel.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { BulkCancelActivities } from '../../workflows/contracts/bulk-cancel.ts';
 import type { ActivityDeps } from '../deps.ts';

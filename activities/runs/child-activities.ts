@@ -1,6 +1,6 @@
-import { readChildAsk, type ChildAsk } from '../../db/runs/child-ask.ts';
-import { openChild, refuseChild, type OpenedChild } from '../../db/runs/open-child.ts';
-import type { CallState } from '../../db/runs/call-state.ts';
+import { readChildAsk, type ChildAsk } from '../../db/runs/children/child-ask.ts';
+import { openChild, refuseChild, type OpenedChild } from '../../db/runs/children/open-child.ts';
+import type { CallState } from '../../db/runs/calls/call-state.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
 import type { AgentRunActivities, OpenChildResult, RunToolInput } from '../../workflows/contracts/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';

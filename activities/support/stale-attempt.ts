@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
-import type { Egress } from '../../ports/egress.ts';
-import type { McpSessions } from '../../ports/mcp-sessions.ts';
+import type { Egress } from '../../ports/egress/egress.ts';
+import type { McpSessions } from '../../ports/mcp/sessions.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { givenUp } from './failures.ts';
 import { wasFrozenSince } from './process-freeze.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HttpAuth } from '../../db/tools/tool-config.ts';
-import { readBodyText } from '../../ports/body-text.ts';
-import { EgressUnreachable, type Egress, type EgressResponse } from '../../ports/egress.ts';
+import { readBodyText } from '../../ports/egress/body-text.ts';
+import { EgressUnreachable, type Egress, type EgressResponse } from '../../ports/egress/egress.ts';
 import { failed, toolError, type ToolExecution, type ToolOutcome } from './outcome.ts';
 
 type ClientCredentials = Extract<HttpAuth, { readonly type: 'oauth2_client_credentials' }>;

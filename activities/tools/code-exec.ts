@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { Value } from 'typebox/value';
-import type { CodeReply } from '../../ports/sandbox.ts';
+import type { CodeReply } from '../../ports/sandbox/sandbox.ts';
 import type { ToolDeps } from './tool-deps.ts';
 import { exactOutcome, failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 

@@ -1,5 +1,5 @@
-import type { CallState } from '../../db/runs/call-state.ts';
-import { appendResult, endCallBeside, type CallEnd } from '../../db/runs/tool-calls.ts';
+import type { CallState } from '../../db/runs/calls/call-state.ts';
+import { appendResult, endCallBeside, type CallEnd } from '../../db/runs/calls/tool-calls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { RunToolInput, RunToolResult } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -1,8 +1,8 @@
 import { afterMs } from '../../ports/deadline.ts';
-import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress } from '../../ports/egress.ts';
+import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress } from '../../ports/egress/egress.ts';
 import { hopsHeader } from '../../workflows/contracts/hops.ts';
 import { runHeader } from '../../workflows/contracts/run-header.ts';
-import { TemplateError } from '../../ports/templates.ts';
+import { TemplateError } from '../../ports/templates/templates.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { isGivenUpFailure } from '../support/failures.ts';
 import { createAccessTokens, type AccessTokens } from './access-tokens.ts';

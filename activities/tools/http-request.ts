@@ -1,11 +1,11 @@
-import type { Templates } from '../../ports/templates.ts';
+import type { Templates } from '../../ports/templates/templates.ts';
 import type { HttpToolConfig } from '../../db/tools/tool-config.ts';
 import type { HttpParameter } from '../../workflows/contracts/http-parameters.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { cookiePairs, encode, headerText, pathText, queryPairs, scalarText, Unsendable, type Pair } from './parameter-styles.ts';
 import { formPair, withoutName, withPairs } from './query-pairs.ts';
 import { renderBody } from './request-body.ts';
-import { valueAt } from '../../ports/json-pointer.ts';
+import { valueAt } from '../../ports/json/pointer.ts';
 
 /** One request as it is sent, but for its credential. */
 export interface HttpRequest {

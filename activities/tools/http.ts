@@ -1,6 +1,6 @@
 import type { HttpToolConfig } from '../../db/tools/tool-config.ts';
 import { completeHttpConfig, type HttpConfigDraft } from '../../domain/tools/tool-config.ts';
-import type { EgressResponse } from '../../ports/egress.ts';
+import type { EgressResponse } from '../../ports/egress/egress.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { ToolDeps } from './tool-deps.ts';
 import { withCredential, withNamedCredential } from './http-auth.ts';

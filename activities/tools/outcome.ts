@@ -1,7 +1,7 @@
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { EgressPolicy } from '../../ports/egress.ts';
+import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import { exactText, markInexact } from '../../workflows/contracts/exact-json.ts';
-import { valueAt } from '../../ports/json-pointer.ts';
+import { valueAt } from '../../ports/json/pointer.ts';
 import type { ToolKind, ToolResultCode } from '../../workflows/contracts/runs.ts';
 
 /** A tool as the run pinned it: what an execution needs to know of it. */

@@ -1,8 +1,8 @@
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { isUtf8 } from 'node:buffer';
 import { cleanJson, cleanText } from '../model/plain-text.ts';
-import { isJson, mediaTypeOf, readBodyText } from '../../ports/body-text.ts';
-import type { EgressResponse } from '../../ports/egress.ts';
+import { isJson, mediaTypeOf, readBodyText } from '../../ports/egress/body-text.ts';
+import type { EgressResponse } from '../../ports/egress/egress.ts';
 import { failed, jsonOutcome, type ToolOutcome } from './outcome.ts';
 
 export { cutText };

@@ -1,6 +1,6 @@
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
-import type { Manifest } from '../../db/runs/manifest.ts';
-import type { CallState, LiveTool } from '../../db/runs/call-state.ts';
+import type { Manifest } from '../../db/runs/start/manifest.ts';
+import type { CallState, LiveTool } from '../../db/runs/calls/call-state.ts';
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
 import { toolError, type ToolError } from './outcome.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { renderLeaves } from '../../ports/template-leaves.ts';
-import type { Templates } from '../../ports/templates.ts';
+import { renderLeaves } from '../../ports/templates/leaves.ts';
+import type { Templates } from '../../ports/templates/templates.ts';
 import type { HttpBody } from '../../db/tools/tool-config.ts';
 import type { FieldForm } from '../../workflows/contracts/http-parameters.ts';
 import { fieldPairs, jsonText, scalarText, textOrJson, Unsendable } from './parameter-styles.ts';

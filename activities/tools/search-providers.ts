@@ -1,6 +1,6 @@
 import { braveSearchUrl } from '../../db/secrets/secret-aim.ts';
 import type { WebSearchToolConfig } from '../../db/tools/kind-config.ts';
-import { valueAt } from '../../ports/json-pointer.ts';
+import { valueAt } from '../../ports/json/pointer.ts';
 
 /** One request to a search service. */
 export interface SearchRequest {

@@ -1,8 +1,8 @@
 import { gateCall } from '../../db/approvals/gate-call.ts';
-import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/call-state.ts';
-import { cancelledEnd } from '../../db/runs/close-run.ts';
-import { leaveChild, settleChild } from '../../db/runs/settle-child.ts';
-import type { CallEnd } from '../../db/runs/tool-calls.ts';
+import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
+import { cancelledEnd } from '../../db/runs/end/close-run.ts';
+import { leaveChild, settleChild } from '../../db/runs/children/settle-child.ts';
+import type { CallEnd } from '../../db/runs/calls/tool-calls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { SettleToolInput, SettleToolResult } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -1,6 +1,6 @@
 import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
-import { isRepeatable, type CallState } from '../../db/runs/call-state.ts';
-import type { CallEnd } from '../../db/runs/tool-calls.ts';
+import { isRepeatable, type CallState } from '../../db/runs/calls/call-state.ts';
+import type { CallEnd } from '../../db/runs/calls/tool-calls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { filesEnd, keptFor, recordFiles, storeFiles } from '../attachments/keep-files.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -1,4 +1,4 @@
-import type { PinnedSkill } from '../../db/runs/manifest.ts';
+import type { PinnedSkill } from '../../db/runs/start/manifest.ts';
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
 import type { LoadableText } from '../../db/skills/run-skills.ts';
 import { lendFile, loadPinnedSkill } from '../../domain/skills/load-skill.ts';

@@ -1,11 +1,11 @@
 import type { KeyRing } from '../../db/identity/key-ring.ts';
-import type { Egress } from '../../ports/egress.ts';
+import type { Egress } from '../../ports/egress/egress.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
-import type { SchemasByTenant } from '../../ports/json-schema.ts';
-import type { McpSessions } from '../../ports/mcp-sessions.ts';
-import type { Sandbox } from '../../ports/sandbox.ts';
-import type { Storage } from '../../ports/storage.ts';
-import type { TemplatesByTenant } from '../../ports/templates.ts';
+import type { SchemasByTenant } from '../../ports/json/schema.ts';
+import type { McpSessions } from '../../ports/mcp/sessions.ts';
+import type { Sandbox } from '../../ports/sandbox/sandbox.ts';
+import type { Storage } from '../../ports/storage/storage.ts';
+import type { TemplatesByTenant } from '../../ports/templates/templates.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { ToolsChanged } from '../mcp/list-changed.ts';
 import type { WebPages } from './web-fetch.ts';

@@ -5,7 +5,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { TestedTool, TestState } from '../../db/tools/tool-tests.ts';
 import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { claimToolTest, settleToolTest } from '../../domain/tools/tool-tests.ts';
-import type { EgressPolicy } from '../../ports/egress.ts';
+import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import { toolTestLimitS, type ToolTestActivities } from '../../workflows/contracts/tool-test.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';

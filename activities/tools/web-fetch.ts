@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Value } from 'typebox/value';
-import { checkUrlForm, type Egress, type EgressRequest, type EgressResponse } from '../../ports/egress.ts';
-import type { PageJob, PageText } from '../../ports/page-work.ts';
+import { checkUrlForm, type Egress, type EgressRequest, type EgressResponse } from '../../ports/egress/egress.ts';
+import type { PageJob, PageText } from '../../ports/parsing/page-work.ts';
 import type { WorkPool } from '../../ports/untrusted/pool.ts';
 import { WorkLimit, WorkProblem } from '../../ports/untrusted/work-errors.ts';
 import type { ToolDeps } from './tool-deps.ts';

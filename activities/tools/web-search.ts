@@ -1,6 +1,6 @@
 import type { WebSearchToolConfig } from '../../db/tools/kind-config.ts';
-import { readBodyText } from '../../ports/body-text.ts';
-import type { EgressResponse } from '../../ports/egress.ts';
+import { readBodyText } from '../../ports/egress/body-text.ts';
+import type { EgressResponse } from '../../ports/egress/egress.ts';
 import type { ToolDeps } from './tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { cutText } from './output.ts';

@@ -2,7 +2,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { GroupKey } from '../../db/webhooks/group-queries.ts';
 import type { Hook } from '../../db/webhooks/hooks.ts';
 import { takeDueGroup } from '../../domain/webhooks/groups.ts';
-import { TemplateError } from '../../ports/templates.ts';
+import { TemplateError } from '../../ports/templates/templates.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import type { GroupStep } from '../../workflows/contracts/webhooks.ts';
 import type { ActivityDeps } from '../deps.ts';

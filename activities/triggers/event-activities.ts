@@ -2,9 +2,9 @@ import { readFanOut, type LiveTrigger, type PendingEvent } from '../../db/events
 import type { SettledMatch } from '../../db/events/matches.ts';
 import { errorCodeOf, judgeEvent, seenEvent, settleEvent, startMatch, type MatchStart } from '../../domain/events/fan-out.ts';
 import { hashOfKey } from '../../domain/webhooks/start-delivery.ts';
-import { eventTimeOf } from '../../ports/event-time.ts';
-import { fillEventKey, fillTrigger, type SeenEvent } from '../../ports/event-texts.ts';
-import { TemplateError } from '../../ports/templates.ts';
+import { eventTimeOf } from '../../ports/hooks/event-time.ts';
+import { fillEventKey, fillTrigger, type SeenEvent } from '../../ports/hooks/event-texts.ts';
+import { TemplateError } from '../../ports/templates/templates.ts';
 import type { EventActivities } from '../../workflows/contracts/events.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';

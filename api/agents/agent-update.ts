@@ -1,6 +1,6 @@
 import type Type from 'typebox';
 import type { Agent } from '../../db/agents/agent.entity.ts';
-import type { AuditNote } from '../http/operation.ts';
+import type { AuditNote } from '../http/operation/operation.ts';
 import type { AgentUpdate } from './agent.schema.ts';
 
 type Changes = Record<string, { from: unknown; to: unknown }>;

@@ -4,7 +4,7 @@ import type { AgentRow } from '../../db/agents/agents.ts';
 
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { closed, Description, FreeObject, idOf, integer, Name, nullable, oneOf, Q, Slug, Timestamp, Url } from '../http/schema.ts';
+import { closed, Description, FreeObject, idOf, integer, Name, nullable, oneOf, Q, Slug, Timestamp, Url } from '../http/input/schema.ts';
 import { AgentRevisionView, RevisionDocument, toAgentRevisionView } from './revision.schema.ts';
 
 export const AgentParams = closed({ agent_id: idOf('Agent') });

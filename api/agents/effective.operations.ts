@@ -10,9 +10,9 @@ import { atRun } from '../../db/agents/revision-problems.ts';
 import { validateRevision, type RevisionProblem } from '../../db/agents/validate-revision.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { see } from '../../db/scope.ts';
-import { TemplateError } from '../../ports/templates.ts';
+import { TemplateError } from '../../ports/templates/templates.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { get, post, type Ctx } from '../http/operation.ts';
+import { get, post, type Ctx } from '../http/operation/operation.ts';
 import { AgentParams, AgentRevisionParams } from './agent.schema.ts';
 import {
   DiffQuery,

@@ -1,11 +1,11 @@
-import type { LineDiff } from '../../ports/compare-lines.ts';
+import type { LineDiff } from '../../ports/diff/compare-lines.ts';
 import Type, { type Static, type TSchema } from 'typebox';
 import type { EffectiveConfiguration, EffectiveSkill, EffectiveSubAgent, EffectiveWarning } from '../../db/agents/effective.ts';
 import type { EffectiveTool } from '../../db/agents/effective-tools.ts';
 import type { RevisionDiff } from '../../db/agents/revision-diff.ts';
 import type { RevisionProblem } from '../../db/agents/validate-revision.ts';
 import { toolKinds } from '../../workflows/contracts/runs.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 import { KnowledgeBinding, ModelSettings, RevisionDocument, RevisionLimits } from './revision.schema.ts';
 
 export const EffectiveQuery = closed({

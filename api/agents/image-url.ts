@@ -1,7 +1,7 @@
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import { refusalOfUrl } from '../../ports/egress-url.ts';
+import { refusalOfUrl } from '../../ports/egress/url.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 
 /** The address of a picture and where in the body it stands. */
 interface ImageUrl {

@@ -1,7 +1,7 @@
 import { Agent, type avatarPresets } from '../../db/agents/agent.entity.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
 import { newId } from '../../db/ids.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 
 /** What is said of an agent to be made, under the names of the wire. */
 interface AgentFields {

@@ -18,7 +18,7 @@ import {
   text,
   Timestamp,
   Url,
-} from '../http/schema.ts';
+} from '../http/input/schema.ts';
 import { KnowledgeBinding, ModelName, ModelSettingsOverride } from './revision.schema.ts';
 
 export const PersonaParams = closed({ agent_id: idOf('Agent'), persona_id: idOf('Persona') });

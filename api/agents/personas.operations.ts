@@ -20,9 +20,9 @@ import { validatePersona } from '../../db/agents/validate-persona.ts';
 import { refuseInvalid } from '../../db/agents/validate-revision.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
-import { noteOfRow } from '../http/audit.ts';
-import { changesOf } from '../http/changes.ts';
-import { list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { noteOfRow } from '../http/operation/audit.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import { AgentParams } from './agent.schema.ts';
 import { checkImageUrl } from './image-url.ts';
 import {

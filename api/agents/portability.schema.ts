@@ -6,7 +6,7 @@ import { maxPersonas } from '../../db/agents/personas.ts';
 import { toPortable } from '../../db/agents/portable.ts';
 import type { AgentSummaryRow } from '../../db/agents/sub-agents.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { closed, Description, FreeObject, idOf, integer, listOf, Name, nullable, oneOf, Q, Slug, Url } from '../http/schema.ts';
+import { closed, Description, FreeObject, idOf, integer, listOf, Name, nullable, oneOf, Q, Slug, Url } from '../http/input/schema.ts';
 import { PersonaDocument, toPersonaExport } from './persona.schema.ts';
 import { RevisionDocument } from './revision.schema.ts';
 

@@ -3,7 +3,7 @@ import type { EffectiveWarning } from '../../db/agents/effective.ts';
 import type { AgentPricing } from '../../db/agents/effective-source.ts';
 import type { RevisionLimits } from '../../db/agents/revision-limits.ts';
 import { rejectsUnpriced } from '../../db/billing/prices.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 
 /** Models that a run might call and that nobody has priced, where that matters: under an enforced budget, or where the deployment rejects them. */
 export function priceWarnings(

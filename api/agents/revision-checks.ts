@@ -1,8 +1,8 @@
 import type { RevisionChecks } from '../../db/agents/validate-revision.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { toMend } from '../../ports/json-schema.ts';
-import { missingCapabilities } from '../../ports/models.ts';
-import type { Ctx } from '../http/operation.ts';
+import { toMend } from '../../ports/json/schema.ts';
+import { missingCapabilities } from '../../ports/models/models.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 
 /** What the validation of revisions asks of the deployment, for the caller's organization. */
 export function revisionChecks({ deps, caller }: Pick<Ctx, 'deps' | 'caller'>): RevisionChecks {

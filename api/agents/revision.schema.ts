@@ -16,7 +16,7 @@ import {
 import type { AgentRevisionRow } from '../../db/agents/revisions.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { ActorRef, Amount, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { ActorRef, Amount, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 const defaulted = <S extends Parameters<typeof Type.Optional>[0]>(schema: S, value: unknown) =>
   Type.Optional({ ...schema, default: value });

@@ -5,8 +5,8 @@ import { insertRevision, listRevisionRows, readRevision, setActiveRevision } fro
 import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
-import { noteOfNamed } from '../http/audit.ts';
-import { get, list, post, reply } from '../http/operation.ts';
+import { noteOfNamed } from '../http/operation/audit.ts';
+import { get, list, post, reply } from '../http/operation/operation.ts';
 import { AgentParams, AgentRevisionParams, AgentView, toAgentDetailView } from './agent.schema.ts';
 import { revisionChecks } from './revision-checks.ts';
 import { AgentRevisionCreate, AgentRevisionView, toAgentRevisionView, toRevisionDraft } from './revision.schema.ts';

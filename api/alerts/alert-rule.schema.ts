@@ -8,8 +8,8 @@ import { iso } from '../../db/sql.ts';
 import type { RuleFields } from '../../domain/alerts/rules.ts';
 import { requireDecimal } from '../../domain/billing/decimal-input.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { fieldsSet } from '../http/changes.ts';
-import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, Q, text, Timestamp, Url } from '../http/schema.ts';
+import { fieldsSet } from '../http/operation/changes.ts';
+import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, Q, text, Timestamp, Url } from '../http/input/schema.ts';
 
 export const AlertRuleParams = closed({ rule_id: idOf('AlertRule') });
 

@@ -10,8 +10,8 @@ import { changeRule, deleteRule, makeRule, type RuleFields } from '../../domain/
 import { refuseTargets } from '../../domain/alerts/targets.ts';
 import { startTest } from '../../domain/alerts/tests.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { changesOf } from '../http/changes.ts';
-import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import {
   AlertRuleCreate,
   AlertRuleFilters,

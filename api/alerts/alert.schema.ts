@@ -10,7 +10,7 @@ import type { AlertRow, DeliveryRow, TransitionRow } from '../../db/alerts/alert
 import { money } from '../../db/billing/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { TestResult } from '../../domain/alerts/tests.ts';
-import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { withoutQuery } from './alert-rule.schema.ts';
 
 export const AlertParams = closed({ alert_id: idOf('Alert') });

@@ -2,8 +2,8 @@ import { listAlertRows, listDeliveries, listTransitions, readAlert } from '../..
 import { mapPage } from '../../db/page.ts';
 import { handleAlert } from '../../domain/alerts/alerts.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { changesOf } from '../http/changes.ts';
-import { area, get, list, patch, reply } from '../http/operation.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { area, get, list, patch, reply } from '../http/operation/operation.ts';
 import { alertRuleOperations } from './alert-rules.operations.ts';
 import { AlertFilters, AlertParams, AlertUpdate, AlertView, toAlertView, toDeliveryView, toTransitionView } from './alert.schema.ts';
 

@@ -5,7 +5,7 @@ import { readTestDeliveries } from '../../db/alerts/tests.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
 import { openReadOnly } from '../../db/transaction.ts';
 import { resultsOf, type TestResult } from '../../domain/alerts/tests.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
 
 const maxWaitMs = 20_000;

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { attachmentPurposes, attachmentStates } from '../../db/attachments/attachment.entity.ts';
 import type { AttachmentRow } from '../../db/attachments/attachments.ts';
 import { iso } from '../../db/sql.ts';
-import { ActorRef, bytes, closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { ActorRef, bytes, closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const AttachmentParams = closed({ attachment_id: idOf('Attachment') });
 

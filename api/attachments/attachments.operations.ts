@@ -2,8 +2,8 @@ import { seeAttachment, uploaderOf } from '../../db/attachments/attachments.ts';
 import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
 import { openReadOnly } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
-import { area, post, raw } from '../http/operation.ts';
-import { bytes } from '../http/schema.ts';
+import { area, post, raw } from '../http/operation/operation.ts';
+import { bytes } from '../http/input/schema.ts';
 import {
   AttachmentAsJson,
   AttachmentForm,

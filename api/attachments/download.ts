@@ -1,9 +1,9 @@
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { refuseNotReady, type AttachmentRow } from '../../db/attachments/attachments.ts';
-import type { Storage } from '../../ports/storage.ts';
-import { readRange } from '../http/byte-range.ts';
-import { etagOf, isNotModified } from '../http/etag.ts';
+import type { Storage } from '../../ports/storage/storage.ts';
+import { readRange } from '../http/reply/byte-range.ts';
+import { etagOf, isNotModified } from '../http/reply/etag.ts';
 
 interface Exchange {
   readonly request: FastifyRequest;

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import { organizationOf } from '../../db/reach.ts';
-import { refuseForeignText, storeFile, type StoredFile } from '../../ports/attachment-bytes.ts';
-import { newStorageKey } from '../../ports/storage-key.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
+import { refuseForeignText, storeFile, type StoredFile } from '../../ports/storage/attachment-bytes.ts';
+import { newStorageKey } from '../../ports/storage/key.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
 import type { AttachmentForm } from './attachment.schema.ts';
 
 /** A form whose file lies in the storage already. */

@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { meOperations } from './me.operations.ts';
 import { mfaOperations } from './mfa.operations.ts';
 import { passwordOperations } from './password.operations.ts';

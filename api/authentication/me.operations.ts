@@ -1,7 +1,7 @@
 import { takeMailToken } from '../../db/identity/mail-tokens.ts';
 import { readMe } from '../../db/identity/me.ts';
 import { confirmAddress } from '../../db/identity/profile.ts';
-import { get, patch, post, reply, type Ctx } from '../http/operation.ts';
+import { get, patch, post, reply, type Ctx } from '../http/operation/operation.ts';
 import { MeUpdate, MeView, toMeView } from './me.schema.ts';
 import { accountNote } from './own-account.ts';
 import { EmailConfirmBody } from './password.schema.ts';

@@ -3,9 +3,9 @@ import type { Caller } from '../../db/caller.ts';
 import type { Holder, Me } from '../../db/identity/me.ts';
 import { iso } from '../../db/sql.ts';
 import { roles, scopes } from '../../workflows/contracts/access.ts';
-import { closed, Email, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
-import { SessionView, toSessionView } from '../http/session-view.ts';
-import { toUserView, UserView } from '../http/user-view.ts';
+import { closed, Email, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { SessionView, toSessionView } from '../http/views/session-view.ts';
+import { toUserView, UserView } from '../http/views/user-view.ts';
 
 const principalKinds = ['user', 'service_key', 'oauth_client'] as const;
 

@@ -13,8 +13,8 @@ import { inventRecoveryCodes, replaceRecoveryCodes } from '../../db/identity/rec
 import { newTotpSecret, otpauthUri, stepOfTotp } from '../../db/identity/totp.ts';
 import { readUser } from '../../db/tenancy/users.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { TokenView } from '../http/login-view.ts';
-import { post, remove, type Ctx, type IdentifyRequest } from '../http/operation.ts';
+import { TokenView } from '../http/views/login-view.ts';
+import { post, remove, type Ctx, type IdentifyRequest } from '../http/operation/operation.ts';
 import {
   MfaVerifyBody,
   RecoveryCodesView,

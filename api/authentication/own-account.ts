@@ -4,8 +4,8 @@ import { recordLoginFailure, type LoginFailureReason } from '../../db/identity/l
 import { accountHash } from '../../db/identity/opaque-tokens.ts';
 import { readUser } from '../../db/tenancy/users.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { SessionGrant } from '../http/login-view.ts';
-import type { AuditNote, Ctx } from '../http/operation.ts';
+import type { SessionGrant } from '../http/views/login-view.ts';
+import type { AuditNote, Ctx } from '../http/operation/operation.ts';
 
 /** Whose account an operation of a session works on, and where the row lies: of an operator nowhere, whatever the view. */
 export interface OwnAccount {

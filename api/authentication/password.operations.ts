@@ -4,7 +4,7 @@ import { notify } from '../../db/identity/notices.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { addMail } from '../../db/mail.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { post } from '../http/operation.ts';
+import { post } from '../http/operation/operation.ts';
 import { accountNote, keepFailure, ownAccount } from './own-account.ts';
 import { attemptPasswordChange, attemptReset, countForgotten } from './password.ts';
 import { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';

@@ -3,10 +3,10 @@ import type { Caller } from '../../db/caller.ts';
 import { callerOfPerson } from '../../db/identity/caller.ts';
 import { readOwnCredential } from '../../db/identity/credentials.ts';
 import { readMailToken, type ShownToken } from '../../db/identity/mail-tokens.ts';
-import { checkNewPassword, hashNewPassword } from '../http/new-password.ts';
+import { checkNewPassword, hashNewPassword } from '../http/views/new-password.ts';
 import { accountHash } from '../../db/identity/opaque-tokens.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { ownAccount } from './own-account.ts';
 import type { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';
 

@@ -8,8 +8,8 @@ import { cancelAddress, lockProfile, requestAddress, writeProfile, type Profile 
 import { checkIfMatch } from '../../db/scope.ts';
 import { refuseDomain } from '../../db/tenancy/joining.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { AuditNote, Ctx, IdentifyRequest } from '../http/operation.ts';
-import { challengeOf, demandStepUp } from '../http/role-floor.ts';
+import type { AuditNote, Ctx, IdentifyRequest } from '../http/operation/operation.ts';
+import { challengeOf, demandStepUp } from '../http/credentials/role-floor.ts';
 import type { MeUpdate } from './me.schema.ts';
 import { accountNote, ownAccount } from './own-account.ts';
 import type { EmailConfirmBody } from './password.schema.ts';

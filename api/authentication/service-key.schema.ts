@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { serviceKeyRoles, serviceKeyScopes } from '../../db/identity/service-key.entity.ts';
 import type { ShownServiceKey } from '../../db/identity/service-keys.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, idOf, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 
 const scopeAreas = [
   'runs',

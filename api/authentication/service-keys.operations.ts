@@ -8,7 +8,7 @@ import { see, seeForChange } from '../../db/scope.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { get, list, post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
+import { get, list, post, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import {
   ServiceKeyCreate,
   ServiceKeyParams,

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, nullable, text } from '../http/schema.ts';
+import { closed, nullable, text } from '../http/input/schema.ts';
 
 export const LoginBody = closed(
   {

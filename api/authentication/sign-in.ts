@@ -9,9 +9,9 @@ import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { Deps } from '../http/deps.ts';
+import type { Deps } from '../http/operation/deps.ts';
 import { markHandled } from '../http/mark-handled.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
 
 /** A login whose password has been looked at, before any session is opened. */

@@ -12,8 +12,8 @@ import { defaultLifetime, openVerifiedSession } from '../../db/identity/sessions
 import { stepOfTotp } from '../../db/identity/totp.ts';
 import { markVerified } from '../../db/identity/verification.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { toTokenView, type TokenView } from '../http/login-view.ts';
-import type { Ctx, IdentifyRequest } from '../http/operation.ts';
+import { toTokenView, type TokenView } from '../http/views/login-view.ts';
+import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import type { MfaVerifyBody } from './mfa.schema.ts';
 import { grantOf, keepFailure, ownAccount, type OwnAccount } from './own-account.ts';
 

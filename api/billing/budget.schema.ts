@@ -5,8 +5,8 @@ import { decimalText, money } from '../../db/billing/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { BudgetFields } from '../../domain/billing/budgets.ts';
 import { requireDecimal } from '../../domain/billing/decimal-input.ts';
-import { closed, Decimal, idOf, integer, nullable, oneOf, Timestamp } from '../http/schema.ts';
-import { checkCurrency, Currency, Timezone } from '../http/zones.ts';
+import { closed, Decimal, idOf, integer, nullable, oneOf, Timestamp } from '../http/input/schema.ts';
+import { checkCurrency, Currency, Timezone } from '../http/views/zones.ts';
 
 const Period = oneOf(budgetPeriods, { description: 'What the budget is for: a calendar day or a month in the workspace’s time zone' });
 const Day = Type.String({

@@ -3,8 +3,8 @@ import { listBudgetRows } from '../../db/billing/budgets.ts';
 import type { Budget } from '../../db/billing/budget.entity.ts';
 import { deleteBudget, putBudget } from '../../domain/billing/budgets.ts';
 import { seeBudget, seeBudgetStatus } from '../../domain/billing/see-budget.ts';
-import { changesOf } from '../http/changes.ts';
-import { area, get, list, put, remove, reply, type AuditNote } from '../http/operation.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { area, get, list, put, remove, reply, type AuditNote } from '../http/operation/operation.ts';
 import {
   BudgetFilters,
   BudgetParams,

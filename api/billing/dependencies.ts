@@ -1,6 +1,6 @@
 import { fail } from '../../workflows/contracts/failure.ts';
-import { areaDependency } from '../http/area-dependency.ts';
-import type { Deps } from '../http/deps.ts';
+import { areaDependency } from '../http/operation/area-dependency.ts';
+import type { Deps } from '../http/operation/deps.ts';
 
 /** The exports that a process sends: each keeps a page in memory for as long as its reader takes. */
 export interface Exports {

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { listPricesInForce } from '../../db/billing/model-prices.ts';
 import { mapPage } from '../../db/page.ts';
-import { area, list } from '../http/operation.ts';
-import { Currency } from '../http/zones.ts';
-import { PriceBucketName, PriceModel, PriceTier, PriceView, toPriceView } from '../http/price-view.ts';
-import { closed, Timestamp } from '../http/schema.ts';
+import { area, list } from '../http/operation/operation.ts';
+import { Currency } from '../http/views/zones.ts';
+import { PriceBucketName, PriceModel, PriceTier, PriceView, toPriceView } from '../http/views/price-view.ts';
+import { closed, Timestamp } from '../http/input/schema.ts';
 
 const PriceQuery = closed({
   model: Type.Optional(PriceModel),

@@ -4,8 +4,8 @@ import { listUsageRecords } from '../../db/billing/usage-records.ts';
 import { mapPage } from '../../db/page.ts';
 import { openReadOnly } from '../../db/transaction.ts';
 import { checkExportRange, checkRollupRange, endOfBucket } from '../../domain/billing/usage-range.ts';
-import { area, list, raw } from '../http/operation.ts';
-import { plainText } from '../http/schema.ts';
+import { area, list, raw } from '../http/operation/operation.ts';
+import { plainText } from '../http/input/schema.ts';
 import { exportsOf } from './dependencies.ts';
 import { exportTypes, sendExport } from './export-usage.ts';
 import {

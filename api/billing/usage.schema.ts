@@ -4,8 +4,8 @@ import { usageKinds, usageSourceKinds } from '../../db/billing/usage-entry.entit
 import { usageGroupings, type UsageGroup, type UsageGrouping } from '../../db/billing/usage-groups.ts';
 import type { UsageRecord } from '../../db/billing/usage-records.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, Decimal, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
-import { Currency, Timezone } from '../http/zones.ts';
+import { closed, Decimal, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { Currency, Timezone } from '../http/views/zones.ts';
 
 const Model = text(200, { minLength: 1, description: 'The model by its id in the registry' });
 const Day = Type.String({ format: 'date', description: 'A day of the time zone' });

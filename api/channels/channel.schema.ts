@@ -4,8 +4,8 @@ import { channelBusyRules } from '../../db/channels/channel.entity.ts';
 import { iso } from '../../db/sql.ts';
 import type { ChannelChange, ChannelFields } from '../../domain/channels/channels.ts';
 import { channelKinds, channelStates, replyRules, sessionScopes } from '../../workflows/contracts/channels.ts';
-import { fieldsSet } from '../http/changes.ts';
-import { closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { fieldsSet } from '../http/operation/changes.ts';
+import { closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const ChannelParams = closed({ channel_id: idOf('Channel', 'Whose service it is about') });
 

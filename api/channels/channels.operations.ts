@@ -6,8 +6,8 @@ import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { changeChannel, deleteChannel, makeChannel, type ChannelDeps } from '../../domain/channels/channels.ts';
-import { changesOf } from '../http/changes.ts';
-import { area, get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { area, get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import {
   changedChannelFields,
   ChannelCreate,

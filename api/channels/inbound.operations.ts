@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { receiveMessage, type ReceivedMessage } from '../../domain/channels/receive.ts';
 import { castVote } from '../../domain/channels/votes.ts';
-import { newStorageKey } from '../../ports/storage-key.ts';
-import { post, reply } from '../http/operation.ts';
-import { closed, integer, text } from '../http/schema.ts';
+import { newStorageKey } from '../../ports/storage/key.ts';
+import { post, reply } from '../http/operation/operation.ts';
+import { closed, integer, text } from '../http/input/schema.ts';
 import { ChannelParams } from './channel.schema.ts';
 import { takeInbound } from './take-inbound.ts';
 

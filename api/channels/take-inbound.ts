@@ -8,10 +8,10 @@ import { readSlack } from '../../ports/channels/read-slack.ts';
 import { readTelegram } from '../../ports/channels/read-telegram.ts';
 import { readWebhook, Unreadable } from '../../ports/channels/read-webhook.ts';
 import { verifyInbound } from '../../ports/channels/verify.ts';
-import { parseHookBody } from '../../ports/hook-body.ts';
+import { parseHookBody } from '../../ports/hooks/body.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { hopsHeader, hopsOf, maxHops } from '../../workflows/contracts/hops.ts';
-import type { IdentifyRequest } from '../http/context.ts';
+import type { IdentifyRequest } from '../http/operation/context.ts';
 import { takeMail } from './take-mail.ts';
 
 /** A request to a channel once it has been judged, before its transaction. */

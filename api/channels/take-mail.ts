@@ -1,17 +1,17 @@
 import type { FoundChannel } from '../../db/channels/open-channel.ts';
 import { isAllowed } from '../../domain/channels/channel-rules.ts';
-import { storeFile } from '../../ports/attachment-bytes.ts';
+import { storeFile } from '../../ports/storage/attachment-bytes.ts';
 import { findDkimKeys } from '../../ports/channels/dkim-keys.ts';
 import { fileOf, type BroughtFile, type InboundMessage, type InboundRequest } from '../../ports/channels/inbound.ts';
 import { isVouchedFor, provingSignatures, verdictOf, type RelayVerdict } from '../../ports/channels/mail-proof.ts';
 import type { MailAddress, MailFile, ReadMail } from '../../ports/channels/mail-work.ts';
 import { member } from '../../ports/channels/members.ts';
 import { readEmail } from '../../ports/channels/read-email.ts';
-import { parseHookBody } from '../../ports/hook-body.ts';
-import { newStorageKey } from '../../ports/storage-key.ts';
+import { parseHookBody } from '../../ports/hooks/body.ts';
+import { newStorageKey } from '../../ports/storage/key.ts';
 import { WorkLimit, WorkProblem } from '../../ports/untrusted/work-errors.ts';
 import { Failure, fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { IdentifyRequest } from '../http/context.ts';
+import type { IdentifyRequest } from '../http/operation/context.ts';
 
 type MailDeps = Pick<IdentifyRequest['deps'], 'work' | 'storage' | 'env'>;
 

@@ -9,10 +9,10 @@ import { partLimits } from '../../ports/channels/limits.ts';
 import type { SendOutcome, ServiceCheck, ServiceDeps } from '../../ports/channels/service.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
-import { EgressRefused, EgressUnreachable, type EgressPolicy } from '../../ports/egress.ts';
+import { EgressRefused, EgressUnreachable, type EgressPolicy } from '../../ports/egress/egress.ts';
 import type { ChannelRoute } from '../../workflows/contracts/channels.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import type { ChannelTestView } from './channel.schema.ts';
 
 type Result = Static<typeof ChannelTestView>;

@@ -3,8 +3,8 @@ import type { BindingRow } from '../../db/code-review/bindings.ts';
 import { iso } from '../../db/sql.ts';
 import type { BindingFields } from '../../domain/code-review/bindings.ts';
 import { defaultEvents, eventsNamed, eventsShown } from '../../domain/code-review/enabled-events.ts';
-import { fieldsSet } from '../http/changes.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { fieldsSet } from '../http/operation/changes.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import {
   budgetConfigOf,
   EditorConfigInput,

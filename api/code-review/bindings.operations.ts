@@ -5,9 +5,9 @@ import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { changeBinding, deleteBinding, keyOf, makeBinding, type BindingDeps } from '../../domain/code-review/bindings.ts';
-import { createEvaluatorWork } from '../../ports/evaluator-work.ts';
-import { changesOf } from '../http/changes.ts';
-import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { createEvaluatorWork } from '../../ports/evaluations/evaluator-work.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import {
   BindingFilters,
   BindingParams,

@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { bindingOperations } from './bindings.operations.ts';
 import { playbookOperations } from './playbooks.operations.ts';
 

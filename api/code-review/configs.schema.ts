@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { severities, type ReviewConfig } from '../../workflows/contracts/code-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import type { EditorConfig, ReviewBudgetConfig, ReviewWorkspaceConfig } from '../../workflows/contracts/pull-requests.ts';
-import { Amount, closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';
+import { Amount, closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 
 const Pattern = text(400, { minLength: 1 });
 const Globs = (maxItems: number, description: string) => listOf(Pattern, { maxItems, description });

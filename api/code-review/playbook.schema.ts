@@ -4,8 +4,8 @@ import { iso } from '../../db/sql.ts';
 import type { PlaybookChange } from '../../domain/code-review/playbooks.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { fieldsSet } from '../http/changes.ts';
-import { closed, Description, idOf, integer, Name, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { fieldsSet } from '../http/operation/changes.ts';
+import { closed, Description, idOf, integer, Name, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 import { ReviewTemplatesInput, ReviewTemplatesView, toTemplatesView } from './templates.schema.ts';
 
 export const PlaybookParams = closed({ playbook_id: idOf('Playbook', 'Says how pull requests are reviewed') });

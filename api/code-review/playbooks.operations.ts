@@ -8,9 +8,9 @@ import { seeForChange } from '../../db/scope.ts';
 import { addPlaybookRevision, changePlaybook, deletePlaybook, makePlaybook, readTemplates } from '../../domain/code-review/playbooks.ts';
 import { scopes, type Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { noteOfNamed } from '../http/audit.ts';
-import { changesOf } from '../http/changes.ts';
-import { get, list, patch, post, remove, reply, type Ctx } from '../http/operation.ts';
+import { noteOfNamed } from '../http/operation/audit.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { get, list, patch, post, remove, reply, type Ctx } from '../http/operation/operation.ts';
 import {
   changedPlaybookFields,
   PlaybookClone,

@@ -8,7 +8,7 @@ import { deadlineIn } from '../../ports/deadline.ts';
 import { HostError } from '../../ports/github/host-error.ts';
 import { proveInstallation, type InstallationProof } from '../../ports/github/prove.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { gitHubOf } from './dependencies.ts';
 import type { RepoBindingCreate, RepoBindingUpdate } from './binding.schema.ts';
 

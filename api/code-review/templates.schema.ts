@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { findingCategories, generatedKinds, severities, type ReviewTemplates } from '../../workflows/contracts/code-review.ts';
-import { closed, integer, listOf, oneOf, text } from '../http/schema.ts';
+import { closed, integer, listOf, oneOf, text } from '../http/input/schema.ts';
 
 const Prompt = (description: string) => text(16_384, { minLength: 1, description });
 const Globs = (maxItems: number, description: string) => listOf(text(400, { minLength: 1 }), { maxItems, description });

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { resultStatuses } from '../../db/evaluations/evaluation-result.entity.ts';
 import { scoreStates } from '../../db/evaluations/evaluation-score.entity.ts';
 import { evaluatorTypes } from '../../workflows/contracts/evaluations.ts';
-import { closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 const Rate = (description?: string) => nullable(Type.Number({ minimum: 0, maximum: 1, ...(description ? { description } : {}) }));
 const Signed = nullable(Type.Number({ minimum: -1, maximum: 1 }));

@@ -7,7 +7,7 @@ import { iso } from '../../db/sql.ts';
 import { toResultView } from '../../domain/evaluations/result-view.ts';
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
 import { terminalRunStatuses } from '../../workflows/contracts/runs.ts';
-import { Amount, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { Amount, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { Evaluator } from './evaluator.schema.ts';
 import { EvaluationResultView, EvaluationSummary, EvaluationSummaryShort } from './evaluation-summary.schema.ts';
 

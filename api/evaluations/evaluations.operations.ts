@@ -6,8 +6,8 @@ import { mapPage } from '../../db/page.ts';
 import { createEvaluation, type EvaluationDraft } from '../../domain/evaluations/create-evaluation.ts';
 import type { EvaluationSettings } from '../../workflows/contracts/evaluations.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { checkBytes, checkKeys } from '../http/bounds.ts';
-import { area, get, list, post, type Ctx } from '../http/operation.ts';
+import { checkBytes, checkKeys } from '../http/input/bounds.ts';
+import { area, get, list, post, type Ctx } from '../http/operation/operation.ts';
 import {
   EvaluationCreate,
   EvaluationFilters,

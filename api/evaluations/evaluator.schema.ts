@@ -1,6 +1,6 @@
 import Type, { type TProperties } from 'typebox';
 import { evaluatorTypes, type EvaluatorType } from '../../workflows/contracts/evaluations.ts';
-import { closed, FreeObject, integer, listOf, oneOf, partOf, text } from '../http/schema.ts';
+import { closed, FreeObject, integer, listOf, oneOf, partOf, text } from '../http/input/schema.ts';
 
 const Flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 const Values = Type.Optional(

@@ -3,12 +3,12 @@ import { usableAttachment } from '../../db/attachments/attachments.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
 import type { SentItem } from '../../domain/evaluations/dataset.ts';
-import { readItem } from '../../ports/dataset-items.ts';
-import { createEvaluatorWork } from '../../ports/evaluator-work.ts';
+import { readItem } from '../../ports/evaluations/dataset-items.ts';
+import { createEvaluatorWork } from '../../ports/evaluations/evaluator-work.ts';
 import { decodeBody } from '../../ports/request-text.ts';
-import { readWhole } from '../../ports/storage.ts';
+import { readWhole } from '../../ports/storage/storage.ts';
 import { Failure, fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { datasetReaderOf } from './dependencies.ts';
 import { maxDatasetBytes, type EvaluationCreate } from './evaluation.schema.ts';
 

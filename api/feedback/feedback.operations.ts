@@ -4,7 +4,7 @@ import { mapPage } from '../../db/page.ts';
 import { assertActive } from '../../db/scope.ts';
 import { holdVotedRun, putVote, voterOf, withdrawVote } from '../../domain/feedback/votes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { area, list, put, remove, type Ctx } from '../http/operation.ts';
+import { area, list, put, remove, type Ctx } from '../http/operation/operation.ts';
 import {
   FeedbackAggregateView,
   FeedbackFilters,

@@ -4,7 +4,7 @@ import type { FeedbackGroup } from '../../db/feedback/groups.ts';
 import type { FeedbackRow } from '../../db/feedback/votes.ts';
 import { iso } from '../../db/sql.ts';
 import { wilsonLower } from '../../domain/feedback/wilson.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const VotedRunParams = closed({ run_id: idOf('Run') });
 

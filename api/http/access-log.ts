@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import { isPolicyViolation } from '../../db/faults.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { AppDeps } from './deps.ts';
+import type { AppDeps } from './operation/deps.ts';
 
 /** One line and one measurement a request, when its last byte has left. */
 export function recordRequests(app: FastifyInstance, deps: AppDeps): void {

@@ -1,7 +1,7 @@
 import { listFindingRows, readFinding, type FindingRow } from '../../db/knowledge/findings.ts';
 import { mapPage } from '../../db/page.ts';
 import { settleFinding } from '../../domain/knowledge/findings.ts';
-import { list, post, type AuditNote } from '../http/operation.ts';
+import { list, post, type AuditNote } from '../http/operation/operation.ts';
 import { FindingFilters, FindingParams, FindingResolve, KnowledgeFindingView, toKnowledgeFindingView } from './findings.schema.ts';
 
 /** Findings: what runs noticed, and what people do about it. */

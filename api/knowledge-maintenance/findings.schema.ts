@@ -4,7 +4,7 @@ import type { FindingRow } from '../../db/knowledge/findings.ts';
 import { knowledgeFindingKinds, knowledgeFindingStates, knowledgeResolutions } from '../../db/knowledge/knowledge-finding.entity.ts';
 import { iso } from '../../db/sql.ts';
 import { findingActions, undoUntil } from '../../domain/knowledge/resolve-finding.ts';
-import { ActorRef, closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { ActorRef, closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const FindingParams = closed({
   finding_id: idOf('KnowledgeFinding', 'The finding, by the id that `GET /knowledge-findings` shows'),

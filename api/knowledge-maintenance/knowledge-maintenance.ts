@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { findingOperations } from './findings.operations.ts';
 import { policyOperations } from './policy.operations.ts';
 import { purgeOperations } from './purge.operations.ts';

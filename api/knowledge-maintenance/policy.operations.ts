@@ -2,11 +2,11 @@ import { readBase } from '../../db/knowledge/bases.ts';
 import { readPolicy } from '../../db/knowledge/maintained-base.ts';
 import { putPolicy } from '../../domain/knowledge/policies.ts';
 import { seeBase } from '../../domain/knowledge/see-base.ts';
-import { planPolicy, type PolicyTimes } from '../../ports/policy-times.ts';
-import { ScheduleProblem } from '../../ports/schedule-plan.ts';
+import { planPolicy, type PolicyTimes } from '../../ports/schedule/policy-times.ts';
+import { ScheduleProblem } from '../../ports/schedule/plan.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { changesOf } from '../http/changes.ts';
-import { get, put, reply, type Ctx } from '../http/operation.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { get, put, reply, type Ctx } from '../http/operation/operation.ts';
 import { MaintenancePolicyPut, MaintenancePolicyView, PolicyParams, toMaintenancePolicyView, toPolicyFields } from './policy.schema.ts';
 
 const logged = [

@@ -2,8 +2,8 @@ import Type, { type Static } from 'typebox';
 import { defaultPolicy, type PolicyFields, type PolicyRow } from '../../db/knowledge/maintained-base.ts';
 import { iso } from '../../db/sql.ts';
 import { maintenanceTasks, type MaintenanceTask } from '../../domain/knowledge/maintenance.ts';
-import { KnowledgeSearchFilters } from '../http/knowledge-filters.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { KnowledgeSearchFilters } from '../http/views/knowledge-filters.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const PolicyParams = closed({ kb_id: idOf('KnowledgeBase', 'The base') });
 

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { knowledgeSubjectKinds } from '../../db/knowledge/knowledge-base.entity.ts';
 import { purgeModes, type PurgeRequest } from '../../domain/knowledge/purge.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { closed, idOf, integer, listOf, oneOf, text } from '../http/schema.ts';
+import { closed, idOf, integer, listOf, oneOf, text } from '../http/input/schema.ts';
 
 export const PurgeParams = closed({ kb_id: idOf('KnowledgeBase') });
 

@@ -1,7 +1,7 @@
 import { listRunRows, readRun, type RunRow } from '../../db/knowledge/runs.ts';
 import { mapPage } from '../../db/page.ts';
 import { cancelKnowledgeRun } from '../../domain/knowledge/runs.ts';
-import { get, list, post, type AuditNote } from '../http/operation.ts';
+import { get, list, post, type AuditNote } from '../http/operation/operation.ts';
 import { startMaintenance } from '../../domain/knowledge/start-maintenance.ts';
 import { BaseRunsParams, MaintenanceRunCreate, MaintenanceRunView, RunFilters, RunParams, toMaintenanceRunView } from './runs.schema.ts';
 

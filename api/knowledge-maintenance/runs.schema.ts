@@ -4,7 +4,7 @@ import type { RunRow } from '../../db/knowledge/runs.ts';
 import { money } from '../../db/billing/money.ts';
 import { iso } from '../../db/sql.ts';
 import { maintenanceTasks, type MaintenanceTask } from '../../domain/knowledge/maintenance.ts';
-import { ActorRef, closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { ActorRef, closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const RunParams = closed({ run_id: idOf('KnowledgeRun', 'The run, by the id that `GET /knowledge-maintenance-runs` shows') });
 

@@ -6,9 +6,9 @@ import { knowledgeIndexStates, knowledgeItemKinds, knowledgeOrigins } from '../.
 import { knowledgeSourceStates } from '../../db/knowledge/knowledge-source.entity.ts';
 import { curationStates } from '../../db/skills/skill.entity.ts';
 import { iso } from '../../db/sql.ts';
-import { lexLanguages } from '../../ports/lex-languages.ts';
+import { lexLanguages } from '../../ports/chunking/lex-languages.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { closed, idOf, integer, listOf, Name, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, integer, listOf, Name, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 
 export const BaseParams = closed({ kb_id: idOf('KnowledgeBase') });
 

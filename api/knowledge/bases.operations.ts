@@ -5,9 +5,9 @@ import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { refuseBaseOwners } from '../../domain/knowledge/base-owners.ts';
 import { changeBase, deleteBase, makeBase, seeBaseForChange } from '../../domain/knowledge/bases.ts';
-import { noteOfNamed } from '../http/audit.ts';
-import { changesOf } from '../http/changes.ts';
-import { get, list, patch, post, remove, reply } from '../http/operation.ts';
+import { noteOfNamed } from '../http/operation/audit.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { get, list, patch, post, remove, reply } from '../http/operation/operation.ts';
 import { modelOf, refuseOtherModel, toChanges, toFilters, toNewBase } from './base-bodies.ts';
 import {
   BaseParams,

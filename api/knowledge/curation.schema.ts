@@ -3,7 +3,7 @@ import type { CurationResult } from '../../domain/knowledge/curation.ts';
 import { maxCuratedItems } from '../../domain/knowledge/curation.ts';
 import { knowledgeItemKinds, knowledgeOrigins } from '../../db/knowledge/knowledge-item.entity.ts';
 import { curationStates } from '../../db/skills/skill.entity.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 
 const curation = {
   curation_state: oneOf(curationStates),

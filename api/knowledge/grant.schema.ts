@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { KnowledgeGrantRow } from '../../db/knowledge/grants.ts';
 import { knowledgeAccesses, knowledgePrincipalKinds } from '../../db/knowledge/knowledge-grant.entity.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, idOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const GrantParams = closed({ grant_id: idOf('KnowledgeGrant') });
 

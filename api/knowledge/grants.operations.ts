@@ -4,8 +4,8 @@ import { mapPage } from '../../db/page.ts';
 import { changeGrant, makeGrant, removeGrant, seeGrantForChange } from '../../domain/knowledge/grants.ts';
 import { seeBase, seeGrant } from '../../domain/knowledge/see-base.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { changesOf } from '../http/changes.ts';
-import { list, patch, post, remove, reply, type AuditNote } from '../http/operation.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { list, patch, post, remove, reply, type AuditNote } from '../http/operation/operation.ts';
 import { BaseParams } from './base.schema.ts';
 import { GrantParams, KnowledgeGrantCreate, KnowledgeGrantUpdate, KnowledgeGrantView, toKnowledgeGrantView } from './grant.schema.ts';
 

@@ -1,5 +1,5 @@
 import type { KnowledgeItem } from '../../db/knowledge/knowledge-item.entity.ts';
-import type { AuditNote } from '../http/operation.ts';
+import type { AuditNote } from '../http/operation/operation.ts';
 
 /** The audit note of an item: none of its words, since entries outlive a purge. */
 export function noteOfItem(

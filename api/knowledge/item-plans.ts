@@ -4,8 +4,8 @@ import { readItem } from '../../db/knowledge/items.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
 import { planIndex, type IndexPlan, type Indexer } from '../../domain/knowledge/index-plan.ts';
-import type { Deps } from '../http/deps.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
+import type { Deps } from '../http/operation/deps.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
 import type { KnowledgeItemCreateBody, KnowledgeItemsCreateBody, KnowledgeItemUpdateBody } from './item.schema.ts';
 
 /** Longest time that vectors of one request may take; items whose vectors are not there by then are searched by words until the workflow has made them. */

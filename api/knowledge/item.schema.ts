@@ -11,7 +11,7 @@ import { knowledgeSubjectKinds } from '../../db/knowledge/knowledge-base.entity.
 import { curationStates } from '../../db/skills/skill.entity.ts';
 import { iso } from '../../db/sql.ts';
 import { onDuplicates } from '../../domain/knowledge/create-items.ts';
-import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 
 export const BaseItemsParams = closed({ kb_id: idOf('KnowledgeBase') });
 export const ItemParams = closed({ item_id: idOf('KnowledgeItem') });

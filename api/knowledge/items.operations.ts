@@ -7,7 +7,7 @@ import { createItem } from '../../domain/knowledge/create-items.ts';
 import { toItemRow } from '../../domain/knowledge/item-rules.ts';
 import { deleteItem, restoreItem, seeItemForChange } from '../../domain/knowledge/items.ts';
 import { updateItem } from '../../domain/knowledge/update-item.ts';
-import { get, list, patch, post, remove, reply } from '../http/operation.ts';
+import { get, list, patch, post, remove, reply } from '../http/operation/operation.ts';
 import { isAdminOf, refuseBelowAdmin } from './admin.ts';
 import { noteOfItem } from './item-notes.ts';
 import { indexerOf, planCreate, planUpdate } from './item-plans.ts';

@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { baseOperations } from './bases.operations.ts';
 import { grantOperations } from './grants.operations.ts';
 import { itemOperations } from './items.operations.ts';

@@ -7,7 +7,7 @@ import { curateItem, curateItems } from '../../domain/knowledge/curation.ts';
 import type { IndexPlan } from '../../domain/knowledge/index-plan.ts';
 import { toItemRow } from '../../domain/knowledge/item-rules.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
-import { post, type AuditNote, type Ctx } from '../http/operation.ts';
+import { post, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import { refuseBelowAdmin } from './admin.ts';
 import { KnowledgeCurationView, KnowledgeItemCurate, KnowledgeItemsCurate, toKnowledgeCurationView } from './curation.schema.ts';
 import { noteOfItem } from './item-notes.ts';

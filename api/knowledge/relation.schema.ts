@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { knowledgeRelationTypes } from '../../db/knowledge/knowledge-relation.entity.ts';
 import { relationDirections, type WalkedRelation } from '../../db/knowledge/relations.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const RelationParams = closed({ relation_id: idOf('KnowledgeRelation') });
 

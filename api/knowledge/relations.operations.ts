@@ -3,7 +3,7 @@ import { requireBaseOfItem } from '../../domain/knowledge/base-rights.ts';
 import { mapPage } from '../../db/page.ts';
 import { pageOfWalk, walkRelations } from '../../db/knowledge/relations.ts';
 import { createRelation, deleteRelation } from '../../domain/knowledge/relations.ts';
-import { list, post, remove } from '../http/operation.ts';
+import { list, post, remove } from '../http/operation/operation.ts';
 import { ItemParams } from './item.schema.ts';
 import {
   KnowledgeRelationCreate,

@@ -7,8 +7,8 @@ import { searchBases, type SearchDeps } from '../../domain/knowledge/search.ts';
 import type { SearchedBase } from '../../db/knowledge/search-bases.ts';
 import { refuseUnknownSources, searchableBase, searchableBases } from '../../domain/knowledge/searchable-bases.ts';
 import type { Static } from 'typebox';
-import { closed, idOf } from '../http/schema.ts';
-import { post, type Ctx } from '../http/operation.ts';
+import { closed, idOf } from '../http/input/schema.ts';
+import { post, type Ctx } from '../http/operation/operation.ts';
 import { KnowledgeSearch, KnowledgeSearchAcross, KnowledgeSearchView, toSearchRequest, toSearchView } from './search.schema.ts';
 
 const fails = ['upstream_failed', 'upstream_timeout', 'budget_exceeded'] as const;

@@ -6,8 +6,8 @@ import { searchModes } from '../../domain/knowledge/fusion.ts';
 import type { SearchHit, SearchResult } from '../../domain/knowledge/search.ts';
 import { maxSearchedBases } from '../../domain/knowledge/searchable-bases.ts';
 import { degradedReasons, searchLegs, type SearchRequest } from '../../domain/knowledge/search-plan.ts';
-import { KnowledgeSearchFilters } from '../http/knowledge-filters.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { KnowledgeSearchFilters } from '../http/views/knowledge-filters.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 const searchFields = {
   query: text(2_000, { minLength: 1, description: 'Words or a question' }),

@@ -3,7 +3,7 @@ import { knowledgeItemKinds } from '../../db/knowledge/knowledge-item.entity.ts'
 import { knowledgeSourceKinds, knowledgeSourceStates } from '../../db/knowledge/knowledge-source.entity.ts';
 import type { SourceRow } from '../../db/knowledge/sources.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 
 export const BaseSourcesParams = closed({ kb_id: idOf('KnowledgeBase') });
 export const SourceParams = closed({ source_id: idOf('KnowledgeSource') });

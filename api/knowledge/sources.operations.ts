@@ -4,7 +4,7 @@ import type { KnowledgeSource } from '../../db/knowledge/knowledge-source.entity
 import { listSourceRows, readSource } from '../../db/knowledge/sources.ts';
 import { mapPage } from '../../db/page.ts';
 import { createSource, deleteSource, syncSource } from '../../domain/knowledge/sources.ts';
-import { get, list, post, remove, type AuditNote } from '../http/operation.ts';
+import { get, list, post, remove, type AuditNote } from '../http/operation/operation.ts';
 import {
   BaseSourcesParams,
   KnowledgeSourceCreate,

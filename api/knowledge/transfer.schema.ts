@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, idOf, oneOf } from '../http/schema.ts';
+import { closed, idOf, oneOf } from '../http/input/schema.ts';
 
 export const TransferParams = closed({ kb_id: idOf('KnowledgeBase') });
 

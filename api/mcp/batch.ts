@@ -1,6 +1,6 @@
-import { countFurther } from '../http/request-checks.ts';
-import { logFailure, toFailure } from '../http/error-envelope.ts';
-import { stateOf } from '../http/request-state.ts';
+import { countFurther } from '../http/operation/request-checks.ts';
+import { logFailure, toFailure } from '../http/reply/error-envelope.ts';
+import { stateOf } from '../http/operation/request-state.ts';
 import { callerNow } from './caller-now.ts';
 import { eraOf } from './era.ts';
 import { newExchange, type Http, type RawCtx } from './exchange.ts';

@@ -1,7 +1,7 @@
 import type { Caller } from '../../db/caller.ts';
-import type { RegisteredOperation } from '../http/operation.ts';
-import { checkFloor } from '../http/role-floor.ts';
-import { oauthScopes } from '../http/scopes.ts';
+import type { RegisteredOperation } from '../http/operation/operation.ts';
+import { checkFloor } from '../http/credentials/role-floor.ts';
+import { oauthScopes } from '../http/credentials/scopes.ts';
 import { inputSchemaOf } from './tool-schema.ts';
 
 /** The tools of a deployment: its operations that are flagged `mcp`, in the contract's order. */

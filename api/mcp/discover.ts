@@ -1,17 +1,17 @@
 import type { Static } from 'typebox';
 import { organizationOf } from '../../db/reach.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
-import { refusalOfUrl } from '../../ports/egress-url.ts';
-import type { TenantSchemas } from '../../ports/json-schema.ts';
-import { McpError } from '../../ports/mcp-errors.ts';
-import { McpTooMuch } from '../../ports/mcp-fetch.ts';
-import { readFoundTools } from '../../ports/mcp-found-tools.ts';
-import { describeAuth } from '../../ports/mcp-oauth.ts';
-import { connectMcp, type McpSession } from '../../ports/mcp.ts';
+import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress/egress.ts';
+import { refusalOfUrl } from '../../ports/egress/url.ts';
+import type { TenantSchemas } from '../../ports/json/schema.ts';
+import { McpError } from '../../ports/mcp/errors.ts';
+import { McpTooMuch } from '../../ports/mcp/fetch.ts';
+import { readFoundTools } from '../../ports/mcp/found-tools.ts';
+import { describeAuth } from '../../ports/mcp/oauth.ts';
+import { connectMcp, type McpSession } from '../../ports/mcp/mcp.ts';
 import { createTextMask, maskJson } from '../../ports/text-mask.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import type { McpDiscover, McpDiscoveryView } from './toolkit-sync.schema.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
-import { eventStreamHeaders, rawHeaders } from '../http/headers.ts';
+import { eventStreamHeaders, rawHeaders } from '../http/reply/headers.ts';
 
 /** Messages to a client as server-sent events, on the response of its request. */
 export interface EventStream {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import { metaKeys, type Era } from './era.ts';
 import type { Json } from './json-rpc.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { isMark, markInexact } from '../../workflows/contracts/exact-json.ts';
-import { findForbiddenText } from '../http/text-scan.ts';
+import { findForbiddenText } from '../http/input/text-scan.ts';
 
 export type Json = Record<string, unknown>;
 export type RpcId = string | number;

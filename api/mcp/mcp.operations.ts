@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { endpointOperations } from './endpoint.operations.ts';
 import { mcpToolkitOperations } from './toolkits.operations.ts';
 

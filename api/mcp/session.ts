@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { touchMcpSession, type McpSessionStore } from '../../db/mcp/server-sessions.ts';
-import type { Deps } from '../http/deps.ts';
+import type { Deps } from '../http/operation/deps.ts';
 import { principalOf } from '../streams/attach.ts';
 import type { Http, RawCtx } from './exchange.ts';
 import { rpcCodes, RpcFault } from './json-rpc.ts';

@@ -1,9 +1,9 @@
 import type { Caller } from '../../db/caller.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { RegisteredOperation } from '../http/operation.ts';
-import { challengeText, floorOf, missingScope } from '../http/role-floor.ts';
-import { oauthScopes } from '../http/scopes.ts';
+import type { RegisteredOperation } from '../http/operation/operation.ts';
+import { challengeText, floorOf, missingScope } from '../http/credentials/role-floor.ts';
+import { oauthScopes } from '../http/credentials/scopes.ts';
 import type { RawCtx } from './exchange.ts';
 
 /**

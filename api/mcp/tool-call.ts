@@ -1,6 +1,6 @@
-import { invoke, type Invoked } from '../http/invoke.ts';
-import type { RegisteredOperation } from '../http/operation.ts';
-import type { Rendered } from '../http/render.ts';
+import { invoke, type Invoked } from '../http/operation/invoke.ts';
+import type { RegisteredOperation } from '../http/operation/operation.ts';
+import type { Rendered } from '../http/reply/render.ts';
 import { catalogueOf } from './catalogue.ts';
 import { metaOf } from './era.ts';
 import type { Exchange, RawCtx } from './exchange.ts';

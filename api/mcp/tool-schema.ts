@@ -1,7 +1,7 @@
-import { meaningOf } from '../http/openapi-descriptions.ts';
-import type { RegisteredOperation } from '../http/operation.ts';
-import { querySchemaOf } from '../http/page.ts';
-import { keyArgument, tagArgument } from '../http/parse-arguments.ts';
+import { meaningOf } from '../http/openapi/descriptions.ts';
+import type { RegisteredOperation } from '../http/operation/operation.ts';
+import { querySchemaOf } from '../http/reply/page.ts';
+import { keyArgument, tagArgument } from '../http/input/parse-arguments.ts';
 import { isJson, type Json } from './json-rpc.ts';
 
 /** Formats that JSON Schema itself knows and that are kept here as it says; others of ours are told by pattern and length. */

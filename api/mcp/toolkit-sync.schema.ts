@@ -5,8 +5,8 @@ import type { McpStatusRow } from '../../db/mcp/status.ts';
 import { mcpTransports } from '../../db/toolkits/toolkit-config.ts';
 import { toolkitRevisionStates } from '../../workflows/contracts/toolkits.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
-import { RevisionNote, Title, ToolName } from '../http/toolkit-revision-view.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
+import { RevisionNote, Title, ToolName } from '../http/views/toolkit-revision-view.ts';
 
 export const McpToolkitParams = closed({ toolkit_id: idOf('Toolkit') });
 

@@ -10,8 +10,8 @@ import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { readToolkitRevision } from '../../db/toolkits/toolkits.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { get, post, reply, type Ctx } from '../http/operation.ts';
-import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
+import { get, post, reply, type Ctx } from '../http/operation/operation.ts';
+import { ToolkitRevisionView, toToolkitRevisionView } from '../http/views/toolkit-revision-view.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
 import { discoverServer, discoveryParts, discoveryPolicy } from './discover.ts';
 import {

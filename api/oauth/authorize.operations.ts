@@ -3,10 +3,10 @@ import { findClient } from '../../db/identity/oauth-gates.ts';
 import { withAnswer } from '../../db/oauth/redirect-uri.ts';
 import { closeTransaction, issueCode, lockTransaction, openTransaction } from '../../db/oauth/transactions.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { OauthFailure } from '../http/oauth-failure.ts';
-import { get, post, reply, seeOther, type Ctx } from '../http/operation.ts';
-import { plainText } from '../http/schema.ts';
-import { pageType } from '../http/web-page.ts';
+import { OauthFailure } from '../http/credentials/oauth-failure.ts';
+import { get, post, reply, seeOther, type Ctx } from '../http/operation/operation.ts';
+import { plainText } from '../http/input/schema.ts';
+import { pageType } from '../http/openapi/web-page.ts';
 import { attemptAuthorization, type AuthorizationAttempt } from './authorize-request.ts';
 import {
   AuthorizationDecisionBody,

@@ -3,8 +3,8 @@ import type { FoundClient } from '../../db/identity/oauth-gates.ts';
 import { isLoopbackUri, isPrivateUri, shownRedirect } from '../../db/oauth/redirect-uri.ts';
 import type { AuthorizationRequest } from '../../db/oauth/transactions.ts';
 import { iso } from '../../db/sql.ts';
-import { oauthScopes } from '../http/scopes.ts';
-import { closed, listOf, oneOf, text, Timestamp, Url } from '../http/schema.ts';
+import { oauthScopes } from '../http/credentials/scopes.ts';
+import { closed, listOf, oneOf, text, Timestamp, Url } from '../http/input/schema.ts';
 
 /** Open: parameters that are not known here are ignored (RFC 6749 §3.1). */
 export const AuthorizeQuery = Type.Object(

@@ -1,7 +1,7 @@
 import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
 import { isClientSecret } from '../../db/oauth/client-secrets.ts';
-import { clientRefused, oauthFail } from '../http/oauth-failure.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
+import { clientRefused, oauthFail } from '../http/credentials/oauth-failure.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
 
 /** Who a client says it is, and by what secret; null for none. */
 interface Claim {

@@ -1,12 +1,12 @@
 import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
 import { storeDocument } from '../../db/oauth/clients.ts';
 import { nobodyTenant, systemActor, transact } from '../../db/transaction.ts';
-import { DocumentRefused, isDocumentUrl, type ClientDocument } from '../../ports/client-documents.ts';
+import { DocumentRefused, isDocumentUrl, type ClientDocument } from '../../ports/egress/client-documents.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import { OauthFailure } from '../http/oauth-failure.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
-import { findForbiddenText } from '../http/text-scan.ts';
-import { validatorFor } from '../http/validator.ts';
+import { OauthFailure } from '../http/credentials/oauth-failure.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
+import { findForbiddenText } from '../http/input/text-scan.ts';
+import { validatorFor } from '../http/input/validator.ts';
 import { clientDocumentsOf } from './dependencies.ts';
 import { acceptMetadata, ClientRegistrationRequest, type AcceptedMetadata, type ClientMetadata } from './client-metadata.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { ErrorEnvelopeView } from '../http/error.schema.ts';
-import { escapeHtml, guardHeaders, type WebPage } from '../http/web-page.ts';
+import type { ErrorEnvelopeView } from '../http/reply/error.schema.ts';
+import { escapeHtml, guardHeaders, type WebPage } from '../http/openapi/web-page.ts';
 import type { AuthorizationTransaction } from './authorize.schema.ts';
 
 const script = part('consent.js');

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { documentCaching } from '../http/documents.ts';
-import { get, reply } from '../http/operation.ts';
-import { closed } from '../http/schema.ts';
+import { documentCaching } from '../http/openapi/documents.ts';
+import { get, reply } from '../http/operation/operation.ts';
+import { closed } from '../http/input/schema.ts';
 import {
   JsonWebKeySet,
   OauthResourceMetadata,

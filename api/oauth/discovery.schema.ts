@@ -2,8 +2,8 @@ import Type, { type Static } from 'typebox';
 import type { JsonWebKey } from 'node:crypto';
 import type { PublishedKey } from '../../db/identity/signing-keys.ts';
 import type { ApiEnv } from '../env.ts';
-import { oauthScopes, resourceScopes } from '../http/scopes.ts';
-import { closed, listOf, oneOf, text, Url } from '../http/schema.ts';
+import { oauthScopes, resourceScopes } from '../http/credentials/scopes.ts';
+import { closed, listOf, oneOf, text, Url } from '../http/input/schema.ts';
 
 export const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials'] as const;
 export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;

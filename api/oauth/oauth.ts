@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { authorizeOperations } from './authorize.operations.ts';
 import { discoveryOperations } from './discovery.operations.ts';
 import { registrationOperations } from './registration.operations.ts';

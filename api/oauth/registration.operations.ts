@@ -4,8 +4,8 @@ import { addClient, deleteClient, newClientId } from '../../db/oauth/clients.ts'
 import { isRegistrationToken, newClientSecret, newRegistrationToken } from '../../db/oauth/client-secrets.ts';
 import { isPrivateUri } from '../../db/oauth/redirect-uri.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { OauthFailure } from '../http/oauth-failure.ts';
-import { get, post, remove, type PrecheckRequest, type Ctx, type IdentifyRequest } from '../http/operation.ts';
+import { OauthFailure } from '../http/credentials/oauth-failure.ts';
+import { get, post, remove, type PrecheckRequest, type Ctx, type IdentifyRequest } from '../http/operation/operation.ts';
 import { acceptMetadata, ClientRegistrationRequest, type AcceptedMetadata } from './client-metadata.ts';
 import { OauthClientRegistrationView, RegistrationParams, toRegistrationView } from './registration.schema.ts';
 

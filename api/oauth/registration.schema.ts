@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { FoundClient } from '../../db/identity/oauth-gates.ts';
-import { oauthScopes } from '../http/scopes.ts';
-import { closed, integer, listOf, oneOf, text, Url } from '../http/schema.ts';
+import { oauthScopes } from '../http/credentials/scopes.ts';
+import { closed, integer, listOf, oneOf, text, Url } from '../http/input/schema.ts';
 import { authMethods } from './discovery.schema.ts';
 
 export const RegistrationParams = closed({ client_id: text(1_024, { minLength: 1, description: 'As the registration gave it' }) });

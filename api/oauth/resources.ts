@@ -1,5 +1,5 @@
 import { resourcesOf } from '../../db/identity/oauth-tokens.ts';
-import { oauthFail } from '../http/oauth-failure.ts';
+import { oauthFail } from '../http/credentials/oauth-failure.ts';
 
 /** A resource that tokens are for: which it is, and its identifier. */
 export interface Resource {

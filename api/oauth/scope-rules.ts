@@ -1,6 +1,6 @@
 import type { FoundClient } from '../../db/identity/oauth-gates.ts';
-import { oauthFail } from '../http/oauth-failure.ts';
-import { oauthScopes, resourceScopes } from '../http/scopes.ts';
+import { oauthFail } from '../http/credentials/oauth-failure.ts';
+import { oauthScopes, resourceScopes } from '../http/credentials/scopes.ts';
 
 /** The scopes of a parameter, or what counts without one. Throws `invalid_scope` for what is unknown or beyond `allowed` (null: all of ours). */
 export function chooseScopes(

@@ -7,7 +7,7 @@ import { isOauthTokenLike, type OauthClaims } from '../../db/identity/oauth-toke
 import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import type { FoundSession, Person } from '../../db/identity/people.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { authenticateClient } from './client-auth.ts';
 import type { Introspection, TokenReference } from './token.schema.ts';
 

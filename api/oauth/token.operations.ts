@@ -6,7 +6,7 @@ import { defaultLifetime } from '../../db/identity/sessions.ts';
 import { accessTokenLifeS } from '../../db/identity/signed-tokens.ts';
 import { addMail } from '../../db/mail.ts';
 import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused } from '../../db/oauth/grants.ts';
-import { post, type Ctx } from '../http/operation.ts';
+import { post, type Ctx } from '../http/operation/operation.ts';
 import { attemptReference } from './token-reference.ts';
 import { attemptToken, invalidGrant, type TokenAttempt } from './token-attempt.ts';
 import { OauthIntrospectionView, OauthTokenForm, OauthTokenReference, OauthTokenView } from './token.schema.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { closed, integer, oneOf, text, Url } from '../http/schema.ts';
+import { closed, integer, oneOf, text, Url } from '../http/input/schema.ts';
 
 // Open on purpose: fields that are unknown here are ignored (RFC 6749 §3.2). An absent value is left out, never null.
 const ClientFields = {

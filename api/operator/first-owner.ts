@@ -1,12 +1,12 @@
 import type { Static } from 'typebox';
 import { newId } from '../../db/ids.ts';
-import { hashNewPassword } from '../http/new-password.ts';
+import { hashNewPassword } from '../http/views/new-password.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { isAddressTaken } from '../../db/operator/organizations.ts';
 import { writeInvitation } from '../../db/tenancy/invitations.ts';
 import { insertUser } from '../../db/tenancy/new-user.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { Ctx, IdentifyRequest } from '../http/operation.ts';
+import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import type { OrganizationCreate } from './organization.schema.ts';
 
 /** Days for which settings let an invitation live, unless changed. */

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { ImpersonationRow } from '../../db/operator/impersonations.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const ImpersonationParams = closed({ impersonation_id: idOf('Impersonation') });
 

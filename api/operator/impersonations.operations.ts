@@ -1,4 +1,4 @@
-import { noteOfRow } from '../http/audit.ts';
+import { noteOfRow } from '../http/operation/audit.ts';
 import {
   endImpersonation,
   insertImpersonation,
@@ -8,7 +8,7 @@ import {
 } from '../../db/operator/impersonations.ts';
 import { lockMaker } from '../../db/identity/maker.ts';
 import { mapPage } from '../../db/page.ts';
-import { list, post, remove } from '../http/operation.ts';
+import { list, post, remove } from '../http/operation/operation.ts';
 import {
   ImpersonationFilters,
   ImpersonationParams,

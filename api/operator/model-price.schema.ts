@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
 import type { PriceOutcome } from '../../domain/billing/price-import.ts';
 import { priceUnits } from '../../workflows/contracts/prices.ts';
-import { PriceBucketName, PriceModel, PriceTier } from '../http/price-view.ts';
-import { Currency } from '../http/zones.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { PriceBucketName, PriceModel, PriceTier } from '../http/views/price-view.ts';
+import { Currency } from '../http/views/zones.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const PriceParams = closed({ price_id: idOf('Other', 'One that is not in force yet') });
 

@@ -3,8 +3,8 @@ import { createPrice, deletePrice } from '../../domain/billing/model-prices.ts';
 import { importPrices } from '../../domain/billing/price-import.ts';
 import type { PriceRules } from '../../domain/billing/new-price.ts';
 import type { PriceRow } from '../../db/billing/model-prices.ts';
-import { post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
-import { PriceView, toPriceView } from '../http/price-view.ts';
+import { post, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
+import { PriceView, toPriceView } from '../http/views/price-view.ts';
 import { PriceCreate, PriceImport, PriceImportView, PriceParams, toPriceImportView } from './model-price.schema.ts';
 
 const byOperators = { access: 'operator', visibility: 'operator', resourceType: 'model_price', ofPlatform: true } as const;

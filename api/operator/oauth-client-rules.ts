@@ -4,8 +4,8 @@ import { homeOfClient } from '../../db/oauth/client-home.ts';
 import { faultOfRedirectUri } from '../../db/oauth/redirect-uri.ts';
 import { refuseNarrowed, workspacesOf } from '../../db/reach.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { Ctx } from '../http/operation.ts';
-import { oauthScopes } from '../http/scopes.ts';
+import type { Ctx } from '../http/operation/operation.ts';
+import { oauthScopes } from '../http/credentials/scopes.ts';
 import type { OauthClientCreate } from './oauth-client.schema.ts';
 
 type Body = Static<typeof OauthClientCreate>;

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { oauthClientKinds, tokenEndpointAuthMethods } from '../../db/oauth/oauth-client.entity.ts';
 import type { ShownClient } from '../../db/oauth/clients.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, idOf, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 
 const clientRoles = ['viewer', 'member', 'admin'] as const;
 const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials'] as const;

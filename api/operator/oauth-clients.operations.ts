@@ -6,7 +6,7 @@ import { newClientSecret } from '../../db/oauth/client-secrets.ts';
 import { mapPage } from '../../db/page.ts';
 import { workspacesOf } from '../../db/reach.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { list, post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
+import { list, post, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import { checkNewClient, readHome } from './oauth-client-rules.ts';
 import {
   OauthClientCreate,

@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { impersonationOperations } from './impersonations.operations.ts';
 import { modelPriceOperations } from './model-prices.operations.ts';
 import { oauthClientOperations } from './oauth-clients.operations.ts';

@@ -2,8 +2,8 @@ import Type, { type Static } from 'typebox';
 import { purgeStatuses } from '../../db/operator/purge.entity.ts';
 import type { PurgeRow } from '../../db/operator/purges.ts';
 import { iso } from '../../db/sql.ts';
-import { closed, Email, idOf, integer, Name, nullable, oneOf, Slug, text, Timestamp } from '../http/schema.ts';
-import { Timezone } from '../http/zones.ts';
+import { closed, Email, idOf, integer, Name, nullable, oneOf, Slug, text, Timestamp } from '../http/input/schema.ts';
+import { Timezone } from '../http/views/zones.ts';
 
 export const OrganizationParams = closed({ organization_id: idOf('Organization') });
 

@@ -5,9 +5,9 @@ import { insertWorkspace } from '../../db/tenancy/new-workspace.ts';
 import type { OrganizationRow } from '../../db/tenancy/organization-row.ts';
 import { lockOrganization } from '../../db/tenancy/organizations.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
-import { OrganizationView, toOrganizationView } from '../http/organization-view.ts';
-import { checkTimezone } from '../http/zones.ts';
+import { post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
+import { OrganizationView, toOrganizationView } from '../http/views/organization-view.ts';
+import { checkTimezone } from '../http/views/zones.ts';
 import { addOwner, prepareOwner } from './first-owner.ts';
 import {
   OrganizationCreate,

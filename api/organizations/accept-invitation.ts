@@ -3,14 +3,14 @@ import type { Caller } from '../../db/caller.ts';
 import { newId } from '../../db/ids.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
 import { callerOfPerson } from '../../db/identity/caller.ts';
-import { checkNewPassword } from '../http/new-password.ts';
+import { checkNewPassword } from '../http/views/new-password.ts';
 import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { normalizeEmail, type Person } from '../../db/identity/people.ts';
 import { defaultLifetime, openSession } from '../../db/identity/sessions.ts';
 import { acceptInvitation, findInvitation, judgeInvitation, noInvitation, type InvitationAnswer } from '../../db/tenancy/acceptance.ts';
 import { readUser } from '../../db/tenancy/users.ts';
-import { toLoginView, type LoginView } from '../http/login-view.ts';
-import type { Ctx, IdentifyRequest } from '../http/operation.ts';
+import { toLoginView, type LoginView } from '../http/views/login-view.ts';
+import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import type { InvitationAccept } from './invitation.schema.ts';
 
 /** An invitation that was shown with its token and address, before anything is written. The caller is the user that it makes. */

@@ -3,7 +3,7 @@ import { auditActions, auditActorKinds, auditOutcomes } from '../../db/audit/aud
 import type { AuditEntryRow } from '../../db/audit/entries.ts';
 import { iso } from '../../db/sql.ts';
 import { roles } from '../../workflows/contracts/access.ts';
-import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const AuditEntryParams = closed({ entry_id: idOf('AuditEntry') });
 

@@ -1,6 +1,6 @@
 import { listAuditRows, readAuditRow } from '../../db/audit/entries.ts';
 import { mapPage } from '../../db/page.ts';
-import { get, list } from '../http/operation.ts';
+import { get, list } from '../http/operation/operation.ts';
 import { AuditEntryFilters, AuditEntryParams, AuditEntryView, toAuditEntryView } from './audit-entry.schema.ts';
 
 export const auditLogOperations = {

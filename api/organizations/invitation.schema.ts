@@ -3,7 +3,7 @@ import { iso } from '../../db/sql.ts';
 import { invitationScopes } from '../../db/tenancy/invitation.entity.ts';
 import { invitationStatuses, type InvitationRow } from '../../db/tenancy/invitations.ts';
 import { grantRoles } from '../../db/tenancy/workspace-grant.entity.ts';
-import { closed, Email, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, Email, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const InvitationParams = closed({ invitation_id: idOf('Invitation') });
 

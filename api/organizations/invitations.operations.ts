@@ -1,4 +1,4 @@
-import { noteOfRow } from '../http/audit.ts';
+import { noteOfRow } from '../http/operation/audit.ts';
 import type { Static } from 'typebox';
 import { lockMaker, madeBy } from '../../db/identity/maker.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
@@ -19,10 +19,10 @@ import { countPending, prepareInvitation, refuseMorePending, taken } from '../..
 import { admitsDomain, lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
 import { refuseHigherRank, refuseUnattended } from '../../db/tenancy/rank-rules.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { LoginView } from '../http/login-view.ts';
-import { get, list, post, remove, type Ctx } from '../http/operation.ts';
+import { LoginView } from '../http/views/login-view.ts';
+import { get, list, post, remove, type Ctx } from '../http/operation/operation.ts';
 import { accept, attemptAcceptance } from './accept-invitation.ts';
-import { changesOf } from '../http/changes.ts';
+import { changesOf } from '../http/operation/changes.ts';
 import {
   InvitationAccept,
   InvitationCreate,

@@ -4,7 +4,7 @@ import { lockGrantee, putGrant, refuseUngranted, removeGrant } from '../../db/te
 import { listMemberRows } from '../../db/tenancy/members.ts';
 import { refuseHigherRank, refuseOutranked, refuseUnattended } from '../../db/tenancy/rank-rules.ts';
 import { lockWorkspace, readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
-import { list, put, remove, type AuditNote } from '../http/operation.ts';
+import { list, put, remove, type AuditNote } from '../http/operation/operation.ts';
 import { MemberParams, MemberQuery, toWorkspaceMemberView, WorkspaceMemberPut, WorkspaceMemberView } from './member.schema.ts';
 import { WorkspaceParams } from './workspace.schema.ts';
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { newId } from '../../db/ids.ts';
-import { hashNewPassword } from '../http/new-password.ts';
+import { hashNewPassword } from '../http/views/new-password.ts';
 import { isPerson, lockMaker } from '../../db/identity/maker.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { addMail } from '../../db/mail.ts';
@@ -12,7 +12,7 @@ import { refuseHigherRank, refuseUnattended, sessionRequired } from '../../db/te
 import { refuseMisfit } from '../../db/tenancy/standing.ts';
 import type { UserRow } from '../../db/tenancy/users.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import type { Ctx, IdentifyRequest } from '../http/operation.ts';
+import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import type { UserCreate } from './user.schema.ts';
 
 /** A user's first password, hashed before the transaction; null: the user will choose it by mail. */

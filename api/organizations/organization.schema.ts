@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { closed, idOf, Name, Q, Slug } from '../http/schema.ts';
-import { Timezone } from '../http/zones.ts';
+import { closed, idOf, Name, Q, Slug } from '../http/input/schema.ts';
+import { Timezone } from '../http/views/zones.ts';
 
 export const OrganizationParams = closed({ organization_id: idOf('Organization') });
 

@@ -11,10 +11,10 @@ import {
   type SettingsRow,
 } from '../../db/tenancy/settings.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { get, list, patch, post, reply, type Ctx } from '../http/operation.ts';
-import { OrganizationView, toOrganizationView } from '../http/organization-view.ts';
-import { checkTimezone } from '../http/zones.ts';
-import { changesOf, hasAny } from '../http/changes.ts';
+import { get, list, patch, post, reply, type Ctx } from '../http/operation/operation.ts';
+import { OrganizationView, toOrganizationView } from '../http/views/organization-view.ts';
+import { checkTimezone } from '../http/views/zones.ts';
+import { changesOf, hasAny } from '../http/operation/changes.ts';
 import { NameQuery, OrganizationParams, OrganizationUpdate, OwnershipTransfer } from './organization.schema.ts';
 import { operatorSettings, OrganizationSettingsUpdate, OrganizationSettingsView, toSettings, toSettingsView } from './settings.schema.ts';
 

@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { auditLogOperations } from './audit-log.operations.ts';
 import { invitationOperations } from './invitations.operations.ts';
 import { memberOperations } from './members.operations.ts';

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import type { SecretRow } from '../../db/secrets/secrets.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { closed, idOf, integer, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, integer, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 
 const SecretName = text(100, { minLength: 1, pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$', description: 'How tools and channels name it' });
 const SecretDescription = text(500, { description: 'What it is for; never a part of the value' });

@@ -6,8 +6,8 @@ import { Secret } from '../../db/secrets/secret.entity.ts';
 import { findSecretId, listSecretRows, putSecretRow, type SecretBefore, type SecretRow } from '../../db/secrets/secrets.ts';
 import { type RowScope, resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
-import { list, put, remove, type AuditNote, type Ctx } from '../http/operation.ts';
-import { putSecretRight } from '../http/secret-right.ts';
+import { list, put, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
+import { putSecretRight } from '../http/credentials/secret-right.ts';
 import { SecretFilters, SecretParams, SecretPlace, SecretPut, SecretView, toSecretView } from './secret.schema.ts';
 
 export const secretOperations = {

@@ -2,8 +2,8 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { iso } from '../../db/sql.ts';
 import type { Settings, SettingName, SettingsRow } from '../../db/tenancy/settings.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { formats } from '../http/formats.ts';
-import { closed, idOf, integer, listOf, nullable, text, Timestamp } from '../http/schema.ts';
+import { formats } from '../http/input/formats.ts';
+import { closed, idOf, integer, listOf, nullable, text, Timestamp } from '../http/input/schema.ts';
 
 const Host = text(253, { minLength: 1, pattern: '^(?:[^\\s/@:?#\\[\\]]+|\\[[0-9A-Fa-f:.]+\\])$', description: 'A host, IPv6 in brackets' });
 const Port = nullable(integer({ minimum: 1, maximum: 65_535, description: "Null: the scheme's own" }));

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { roles, scopes } from '../../workflows/contracts/access.ts';
-import { closed, Email, idOf, nullable, oneOf, Q, text } from '../http/schema.ts';
+import { closed, Email, idOf, nullable, oneOf, Q, text } from '../http/input/schema.ts';
 
 export const UserParams = closed({ user_id: idOf('User') });
 

@@ -1,4 +1,4 @@
-import { noteOfRow } from '../http/audit.ts';
+import { noteOfRow } from '../http/operation/audit.ts';
 import { endSignInsOf, eraseCredentialsOf } from '../../db/identity/endings.ts';
 import { mapPage } from '../../db/page.ts';
 import { standingFor } from '../../db/tenancy/standing.ts';
@@ -14,9 +14,9 @@ import {
   setStanding,
 } from '../../db/tenancy/user-changes.ts';
 import { listUserRows, seeUser } from '../../db/tenancy/users.ts';
-import { get, list, patch, post, put, remove, reply } from '../http/operation.ts';
-import { toUserView, UserView } from '../http/user-view.ts';
-import { changesOf, hasAny } from '../http/changes.ts';
+import { get, list, patch, post, put, remove, reply } from '../http/operation/operation.ts';
+import { toUserView, UserView } from '../http/views/user-view.ts';
+import { changesOf, hasAny } from '../http/operation/changes.ts';
 import { createUser, prepareUser } from './new-user.ts';
 import { UserCreate, UserParams, UserQuery, UserRolePut, UserUpdate } from './user.schema.ts';
 

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { iso } from '../../db/sql.ts';
 import type { WorkspaceRow } from '../../db/tenancy/workspaces.ts';
-import { closed, Description, idOf, Name, nullable, Slug, Timestamp } from '../http/schema.ts';
-import { Currency, Timezone } from '../http/zones.ts';
+import { closed, Description, idOf, Name, nullable, Slug, Timestamp } from '../http/input/schema.ts';
+import { Currency, Timezone } from '../http/views/zones.ts';
 
 export const WorkspaceParams = closed({ workspace_id: idOf('Workspace') });
 

@@ -14,9 +14,9 @@ import {
   type WorkspaceRow,
 } from '../../db/tenancy/workspaces.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
-import { checkCurrency, checkTimezone } from '../http/zones.ts';
-import { changesOf, hasAny } from '../http/changes.ts';
+import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
+import { checkCurrency, checkTimezone } from '../http/views/zones.ts';
+import { changesOf, hasAny } from '../http/operation/changes.ts';
 import { NameQuery, OrganizationParams } from './organization.schema.ts';
 import { toWorkspaceView, WorkspaceCreate, WorkspaceParams, WorkspaceUpdate, WorkspaceView } from './workspace.schema.ts';
 

@@ -1,17 +1,17 @@
 import { denyPending, resolveApprovals } from '../../db/approvals/resolve.ts';
 import { requireQuestion } from '../../db/approvals/require-question.ts';
 import { attachmentsForRuns } from '../../db/attachments/run-attachments.ts';
-import { addMessage } from '../../db/runs/added-input.ts';
-import { addClientResults } from '../../db/runs/client-results.ts';
-import { lockConversationOfRun } from '../../db/runs/conversations.ts';
+import { addMessage } from '../../db/runs/input/added-input.ts';
+import { addClientResults } from '../../db/runs/calls/client-results.ts';
+import { lockConversationOfRun } from '../../db/runs/start/conversations.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { readRunRow, type RunPlace } from '../../db/runs/run-queries.ts';
+import { readRunRow, type RunPlace } from '../../db/runs/read/run-queries.ts';
 import { lockRun, lockRunsOfCalls, type RunState } from '../../db/runs/run-state.ts';
-import { toRunView } from '../../db/runs/run-view.ts';
+import { toRunView } from '../../db/runs/read/run-view.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
-import { checkBytes } from '../http/bounds.ts';
-import type { Ctx } from '../http/operation.ts';
+import { checkBytes } from '../http/input/bounds.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import type { RunInputAdd } from './input.schema.ts';
 import { resolverOf } from './resolver.ts';
 

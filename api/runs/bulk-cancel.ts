@@ -1,12 +1,12 @@
 import type Type from 'typebox';
 import { organizationOf, refuseRank } from '../../db/reach.ts';
-import { cancelAll, leaveToWorkflow, matchingRuns, seenRuns, type CancelFilter, type RunAddress } from '../../db/runs/bulk-cancel.ts';
-import type { Cancel } from '../../db/runs/cancel-locked.ts';
+import { cancelAll, leaveToWorkflow, matchingRuns, seenRuns, type CancelFilter, type RunAddress } from '../../db/runs/end/bulk-cancel.ts';
+import type { Cancel } from '../../db/runs/end/cancel-locked.ts';
 import { assertActive } from '../../db/scope.ts';
 import { findCancellable } from '../../db/evaluations/cancellable.ts';
 import { requestCancel } from '../../domain/evaluations/lifecycle.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
-import type { AuditNote, Ctx } from '../http/operation.ts';
+import type { AuditNote, Ctx } from '../http/operation/operation.ts';
 import type { RunBulkCancel, RunBulkCancelView } from './bulk.schema.ts';
 
 type Body = Type.Static<typeof RunBulkCancel>;

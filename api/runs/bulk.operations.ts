@@ -1,4 +1,4 @@
-import { post } from '../http/operation.ts';
+import { post } from '../http/operation/operation.ts';
 import { cancelMany } from './bulk-cancel.ts';
 import { RunBatchCreate, RunBatchView, RunBulkCancel, RunBulkCancelView } from './bulk.schema.ts';
 import { startBatch } from './start-batch.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { ErrorEnvelope } from '../http/error.schema.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf } from '../http/schema.ts';
+import { ErrorEnvelope } from '../http/reply/error.schema.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf } from '../http/input/schema.ts';
 import { RunCancel, RunCreate, RunFilters, RunInput, RunView } from './run.schema.ts';
 
 const { agent_id, session_key, trigger_id, evaluation_run_id } = RunFilters.properties;

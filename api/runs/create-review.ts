@@ -1,11 +1,11 @@
 import type Type from 'typebox';
 import { findBinding } from '../../db/code-review/bindings.ts';
 import { refuseRank } from '../../db/reach.ts';
-import type { StartedRun } from '../../db/runs/start-run.ts';
+import type { StartedRun } from '../../db/runs/start/start-run.ts';
 import { askForReview } from '../../domain/code-review/ask-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { checkBytes, checkKeys } from '../http/bounds.ts';
-import type { Ctx } from '../http/operation.ts';
+import { checkBytes, checkKeys } from '../http/input/bounds.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import { startedBy } from './create-run.ts';
 import type { RunCreate } from './run.schema.ts';
 

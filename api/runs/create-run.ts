@@ -1,8 +1,8 @@
 import type Type from 'typebox';
-import type { StartRun } from '../../db/runs/start-run.ts';
+import type { StartRun } from '../../db/runs/start/start-run.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
-import { checkBytes, checkKeys } from '../http/bounds.ts';
-import type { Ctx } from '../http/operation.ts';
+import { checkBytes, checkKeys } from '../http/input/bounds.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import type { RunCreate } from './run.schema.ts';
 
 type Body = Type.Static<typeof RunCreate>;

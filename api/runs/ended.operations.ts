@@ -1,7 +1,7 @@
-import { purgeRun } from '../../db/runs/purge-run.ts';
-import { toRunView } from '../../db/runs/run-view.ts';
-import { requireRun } from '../../db/runs/run-queries.ts';
-import { post, remove } from '../http/operation.ts';
+import { purgeRun } from '../../db/runs/end/purge-run.ts';
+import { toRunView } from '../../db/runs/read/run-view.ts';
+import { requireRun } from '../../db/runs/read/run-queries.ts';
+import { post, remove } from '../http/operation/operation.ts';
 import { eraseReplies } from './erase-replies.ts';
 import { RunRetry } from './ended.schema.ts';
 import { retryOf } from './retry-run.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, idOf, nullable, oneOf } from '../http/schema.ts';
+import { closed, idOf, nullable, oneOf } from '../http/input/schema.ts';
 import { RunCreate, RunInput, RunLimitsInput } from './run.schema.ts';
 
 const { session_key, on_busy } = RunCreate.properties;

@@ -1,7 +1,7 @@
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { toEnvelope } from '../http/error-envelope.ts';
-import type { Ctx } from '../http/operation.ts';
+import { toEnvelope } from '../http/reply/error-envelope.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 
 /**
  * Replies under an Idempotency-Key hold the view of a run for a day: those that show a purged one become the 404 that the run itself answers now. A key stays

@@ -1,7 +1,7 @@
-import { requireRun, seeRun } from '../../db/runs/run-queries.ts';
-import { toRunView } from '../../db/runs/run-view.ts';
+import { requireRun, seeRun } from '../../db/runs/read/run-queries.ts';
+import { toRunView } from '../../db/runs/read/run-view.ts';
 import { assertActive } from '../../db/scope.ts';
-import { post } from '../http/operation.ts';
+import { post } from '../http/operation/operation.ts';
 import { addInput } from './add-input.ts';
 import { RunInputAdd } from './input.schema.ts';
 import { RunParams, RunView } from './run.schema.ts';

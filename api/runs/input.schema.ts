@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, idOf, listOf, nullable, oneOf, text } from '../http/schema.ts';
+import { closed, idOf, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 import { RunInput } from './run.schema.ts';
 
 const AnyJson = (description: string) => Type.Unsafe<unknown>({ description });

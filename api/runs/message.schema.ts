@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp, Url } from '../http/schema.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp, Url } from '../http/input/schema.ts';
 import { AttachmentRef } from './run.schema.ts';
 import { MessageToolCall } from './tool-call.schema.ts';
 

@@ -1,7 +1,7 @@
 import type { ResolveApprovals } from '../../db/approvals/resolve.ts';
 import { refuseRank } from '../../db/reach.ts';
-import type { RunPlace } from '../../db/runs/run-queries.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { RunPlace } from '../../db/runs/read/run-queries.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 
 /** The caller as one who answers the questions of a run. */
 export function resolverOf(ctx: Ctx, place: RunPlace): Pick<ResolveApprovals, 'by' | 'refuseBelow' | 'keys'> {

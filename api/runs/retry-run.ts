@@ -1,10 +1,10 @@
 import type Type from 'typebox';
-import { retryRun, type RetryAsk } from '../../db/runs/retry-run.ts';
-import { requireRun } from '../../db/runs/run-queries.ts';
-import type { StartedRun } from '../../db/runs/start-run.ts';
+import { retryRun, type RetryAsk } from '../../db/runs/start/retry-run.ts';
+import { requireRun } from '../../db/runs/read/run-queries.ts';
+import type { StartedRun } from '../../db/runs/start/start-run.ts';
 import { assertActive } from '../../db/scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import { startedBy, inputOf } from './create-run.ts';
 import type { RunRetry } from './ended.schema.ts';
 

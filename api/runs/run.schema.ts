@@ -1,7 +1,20 @@
 import Type from 'typebox';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
 import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
-import { Amount, closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, Slug, text, Timestamp } from '../http/schema.ts';
+import {
+  Amount,
+  closed,
+  Decimal,
+  FreeObject,
+  idOf,
+  integer,
+  listOf,
+  nullable,
+  oneOf,
+  Slug,
+  text,
+  Timestamp,
+} from '../http/input/schema.ts';
 import { PendingToolCall } from './tool-call.schema.ts';
 
 export const RunParams = closed({ run_id: idOf('Run') });

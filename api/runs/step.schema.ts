@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { UsageTotals } from './run.schema.ts';
 
 export const stepKinds = ['model', 'tool', 'sub_agent', 'system'] as const;

@@ -3,7 +3,7 @@ import { iso } from '../../db/sql.ts';
 import { openingState } from '../../db/streams/opening.ts';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { post, raw, reply } from '../http/operation.ts';
+import { post, raw, reply } from '../http/operation/operation.ts';
 import { openStream } from '../streams/attach.ts';
 import { serveSse } from '../streams/sse.ts';
 import { StreamHeaders, StreamParams, StreamQuery, StreamTokenView } from './stream.schema.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, idOf, integer, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, integer, text, Timestamp } from '../http/input/schema.ts';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 
 export const StreamParams = closed({ run_id: idOf('Run', 'The run to watch.') });

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, FreeObject, idOf, nullable, text, Timestamp } from '../http/schema.ts';
+import { closed, FreeObject, idOf, nullable, text, Timestamp } from '../http/input/schema.ts';
 
 export const ArgsHash = text(64, { minLength: 64, description: 'SHA-256 of the canonical JSON of args, hexadecimal' });
 

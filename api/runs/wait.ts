@@ -1,8 +1,8 @@
-import { seeRun } from '../../db/runs/run-queries.ts';
-import type { RunRow } from '../../db/runs/run-view.ts';
+import { seeRun } from '../../db/runs/read/run-queries.ts';
+import type { RunRow } from '../../db/runs/read/run-view.ts';
 import { transact } from '../../db/transaction.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
 
 /** Terminal or waiting: nothing more happens until somebody does something. */

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { sessionKinds } from '../../db/identity/session.entity.ts';
-import { closed, idOf, integer, listOf, oneOf } from '../http/schema.ts';
+import { closed, idOf, integer, listOf, oneOf } from '../http/input/schema.ts';
 
 export const SessionParams = closed({ session_id: idOf('Session') });
 

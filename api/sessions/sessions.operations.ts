@@ -1,12 +1,12 @@
-import { noteOfRow } from '../http/audit.ts';
+import { noteOfRow } from '../http/operation/audit.ts';
 import type { Caller } from '../../db/caller.ts';
 import { endSignInsOf, lockSignInsOf, revokeSession } from '../../db/identity/endings.ts';
 import { listSessions, readSession } from '../../db/identity/session-list.ts';
 import { mapPage } from '../../db/page.ts';
 import { lockUser } from '../../db/tenancy/user-changes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { area, get, list, post, remove, type Ctx } from '../http/operation.ts';
-import { SessionView, toSessionView } from '../http/session-view.ts';
+import { area, get, list, post, remove, type Ctx } from '../http/operation/operation.ts';
+import { SessionView, toSessionView } from '../http/views/session-view.ts';
 import { SessionOwnerParams, SessionParams, SessionQuery, SessionRevocationView, toSessionRevocationView } from './session.schema.ts';
 
 const own = { access: 'viewer', sessionOnly: true, resourceType: 'session', openWhenFrozen: true } as const;

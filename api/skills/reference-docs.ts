@@ -1,7 +1,7 @@
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
 import { toStoredDoc } from '../../domain/skills/skill-text.ts';
-import { faultOfSkillPath } from '../../ports/skill-path.ts';
-import { documentsBytes } from '../../ports/skill-bundle.ts';
+import { faultOfSkillPath } from '../../ports/skills/path.ts';
+import { documentsBytes } from '../../ports/skills/bundle.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 
 export interface DocInput {

@@ -3,9 +3,9 @@ import type { ReferenceDocRow, SkillRow, SkillVersionRow } from '../../db/skills
 import { skillDocuments } from '../../domain/skills/skill-text.ts';
 import { curationStates, skillOrigins } from '../../db/skills/skill.entity.ts';
 import { iso } from '../../db/sql.ts';
-import { skillPathLength } from '../../ports/skill-path.ts';
+import { skillPathLength } from '../../ports/skills/path.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 
 export const SkillParams = closed({ skill_id: idOf('Skill') });
 

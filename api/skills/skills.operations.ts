@@ -10,8 +10,8 @@ import { refuseOwners } from '../../domain/skills/owners.ts';
 import { deleteSkill, makeSkill, seeSkillForChange } from '../../domain/skills/skills.ts';
 import { updateSkill } from '../../domain/skills/update-skill.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { noteOfNamed } from '../http/audit.ts';
-import { area, get, list, patch, post, remove, reply } from '../http/operation.ts';
+import { noteOfNamed } from '../http/operation/audit.ts';
+import { area, get, list, patch, post, remove, reply } from '../http/operation/operation.ts';
 import { readImport } from './import-skill.ts';
 import { toStoredDocs } from './reference-docs.ts';
 import {

@@ -1,6 +1,6 @@
-import type { Access } from '../http/operation.ts';
-import { area, get, post, put, remove } from '../http/operation.ts';
-import { closed, text } from '../http/schema.ts';
+import type { Access } from '../http/operation/operation.ts';
+import { area, get, post, put, remove } from '../http/operation/operation.ts';
+import { closed, text } from '../http/input/schema.ts';
 
 const Later = closed({}, { $id: 'LaterView' });
 const Organization = closed({ organization_id: text(36) });

@@ -1,7 +1,7 @@
 import type { FrameData } from '../../db/streams/frame.schema.ts';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
-import { toEnvelope } from '../http/error-envelope.ts';
+import { toEnvelope } from '../http/reply/error-envelope.ts';
 
 /** The run that a connection watches, as far as its notices name it. */
 export interface NoticeRun {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import PQueue from 'p-queue';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
-import { toFailure } from '../http/error-envelope.ts';
+import { toFailure } from '../http/reply/error-envelope.ts';
 import type { HubLimits } from './limits.ts';
 
 /** A stream's opening asks the database twice: who calls, and whether the run may be watched. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
-import { eventStreamHeaders, finishHeaders, rawHeaders } from '../http/headers.ts';
-import { keepForLog } from '../http/request-state.ts';
+import { eventStreamHeaders, finishHeaders, rawHeaders } from '../http/reply/headers.ts';
+import { keepForLog } from '../http/operation/request-state.ts';
 import { startStream, type Opening } from './attach.ts';
 import type { CloseName } from './close-reasons.ts';
 import type { Sink } from './connection.ts';

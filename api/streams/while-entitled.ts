@@ -1,6 +1,6 @@
 import { lostAccess, type RightHolder } from '../../db/streams/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { Ctx } from '../http/operation.ts';
+import type { Ctx } from '../http/operation/operation.ts';
 import { holderOf } from './attach.ts';
 
 type Shown = Partial<Pick<RightHolder, 'runId' | 'place'>>;

@@ -2,9 +2,9 @@ import Type, { type Static } from 'typebox';
 import { channelKinds } from '../../workflows/contracts/channels.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { ApiEnv } from '../env.ts';
-import { defaultQuotas, limitPolicies, type LimitPolicy } from '../http/quotas.ts';
-import { oauthScopes } from '../http/scopes.ts';
-import { closed, integer, listOf, oneOf, text } from '../http/schema.ts';
+import { defaultQuotas, limitPolicies, type LimitPolicy } from '../http/operation/quotas.ts';
+import { oauthScopes } from '../http/credentials/scopes.ts';
+import { closed, integer, listOf, oneOf, text } from '../http/input/schema.ts';
 
 const Limits = closed({
   body_bytes: integer(),

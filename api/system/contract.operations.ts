@@ -1,7 +1,7 @@
 import type { PageRequest } from '../../db/page.ts';
-import { documentCaching, sendDocument } from '../http/documents.ts';
-import type { Deprecation } from '../http/deprecations.ts';
-import { get, list, raw, reply } from '../http/operation.ts';
+import { documentCaching, sendDocument } from '../http/openapi/documents.ts';
+import type { Deprecation } from '../http/openapi/deprecations.ts';
+import { get, list, raw, reply } from '../http/operation/operation.ts';
 import { streamProtocolView } from '../streams/protocol.ts';
 import { DeprecationView, ErrorCatalogueView, StreamProtocolView, toDeprecationView, toErrorCatalogueView } from './contract.schema.ts';
 

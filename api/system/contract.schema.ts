@@ -2,9 +2,9 @@ import Type, { type Static } from 'typebox';
 import { errorCodeNames, errorCodes } from '../../workflows/contracts/error-codes.ts';
 import { frameTypes } from '../../workflows/contracts/frames.ts';
 import { iso } from '../../db/sql.ts';
-import { deprecationKinds, type Deprecation } from '../http/deprecations.ts';
-import { contractVersion } from '../http/openapi.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { deprecationKinds, type Deprecation } from '../http/openapi/deprecations.ts';
+import { contractVersion } from '../http/openapi/openapi.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 const JsonSchema = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description: 'JSON Schema 2020-12' });
 

@@ -1,4 +1,4 @@
-import { areaDependency } from '../http/area-dependency.ts';
+import { areaDependency } from '../http/operation/area-dependency.ts';
 import { createHealth } from './health.ts';
 
 /** Its checks are shared by all who ask within a second. */

@@ -1,5 +1,5 @@
 import { fail } from '../../workflows/contracts/failure.ts';
-import { get, type Ctx } from '../http/operation.ts';
+import { get, type Ctx } from '../http/operation/operation.ts';
 import { healthOf } from './dependencies.ts';
 import type { HealthState } from './health.ts';
 import { HealthView, toHealthView } from './health.schema.ts';

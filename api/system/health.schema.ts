@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { healthComponents, type HealthState } from './health.ts';
-import { closed, integer, listOf, nullable, oneOf } from '../http/schema.ts';
+import { closed, integer, listOf, nullable, oneOf } from '../http/input/schema.ts';
 
 export const HealthView = closed(
   {

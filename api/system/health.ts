@@ -1,5 +1,5 @@
 import { pendingMigrations, refuseLostAccess } from '../../db/orm.ts';
-import type { Deps } from '../http/deps.ts';
+import type { Deps } from '../http/operation/deps.ts';
 
 export const healthComponents = ['postgres', 'redis', 'temporal', 'migrations'] as const;
 

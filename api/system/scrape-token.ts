@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import type { Deps } from '../http/deps.ts';
+import type { Deps } from '../http/operation/deps.ts';
 
 /** Whether a request bears METRICS_TOKEN; compared by hashes, so in constant time whatever its length. */
 export function isScrapeToken({ env }: Pick<Deps, 'env'>, request: FastifyRequest): boolean {

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, integer, listOf, nullable, text, Timestamp } from '../http/schema.ts';
+import { closed, integer, listOf, nullable, text, Timestamp } from '../http/input/schema.ts';
 import { VersionView } from './version.schema.ts';
 
 const latencyMs = integer({ maximum: 60_000, description: 'Milliseconds of one round trip' });

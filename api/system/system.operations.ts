@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { contractOperations } from './contract.operations.ts';
 import { healthOperations } from './health.operations.ts';
 import { statusOperations } from './status.operations.ts';

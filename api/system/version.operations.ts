@@ -1,6 +1,6 @@
 import { isMfaRequired } from '../../db/http/system-status.ts';
 import { hasGit } from '../../ports/git/version.ts';
-import { get } from '../http/operation.ts';
+import { get } from '../http/operation/operation.ts';
 import { CapabilitiesView, toCapabilitiesView } from './capabilities.schema.ts';
 import { toVersionView, VersionView } from './version.schema.ts';
 

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 import type { ApiEnv } from '../env.ts';
-import { contractVersion } from '../http/openapi.ts';
-import { closed, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { contractVersion } from '../http/openapi/openapi.ts';
+import { closed, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const agentImportSchemaVersion = 1;
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { httpMethods } from '../../db/tools/tool-config.ts';
-import { closed, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';
+import { closed, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 
 /** Name of a secret; its value never stands in a config. */
 export const SecretName = text(100, { minLength: 1, pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$', description: 'Name of a secret' });

@@ -11,7 +11,7 @@ import { builtinNames } from '../../db/tools/tool-config.ts';
 import type { CreatableToolKind } from '../../domain/tools/tool-config.ts';
 import { historyModes } from '../../db/agents/revision-document.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 import { HttpToolConfig, SecretName } from './http-config.schema.ts';
 
 const DomainName = text(253, { minLength: 1, pattern: '^[A-Za-z0-9.-]+$', description: 'The domain and everything below it' });

@@ -3,9 +3,9 @@ import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
 import { namesAimedAnew, sharedPlacesOf } from '../../db/secrets/secret-aim.ts';
 import type { AimChange } from '../../domain/tools/secret-aims.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { Ctx } from '../http/operation.ts';
-import { checkFloor } from '../http/role-floor.ts';
-import { putSecretDemand } from '../http/secret-right.ts';
+import type { Ctx } from '../http/operation/operation.ts';
+import { checkFloor } from '../http/credentials/role-floor.ts';
+import { putSecretDemand } from '../http/credentials/secret-right.ts';
 
 /**
  * 403 unless the caller may set each secret of a workspace, the organization or the platform that a config sends to an origin to which the

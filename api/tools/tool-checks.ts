@@ -6,9 +6,9 @@ import { creatableToolKinds } from '../../domain/tools/tool-config.ts';
 import type { ToolChecks } from '../../domain/tools/tool-shape.ts';
 import type { ToolRules } from '../../domain/tools/tools.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { Ctx } from '../http/operation.ts';
-import { closed } from '../http/schema.ts';
-import { validatorFor } from '../http/validator.ts';
+import type { Ctx } from '../http/operation/operation.ts';
+import { closed } from '../http/input/schema.ts';
+import { validatorFor } from '../http/input/validator.ts';
 import { configSchemas } from './kind-config.schema.ts';
 import { refuseForeignAim } from './secret-aim-rules.ts';
 

@@ -2,8 +2,8 @@ import { seeForChange } from '../../db/scope.ts';
 import { Tool } from '../../db/tools/tool.entity.ts';
 import { readTool } from '../../db/tools/tools.ts';
 import { deleteToolSecret, setToolSecrets } from '../../domain/tools/tool-secrets.ts';
-import { noteOfNamed } from '../http/audit.ts';
-import { put, remove } from '../http/operation.ts';
+import { noteOfNamed } from '../http/operation/audit.ts';
+import { put, remove } from '../http/operation/operation.ts';
 import { ToolParams, ToolSecretParams, ToolSecretsPut, ToolView, toToolView } from './tool.schema.ts';
 
 export const toolSecretOperations = {

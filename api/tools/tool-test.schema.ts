@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { toolResultCodes } from '../../workflows/contracts/runs.ts';
-import { closed, integer, nullable, oneOf, text, ToolArguments } from '../http/schema.ts';
+import { closed, integer, nullable, oneOf, text, ToolArguments } from '../http/input/schema.ts';
 
 export const ToolTest = closed(
   {

@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { mcpTransports } from '../../db/toolkits/toolkit-config.ts';
 import type { ToolkitKind } from '../../db/toolkits/toolkit.entity.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { closed, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';
-import { validatorFor } from '../http/validator.ts';
+import { closed, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
+import { validatorFor } from '../http/input/validator.ts';
 import { HttpAuth, SecretName } from './http-config.schema.ts';
 
 const mcpAuthForms = {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { toolConcurrencies, toolEffects } from '../../db/tools/tool.entity.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';
-import { RevisionNote, Title, ToolName } from '../http/toolkit-revision-view.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
+import { RevisionNote, Title, ToolName } from '../http/views/toolkit-revision-view.ts';
 import { HttpToolConfig } from './http-config.schema.ts';
 
 export const ToolkitRevisionParams = closed({ toolkit_id: idOf('Toolkit'), revision_id: idOf('ToolkitRevision') });

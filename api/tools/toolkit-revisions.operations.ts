@@ -9,9 +9,9 @@ import { activateToolkitRevision, executionOf } from '../../domain/toolkits/acti
 import { addToolkitRevision } from '../../domain/toolkits/revisions.ts';
 import { toolsByHand, type SourceTools } from '../../domain/toolkits/source-tools.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
-import { noteOfNamed } from '../http/audit.ts';
-import { list, post, reply, type Ctx } from '../http/operation.ts';
-import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
+import { noteOfNamed } from '../http/operation/audit.ts';
+import { list, post, reply, type Ctx } from '../http/operation/operation.ts';
+import { ToolkitRevisionView, toToolkitRevisionView } from '../http/views/toolkit-revision-view.ts';
 import { ToolkitRevisionActivate, ToolkitRevisionCreate, ToolkitRevisionParams } from './toolkit-revision.schema.ts';
 import { refuseForeignAim } from './secret-aim-rules.ts';
 import { toolChecks } from './tool-checks.ts';

@@ -5,11 +5,11 @@ import { openReadOnly, tenantOf } from '../../db/transaction.ts';
 import { requireToolkit } from '../../db/toolkits/toolkits.ts';
 import { sha256Of } from '../../domain/toolkits/hashes.ts';
 import { toolOfOperation, type SourceTools } from '../../domain/toolkits/source-tools.ts';
-import { limitDocumentBytes, type OpenApiReading } from '../../ports/openapi-reader.ts';
-import { readWhole } from '../../ports/storage.ts';
+import { limitDocumentBytes, type OpenApiReading } from '../../ports/openapi/reader.ts';
+import { readWhole } from '../../ports/storage/storage.ts';
 import { fail, Failure, invalid, type Violation } from '../../workflows/contracts/failure.ts';
-import { actorOf } from '../http/audit.ts';
-import type { IdentifyRequest } from '../http/operation.ts';
+import { actorOf } from '../http/operation/audit.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { openApiReaderOf } from './dependencies.ts';
 import type { ToolkitRevisionCreate } from './toolkit-revision.schema.ts';
 

@@ -3,7 +3,20 @@ import { toolkitKinds } from '../../db/toolkits/toolkit.entity.ts';
 import type { ToolkitRow } from '../../db/toolkits/toolkits.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { closed, Description, FreeObject, idOf, integer, listOf, Name, nullable, oneOf, partOf, text, Timestamp } from '../http/schema.ts';
+import {
+  closed,
+  Description,
+  FreeObject,
+  idOf,
+  integer,
+  listOf,
+  Name,
+  nullable,
+  oneOf,
+  partOf,
+  text,
+  Timestamp,
+} from '../http/input/schema.ts';
 import { SecretName } from './http-config.schema.ts';
 import { toolkitConfigs } from './toolkit-config.schema.ts';
 

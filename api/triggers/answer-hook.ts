@@ -1,13 +1,13 @@
-import { readRunRow } from '../../db/runs/run-queries.ts';
-import { toRunView, type RunRow } from '../../db/runs/run-view.ts';
+import { readRunRow } from '../../db/runs/read/run-queries.ts';
+import { toRunView, type RunRow } from '../../db/runs/read/run-view.ts';
 import { transact } from '../../db/transaction.ts';
 import type { Hook } from '../../db/webhooks/hooks.ts';
 import { countRepeat, keepRefused, warnOfDelivery } from '../../domain/webhooks/deliveries.ts';
 import { startDelivery } from '../../domain/webhooks/start-delivery.ts';
-import { outcomeFor } from '../../ports/hook-outcome.ts';
+import { outcomeFor } from '../../ports/hooks/outcome.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
-import { reply, type Ctx } from '../http/operation.ts';
+import { reply, type Ctx } from '../http/operation/operation.ts';
 import { failedOf, statusOf, type TakenHook, type VerifiedHook } from './take-hook.ts';
 import type { HookReceipt } from './webhook-delivery.schema.ts';
 

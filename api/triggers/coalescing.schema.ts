@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { coalescedPayloads, coalescingModes, type Coalescing as Stored } from '../../db/webhooks/webhook-endpoint.entity.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { closed, integer, nullable, oneOf, text } from '../http/schema.ts';
+import { closed, integer, nullable, oneOf, text } from '../http/input/schema.ts';
 
 export const Coalescing = closed(
   {

@@ -2,8 +2,8 @@ import Type, { type Static } from 'typebox';
 import type { EventTriggerRow } from '../../db/events/triggers.ts';
 import { iso } from '../../db/sql.ts';
 import type { TriggerFields } from '../../domain/events/triggers.ts';
-import { fieldsSet } from '../http/changes.ts';
-import { closed, FreeObject, idOf, integer, Name, nullable, text, Timestamp } from '../http/schema.ts';
+import { fieldsSet } from '../http/operation/changes.ts';
+import { closed, FreeObject, idOf, integer, Name, nullable, text, Timestamp } from '../http/input/schema.ts';
 import { Coalescing, coalescingOf, toCoalescingView } from './coalescing.schema.ts';
 import { InputTemplate, KeyTemplate, SubjectTemplate } from './webhook-endpoint.schema.ts';
 

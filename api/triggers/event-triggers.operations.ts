@@ -6,8 +6,8 @@ import { mapPage } from '../../db/page.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { changeTrigger, deleteTrigger, makeTrigger } from '../../domain/events/triggers.ts';
-import { changesOf } from '../http/changes.ts';
-import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import {
   changedTriggerFields,
   EventTriggerCreate,

@@ -3,7 +3,7 @@ import { matchOutcomes } from '../../db/events/event-match.entity.ts';
 import type { EventRow } from '../../db/events/events.ts';
 import { iso } from '../../db/sql.ts';
 import { eventSources } from '../../db/triggers/event.entity.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { KindGlob } from './event-trigger.schema.ts';
 
 const Kind = text(120, {

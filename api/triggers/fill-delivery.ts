@@ -1,8 +1,8 @@
 import type { Hook } from '../../db/webhooks/hooks.ts';
 import type { FilledTexts } from '../../domain/webhooks/begin-run.ts';
 import { publishesOnly } from '../../domain/webhooks/start-delivery.ts';
-import { fillHook, fillKey, shownHeadersOf, shownQueryOf, type HookWarning, type SeenRequest } from '../../ports/hook-texts.ts';
-import type { Templates } from '../../ports/templates.ts';
+import { fillHook, fillKey, shownHeadersOf, shownQueryOf, type HookWarning, type SeenRequest } from '../../ports/hooks/texts.ts';
+import type { Templates } from '../../ports/templates/templates.ts';
 
 /** What an endpoint makes of a request by its templates. */
 export interface FilledDelivery {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Hook } from '../../db/webhooks/hooks.ts';
-import { wellFormed, type HookRequest } from '../../ports/hook-texts.ts';
+import { wellFormed, type HookRequest } from '../../ports/hooks/texts.ts';
 import { groupPairs } from '../../ports/request-text.ts';
-import { isSameToken, isSignedBy, readSignature, type SignatureClaim } from '../../ports/webhook-verification.ts';
+import { isSameToken, isSignedBy, readSignature, type SignatureClaim } from '../../ports/hooks/webhook-verification.ts';
 
 /** What a request proved, and by what a repeat of it is known. */
 export interface Verified {

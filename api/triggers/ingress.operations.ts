@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
-import { area, get, post } from '../http/operation.ts';
-import { closed, idOf, plainText, text } from '../http/schema.ts';
+import { area, get, post } from '../http/operation/operation.ts';
+import { closed, idOf, plainText, text } from '../http/input/schema.ts';
 import { answerHook } from './answer-hook.ts';
 import { headersOf, queryOf } from './hook-request.ts';
 import { takeHook } from './take-hook.ts';

@@ -5,9 +5,9 @@ import { iso } from '../../db/sql.ts';
 import { overlaps } from '../../db/triggers/schedule.entity.ts';
 import { occurrenceKinds, occurrenceStatuses } from '../../db/triggers/schedule-occurrence.entity.ts';
 import type { PlannedBackfill } from '../../domain/schedules/backfills.ts';
-import type { Strike } from '../../ports/cadence.ts';
-import type { CadencePreview } from '../../ports/preview-cadence.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import type { Strike } from '../../ports/schedule/cadence.ts';
+import type { CadencePreview } from '../../ports/schedule/preview-cadence.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { times } from './schedule.schema.ts';
 
 const statuses = ['upcoming', ...occurrenceStatuses] as const;

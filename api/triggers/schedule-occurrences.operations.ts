@@ -7,10 +7,10 @@ import { Schedule } from '../../db/triggers/schedule.entity.ts';
 import { backfillPast } from '../../domain/schedules/backfills.ts';
 import { triggerNow } from '../../domain/schedules/fire.ts';
 import { planOf } from '../../domain/schedules/schedule-rules.ts';
-import { strikesAfter } from '../../ports/cadence.ts';
-import { previewCadence } from '../../ports/preview-cadence.ts';
-import { timetableOf } from '../../ports/schedule-plan.ts';
-import { list, post, type AuditNote, type Ctx } from '../http/operation.ts';
+import { strikesAfter } from '../../ports/schedule/cadence.ts';
+import { previewCadence } from '../../ports/schedule/preview-cadence.ts';
+import { timetableOf } from '../../ports/schedule/plan.ts';
+import { list, post, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import {
   OccurrenceFilters,
   ScheduleBackfill,

@@ -4,8 +4,8 @@ import { iso } from '../../db/sql.ts';
 import { overlaps, scheduleSyncStates } from '../../db/triggers/schedule.entity.ts';
 import type { SubjectTemplate as StoredSubject } from '../../db/triggers/schedules.ts';
 import type { ScheduleFields } from '../../domain/schedules/schedule-rules.ts';
-import { fieldsSet } from '../http/changes.ts';
-import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { fieldsSet } from '../http/operation/changes.ts';
+import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { SubjectTemplate } from './webhook-endpoint.schema.ts';
 
 export const ScheduleParams = closed({ schedule_id: idOf('Schedule', 'Whose runs a clock starts') });

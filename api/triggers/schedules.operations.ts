@@ -5,8 +5,8 @@ import { seeForChange } from '../../db/scope.ts';
 import { listScheduleRows, readScheduleView, type ScheduleViewRow } from '../../db/schedules/schedule-queries.ts';
 import { Schedule } from '../../db/triggers/schedule.entity.ts';
 import { changeSchedule, deleteSchedule, makeSchedule } from '../../domain/schedules/schedules.ts';
-import { changesOf } from '../http/changes.ts';
-import { get, list, patch, post, remove, reply, type AuditNote } from '../http/operation.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { get, list, patch, post, remove, reply, type AuditNote } from '../http/operation/operation.ts';
 import {
   changedScheduleFields,
   newScheduleFields,

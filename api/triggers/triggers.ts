@@ -1,4 +1,4 @@
-import { area } from '../http/operation.ts';
+import { area } from '../http/operation/operation.ts';
 import { eventTriggerOperations } from './event-triggers.operations.ts';
 import { scheduleOccurrenceOperations } from './schedule-occurrences.operations.ts';
 import { scheduleOperations } from './schedules.operations.ts';

@@ -7,12 +7,12 @@ import { readEndpoint, type WebhookEndpointRow } from '../../db/webhooks/endpoin
 import { readEndpointSecrets } from '../../db/webhooks/hooks.ts';
 import { judgeStart, type FilledTexts } from '../../domain/webhooks/begin-run.ts';
 import { publishesOnly, startDelivery } from '../../domain/webhooks/start-delivery.ts';
-import { eventTimeOf } from '../../ports/event-time.ts';
-import { parseHookBody } from '../../ports/hook-body.ts';
-import { fillHook, fillKey, type HookRequest, type HookWarning, type SeenRequest } from '../../ports/hook-texts.ts';
-import { TemplateError, type Templates } from '../../ports/templates.ts';
+import { eventTimeOf } from '../../ports/hooks/event-time.ts';
+import { parseHookBody } from '../../ports/hooks/body.ts';
+import { fillHook, fillKey, type HookRequest, type HookWarning, type SeenRequest } from '../../ports/hooks/texts.ts';
+import { TemplateError, type Templates } from '../../ports/templates/templates.ts';
 import { fail, Failure, invalid } from '../../workflows/contracts/failure.ts';
-import { list, post, type Ctx } from '../http/operation.ts';
+import { list, post, type Ctx } from '../http/operation/operation.ts';
 import { fillDelivery, itemOf } from './fill-delivery.ts';
 import { verifyRequest, type Verified } from './hook-request.ts';
 import { handOverOf, templateFailure } from './take-hook.ts';

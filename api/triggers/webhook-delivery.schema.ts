@@ -5,7 +5,7 @@ import { callbackStatuses } from '../../db/webhooks/outbound-callback.entity.ts'
 import { webhookDeliveryStatuses } from '../../db/webhooks/webhook-delivery.entity.ts';
 import { hookMethods } from '../../db/webhooks/webhook-endpoint.entity.ts';
 import { runStatuses } from '../../workflows/contracts/runs.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 const Status = oneOf(webhookDeliveryStatuses, {
   extensible: true,

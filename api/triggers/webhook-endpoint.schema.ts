@@ -4,8 +4,8 @@ import type { WebhookEndpointRow } from '../../db/webhooks/endpoints.ts';
 import { hookMethods, verifications } from '../../db/webhooks/webhook-endpoint.entity.ts';
 import type { EndpointFields } from '../../domain/webhooks/endpoint-rules.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { fieldsSet } from '../http/changes.ts';
-import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { fieldsSet } from '../http/operation/changes.ts';
+import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { Coalescing, coalescingOf, toCoalescingView } from './coalescing.schema.ts';
 
 export const EndpointParams = closed({ endpoint_id: idOf('WebhookEndpoint', 'Whose address deliveries come to') });

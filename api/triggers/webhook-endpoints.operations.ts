@@ -7,8 +7,8 @@ import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { listEndpointRows, readEndpoint, type WebhookEndpointRow } from '../../db/webhooks/endpoints.ts';
 import { WebhookEndpoint } from '../../db/webhooks/webhook-endpoint.entity.ts';
 import { changeEndpoint, deleteEndpoint, makeEndpoint, rotateEndpointSecret, type EndpointDeps } from '../../domain/webhooks/endpoints.ts';
-import { changesOf } from '../http/changes.ts';
-import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { changesOf } from '../http/operation/changes.ts';
+import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import {
   changedEndpointFields,
   EndpointFilters,

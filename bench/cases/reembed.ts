@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { modelFiles } from '../../cli/services/model-files.ts';
 import { createEmbedder, type Embedder } from '../../ports/embeddings/index.ts';
-import { loadModelRegistry } from '../../ports/models.ts';
+import { loadModelRegistry } from '../../ports/models/models.ts';
 import { knowledgeCalls, type KnowledgeCalls } from '../../test/support/knowledge.ts';
 import { processEnvironment, reembeddedItems, wheelsDir } from '../env.ts';
 import type { Bench, BenchOptions, Gate, Outcome, Sample } from '../harness/bench.ts';

@@ -10,7 +10,7 @@ import { searchModes, type SearchMode } from '../../domain/knowledge/fusion.ts';
 import { searchBases, type SearchDeps } from '../../domain/knowledge/search.ts';
 import { createEmbedder, type Embedder } from '../../ports/embeddings/index.ts';
 import { embedQuery } from '../../ports/embeddings/query.ts';
-import { loadModelRegistry } from '../../ports/models.ts';
+import { loadModelRegistry } from '../../ports/models/models.ts';
 import { testDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { collectionsFolder, processEnvironment, wheelsDir } from '../env.ts';
 import { least, type Bench, type BenchOptions, type Finding, type Gate, type Outcome } from '../harness/bench.ts';

@@ -1,4 +1,4 @@
-import type { PinnedDelegate } from '../runs/delegates.ts';
+import type { PinnedDelegate } from '../runs/children/delegates.ts';
 import type { DelegateToolConfig } from '../tools/kind-config.ts';
 import type { BoundAgent, BoundRows } from './bound-rows.ts';
 

@@ -1,5 +1,5 @@
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
-import { cancelRun } from '../runs/cancel-run.ts';
+import { cancelRun } from '../runs/end/cancel-run.ts';
 import { rows } from '../sql.ts';
 import { pauseSchedulesOfAgent } from '../triggers/pause.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';

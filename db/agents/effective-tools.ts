@@ -1,5 +1,5 @@
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
-import type { PinnedDelegate } from '../runs/delegates.ts';
+import type { PinnedDelegate } from '../runs/children/delegates.ts';
 import type { BoundRows, BoundTool } from './bound-rows.ts';
 import type { EffectiveWarning } from './effective.ts';
 import { delegateOf } from './delegate-target.ts';

@@ -1,9 +1,9 @@
 import { readConsent } from '../mcp/consent-of-call.ts';
-import type { CallState } from '../runs/call-state.ts';
+import type { CallState } from '../runs/calls/call-state.ts';
 import { resultWithoutOutput } from '../runs/run-frames.ts';
 import { identityOf, type RunState } from '../runs/run-state.ts';
 import type { StepFault } from '../runs/run-types.ts';
-import { endCall, resultBatch } from '../runs/tool-calls.ts';
+import { endCall, resultBatch } from '../runs/calls/tool-calls.ts';
 import { rows } from '../sql.ts';
 import { stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';

@@ -1,9 +1,9 @@
 import { followedTime } from '../database-clock.ts';
 import { newId } from '../ids.ts';
-import { argsHashOf } from '../runs/args-hash.ts';
-import { identityOfCall, stepKindOf, type CallState } from '../runs/call-state.ts';
+import { argsHashOf } from '../runs/calls/args-hash.ts';
+import { identityOfCall, stepKindOf, type CallState } from '../runs/calls/call-state.ts';
 import { resultWithoutOutput, type ToolResult } from '../runs/run-frames.ts';
-import { endCall, executingFrame, resultBatch, type CallEnd } from '../runs/tool-calls.ts';
+import { endCall, executingFrame, resultBatch, type CallEnd } from '../runs/calls/tool-calls.ts';
 import { rows } from '../sql.ts';
 import { stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';

@@ -1,6 +1,6 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { readRunTools } from '../runs/manifest-tools.ts';
-import type { Manifest } from '../runs/manifest.ts';
+import { readRunTools } from '../runs/start/manifest-tools.ts';
+import type { Manifest } from '../runs/start/manifest.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { readQuestions, type AskedRow } from './question-rows.ts';

@@ -1,5 +1,5 @@
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
-import type { CallState } from '../runs/call-state.ts';
+import type { CallState } from '../runs/calls/call-state.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 

@@ -1,7 +1,7 @@
 import { followedTime } from '../database-clock.ts';
 import type { GateState } from '../../workflows/contracts/agent-run.ts';
-import { openStates } from '../runs/call-state.ts';
-import { toPlannedCall, type StoredCall } from '../runs/planned-calls.ts';
+import { openStates } from '../runs/calls/call-state.ts';
+import { toPlannedCall, type StoredCall } from '../runs/calls/planned-calls.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 

@@ -1,7 +1,7 @@
 import type { ApprovalStatus } from '../../workflows/contracts/approvals.ts';
 import { fetchPage } from '../page-query.ts';
 import { endEarly, type Page, type PageRequest } from '../page.ts';
-import type { RunPlace } from '../runs/run-queries.ts';
+import type { RunPlace } from '../runs/read/run-queries.ts';
 import { tenantPredicate } from '../scope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';

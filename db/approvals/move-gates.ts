@@ -1,6 +1,6 @@
 import { followedTime } from '../database-clock.ts';
 import type { GateState } from '../../workflows/contracts/agent-run.ts';
-import { lockOpenCalls, type CallState } from '../runs/call-state.ts';
+import { lockOpenCalls, type CallState } from '../runs/calls/call-state.ts';
 import { readConsent } from '../mcp/consent-of-call.ts';
 import { identityOf, type RunState } from '../runs/run-state.ts';
 import type { StepFault } from '../runs/run-types.ts';

@@ -1,8 +1,8 @@
 import type { ApprovalDecision, ApprovalReason } from '../../workflows/contracts/approvals.ts';
 import { newId } from '../ids.ts';
 import type { ConsentLink } from '../mcp/consent-of-call.ts';
-import { argsHashOf } from '../runs/args-hash.ts';
-import type { CallState } from '../runs/call-state.ts';
+import { argsHashOf } from '../runs/calls/args-hash.ts';
+import type { CallState } from '../runs/calls/call-state.ts';
 import type { RunState } from '../runs/run-state.ts';
 import { row, rows } from '../sql.ts';
 import { questionOf } from '../../workflows/contracts/ask-user.ts';

@@ -32,7 +32,7 @@ export interface AttachmentRow {
   readonly created_at: Time;
 }
 
-/** An attachment whose bytes may be used: what `ports/storage.ts readWhole` takes, and what is to be known of it. */
+/** An attachment whose bytes may be used: what `ports/storage/storage.ts readWhole` takes, and what is to be known of it. */
 export interface UsableAttachment {
   readonly id: string;
   readonly organizationId: string;

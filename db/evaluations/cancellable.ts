@@ -1,4 +1,4 @@
-import type { CancelFilter, RunAddress } from '../runs/bulk-cancel.ts';
+import type { CancelFilter, RunAddress } from '../runs/end/bulk-cancel.ts';
 import { visibleTo, type Changing } from '../scope.ts';
 import { row } from '../sql.ts';
 import { EvaluationRun } from './evaluation-run.entity.ts';

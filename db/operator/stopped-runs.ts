@@ -1,5 +1,5 @@
 import { writeAudit } from '../audit/audit.ts';
-import { cancelRun } from '../runs/cancel-run.ts';
+import { cancelRun } from '../runs/end/cancel-run.ts';
 import { tenantPredicate } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';

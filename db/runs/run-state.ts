@@ -5,10 +5,10 @@ import { row, rows } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { hasDelegates } from './delegates.ts';
-import type { Manifest } from './manifest.ts';
+import { hasDelegates } from './children/delegates.ts';
+import type { Manifest } from './start/manifest.ts';
 import type { RunLimits, UsageTotals } from './run-types.ts';
-import { hasUnreadInput } from './unread-input.sql.ts';
+import { hasUnreadInput } from './input/unread-input.sql.ts';
 
 /** A run's row as its activities see it, locked to the end of the transaction. */
 export interface RunState {

@@ -14,7 +14,7 @@ import {
 } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
-import { subjectKinds } from './conversation.entity.ts';
+import { subjectKinds } from './start/conversation.entity.ts';
 import type { RunFault, RunLimits, UsageTotals } from './run-types.ts';
 
 export const onBusyKinds = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;

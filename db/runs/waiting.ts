@@ -8,7 +8,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { emitRunEvent } from '../triggers/events.ts';
 import { identityOf, type RunState } from './run-state.ts';
 import { statusFrame } from './status-frame.ts';
-import { subAgentFrame } from './sub-agent-frame.ts';
+import { subAgentFrame } from './children/sub-agent-frame.ts';
 
 /** A run and its ancestors, all locked (`lockRunWithAncestors`). */
 export interface LockedRuns {

@@ -1,4 +1,4 @@
-import { cancelRun } from '../runs/cancel-run.ts';
+import { cancelRun } from '../runs/end/cancel-run.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { claim, readLive, settle, startOutcome, type Instant, type Outcome } from './occurrences.ts';

@@ -1,5 +1,5 @@
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
-import { placeRuns } from '../runs/place-runs.ts';
+import { placeRuns } from '../runs/start/place-runs.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ScheduleRow } from './schedules.ts';

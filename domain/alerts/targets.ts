@@ -2,7 +2,7 @@ import type { AlertTarget } from '../../db/alerts/alert-target.ts';
 import { readersAmong } from '../../db/alerts/alert-readers.ts';
 import { namesWithValue } from '../../db/secrets/secret-names.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
+import { refusalOfUrl, type EgressPolicy } from '../../ports/egress/url.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 
 /** Where a rule lies. */

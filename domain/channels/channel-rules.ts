@@ -1,5 +1,5 @@
 import type { ChannelKind, ChannelSettings } from '../../workflows/contracts/channels.ts';
-import { refusalOfHost, refusalOfPlainMail, refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
+import { refusalOfHost, refusalOfPlainMail, refusalOfUrl, type EgressPolicy } from '../../ports/egress/url.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 
 /** What a kind needs to be known of it. */

@@ -10,7 +10,7 @@ import { newId } from '../../db/ids.ts';
 import { open, seal } from '../../db/tenancy/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
-import type { EgressPolicy } from '../../ports/egress-url.ts';
+import type { EgressPolicy } from '../../ports/egress/url.ts';
 import type { ChannelKind } from '../../workflows/contracts/channels.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { changedSecrets, checkedSettings, madeSecret } from './channel-rules.ts';

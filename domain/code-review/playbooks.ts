@@ -4,7 +4,7 @@ import { dropDefault, insertPlaybookRevision } from '../../db/code-review/write-
 import { newId } from '../../db/ids.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { Templates } from '../../ports/templates.ts';
+import type { Templates } from '../../ports/templates/templates.ts';
 import type { ReviewTemplates } from '../../workflows/contracts/code-review.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { completeTemplates, hashOfTemplates, refuseTemplates, type TemplatesDraft } from './templates.ts';

@@ -1,5 +1,5 @@
 import { currentRevision, takeRound, type BindingState, type PullState } from '../../db/code-review/pulls.ts';
-import { startRun, type StartedRun, type StartRun } from '../../db/runs/start-run.ts';
+import { startRun, type StartedRun, type StartRun } from '../../db/runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ReviewRequest } from '../../workflows/contracts/pull-requests.ts';

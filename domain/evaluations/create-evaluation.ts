@@ -6,10 +6,10 @@ import { countLiveEvaluations, insertEvaluation } from '../../db/evaluations/ins
 import { wakeEvaluation } from '../../db/evaluations/run-ended.ts';
 import { newId } from '../../db/ids.ts';
 import { refuseRank } from '../../db/reach.ts';
-import { refuseUnpriced } from '../../db/runs/start-prices.ts';
-import { spendingRefusal } from '../../db/runs/start-refusals.ts';
-import type { StartRun } from '../../db/runs/start-run.ts';
-import { agentInactive, resolveStarts, type StartTarget } from '../../db/runs/start-target.ts';
+import { refuseUnpriced } from '../../db/runs/start/start-prices.ts';
+import { spendingRefusal } from '../../db/runs/start/start-refusals.ts';
+import type { StartRun } from '../../db/runs/start/start-run.ts';
+import { agentInactive, resolveStarts, type StartTarget } from '../../db/runs/start/start-target.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { EvaluationSettings } from '../../workflows/contracts/evaluations.ts';
 import { Failure, fail, invalid } from '../../workflows/contracts/failure.ts';

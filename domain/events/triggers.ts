@@ -6,7 +6,7 @@ import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
 import { dropWaiting } from '../../db/webhooks/groups.ts';
 import type { HookTexts } from '../../db/webhooks/hooks.ts';
 import type { Coalescing } from '../../db/webhooks/webhook-endpoint.entity.ts';
-import type { Templates } from '../../ports/templates.ts';
+import type { Templates } from '../../ports/templates/templates.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { refuseCoalescing, refuseInputTemplate, refuseTemplates } from '../webhooks/endpoint-rules.ts';
 import { refuseFilter } from './filter.ts';

@@ -6,7 +6,7 @@ import { knowledgeRelationTypes } from '../../db/knowledge/knowledge-relation.en
 import { knowledgeSubjectKinds } from '../../db/knowledge/knowledge-base.entity.ts';
 import { knowledgeSourceKinds } from '../../db/knowledge/knowledge-source.entity.ts';
 import { curationStates } from '../../db/skills/skill.entity.ts';
-import type { BundleRecord } from '../../ports/knowledge-bundle.ts';
+import type { BundleRecord } from '../../ports/parsing/knowledge-bundle.ts';
 import { roles } from '../../workflows/contracts/access.ts';
 
 const text = (maxLength: number, minLength = 0) => Type.String({ maxLength, minLength });

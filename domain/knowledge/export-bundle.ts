@@ -11,7 +11,7 @@ import {
 } from '../../db/knowledge/export-rows.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { iso } from '../../db/sql.ts';
-import type { BundleRecord } from '../../ports/knowledge-bundle.ts';
+import type { BundleRecord } from '../../ports/parsing/knowledge-bundle.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
 /** What an export holds beside sources, items and relations. */

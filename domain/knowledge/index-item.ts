@@ -4,12 +4,12 @@ import type { KnowledgeChunking, KnowledgeRetrieval } from '../../db/knowledge/k
 import { lexemePrefix } from '../../db/knowledge/lexeme-prefix.ts';
 import { insertChunks, insertVectors, type BaseModel, type NewChunk } from '../../db/knowledge/write-chunks.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { cutChunks, type ChunkedDocument } from '../../ports/chunks.ts';
+import { cutChunks, type ChunkedDocument } from '../../ports/chunking/chunks.ts';
 import { contentHash } from '../../ports/content-hash.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
-import { lex } from '../../ports/lex.ts';
+import { lex } from '../../ports/chunking/lex.ts';
 import { findInjection } from '../../ports/parsing/injection.ts';
-import { countTokens } from '../../ports/token-count.ts';
+import { countTokens } from '../../ports/models/token-count.ts';
 
 /** What of a base decides how its items are indexed. */
 export interface IndexSettings {

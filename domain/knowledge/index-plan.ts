@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ItemBase } from '../../db/knowledge/item-base.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
-import type { ChunkedDocument } from '../../ports/chunks.ts';
+import type { ChunkedDocument } from '../../ports/chunking/chunks.ts';
 import { embedPrepared, indexColumnsOf, prepareIndex, type IndexSettings, type PreparedIndex } from './index-item.ts';
 
 /** What a document is indexed from. */

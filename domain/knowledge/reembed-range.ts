@@ -21,7 +21,7 @@ import { insertVectors } from '../../db/knowledge/write-chunks.ts';
 import { addRunErrors } from '../../db/knowledge/write-runs.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { EmbeddingError } from '../../ports/embeddings/errors.ts';
-import { lex } from '../../ports/lex.ts';
+import { lex } from '../../ports/chunking/lex.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { embedTexts, type EmbeddingDeps } from './embed-texts.ts';
 import { cutItems } from './index-pending.ts';

@@ -1,4 +1,4 @@
-import { lex, lexQuery } from '../../ports/lex.ts';
+import { lex, lexQuery } from '../../ports/chunking/lex.ts';
 import type { SearchHit } from './search.ts';
 
 /** A cosine from which on a passage is about what was asked, whatever its words. */

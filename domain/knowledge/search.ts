@@ -4,7 +4,7 @@ import { findCandidates, type LegFind, type LegsRequest } from '../../db/knowled
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { QueryEmbedding } from '../../ports/embeddings/query.ts';
-import { lexQuery } from '../../ports/lex.ts';
+import { lexQuery } from '../../ports/chunking/lex.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { bm25 } from './bm25.ts';
 import { decayFactor } from './decay.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../db/knowledge/integrity.ts';
 import type { MaintainedBase } from '../../db/knowledge/maintained-base.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { lex } from '../../ports/lex.ts';
+import { lex } from '../../ports/chunking/lex.ts';
 import { embeddedText, toTsvector } from './index-item.ts';
 import type { TaskBatch, TaskProgress } from './maintenance.ts';
 

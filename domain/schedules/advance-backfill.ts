@@ -4,8 +4,8 @@ import { endBackfill, moveBackfill } from '../../db/schedules/backfills.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fireInstant } from '../../db/triggers/fire-instant.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
-import { strikesAfter, type Strike } from '../../ports/cadence.ts';
-import { timetableOf } from '../../ports/schedule-plan.ts';
+import { strikesAfter, type Strike } from '../../ports/schedule/cadence.ts';
+import { timetableOf } from '../../ports/schedule/plan.ts';
 import type { BackfillStep } from '../../workflows/contracts/triggers.ts';
 import { instantOf, type Filled } from './fire.ts';
 

@@ -5,8 +5,8 @@ import { insertBackfill } from '../../db/schedules/backfills.ts';
 import type { BackfillOverlap } from '../../db/schedules/schedule-backfill.entity.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
-import { countStrikes, strikesAfter, type Strike, type Timetable } from '../../ports/cadence.ts';
-import { timetableOf } from '../../ports/schedule-plan.ts';
+import { countStrikes, strikesAfter, type Strike, type Timetable } from '../../ports/schedule/cadence.ts';
+import { timetableOf } from '../../ports/schedule/plan.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { checkBudgets } from '../billing/budget-check.ts';
 

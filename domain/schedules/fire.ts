@@ -4,11 +4,11 @@ import { fireInstant, type Firing } from '../../db/triggers/fire-instant.ts';
 import { nextManualInstant, type Instant } from '../../db/triggers/occurrences.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';
 import { lockSchedule, readSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
-import { strikeAt, type Strike } from '../../ports/cadence.ts';
-import { nextAfter, timetableOf } from '../../ports/schedule-plan.ts';
-import { fillSchedule } from '../../ports/schedule-texts.ts';
-import { TemplateError, type Templates } from '../../ports/templates.ts';
-import { localText } from '../../ports/wall-time.ts';
+import { strikeAt, type Strike } from '../../ports/schedule/cadence.ts';
+import { nextAfter, timetableOf } from '../../ports/schedule/plan.ts';
+import { fillSchedule } from '../../ports/schedule/texts.ts';
+import { TemplateError, type Templates } from '../../ports/templates/templates.ts';
+import { localText } from '../../ports/schedule/wall-time.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 
 /** The templates of a schedule, filled for one instant; null with the reason when they can't be. */

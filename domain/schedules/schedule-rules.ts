@@ -2,9 +2,9 @@ import { refuseRank } from '../../db/reach.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';
 import type { SubjectTemplate } from '../../db/triggers/schedules.ts';
-import type { DstRules } from '../../ports/cadence.ts';
-import { planSchedule, ScheduleProblem, type SchedulePlan } from '../../ports/schedule-plan.ts';
-import type { Templates } from '../../ports/templates.ts';
+import type { DstRules } from '../../ports/schedule/cadence.ts';
+import { planSchedule, ScheduleProblem, type SchedulePlan } from '../../ports/schedule/plan.ts';
+import type { Templates } from '../../ports/templates/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { refuseInputTemplate, refuseTemplates } from '../webhooks/endpoint-rules.ts';
 

@@ -7,8 +7,8 @@ import { cancelBuffered, emitPaused } from '../../db/triggers/occurrences.ts';
 import type { Schedule } from '../../db/triggers/schedule.entity.ts';
 import { createSchedule, syncSchedule, type SubjectTemplate } from '../../db/triggers/schedules.ts';
 import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
-import { nextAfter, timetableOf } from '../../ports/schedule-plan.ts';
-import type { Templates } from '../../ports/templates.ts';
+import { nextAfter, timetableOf } from '../../ports/schedule/plan.ts';
+import type { Templates } from '../../ports/templates/templates.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { planOf, refuseFields, refuseOthersSubject, refuseReason, type ScheduleFields, type TimeFields } from './schedule-rules.ts';
 

@@ -1,4 +1,4 @@
-import type { PinnedSkill } from '../../db/runs/manifest.ts';
+import type { PinnedSkill } from '../../db/runs/start/manifest.ts';
 import { readLoadable, readPinnedSkills, type LoadableText } from '../../db/skills/run-skills.ts';
 import { lendSkillFile } from '../../db/skills/skill-files.ts';
 import { recordSkillUse, type LoadingRun } from '../../db/skills/skill-uses.ts';

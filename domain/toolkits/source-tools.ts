@@ -1,5 +1,5 @@
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
-import type { OpenApiOperation } from '../../ports/openapi-reader.ts';
+import type { OpenApiOperation } from '../../ports/openapi/reader.ts';
 import { Failure, fail, invalid } from '../../workflows/contracts/failure.ts';
 import { completeHttpConfig, effectOfMethod, type HttpConfigDraft } from '../tools/tool-config.ts';
 import { shapeOf, type ToolChecks } from '../tools/tool-shape.ts';

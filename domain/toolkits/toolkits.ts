@@ -7,7 +7,7 @@ import { Toolkit, type ToolkitKind } from '../../db/toolkits/toolkit.entity.ts';
 import { agentsBinding } from '../../db/toolkits/toolkits.ts';
 import { deleteToolkitRows } from '../../db/toolkits/delete-toolkit.ts';
 import { toolsOfToolkit } from '../../db/tools/tools-of-toolkit.ts';
-import type { EgressPolicy } from '../../ports/egress-url.ts';
+import type { EgressPolicy } from '../../ports/egress/url.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { RefuseForeignAim } from '../tools/secret-aims.ts';
 import { quarantineAll } from './quarantine.ts';

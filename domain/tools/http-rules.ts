@@ -1,6 +1,6 @@
 import type { HttpAuth, HttpToolConfig } from '../../db/tools/tool-config.ts';
-import { isReservedHeader, refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
-import { TemplateError, type Templates } from '../../ports/templates.ts';
+import { isReservedHeader, refusalOfUrl, type EgressPolicy } from '../../ports/egress/url.ts';
+import { TemplateError, type Templates } from '../../ports/templates/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
 

@@ -1,6 +1,6 @@
 import type { CodeExecToolConfig, StoredAgentRef, WebSearchToolConfig } from '../../db/tools/kind-config.ts';
 import type { BuiltinToolConfig } from '../../db/tools/tool-config.ts';
-import type { TenantSchemas } from '../../ports/json-schema.ts';
+import type { TenantSchemas } from '../../ports/json/schema.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import type { NamedAgent } from './agent-ref.ts';
 import { checkHttp, checkOrigin, type HttpChecks } from './http-rules.ts';

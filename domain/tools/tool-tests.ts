@@ -15,7 +15,7 @@ import {
 } from '../../db/tools/tool-tests.ts';
 import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import type { ToolRow } from '../../db/tools/tools.ts';
-import type { TenantSchemas } from '../../ports/json-schema.ts';
+import type { TenantSchemas } from '../../ports/json/schema.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 

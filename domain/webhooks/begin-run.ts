@@ -1,7 +1,7 @@
 import { isActiveUserOf } from '../../db/triggers/start-scheduled.ts';
-import { refuseUnready } from '../../db/runs/start-refusals.ts';
-import { startRuns, type StartCause, type StartedRun, type StartRun } from '../../db/runs/start-run.ts';
-import { resolveStarts } from '../../db/runs/start-target.ts';
+import { refuseUnready } from '../../db/runs/start/start-refusals.ts';
+import { startRuns, type StartCause, type StartedRun, type StartRun } from '../../db/runs/start/start-run.ts';
+import { resolveStarts } from '../../db/runs/start/start-target.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Hook } from '../../db/webhooks/hooks.ts';
 import type { DeliveryWarning } from '../../db/webhooks/webhook-delivery.entity.ts';

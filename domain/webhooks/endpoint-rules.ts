@@ -1,7 +1,7 @@
 import type { HookTexts } from '../../db/webhooks/hooks.ts';
 import type { Coalescing, HookMethod, ResponseMode, Verification } from '../../db/webhooks/webhook-endpoint.entity.ts';
-import { refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
-import type { Templates } from '../../ports/templates.ts';
+import { refusalOfUrl, type EgressPolicy } from '../../ports/egress/url.ts';
+import type { Templates } from '../../ports/templates/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { refuseKind } from '../events/kinds.ts';
 

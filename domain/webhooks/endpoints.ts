@@ -9,8 +9,8 @@ import { dropWaiting } from '../../db/webhooks/groups.ts';
 import { countEndpoints, runsInWorkspace } from '../../db/webhooks/endpoints.ts';
 import { secretsIn } from '../../db/webhooks/hooks.ts';
 import { WebhookEndpoint } from '../../db/webhooks/webhook-endpoint.entity.ts';
-import type { EgressPolicy } from '../../ports/egress-url.ts';
-import type { Templates } from '../../ports/templates.ts';
+import type { EgressPolicy } from '../../ports/egress/url.ts';
+import type { Templates } from '../../ports/templates/templates.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { refuseCallbackUrl, refuseContradiction, refuseTemplates, type EndpointFields } from './endpoint-rules.ts';
 

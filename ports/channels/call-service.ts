@@ -1,4 +1,4 @@
-import { EgressRefused, EgressUnreachable, type EgressPolicy } from '../egress.ts';
+import { EgressRefused, EgressUnreachable, type EgressPolicy } from '../egress/egress.ts';
 import { member } from './members.ts';
 import type { SendOutcome, ServiceDeps, ServiceFile } from './service.ts';
 

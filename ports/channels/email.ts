@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer';
 import type Mail from 'nodemailer/lib/mailer';
-import { EgressRefused } from '../egress-errors.ts';
-import { refusalOfPlainMail } from '../egress-url.ts';
+import { EgressRefused } from '../egress/errors.ts';
+import { refusalOfPlainMail } from '../egress/url.ts';
 import { trySend } from './call-service.ts';
 import { boundedHeader, isMailAddress, messageIdOf } from './mail-text.ts';
 import type { ChannelService, SendOutcome, ServiceChannel, ServiceCheck, ServiceDeps, ServicePart } from './service.ts';

@@ -1,4 +1,4 @@
-import type { StoredFile } from '../attachment-bytes.ts';
+import type { StoredFile } from '../storage/attachment-bytes.ts';
 import type { ChannelFile, ChannelIdentity, ChannelRoute, ChannelSettings } from '../../workflows/contracts/channels.ts';
 
 /** A request of a chat service; names of headers in lower case. */

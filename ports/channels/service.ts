@@ -1,5 +1,5 @@
 import type { ChannelIdentity, ChannelPartKind, ChannelRoute, ChannelSettings } from '../../workflows/contracts/channels.ts';
-import type { Egress, EgressPolicy } from '../egress.ts';
+import type { Egress, EgressPolicy } from '../egress/egress.ts';
 
 /** The channel as its service's client sees it. */
 export interface ServiceChannel {

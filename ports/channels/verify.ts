@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import type { ChannelKind } from '../../workflows/contracts/channels.ts';
-import { isSameToken, isSignedBy, readSignature, type SignatureForm } from '../webhook-verification.ts';
+import { isSameToken, isSignedBy, readSignature, type SignatureForm } from '../hooks/webhook-verification.ts';
 import type { InboundChannel, InboundRequest } from './inbound.ts';
 
 export type Proof = 'valid' | 'invalid' | 'missing';

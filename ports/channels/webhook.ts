@@ -1,6 +1,6 @@
 import { hopsHeader } from '../../workflows/contracts/hops.ts';
-import { refusalOfUrl } from '../egress-url.ts';
-import { signatureHeaders } from '../webhook-signature.ts';
+import { refusalOfUrl } from '../egress/url.ts';
+import { signatureHeaders } from '../hooks/webhook-signature.ts';
 import { trySend } from './call-service.ts';
 import type { ChannelService } from './service.ts';
 

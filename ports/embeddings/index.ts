@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { countTokens } from '../token-count.ts';
+import { countTokens } from '../models/token-count.ts';
 import { EmbeddingError } from './errors.ts';
 import { hashVector } from './hash.ts';
 import { createOnboardModel, type OnboardModel } from './onboard.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import { lowerPriority } from '../lower-priority.ts';
+import { lowerPriority } from '../untrusted/lower-priority.ts';
 import type { OnboardAnswer, OnboardJob } from './model-process.ts';
 import { toUnitLength } from './hash.ts';
 import { openTokenizer, type Tokenizer } from './tokenizer.ts';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { EnvironmentError } from '../environment.ts';
-import type { EmbeddingEntry } from '../embedding-entry.ts';
-import type { ModelConnection, ModelEnv } from '../models.ts';
+import { EnvironmentError } from '../config/environment.ts';
+import type { EmbeddingEntry } from '../models/embedding-entry.ts';
+import type { ModelConnection, ModelEnv } from '../models/models.ts';
 import { hashDim } from './hash.ts';
 
 /** The value of `embedding_model`, and of `EMBEDDING_MODEL`, that switches vectors off. */

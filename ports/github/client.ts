@@ -1,4 +1,4 @@
-import type { Egress } from '../egress.ts';
+import type { Egress } from '../egress/egress.ts';
 import { createHostClock, type HostClock } from './app-jwt.ts';
 import type { HostBucket } from './bucket.ts';
 import { HostError } from './host-error.ts';

@@ -1,6 +1,6 @@
 import { request as octokit } from '@octokit/request';
 import type { Endpoints } from '@octokit/types';
-import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy, type EgressResponse } from '../egress.ts';
+import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy, type EgressResponse } from '../egress/egress.ts';
 import { HostError, saidOf, type HostErrorKind } from './host-error.ts';
 
 /** A request of the host's REST API: `GET /repos/{owner}/{repo}`. */

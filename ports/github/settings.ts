@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
-import { EnvironmentError, parseEnvironment } from '../environment.ts';
+import { EnvironmentError, parseEnvironment } from '../config/environment.ts';
 import { isAppKey, pemOf, type AppCredentials } from './app-key.ts';
 
 const hostUrl = { pattern: '^https?://[^\\s?#@]+$', maxLength: 1_024, description: 'an http or https URL without user, query or fragment' };

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { isUtf8 } from 'node:buffer';
 import chardet from 'chardet';
-import { isTextSample, sniffUtf16 } from '../text-bytes.ts';
+import { isTextSample, sniffUtf16 } from './text-bytes.ts';
 import { cleanText } from './clean.ts';
 import { ParseFailure, type ParseInput } from './parsed.ts';
 

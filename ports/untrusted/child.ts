@@ -5,7 +5,7 @@ import { usageOf } from '../sandbox/watch.ts';
 import { launchChild } from './launch.ts';
 import type { Answer, ChildMessage, JobMessage } from './messages.ts';
 import type { WorkLimits } from './sorts.ts';
-import { lowerPriority } from '../lower-priority.ts';
+import { lowerPriority } from './lower-priority.ts';
 
 /** How a job ended: answered; outgrown, which is its own fault; or lost, which is nobody's. */
 export type Ended =

@@ -1,4 +1,4 @@
-import type { RegisteredOperation } from '../../api/http/operation.ts';
+import type { RegisteredOperation } from '../../api/http/operation/operation.ts';
 import { expectedOf } from './expected.ts';
 import { actorSpecs } from './world/actors.ts';
 

@@ -1,4 +1,4 @@
-import type { RegisteredOperation } from '../../api/http/operation.ts';
+import type { RegisteredOperation } from '../../api/http/operation/operation.ts';
 import { overrides, type Aimed } from './overrides.ts';
 import { pathParametersOf, pathWith, sampleBody, type IdsByKind } from './requests.ts';
 import type { Ask, Stage } from './stage.ts';

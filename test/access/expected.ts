@@ -1,6 +1,6 @@
-import type { RegisteredOperation } from '../../api/http/operation.ts';
-import { successOf } from '../../api/http/render.ts';
-import { isRoleAccess } from '../../api/http/scopes.ts';
+import type { RegisteredOperation } from '../../api/http/operation/operation.ts';
+import { successOf } from '../../api/http/reply/render.ts';
+import { isRoleAccess } from '../../api/http/credentials/scopes.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { targetsOf } from './aim.ts';
 import type { ActorSpec } from './world/actors.ts';

@@ -1,7 +1,7 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
-import type { RegisteredOperation } from '../../api/http/operation.ts';
-import { liveOperations } from '../../api/http/registry.ts';
-import { isRoleAccess } from '../../api/http/scopes.ts';
+import type { RegisteredOperation } from '../../api/http/operation/operation.ts';
+import { liveOperations } from '../../api/http/operation/registry.ts';
+import { isRoleAccess } from '../../api/http/credentials/scopes.ts';
 import { areas } from '../../api/operations.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { targetsOf } from './aim.ts';

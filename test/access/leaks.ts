@@ -1,5 +1,5 @@
-import type { RegisteredOperation } from '../../api/http/operation.ts';
-import { isRoleAccess } from '../../api/http/scopes.ts';
+import type { RegisteredOperation } from '../../api/http/operation/operation.ts';
+import { isRoleAccess } from '../../api/http/credentials/scopes.ts';
 import type { Sent } from './stage.ts';
 import type { Actor } from './world/actors.ts';
 import { canariesIn, uuidsIn } from './world/places.ts';

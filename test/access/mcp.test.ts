@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { RegisteredOperation } from '../../api/http/operation.ts';
+import type { RegisteredOperation } from '../../api/http/operation/operation.ts';
 import { aim, groundFor } from './aim.ts';
 import { asObject, type Json } from './requests.ts';
 import { openStage, type Ask, type Fault, type Stage } from './stage.ts';

@@ -1,4 +1,4 @@
-import type { Area, RegisteredOperation } from '../../api/http/operation.ts';
+import type { Area, RegisteredOperation } from '../../api/http/operation/operation.ts';
 import type { Caller } from '../../db/caller.ts';
 
 /** The areas with some of their operations spoilt (G13). */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { liveOperations } from '../../api/http/registry.ts';
+import { liveOperations } from '../../api/http/operation/registry.ts';
 import { areas } from '../../api/operations.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';

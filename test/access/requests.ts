@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
-import { exampleOf } from '../../api/http/openapi-examples.ts';
-import type { RegisteredOperation } from '../../api/http/operation.ts';
-import { querySchemaOf } from '../../api/http/page.ts';
+import { exampleOf } from '../../api/http/openapi/examples.ts';
+import type { RegisteredOperation } from '../../api/http/operation/operation.ts';
+import { querySchemaOf } from '../../api/http/reply/page.ts';
 
 export type Json = Record<string, unknown>;
 

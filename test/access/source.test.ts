@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { liveOperations } from '../../api/http/registry.ts';
+import { liveOperations } from '../../api/http/operation/registry.ts';
 import { areas } from '../../api/operations.ts';
 import { markFaults } from './checks/marks.ts';
 import { readSources, sourceFaults } from './checks/source.ts';

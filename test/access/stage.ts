@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Area, RegisteredOperation } from '../../api/http/operation.ts';
-import { limitPolicies } from '../../api/http/quotas.ts';
-import { liveOperations } from '../../api/http/registry.ts';
+import type { Area, RegisteredOperation } from '../../api/http/operation/operation.ts';
+import { limitPolicies } from '../../api/http/operation/quotas.ts';
+import { liveOperations } from '../../api/http/operation/registry.ts';
 import { areas as ownAreas } from '../../api/operations.ts';
 import { createLog } from '../../api/dependencies.ts';
 import { asObject } from './requests.ts';

@@ -3,7 +3,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
-import { createEgress, type Egress } from '../../ports/egress.ts';
+import { createEgress, type Egress } from '../../ports/egress/egress.ts';
 import { createMailer } from '../../ports/mail.ts';
 import { certificate, trustTestAuthority, type CertificateName } from '../fakes/tls-certificates.ts';
 import { until } from '../support/temporal.ts';

@@ -12,7 +12,7 @@ import { rows } from '../../db/sql.ts';
 import { organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { seal } from '../../db/tenancy/envelope.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
-import { createEgress } from '../../ports/egress.ts';
+import { createEgress } from '../../ports/egress/egress.ts';
 import { createMailer } from '../../ports/mail.ts';
 import { createActivityMetrics } from '../../ports/metrics/activity-metrics.ts';
 import { startMailServer, type MailServer } from '../fakes/mail-server.ts';

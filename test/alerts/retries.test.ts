@@ -5,7 +5,7 @@ import { alertLetter, slackMessage } from '../../activities/delivery/alert-texts
 import { toHtml, toText } from '../../activities/delivery/letter.ts';
 import { alertSnapshot } from '../../db/alerts/alert-snapshot.ts';
 import { alertRetries, judgeTry, noRetries, outcomeOfStatus, retryAfterOf } from '../../domain/deliveries/retries.ts';
-import { signatureHeaders } from '../../ports/webhook-signature.ts';
+import { signatureHeaders } from '../../ports/hooks/webhook-signature.ts';
 
 const at = (attempts: number, random = 0.5) => ({ attempts, table: alertRetries, random });
 const failed = (retryAfterS: number | null = null) => outcomeOfStatus(503, retryAfterS);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { moveRunWait } from '../../db/approvals/run-waits.ts';
-import { lockCall } from '../../db/runs/call-state.ts';
-import { lateWaits } from '../../db/runs/reconcile.ts';
+import { lockCall } from '../../db/runs/calls/call-state.ts';
+import { lateWaits } from '../../db/runs/end/reconcile.ts';
 import { remainingMs, type RunState } from '../../db/runs/run-state.ts';
-import { appendResult, claimCall, endCallBeside } from '../../db/runs/tool-calls.ts';
+import { appendResult, claimCall, endCallBeside } from '../../db/runs/calls/tool-calls.ts';
 import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
 import { settleStatus } from '../../db/runs/waiting.ts';
 import { sweep } from '../../db/transaction.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { defaultQuotas, limitPolicies } from '../../api/http/quotas.ts';
+import { defaultQuotas, limitPolicies } from '../../api/http/operation/quotas.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -16,10 +16,10 @@ const sources = [
   'cli/settings.ts',
   'cli/deployment.ts',
   'db/identity/key-ring.ts',
-  'ports/models.ts',
+  'ports/models/models.ts',
   'ports/embeddings/registry.ts',
-  'ports/process-settings.ts',
-  'ports/storage-settings.ts',
+  'ports/config/process-settings.ts',
+  'ports/storage/settings.ts',
 ];
 /** Of the machine, or for tests: nobody sets them for a deployment. */
 const others = /^(?:PATH|HOME|TZ|USER|TMPDIR|NODE_EXTRA_CA_CERTS)$/;
@@ -65,7 +65,7 @@ test('docker-compose.yml passes on every setting of the processes, but those tha
 });
 
 test('`npm start` hands on every setting that the processes declare, but those that it gives each of them itself', () => {
-  const declared = ['api/env.ts', 'workers/env.ts', 'ports/process-settings.ts', 'ports/storage-settings.ts'].flatMap(variablesOf);
+  const declared = ['api/env.ts', 'workers/env.ts', 'ports/config/process-settings.ts', 'ports/storage/settings.ts'].flatMap(variablesOf);
   const deployment = read('cli/deployment.ts');
   const isHandedOn = (name: string) => new RegExp(`'${name}'|^ +${name}:`, 'm').test(deployment);
   // From the roles that it makes, for one process alone, or in place of AUDIT_ANCHOR_FILE, which it gives.

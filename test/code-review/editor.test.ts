@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { hasStrictIsolation } from '../../ports/sandbox.ts';
+import { hasStrictIsolation } from '../../ports/sandbox/sandbox.ts';
 import { gitIn } from '../fakes/github/repositories.ts';
 import { forkOf, openPull, pushTo } from '../fakes/github/scene.ts';
 import type { FakePull } from '../fakes/github/state.ts';

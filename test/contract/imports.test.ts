@@ -86,7 +86,7 @@ test('a local activity changes rows: whatever it loads reaches nothing outside a
 
 test('what is made once stands at the top of its file: prepared queries, and in api/<area>/dependencies.ts what an area works with', () => {
   const making = /^.*\b(?:prepared|preparedList|areaDependency)\(/gm;
-  const kernel = ['db/prepared.ts', 'db/page-query.ts', 'api/http/area-dependency.ts'];
+  const kernel = ['db/prepared.ts', 'db/page-query.ts', 'api/http/operation/area-dependency.ts'];
   const lines = files
     .map((file) => relative(root, file))
     .filter((path) => /^(?:api|db)\//.test(path) && !kernel.includes(path))
@@ -117,7 +117,7 @@ test('the environment is read in env.ts files only, and nothing but the command 
       !path.startsWith('bench/') &&
       !path.endsWith('env.ts') &&
       // It stands there in the code that readers of the reference copy.
-      path !== 'api/http/samples/typescript.ts' &&
+      path !== 'api/http/openapi/samples/typescript.ts' &&
       /process\.env\b|\bconsole\./.test(withoutComments(readFileSync(file, 'utf8')))
     );
   });

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { forRequests } from '../../api/http/ajv-schema.ts';
-import { parseIfMatch } from '../../api/http/etag.ts';
-import { formats } from '../../api/http/formats.ts';
-import { openApiDocument } from '../../api/http/openapi.ts';
-import { querySchemaOf } from '../../api/http/page.ts';
-import { isForOperators, liveOperations } from '../../api/http/registry.ts';
+import { forRequests } from '../../api/http/input/ajv-schema.ts';
+import { parseIfMatch } from '../../api/http/reply/etag.ts';
+import { formats } from '../../api/http/input/formats.ts';
+import { openApiDocument } from '../../api/http/openapi/openapi.ts';
+import { querySchemaOf } from '../../api/http/reply/page.ts';
+import { isForOperators, liveOperations } from '../../api/http/operation/registry.ts';
 import { areas } from '../../api/operations.ts';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { areaNames } from '../../api/http/area-names.ts';
-import type { RegisteredOperation } from '../../api/http/operation.ts';
-import { checkRegistry, liveOperations, specifiedOperations } from '../../api/http/registry.ts';
-import { successOf } from '../../api/http/render.ts';
+import { areaNames } from '../../api/http/openapi/area-names.ts';
+import type { RegisteredOperation } from '../../api/http/operation/operation.ts';
+import { checkRegistry, liveOperations, specifiedOperations } from '../../api/http/operation/registry.ts';
+import { successOf } from '../../api/http/reply/render.ts';
 import { areas } from '../../api/operations.ts';
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
 import { contractOperations, contractTable, type ContractOperation } from './contract.ts';

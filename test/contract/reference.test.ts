@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { openApiDocument } from '../../api/http/openapi.ts';
-import { liveOperations } from '../../api/http/registry.ts';
+import { openApiDocument } from '../../api/http/openapi/openapi.ts';
+import { liveOperations } from '../../api/http/operation/registry.ts';
 import { areas } from '../../api/operations.ts';
-import { formats } from '../../api/http/formats.ts';
+import { formats } from '../../api/http/input/formats.ts';
 import { streamProtocolView } from '../../api/streams/protocol.ts';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
 import { asArray, asObject, firstOperations, type Json } from './newcomer.ts';

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { stripTypeScriptTypes } from 'node:module';
 import { expect, test } from '@jest/globals';
-import { codeSamplesOf } from '../../api/http/openapi-samples.ts';
-import { openApiDocument } from '../../api/http/openapi.ts';
-import { area, post } from '../../api/http/operation.ts';
-import { FreeObject } from '../../api/http/schema.ts';
+import { codeSamplesOf } from '../../api/http/openapi/samples.ts';
+import { openApiDocument } from '../../api/http/openapi/openapi.ts';
+import { area, post } from '../../api/http/operation/operation.ts';
+import { FreeObject } from '../../api/http/input/schema.ts';
 import { areas } from '../../api/operations.ts';
 import { asArray, asObject } from './newcomer.ts';
 

@@ -10,7 +10,7 @@ import { newId } from '../../db/ids.ts';
 import { openPurge } from '../../db/operator/purge-steps.ts';
 import { sweep } from '../../db/transaction.ts';
 import { change } from '../../db/sql.ts';
-import { createAnchorFile, type AnchorLine } from '../../ports/anchor-file.ts';
+import { createAnchorFile, type AnchorLine } from '../../ports/storage/anchor-file.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { silent } from '../support/worker.ts';
 import { tick, writeEntries } from './audit-log.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eraseOldOccurrences } from '../../domain/schedules/retention.ts';
 import { newId } from '../../db/ids.ts';
-import { finishRun } from '../../db/runs/finish-run.ts';
+import { finishRun } from '../../db/runs/end/finish-run.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { fireInstant, type Firing } from '../../db/triggers/fire-instant.ts';

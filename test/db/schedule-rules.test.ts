@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { finishRun } from '../../db/runs/finish-run.ts';
+import { finishRun } from '../../db/runs/end/finish-run.ts';
 import { sweep } from '../../db/transaction.ts';
 import { row, rows } from '../../db/sql.ts';
 import { fireInstant, type Firing } from '../../db/triggers/fire-instant.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { hasStrictIsolation } from '../../ports/sandbox.ts';
+import { hasStrictIsolation } from '../../ports/sandbox/sandbox.ts';
 import { childrenOf, usageOf } from '../../ports/sandbox/watch.ts';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';

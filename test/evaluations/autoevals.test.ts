@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ExactMatch, Levenshtein, NumericDiff, ValidJSON } from 'autoevals';
 import { exactMatch, levenshtein, numericDiff } from '../../domain/evaluations/score-output.ts';
-import { validateValue } from '../../ports/schema-rules.ts';
+import { validateValue } from '../../ports/json/schema-rules.ts';
 import type { ScoredAnswer, Scoring } from '../../domain/evaluations/scored.ts';
 
 const answer = (text: string, expected: unknown): ScoredAnswer => ({

@@ -11,7 +11,7 @@ import { searchBases, type SearchDeps } from '../../domain/knowledge/search.ts';
 import type { SearchRequest } from '../../domain/knowledge/search-plan.ts';
 import { createEmbedder, type Embedder } from '../../ports/embeddings/index.ts';
 import { embedQuery } from '../../ports/embeddings/query.ts';
-import { loadModelRegistry } from '../../ports/models.ts';
+import { loadModelRegistry } from '../../ports/models/models.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 
 interface Passage {

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { newId } from '../../db/ids.ts';
 import { connectDatabases } from '../../db/orm.ts';
 import type { Databases } from '../../db/databases.ts';
-import { createPoolMetrics } from '../../db/pool-metrics.ts';
+import { createPoolMetrics } from '../../db/postgres/pool-metrics.ts';
 import { metricsPage } from '../../ports/metrics/exposition.ts';
 import { createDeploymentMetrics } from '../../workers/deployment-metrics.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';

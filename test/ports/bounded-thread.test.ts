@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createBoundedThread, ThreadLimit } from '../../ports/bounded-thread.ts';
+import { createBoundedThread, ThreadLimit } from '../../ports/untrusted/bounded-thread.ts';
 
 /** A thread whose job is to be busy for so many milliseconds. */
 const script = new URL(

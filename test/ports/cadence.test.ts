@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { strikeAt, strikesAfter, type DstRules, type Timetable } from '../../ports/cadence.ts';
-import { compileTimetable } from '../../ports/compile-cadence.ts';
-import { CronError, parseCron } from '../../ports/cron.ts';
+import { strikeAt, strikesAfter, type DstRules, type Timetable } from '../../ports/schedule/cadence.ts';
+import { compileTimetable } from '../../ports/schedule/compile-cadence.ts';
+import { CronError, parseCron } from '../../ports/schedule/cron.ts';
 
 const usual: DstRules = { gap: 'shift', repeat: 'once' };
 

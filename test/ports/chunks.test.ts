@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { cutChunks, type Chunk, type ChunkOptions } from '../../ports/chunks.ts';
+import { cutChunks, type Chunk, type ChunkOptions } from '../../ports/chunking/chunks.ts';
 import { contentHash } from '../../ports/content-hash.ts';
-import { countTokens } from '../../ports/token-count.ts';
+import { countTokens } from '../../ports/models/token-count.ts';
 import { humanRights } from './human-rights.ts';
 
 const small: ChunkOptions = { sizeTokens: 64, overlapTokens: 0, countTokens };

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { brotliCompressSync, createBrotliCompress, createDeflate, createGzip, createZstdCompress } from 'node:zlib';
 import { constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createEgress, EgressUndecodable, type EgressPolicy } from '../../ports/egress.ts';
+import { createEgress, EgressUndecodable, type EgressPolicy } from '../../ports/egress/egress.ts';
 
 const egress = createEgress();
 const text = '{"greeting":"grüße","list":[1,2,3],"filler":"' + 'lorem ipsum '.repeat(2_000) + '"}';

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { lookup } from 'node:dns';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { checkUrlForm, createEgress, EgressRefused, EgressUnreachable, type EgressPolicy } from '../../ports/egress.ts';
+import { checkUrlForm, createEgress, EgressRefused, EgressUnreachable, type EgressPolicy } from '../../ports/egress/egress.ts';
 
 const strict: EgressPolicy = { allowHttp: false, exceptions: [] };
 const http: EgressPolicy = { allowHttp: true, exceptions: [] };

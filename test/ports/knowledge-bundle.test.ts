@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { checkBundle, parseRecord, readLines, writeBundle, type BundleRecord } from '../../ports/knowledge-bundle.ts';
+import { checkBundle, parseRecord, readLines, writeBundle, type BundleRecord } from '../../ports/parsing/knowledge-bundle.ts';
 
 const header = { type: 'header', format: 'longhaul.knowledge', version: 1 };
 

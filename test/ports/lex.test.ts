@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { lexLanguages } from '../../ports/lex-languages.ts';
-import { lex, lexQuery } from '../../ports/lex.ts';
+import { lexLanguages } from '../../ports/chunking/lex-languages.ts';
+import { lex, lexQuery } from '../../ports/chunking/lex.ts';
 import { humanRights } from './human-rights.ts';
 
 const languages = fc.constantFrom(...lexLanguages, 'xx');

@@ -2,9 +2,9 @@ import { createServer, request as ask, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { constants, createBrotliCompress, createDeflate, createGzip, createZstdCompress } from 'node:zlib';
 import { afterEach, expect, test } from '@jest/globals';
-import { createEgress, EgressUndecodable } from '../../ports/egress.ts';
-import { McpTooMuch } from '../../ports/mcp-fetch.ts';
-import { connectMcp, type McpSession } from '../../ports/mcp.ts';
+import { createEgress, EgressUndecodable } from '../../ports/egress/egress.ts';
+import { McpTooMuch } from '../../ports/mcp/fetch.ts';
+import { connectMcp, type McpSession } from '../../ports/mcp/mcp.ts';
 import { startMcpServer, type FakeEra, type FakeMcpServer } from '../fakes/mcp-server.ts';
 
 const packers = {

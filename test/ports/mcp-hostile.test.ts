@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { McpError } from '../../ports/mcp-errors.ts';
-import { readFoundTools } from '../../ports/mcp-found-tools.ts';
+import { McpError } from '../../ports/mcp/errors.ts';
+import { readFoundTools } from '../../ports/mcp/found-tools.ts';
 
 const schemas = { read: async () => ({ problems: [], ignored: [] }) };
 

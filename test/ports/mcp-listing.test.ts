@@ -1,8 +1,8 @@
 import { afterAll, afterEach, expect, test } from '@jest/globals';
-import { createEgress } from '../../ports/egress.ts';
-import { createSchemas } from '../../ports/json-schema.ts';
-import { readFoundTools, toldOf, type FoundTools } from '../../ports/mcp-found-tools.ts';
-import { connectMcp } from '../../ports/mcp.ts';
+import { createEgress } from '../../ports/egress/egress.ts';
+import { createSchemas } from '../../ports/json/schema.ts';
+import { readFoundTools, toldOf, type FoundTools } from '../../ports/mcp/found-tools.ts';
+import { connectMcp } from '../../ports/mcp/mcp.ts';
 import { echoTool, startMcpServer, type FakeEra, type FakeTool } from '../fakes/mcp-server.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createEgress } from '../../ports/egress.ts';
-import { checkPageUrl, type EgressPolicy } from '../../ports/egress-url.ts';
-import { askConsent, describeAuth, type OauthWay } from '../../ports/mcp-oauth.ts';
+import { createEgress } from '../../ports/egress/egress.ts';
+import { checkPageUrl, type EgressPolicy } from '../../ports/egress/url.ts';
+import { askConsent, describeAuth, type OauthWay } from '../../ports/mcp/oauth.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { createEgress } from '../../ports/egress.ts';
-import { createMcpSessions, type McpSessions, type McpUse } from '../../ports/mcp-sessions.ts';
+import { createEgress } from '../../ports/egress/egress.ts';
+import { createMcpSessions, type McpSessions, type McpUse } from '../../ports/mcp/sessions.ts';
 import { startMcpServer, type FakeEra, type FakeMcpServer } from '../fakes/mcp-server.ts';
 import { until } from '../support/temporal.ts';
 

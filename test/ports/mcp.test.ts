@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { createEgress, type Egress } from '../../ports/egress.ts';
-import { connectMcp, type McpSession, type McpTarget } from '../../ports/mcp.ts';
+import { createEgress, type Egress } from '../../ports/egress/egress.ts';
+import { connectMcp, type McpSession, type McpTarget } from '../../ports/mcp/mcp.ts';
 import { hang, startMcpServer, type FakeEra, type FakeMcpServer } from '../fakes/mcp-server.ts';
 import { until } from '../support/temporal.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { loadModelRegistry, missingCapabilities, type ModelEnv } from '../../ports/models.ts';
+import { loadModelRegistry, missingCapabilities, type ModelEnv } from '../../ports/models/models.ts';
 
 const load = (env: ModelEnv) => loadModelRegistry(env, { info: () => undefined });
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { createOpenApiReader } from '../../ports/openapi-reader.ts';
+import { createOpenApiReader } from '../../ports/openapi/reader.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 
 const pool = testWorkPool();

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { createOpenApiReader, type OpenApiReading } from '../../ports/openapi-reader.ts';
+import { createOpenApiReader, type OpenApiReading } from '../../ports/openapi/reader.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 
 const pool = testWorkPool();

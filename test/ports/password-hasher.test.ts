@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import { hash } from '@node-rs/argon2';
-import { ThreadProblem } from '../../ports/bounded-thread.ts';
-import { createPasswordHasher, type PasswordHasher } from '../../ports/password-hasher.ts';
+import { ThreadProblem } from '../../ports/untrusted/bounded-thread.ts';
+import { createPasswordHasher, type PasswordHasher } from '../../ports/passwords/hasher.ts';
 
 const quick = { algorithm: 2, memoryCost: 64, timeCost: 1, parallelism: 1 } as const;
 const dear = { ...quick, memoryCost: 19_456, timeCost: 40 } as const;

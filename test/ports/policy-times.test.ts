@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { planPolicy } from '../../ports/policy-times.ts';
-import { nextAfter } from '../../ports/schedule-plan.ts';
+import { planPolicy } from '../../ports/schedule/policy-times.ts';
+import { nextAfter } from '../../ports/schedule/plan.ts';
 
 test.each([
   ['an hour that the clocks skip runs when the gap ends', '2026-03-28T12:00:00Z', '2026-03-29T01:00:00.000Z', '2026-03-30T00:30:00.000Z'],

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { hasStrictIsolation } from '../../ports/sandbox.ts';
+import { hasStrictIsolation } from '../../ports/sandbox/sandbox.ts';
 import { runChecks, type CheckJob } from '../../ports/sandbox/checks.ts';
 
 /** Where the machine can't isolate, checks are refused. */

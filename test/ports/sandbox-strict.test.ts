@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { createSandbox, hasStrictIsolation, type CodeJob } from '../../ports/sandbox.ts';
+import { createSandbox, hasStrictIsolation, type CodeJob } from '../../ports/sandbox/sandbox.ts';
 import { awaitingCode, faultyCode } from './awaiting-code.ts';
 
 /** Where the machine can't isolate, nothing below can be shown; test/ports/sandbox.test.ts shows that it is refused then. */

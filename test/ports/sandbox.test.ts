@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { createSandbox, type CodeJob, type Sandbox } from '../../ports/sandbox.ts';
+import { createSandbox, type CodeJob, type Sandbox } from '../../ports/sandbox/sandbox.ts';
 import { awaitingCode, faultyCode } from './awaiting-code.ts';
 import { seccompProgram } from '../../ports/sandbox/seccomp.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { checkSchema } from '../../ports/schema-rules.ts';
+import { checkSchema } from '../../ports/json/schema-rules.ts';
 import { exponentialSchema } from '../support/hostile-work.ts';
 
 const object = (more: Record<string, unknown>) => ({ type: 'object', ...more });

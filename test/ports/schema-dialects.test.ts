@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { createSchemas } from '../../ports/json-schema.ts';
+import { createSchemas } from '../../ports/json/schema.ts';
 import { inNewestDialect } from '../../workflows/contracts/schema-dialect.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 

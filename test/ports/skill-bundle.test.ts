@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { createSkillReader } from '../../ports/skill-reader.ts';
+import { createSkillReader } from '../../ports/skills/reader.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 import { zipOf, type ZipEntry } from '../support/zip.ts';
 

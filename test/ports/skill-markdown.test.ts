@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readSkillMarkdown } from '../../ports/skill-markdown.ts';
+import { readSkillMarkdown } from '../../ports/skills/markdown.ts';
 import { cpuMs } from '../support/cpu.ts';
 
 const plain =

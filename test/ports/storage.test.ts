@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, ut
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, readWhole, type Storage } from '../../ports/storage.ts';
-import { createS3Storage } from '../../ports/storage-s3.ts';
-import { newStorageKey, storagePlace } from '../../ports/storage-key.ts';
+import { createStorage, readWhole, type Storage } from '../../ports/storage/storage.ts';
+import { createS3Storage } from '../../ports/storage/s3.ts';
+import { newStorageKey, storagePlace } from '../../ports/storage/key.ts';
 import { until } from '../support/temporal.ts';
 import { s3Keys, startS3Server, type S3Server } from '../fakes/s3-server.ts';
 

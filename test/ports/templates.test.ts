@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { createTemplates, TemplateError } from '../../ports/templates.ts';
+import { createTemplates, TemplateError } from '../../ports/templates/templates.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 
 const pool = testWorkPool();

@@ -4,8 +4,8 @@ import { expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { Webhook as SvixWebhook } from 'svix';
-import { signatureHeaders } from '../../ports/webhook-signature.ts';
-import { isSameToken, isSignedBy, readSignature } from '../../ports/webhook-verification.ts';
+import { signatureHeaders } from '../../ports/hooks/webhook-signature.ts';
+import { isSameToken, isSignedBy, readSignature } from '../../ports/hooks/webhook-verification.ts';
 
 const now = Date.UTC(2026, 10, 30, 9, 0, 0);
 const secret = `whsec_${randomBytes(32).toString('base64')}`;

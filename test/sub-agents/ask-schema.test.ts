@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { askInputSchema } from '../../db/agents/ask-schema.ts';
-import { createSchemas } from '../../ports/json-schema.ts';
+import { createSchemas } from '../../ports/json/schema.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 
 const pool = testWorkPool();

@@ -1,11 +1,11 @@
 import { refusalOf, gateOf } from '../../activities/tools/refusal.ts';
 import { newId } from '../../db/ids.ts';
-import { argsHashOf } from '../../db/runs/args-hash.ts';
-import { beginRun } from '../../db/runs/begin-run.ts';
-import type { CallState } from '../../db/runs/call-state.ts';
-import { openModelStep } from '../../db/runs/model-steps.ts';
-import { openChild, type OpenedChild } from '../../db/runs/open-child.ts';
-import { storeModelStep, type CheckedCall } from '../../db/runs/store-step.ts';
+import { argsHashOf } from '../../db/runs/calls/args-hash.ts';
+import { beginRun } from '../../db/runs/start/begin-run.ts';
+import type { CallState } from '../../db/runs/calls/call-state.ts';
+import { openModelStep } from '../../db/runs/steps/model-steps.ts';
+import { openChild, type OpenedChild } from '../../db/runs/children/open-child.ts';
+import { storeModelStep, type CheckedCall } from '../../db/runs/steps/store-step.ts';
 import { rows } from '../../db/sql.ts';
 import { appendFrames } from '../../db/streams/append.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';

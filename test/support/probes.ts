@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { area, get, list, post, raw, reply, type Area, type Ctx } from '../../api/http/operation.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../../api/http/schema.ts';
+import { area, get, list, post, raw, reply, type Area, type Ctx } from '../../api/http/operation/operation.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../../api/http/input/schema.ts';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 

@@ -1,11 +1,11 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { exposedHeaders } from '../../api/http/headers.ts';
-import { formats } from '../../api/http/formats.ts';
-import { errorCodesOf } from '../../api/http/openapi-text.ts';
-import type { OpenApiDocument } from '../../api/http/openapi.ts';
-import type { RegisteredOperation } from '../../api/http/operation.ts';
-import type { AppDeps } from '../../api/http/deps.ts';
+import { exposedHeaders } from '../../api/http/reply/headers.ts';
+import { formats } from '../../api/http/input/formats.ts';
+import { errorCodesOf } from '../../api/http/openapi/text.ts';
+import type { OpenApiDocument } from '../../api/http/openapi/openapi.ts';
+import type { RegisteredOperation } from '../../api/http/operation/operation.ts';
+import type { AppDeps } from '../../api/http/operation/deps.ts';
 
 type Json = Record<string, unknown>;
 

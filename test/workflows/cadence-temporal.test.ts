@@ -1,9 +1,9 @@
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { strikesAfter, type Timetable } from '../../ports/cadence.ts';
-import { compileTimetable } from '../../ports/compile-cadence.ts';
-import { parseCron } from '../../ports/cron.ts';
-import { planSchedule } from '../../ports/schedule-plan.ts';
+import { strikesAfter, type Timetable } from '../../ports/schedule/cadence.ts';
+import { compileTimetable } from '../../ports/schedule/compile-cadence.ts';
+import { parseCron } from '../../ports/schedule/cron.ts';
+import { planSchedule } from '../../ports/schedule/plan.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import { newId } from '../../db/ids.ts';
 import { removeTriggerSchedule, upsertTriggerSchedule } from '../../temporal/trigger-schedules.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { maxRestarts, readRestartPoint } from '../../db/runs/restart-run.ts';
+import { maxRestarts, readRestartPoint } from '../../db/runs/start/restart-run.ts';
 import { sweep } from '../../db/transaction.ts';
 import { startRelay } from '../../temporal/relay.ts';
 import type { ReconcileReport } from '../../workflows/contracts/maintenance.ts';

@@ -6,7 +6,7 @@ import { sendMessage } from '../../temporal/messages.ts';
 import { completeNamespace, keepNamespace } from '../../temporal/namespace.ts';
 import { scheduleIds } from '../../temporal/schedules.ts';
 import { missingSearchAttributes, searchAttributeNames } from '../../temporal/search-attributes.ts';
-import { runStartMessage } from '../../db/runs/conversations.ts';
+import { runStartMessage } from '../../db/runs/start/conversations.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { testServices } from '../support/services.ts';
 import { until } from '../support/temporal.ts';

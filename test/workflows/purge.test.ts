@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { createStorage } from '../../ports/storage.ts';
-import { newStorageKey } from '../../ports/storage-key.ts';
+import { createStorage } from '../../ports/storage/storage.ts';
+import { newStorageKey } from '../../ports/storage/key.ts';
 import { storageDirOf } from '../support/api.ts';
 import { makeTenant, type TestTenant } from '../support/tenant.ts';
 import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';

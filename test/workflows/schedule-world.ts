@@ -5,7 +5,7 @@ import { sweep, systemActor, transact, workspaceTenant } from '../../db/transact
 import { row, rows } from '../../db/sql.ts';
 import { createSchedule, type NewSchedule } from '../../db/triggers/schedules.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { planSchedule } from '../../ports/schedule-plan.ts';
+import { planSchedule } from '../../ports/schedule/plan.ts';
 import { until } from '../support/temporal.ts';
 
 export interface SchedulePlace {

@@ -1,4 +1,4 @@
-import type { RegisteredOperation } from '../../../api/http/operation.ts';
+import type { RegisteredOperation } from '../../../api/http/operation/operation.ts';
 import { oddAuditTimes } from '../../support/audit-times.ts';
 import { aim, groundFor } from '../aim.ts';
 import { checksums, differing } from '../checksums.ts';

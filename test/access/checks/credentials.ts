@@ -1,5 +1,5 @@
-import type { RegisteredOperation } from '../../../api/http/operation.ts';
-import { isRoleAccess } from '../../../api/http/scopes.ts';
+import type { RegisteredOperation } from '../../../api/http/operation/operation.ts';
+import { isRoleAccess } from '../../../api/http/credentials/scopes.ts';
 import { rankOf } from '../../../workflows/contracts/access.ts';
 import { pathParametersOf, pathWith } from '../requests.ts';
 import { told, type Fault, type Sent, type Stage } from '../stage.ts';

@@ -1,4 +1,4 @@
-import type { RegisteredOperation } from '../../../api/http/operation.ts';
+import type { RegisteredOperation } from '../../../api/http/operation/operation.ts';
 import { idsIn, standingParams, targetsOf } from '../aim.ts';
 import { pathWith, sampleBody } from '../requests.ts';
 import { told, type Fault, type Stage } from '../stage.ts';

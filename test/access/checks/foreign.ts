@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RegisteredOperation } from '../../../api/http/operation.ts';
-import { isRoleAccess } from '../../../api/http/scopes.ts';
+import type { RegisteredOperation } from '../../../api/http/operation/operation.ts';
+import { isRoleAccess } from '../../../api/http/credentials/scopes.ts';
 import { rankOf } from '../../../workflows/contracts/access.ts';
 import { aim, idsIn, standingParams, targetsOf } from '../aim.ts';
 import { isForSessions } from '../expected.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RegisteredOperation } from '../../../api/http/operation.ts';
-import { querySchemaOf } from '../../../api/http/page.ts';
+import type { RegisteredOperation } from '../../../api/http/operation/operation.ts';
+import { querySchemaOf } from '../../../api/http/reply/page.ts';
 import { aim } from '../aim.ts';
 import { asObject } from '../requests.ts';
 import { comparable, told, type Fault, type Sent, type Stage } from '../stage.ts';

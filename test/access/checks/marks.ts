@@ -1,5 +1,5 @@
-import type { RegisteredOperation } from '../../../api/http/operation.ts';
-import { querySchemaOf } from '../../../api/http/page.ts';
+import type { RegisteredOperation } from '../../../api/http/operation/operation.ts';
+import { querySchemaOf } from '../../../api/http/reply/page.ts';
 import { asObject } from '../requests.ts';
 import type { Fault } from '../stage.ts';
 

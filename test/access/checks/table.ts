@@ -1,4 +1,4 @@
-import type { RegisteredOperation } from '../../../api/http/operation.ts';
+import type { RegisteredOperation } from '../../../api/http/operation/operation.ts';
 import { aim, groundFor } from '../aim.ts';
 import { expectedOf } from '../expected.ts';
 import { told, type Fault, type Stage } from '../stage.ts';

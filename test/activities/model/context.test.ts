@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { fitHistory, type ContextRoom } from '../../../activities/model/context.ts';
 import type { ContextRules } from '../../../db/agents/revision-document.ts';
-import type { HistoryMessage } from '../../../db/runs/history.ts';
+import type { HistoryMessage } from '../../../db/runs/read/history.ts';
 
 const message = (role: HistoryMessage['role'], text: string, more: Partial<HistoryMessage> = {}): HistoryMessage => ({
   id: crypto.randomUUID(),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RawAnswer } from '../../fakes/model-raw.ts';
-import type { ModelAdapter } from '../../../ports/models.ts';
+import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { httpErrors, overflowWordings, toldErrors } from './error-wordings.ts';
 import { failureOf, requestOf, startStepBench, type StepBench } from './model-step.ts';
 

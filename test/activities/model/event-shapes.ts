@@ -1,4 +1,4 @@
-import type { ModelAdapter } from '../../../ports/models.ts';
+import type { ModelAdapter } from '../../../ports/models/models.ts';
 import type { RawAnswer } from '../../fakes/model-raw.ts';
 import { sse, type ShapeOutcome, type StreamShape } from './stream-shapes.ts';
 

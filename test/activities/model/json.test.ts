@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { formatNote, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../../../activities/model/json-answer.ts';
-import { createSchemas, type TenantSchemas } from '../../../ports/json-schema.ts';
-import type { ModelAdapter } from '../../../ports/models.ts';
+import { createSchemas, type TenantSchemas } from '../../../ports/json/schema.ts';
+import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
 import { eventsOf, requestOf, scripted, startStepBench, type StepBench } from './model-step.ts';
 

@@ -2,7 +2,7 @@ import { createProviders, type Providers } from '../../../activities/model/provi
 import { defaultModelSettings } from '../../../activities/model/prompt.ts';
 import { streamModelStep, type ModelEvent, type ModelFinish, type ModelStepRequest } from '../../../activities/model/step.ts';
 import { ModelAborted, ModelError } from '../../../activities/model/errors.ts';
-import { loadModelRegistry, type ModelAdapter, type ResolvedModel } from '../../../ports/models.ts';
+import { loadModelRegistry, type ModelAdapter, type ResolvedModel } from '../../../ports/models/models.ts';
 import { startModelServer, type ModelServer, type Script, type ScriptStep } from '../../fakes/model-server.ts';
 
 const ids = {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { jsonAnswerOf, judgeAnswer, parseJson } from '../../../activities/model/json-answer.ts';
 import { brokenArguments, inexactArgument } from '../../../activities/model/plain-text.ts';
-import { argsHashOf } from '../../../db/runs/args-hash.ts';
-import type { ModelAdapter } from '../../../ports/models.ts';
+import { argsHashOf } from '../../../db/runs/calls/args-hash.ts';
+import type { ModelAdapter } from '../../../ports/models/models.ts';
 import type { RawAnswer } from '../../fakes/model-raw.ts';
 import { eventsOf, requestOf, startStepBench, type StepBench } from './model-step.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { ModelAdapter } from '../../../ports/models.ts';
+import type { ModelAdapter } from '../../../ports/models/models.ts';
 import type { Fault } from '../../fakes/model-server.ts';
 import { ModelAborted, type ModelError } from '../../../activities/model/errors.ts';
 import { streamModelStep } from '../../../activities/model/step.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PromptMessage } from '../../../activities/model/prompt.ts';
 import { defaultModelSettings } from '../../../activities/model/prompt.ts';
-import type { ModelAdapter } from '../../../ports/models.ts';
+import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { eventsOf, finishOf, requestOf, scripted, startStepBench, textOf, type StepBench } from './model-step.ts';
 
 let bench: StepBench;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { buildRequest } from '../../../activities/model/build-request.ts';
 import { defaultModelSettings } from '../../../activities/model/prompt.ts';
-import type { HistoryMessage } from '../../../db/runs/history.ts';
-import type { OpenedStep } from '../../../db/runs/model-steps.ts';
-import type { ModelAdapter } from '../../../ports/models.ts';
-import { createTemplates } from '../../../ports/templates.ts';
+import type { HistoryMessage } from '../../../db/runs/read/history.ts';
+import type { OpenedStep } from '../../../db/runs/steps/model-steps.ts';
+import type { ModelAdapter } from '../../../ports/models/models.ts';
+import { createTemplates } from '../../../ports/templates/templates.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
 import { eventsOf, startStepBench, type StepBench } from './model-step.ts';
 import { toldResults, type ToldResult } from './told-results.ts';

@@ -1,4 +1,4 @@
-import type { ModelAdapter } from '../../../ports/models.ts';
+import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { sse } from './stream-shapes.ts';
 
 /** What a server counted for one answer, as it was seen, and what the ledger books of it. */

@@ -3,7 +3,7 @@ import { executeCode } from '../../../activities/tools/code-exec.ts';
 import type { ToolExecution } from '../../../activities/tools/outcome.ts';
 import type { CodeExecToolConfig } from '../../../db/tools/kind-config.ts';
 import { completeCodeExecConfig } from '../../../domain/tools/kind-config.ts';
-import { createSandbox, type Sandbox } from '../../../ports/sandbox.ts';
+import { createSandbox, type Sandbox } from '../../../ports/sandbox/sandbox.ts';
 
 /** As on a machine without bubblewrap: what every deployment can do. */
 const sandbox = createSandbox({ hasJail: () => Promise.resolve(false) });

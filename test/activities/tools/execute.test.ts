@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createToolExecutor, type ToolExecutor } from '../../../activities/tools/execute.ts';
 import type { ToolExecution, ToolOutcome } from '../../../activities/tools/outcome.ts';
 import { createWebPages } from '../../../activities/tools/web-fetch.ts';
-import { createFolderStorage } from '../../../ports/storage-folder.ts';
-import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
-import { createTemplates } from '../../../ports/templates.ts';
+import { createFolderStorage } from '../../../ports/storage/folder.ts';
+import { createEgress, type EgressPolicy } from '../../../ports/egress/egress.ts';
+import { createTemplates } from '../../../ports/templates/templates.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
 
 const page = `<html><head><title>Manual</title></head><body><nav>menu</nav><article><h1>Start</h1><p>${'How to start a run. '.repeat(30)}</p></article><script>bad()</script></body></html>`;

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createToolExecutor } from '../../../activities/tools/execute.ts';
 import type { ToolExecution, ToolOutcome } from '../../../activities/tools/outcome.ts';
 import { createWebPages } from '../../../activities/tools/web-fetch.ts';
-import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
-import { createTemplates } from '../../../ports/templates.ts';
+import { createEgress, type EgressPolicy } from '../../../ports/egress/egress.ts';
+import { createTemplates } from '../../../ports/templates/templates.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
 
 const value = 'p@ss/w"ord+98765 ü';

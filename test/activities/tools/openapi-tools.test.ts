@@ -6,9 +6,9 @@ import { executeHttp } from '../../../activities/tools/http.ts';
 import type { GuardedExecution } from '../../../activities/tools/outcome.ts';
 import type { HttpAuth } from '../../../db/tools/tool-config.ts';
 import { completeHttpConfig } from '../../../domain/tools/tool-config.ts';
-import { createEgress } from '../../../ports/egress.ts';
-import { createOpenApiReader } from '../../../ports/openapi-reader.ts';
-import { createTemplates } from '../../../ports/templates.ts';
+import { createEgress } from '../../../ports/egress/egress.ts';
+import { createOpenApiReader } from '../../../ports/openapi/reader.ts';
+import { createTemplates } from '../../../ports/templates/templates.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
 
 const egress = createEgress();

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createToolExecutor } from '../../../activities/tools/execute.ts';
 import type { ToolExecution, ToolOutcome } from '../../../activities/tools/outcome.ts';
 import { createWebPages } from '../../../activities/tools/web-fetch.ts';
-import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
-import { createTemplates } from '../../../ports/templates.ts';
+import { createEgress, type EgressPolicy } from '../../../ports/egress/egress.ts';
+import { createTemplates } from '../../../ports/templates/templates.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
 
 const value = 'sk-live-4f7e9c2b1a';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createToolExecutor } from '../../../activities/tools/execute.ts';
 import type { ToolOutcome } from '../../../activities/tools/outcome.ts';
 import { createWebPages } from '../../../activities/tools/web-fetch.ts';
-import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
+import { createEgress, type EgressPolicy } from '../../../ports/egress/egress.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
 
 const egress = createEgress();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createToolExecutor } from '../../../activities/tools/execute.ts';
 import type { ToolOutcome } from '../../../activities/tools/outcome.ts';
 import { completeWebSearchConfig, type WebSearchConfigDraft } from '../../../domain/tools/kind-config.ts';
-import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
+import { createEgress, type EgressPolicy } from '../../../ports/egress/egress.ts';
 
 /** Answers as the services give them, cut to what matters and a little beside it. */
 const searxng = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { deleteExpired, dropDeadLinks, expireUnlinked, keysWithoutRow } from '../../../db/attachments/attachment-sweep.ts';
-import { newStorageKey } from '../../../ports/storage-key.ts';
+import { newStorageKey } from '../../../ports/storage/key.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { change, row } from '../../../db/sql.ts';
 import { runsInPlace } from '../../support/run-in-place.ts';

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
-import { isRoleAccess } from '../../../api/http/scopes.ts';
+import { isRoleAccess } from '../../../api/http/credentials/scopes.ts';
 import { areas } from '../../../api/operations.ts';
 import { createSessionTokens, type SessionTokens } from '../../../db/identity/session-tokens.ts';
 import { createSigningKeys } from '../../../db/identity/signing-keys.ts';

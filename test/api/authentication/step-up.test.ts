@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { isRoleAccess } from '../../../api/http/scopes.ts';
+import { isRoleAccess } from '../../../api/http/credentials/scopes.ts';
 import { areas } from '../../../api/operations.ts';
 import { newId } from '../../../db/ids.ts';
 import { testPassword, tokenFor, type TestUser } from '../../support/tenant.ts';

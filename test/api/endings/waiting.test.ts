@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Egress } from '../../../ports/egress.ts';
+import type { Egress } from '../../../ports/egress/egress.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { tokenFor, type TestTenant } from '../../support/tenant.ts';

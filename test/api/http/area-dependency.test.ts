@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { areaDependency } from '../../../api/http/area-dependency.ts';
+import { areaDependency } from '../../../api/http/operation/area-dependency.ts';
 
 test('what an area works with is made when it is first asked for, and once for each process', () => {
   const made: string[] = [];

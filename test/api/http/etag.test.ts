@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { parseIfMatch } from '../../../api/http/etag.ts';
+import { parseIfMatch } from '../../../api/http/reply/etag.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { bearer, makeTenant } from '../../support/tenant.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseItem } from 'structured-headers';
 import { areas } from '../../../api/operations.ts';
-import { openApiDocument } from '../../../api/http/openapi.ts';
-import type { Deprecation } from '../../../api/http/deprecations.ts';
+import { openApiDocument } from '../../../api/http/openapi/openapi.ts';
+import type { Deprecation } from '../../../api/http/openapi/deprecations.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { bearer, makeTenant } from '../../support/tenant.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { unknownPath } from '../../../api/http/unknown-path.ts';
-import { validatorFor } from '../../../api/http/validator.ts';
+import { validatorFor } from '../../../api/http/input/validator.ts';
 import { ToolCreate } from '../../../api/tools/tool.schema.ts';
 import { ToolkitCreate } from '../../../api/tools/toolkit.schema.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { limitAddressOf, trustedProxies } from '../../../api/http/client-address.ts';
-import { createLimits } from '../../../api/http/rate-limit.ts';
+import { limitAddressOf, trustedProxies } from '../../../api/http/credentials/client-address.ts';
+import { createLimits } from '../../../api/http/operation/rate-limit.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sortViolations } from '../../../api/http/violations.ts';
+import { sortViolations } from '../../../api/http/input/violations.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { newProbeState, probeArea } from '../../support/probes.ts';
 import { bearer, makeTenant } from '../../support/tenant.ts';

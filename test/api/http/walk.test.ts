@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { RegisteredOperation } from '../../../api/http/operation.ts';
-import { takesAnyQuery } from '../../../api/http/page.ts';
-import { liveOperations, specifiedOperations } from '../../../api/http/registry.ts';
+import type { RegisteredOperation } from '../../../api/http/operation/operation.ts';
+import { takesAnyQuery } from '../../../api/http/reply/page.ts';
+import { liveOperations, specifiedOperations } from '../../../api/http/operation/registry.ts';
 import { areas } from '../../../api/operations.ts';
 import { aim, groundFor } from '../../access/aim.ts';
 import { admitted } from '../../access/checks/audit.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { liveOperations } from '../../../api/http/registry.ts';
+import { liveOperations } from '../../../api/http/operation/registry.ts';
 import { areas } from '../../../api/operations.ts';
 import { makeUser, type TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type Answer, type World } from '../world.ts';

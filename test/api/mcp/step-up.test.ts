@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { missingScope } from '../../../api/http/role-floor.ts';
-import { scopeOf } from '../../../api/http/scopes.ts';
+import { missingScope } from '../../../api/http/credentials/role-floor.ts';
+import { scopeOf } from '../../../api/http/credentials/scopes.ts';
 import { areas } from '../../../api/operations.ts';
 import { bearer, type TestTenant } from '../../support/tenant.ts';
 import { grantTo, issuer, openOauth, type OauthWorld, type TestClient } from '../oauth/client.ts';

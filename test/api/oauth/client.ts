@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Egress, EgressResponse } from '../../../ports/egress.ts';
+import type { Egress, EgressResponse } from '../../../ports/egress/egress.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { change } from '../../../db/sql.ts';
 import { startApi, type TestApi, type TestApiOptions } from '../../support/api.ts';

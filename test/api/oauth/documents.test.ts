@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createEgress } from '../../../ports/egress.ts';
+import { createEgress } from '../../../ports/egress/egress.ts';
 import { age, authorizePath, documentsOf, grantTo, openOauth, refresh, type OauthWorld, type TestClient } from './client.ts';
 
 const base = 'https://client.test';

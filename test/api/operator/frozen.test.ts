@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import Type from 'typebox';
 import { areas } from '../../../api/operations.ts';
-import { area, post } from '../../../api/http/operation.ts';
-import { closed } from '../../../api/http/schema.ts';
+import { area, post } from '../../../api/http/operation/operation.ts';
+import { closed } from '../../../api/http/input/schema.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 import { admin, impersonate, request, type Method } from './client.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { admitRun, dueRuns } from '../../../db/runs/delayed-start.ts';
+import { admitRun, dueRuns } from '../../../db/runs/start/delayed-start.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { runsInPlace, type RunsInPlace } from '../../support/run-in-place.ts';
 import type { TestTenant } from '../../support/tenant.ts';

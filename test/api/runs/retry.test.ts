@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { readWholeOutput } from '../../../db/runs/tool-calls.ts';
+import { readWholeOutput } from '../../../db/runs/calls/tool-calls.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import type { TestTenant } from '../../support/tenant.ts';

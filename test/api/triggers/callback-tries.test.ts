@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { attemptCallback, type SendCallbackDeps } from '../../../activities/delivery/send-callback.ts';
 import { asTenant } from '../../../activities/support/tenant.ts';
 import { newId } from '../../../db/ids.ts';
-import { createEgress } from '../../../ports/egress.ts';
+import { createEgress } from '../../../ports/egress/egress.ts';
 import { createActivityMetrics } from '../../../ports/metrics/activity-metrics.ts';
 import { answer, startReceiver, type Receiver } from '../../alerts/delivery-world.ts';
 import { openWorld, type World } from '../world.ts';

@@ -3,7 +3,7 @@ import { hash } from '@node-rs/argon2';
 import { parseKeyRing, keyRingVariables, randomKeyRing } from '../../../db/identity/key-ring.ts';
 import { truncateAddress } from '../../../db/identity/addresses.ts';
 import { createPasswords, hashPassword, isOutdatedHash } from '../../../db/identity/passwords.ts';
-import { createPasswordHasher } from '../../../ports/password-hasher.ts';
+import { createPasswordHasher } from '../../../ports/passwords/hasher.ts';
 
 const hasher = createPasswordHasher();
 const passwords = createPasswords(hasher);

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { email } from '../../../ports/channels/email.ts';
 import { partLimits } from '../../../ports/channels/limits.ts';
 import type { ServiceDeps, ServicePart } from '../../../ports/channels/service.ts';
-import { createEgress, type Egress, type EgressPolicy } from '../../../ports/egress.ts';
+import { createEgress, type Egress, type EgressPolicy } from '../../../ports/egress/egress.ts';
 import { startMailServer, type MailServer } from '../../fakes/mail-server.ts';
 import { makeCertificate } from '../../support/certificates.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmbedder, type Embedder } from '../../../ports/embeddings/index.ts';
-import { loadModelRegistry, type ModelEnv } from '../../../ports/models.ts';
+import { loadModelRegistry, type ModelEnv } from '../../../ports/models/models.ts';
 
 /** The embedding models that an environment gives. */
 export function embedderOf(env: ModelEnv): Embedder {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { EmbeddingError, type Embedder } from '../../../ports/embeddings/index.ts';
-import { loadModelRegistry } from '../../../ports/models.ts';
+import { loadModelRegistry } from '../../../ports/models/models.ts';
 import { send, startEmbeddingServer, type EmbeddingServer } from '../../fakes/embedding-server.ts';
 import { embedderOf, registryFile } from './registry.ts';
 

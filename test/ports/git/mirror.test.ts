@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { deadlineIn } from '../../../ports/deadline.ts';
 import { decodePatch } from '../../../ports/diff/decode-patch.ts';
 import { parsePatch } from '../../../ports/diff/patch.ts';
-import { createEgress } from '../../../ports/egress.ts';
+import { createEgress } from '../../../ports/egress/egress.ts';
 import { cloneUrl, createMirrors, type CloneMode, type Mirror, type Mirrors } from '../../../ports/git/mirrors.ts';
 import { fetchCommit, fetchPull } from '../../../ports/git/pull.ts';
 import { changedFiles, diffBytes, readBlob } from '../../../ports/git/read.ts';

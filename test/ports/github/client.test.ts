@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { deadlineIn } from '../../../ports/deadline.ts';
-import { createEgress } from '../../../ports/egress.ts';
+import { createEgress } from '../../../ports/egress/egress.ts';
 import { createGitHub, type RepositoryClient } from '../../../ports/github/client.ts';
 import { HostError } from '../../../ports/github/host-error.ts';
 import { proveInstallation } from '../../../ports/github/prove.ts';

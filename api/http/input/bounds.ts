@@ -1,0 +1,13 @@
+import { invalid } from '../../../workflows/contracts/failure.ts';
+
+/** 422 when the JSON of an open object is over its bound; absent and null fit. For bounds below those of every FreeObject. */
+export function checkBytes(pointer: string, value: unknown, limitBytes: number): void {
+  if (value === undefined || value === null) return;
+  if (Buffer.byteLength(JSON.stringify(value)) > limitBytes)
+    throw invalid(pointer, 'maxLength', `must be at most ${limitBytes} bytes of JSON`, { limit: limitBytes });
+}
+
+/** 422 when an open object has more keys than it may. */
+export function checkKeys(pointer: string, value: Readonly<Record<string, unknown>> | undefined, limit: number): void {
+  if (value && Object.keys(value).length > limit) throw invalid(pointer, 'maxProperties', `must have at most ${limit} keys`, { limit });
+}

@@ -1,0 +1,211 @@
+import Type, { type TSchema } from 'typebox';
+import { acceptedBy } from '../input/body.ts';
+import { ErrorEnvelope, HTTPValidationError, OauthErrorEnvelope } from '../reply/error.schema.ts';
+import { answersOauthClients } from '../credentials/oauth-failure.ts';
+import { meaningOf } from './descriptions.ts';
+import { exampleOf, failureExample, replyExample } from './examples.ts';
+import { codeSamplesOf } from './samples.ts';
+import { errorCodesOf, operationText } from './text.ts';
+import { headerReferences } from './components.ts';
+import { nameOf, type Json, type SchemaCollector } from './schemas.ts';
+import type { RegisteredOperation } from '../operation/operation.ts';
+import { querySchemaOf } from '../reply/page.ts';
+import { isRedirect, successOf } from '../reply/render.ts';
+import { bytes, closed, listOf, nullable, plainText } from '../input/schema.ts';
+import { credentialsOf, isRoleAccess, scopeOf } from '../credentials/scopes.ts';
+
+/** Where a document is served, and whether the operation is for operators only. */
+interface Documented {
+  readonly publicUrl: string;
+  readonly isForOperators: boolean;
+}
+
+/** One operation of the document. */
+export function documentOperation(operation: RegisteredOperation, collector: SchemaCollector, documented: Documented): Json {
+  const scope = scopeOf(operation);
+  return {
+    'operationId': operation.operationId,
+    'summary': operation.summary,
+    'description': operationText(operation),
+    'tags': [operation.area],
+    ...(documented.isForOperators ? { 'x-audience': 'operator' } : {}),
+    'x-access': operation.access,
+    'x-credentials': credentialsOf(operation),
+    'x-scope': scope,
+    'x-audit-action': operation.audit,
+    'x-idempotency': operation.idempotent,
+    'x-if-match': operation.ifMatch,
+    'x-error-codes': errorCodesOf(operation),
+    'x-codeSamples': codeSamplesOf(operation, documented.publicUrl),
+    'security': securityOf(operation),
+    'parameters': [
+      ...pathParameters(operation, collector),
+      ...queryParameters(operation, collector),
+      ...headerParameters(operation, collector),
+    ],
+    ...requestBodyOf(operation, collector),
+    'responses': responsesOf(operation, collector, documented.publicUrl),
+  };
+}
+
+/** View of a list's page: `Page_<View>_`. */
+export function pageOf(view: TSchema): TSchema {
+  const name = nameOf(view) ?? 'View';
+  return closed(
+    {
+      items: listOf(view, { description: 'In the order of the list' }),
+      next_cursor: Type.Optional(
+        nullable(Type.String({ maxLength: 1_024, description: 'Cursor of the next page; null on the last', examples: ['eyJ2IjoxfQ'] })),
+      ),
+      total: Type.Optional(
+        nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Exact number of rows; only with offset' })),
+      ),
+    },
+    { $id: `Page_${name}_`, description: `A page of ${name}` },
+  );
+}
+
+/** What an operation answers: its view, or a page of it. */
+export function replySchemaOf(operation: RegisteredOperation): TSchema | null {
+  if (operation.view === null) return null;
+  return operation.kind === 'list' ? pageOf(operation.view) : operation.view;
+}
+
+function securityOf(operation: RegisteredOperation): Json[] {
+  if (!isRoleAccess(operation)) return [];
+  return credentialsOf(operation).includes('service_key') ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }];
+}
+
+function pathParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
+  return Object.entries(operation.params?.properties ?? {}).map(([name, schema]) =>
+    parameter(operation, { location: 'path', name, schema, required: true }, collector),
+  );
+}
+
+function queryParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
+  const { properties, required } = querySchemaOf(operation);
+  const needed: readonly string[] = required ?? [];
+  return Object.entries(properties).map(([name, schema]) =>
+    parameter(operation, { location: 'query', name, schema, required: needed.includes(name) }, collector),
+  );
+}
+
+function headerParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
+  const shared = [
+    ...(operation.idempotent ? ['IdempotencyKey'] : []),
+    ...(operation.ifMatch ? [operation.ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch'] : []),
+    ...(operation.etag && operation.method === 'GET' && operation.notModified !== false ? ['IfNoneMatch'] : []),
+    ...(isRoleAccess(operation) && !operation.notDelegable ? ['ActingUser'] : []),
+    ...(isRoleAccess(operation) ? ['ViewOrganization', 'ViewWorkspace'] : []),
+  ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  const own = Object.entries(operation.headers?.properties ?? {}).map(([name, schema]) =>
+    parameter(operation, { location: 'header', name, schema, required: false }, collector),
+  );
+  return [...shared, ...own];
+}
+
+interface Parameter {
+  readonly location: 'path' | 'query' | 'header';
+  readonly name: string;
+  readonly schema: TSchema;
+  readonly required: boolean;
+}
+
+function parameter(
+  { operationId }: RegisteredOperation,
+  { location, name, schema, required }: Parameter,
+  collector: SchemaCollector,
+): Json {
+  const { description, ...bare } = collector.refer(schema, operationId);
+  const meaning = typeof description === 'string' ? description : meaningOf(operationId, name, location === 'header' ? 'field' : location);
+  return { name, in: location, required, ...(meaning === undefined ? {} : { description: meaning }), schema: bare };
+}
+
+function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
+  const { body } = operation;
+  if (!body) return {};
+  const type = acceptedBy(operation);
+  const content = { [type]: { schema: collector.refer(body, operation.operationId), example: operation.example?.body ?? exampleOf(body) } };
+  return { requestBody: { description: 'What is asked for', required: operation.method === 'PUT' || isNeeded(body), content } };
+}
+
+/** Whether no body at all would break the schema: it, or each of its forms, demands something. */
+function isNeeded(schema: object): boolean {
+  const forms: unknown = Reflect.get(schema, 'anyOf') ?? Reflect.get(schema, 'oneOf');
+  if (Array.isArray(forms)) return forms.every((form: unknown) => typeof form === 'object' && form !== null && isNeeded(form));
+  const required: unknown = Reflect.get(schema, 'required');
+  return (Array.isArray(required) && required.length > 0) || Number(Reflect.get(schema, 'minItems') ?? 0) > 0;
+}
+
+function responsesOf(operation: RegisteredOperation, collector: SchemaCollector, publicUrl: string): Json {
+  const statuses = operation.success ?? [successOf(operation)];
+  const successes = statuses.map((status) => [String(status), successResponse(operation, status, collector)]);
+  return {
+    ...Object.fromEntries(successes),
+    ...failuresOf(operation, collector, publicUrl),
+  };
+}
+
+/** Each shows its usual failure; 422 is shared. Some tell their failures to others than clients of this contract. */
+function failuresOf(operation: RegisteredOperation, collector: SchemaCollector, publicUrl: string): Json {
+  const ofOauth = answersOauthClients(operation);
+  const more: Json = {
+    ...(operation.failurePage ? { 'text/html': { schema: plainText('A page that says what is wrong, for browsers') } } : {}),
+    ...mediaOf(operation.alsoFailsAs, collector, false),
+  };
+  const example = failureExample(operation, publicUrl);
+  const named = (name: 'ValidationFailed' | 'Failed', schema: TSchema) =>
+    Object.keys(more).length === 0
+      ? { $ref: `#/components/responses/${ofOauth ? 'Oauth' : ''}${name}` }
+      : failureResponse({ ...failureContent(schema, collector), ...more });
+  return {
+    422: named('ValidationFailed', HTTPValidationError),
+    default: ofOauth ? named('Failed', ErrorEnvelope) : failureResponse({ ...failureContent(ErrorEnvelope, collector, example), ...more }),
+  };
+}
+
+/** The responses that operations refer to. */
+export function sharedFailures(collector: SchemaCollector): Record<string, Json> {
+  const oauth = () => ({ 'application/json': { schema: collector.refer(OauthErrorEnvelope) } });
+  return {
+    ValidationFailed: failureResponse(failureContent(HTTPValidationError, collector), 'The request breaks a rule of its schema'),
+    OauthFailed: failureResponse(oauth()),
+    OauthValidationFailed: failureResponse(oauth(), 'The request breaks a rule of its schema'),
+  };
+}
+
+function failureContent(schema: TSchema, collector: SchemaCollector, example?: unknown): Json {
+  return { 'application/problem+json': { schema: collector.refer(schema), ...(example === undefined ? {} : { example }) } };
+}
+
+function failureResponse(content: Json, description = 'Every failure is the error envelope'): Json {
+  return { description, headers: headerReferences(['Retry-After']), content };
+}
+
+function mediaOf(types: Readonly<Record<string, TSchema>> | undefined, collector: SchemaCollector, hasExample: boolean): Json {
+  const media = (schema: TSchema) => ({ schema: collector.refer(schema), ...(hasExample ? { example: exampleOf(schema) } : {}) });
+  return Object.fromEntries(Object.entries(types ?? {}).map(([type, schema]) => [type, media(schema)]));
+}
+
+function successResponse(operation: RegisteredOperation, status: number, collector: SchemaCollector): Json {
+  const headers = headerReferences([
+    ...(operation.etag ? ['ETag'] : []),
+    ...(operation.location || isRedirect(status) ? ['Location'] : []),
+    ...(operation.idempotent ? ['Idempotency-Replayed'] : []),
+  ]);
+  const schema = operation.viewsBeside?.[status] ?? replySchemaOf(operation);
+  if (isRedirect(status)) return { description: 'A browser is sent on', headers };
+  if (status === 204 || (status === 202 && operation.kind === 'raw') || (schema === null && operation.kind === 'json'))
+    return { description: 'Done; there is no body', headers };
+
+  const shape = schema ? collector.refer(schema) : collector.refer(bareShape(operation.produces));
+  const example = replyExample(operation, status, schema);
+  const more = mediaOf(operation.alsoProduces, collector, true);
+  return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example }, ...more } };
+}
+
+/** Streams and documents have no view: only their media type is told. */
+function bareShape(produces: string): TSchema {
+  if (produces === 'application/json') return Type.Unsafe({ type: 'object', additionalProperties: true, description: 'A document' });
+  return produces === 'application/octet-stream' ? bytes(produces) : plainText(produces);
+}

@@ -1,0 +1,100 @@
+import { writeAuditLater, type AuditOptions } from '../../../db/audit/audit.ts';
+import { isRetried } from '../../../db/faults.ts';
+import { openTransaction, emptyOutgoing, openReadOnly } from '../../../db/transaction.ts';
+import type { Outgoing, TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { defaultNote } from './audit.ts';
+import type { AuditNote, Reply } from './context.ts';
+import { storeSuccess, type Reservation } from '../idempotency/idempotency.ts';
+import { makeContext, outsideTransaction, refuseRenew, userAgentOf, type Execution, type Renew } from './make-context.ts';
+import { toPageView } from '../reply/page.ts';
+import { render, unwrap, type Rendered } from '../reply/render.ts';
+import { stateOf } from './request-state.ts';
+
+/** What a handler gave, committed: the reply, what leaves now, and what is still to be waited for. */
+export interface Executed {
+  readonly reply: Rendered;
+  readonly outgoing: Outgoing;
+  readonly afterCommit: (() => Promise<Reply<unknown>>) | null;
+}
+
+const maxTries = 3;
+const openAreas: ReadonlySet<string> = new Set(['Authentication', 'Sessions', 'Oauth', 'Operator']);
+
+type Handle = (ctx: unknown, input: unknown) => Promise<unknown>;
+
+/** Runs the handler in the caller's tenant; row, audit entry, outbox and stored reply commit together or not at all. */
+export async function execute(execution: Execution, reservation: Reservation | null): Promise<Executed> {
+  if (execution.operation.transaction === 'none')
+    return { ...(await run(execution, outsideTransaction(execution), refuseRenew, reservation)), outgoing: emptyOutgoing() };
+
+  const isRead = execution.operation.method === 'GET' && execution.operation.transaction !== 'writes';
+  for (let tries = 1; ; tries += 1) {
+    const open = isRead ? openReadOnly(execution.deps.db, execution.options) : await openTransaction(execution.deps.db, execution.options);
+    let hasCommitted = false;
+    const renew: Renew = async () => {
+      hasCommitted = true;
+      return open.renew();
+    };
+    try {
+      const done = await run(execution, open.tx, renew, reservation);
+      return { ...done, outgoing: await open.commit() };
+    } catch (error) {
+      await open.rollback();
+      // What was committed early stands already, so such a handler does not run twice.
+      if (hasCommitted || tries === maxTries || !isDeadlock(error)) throw error;
+    }
+  }
+}
+
+async function run(
+  execution: Execution,
+  tx: TenantTransaction,
+  renew: Renew,
+  reservation: Reservation | null,
+): Promise<Omit<Executed, 'outgoing'>> {
+  const { operation, input } = execution;
+  let noted: { readonly note: AuditNote | null } | null = null;
+  const ctx = makeContext(execution, tx, renew, (given) => {
+    noted = { note: given };
+  });
+  // The registry erases each handler's own types; its schemas have just been enforced on the input.
+  const handle = operation.handler as unknown as Handle;
+
+  const result = await handle(ctx, { params: input.params, query: input.query, body: input.body, identified: execution.identified });
+  const { view, options } = unwrap(result);
+  // `list` handlers give pages by their type.
+  const shown = operation.kind === 'list' ? toPageView(view as Parameters<typeof toPageView>[0], execution.signCursor) : view;
+  const reply = render(operation, shown, options);
+
+  const note = noteOf(noted, () => defaultNote(operation, view, input.params));
+  // The net under the handlers, which refuse earlier: what was done in a frozen place is rolled back. Both leave with the commit.
+  if (operation.audit !== 'none' && reply.status < 300 && note) await writeAuditLater(tx, auditOf(execution, operation.audit, note));
+  if (reservation) await storeSuccess(execution, tx, reservation, reply, options.afterCommit === undefined);
+  return { reply, afterCommit: options.afterCommit ?? null };
+}
+
+/** What the handler said, else the default. */
+function noteOf(noted: { readonly note: AuditNote | null } | null, byDefault: () => AuditNote): AuditNote | null {
+  return noted ? noted.note : byDefault();
+}
+
+function auditOf({ operation, request }: Execution, action: AuditOptions['action'], note: AuditNote): AuditOptions {
+  return {
+    action,
+    operationId: operation.operationId,
+    note,
+    ip: stateOf(request).address,
+    userAgent: userAgentOf(request),
+    demandsOpen: !isOpenWhenFrozen(operation),
+  };
+}
+
+/** What a suspended organization or archived workspace still admits: signing in, what operators do, and what is flagged. */
+function isOpenWhenFrozen(operation: Execution['operation']): boolean {
+  return operation.openWhenFrozen === true || openAreas.has(operation.area);
+}
+
+/** A deadlock or serialization failure; a commit's own arrives translated, with the fault as its cause. */
+function isDeadlock(error: unknown): boolean {
+  return isRetried(error) || (error instanceof Error && isRetried(error.cause));
+}

@@ -1,0 +1,93 @@
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../../../db/caller.ts';
+import type { PageRequest } from '../../../db/page.ts';
+import { emptyOutgoing, type TransactionOptions } from '../../../db/transaction.ts';
+import type { Outgoing, TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { AuditNote, Ctx } from './context.ts';
+import type { AppDeps } from './deps.ts';
+import type { RegisteredOperation } from './operation.ts';
+import type { ParsedInput } from '../input/parse-input.ts';
+import { stateOf } from './request-state.ts';
+import { floorOf } from '../credentials/role-floor.ts';
+
+/** One request that has passed every check before its handler. */
+export interface Execution {
+  readonly deps: AppDeps;
+  readonly operation: RegisteredOperation;
+  readonly request: FastifyRequest;
+  /** By which way it came: its own route, or a tool call of the MCP endpoint. */
+  readonly source: 'api' | 'mcp';
+  /** Aborted when nobody waits for the answer any more; null where that is not watched. */
+  readonly signal: AbortSignal | null;
+  readonly caller: Caller;
+  readonly options: TransactionOptions;
+  readonly input: ParsedInput;
+  readonly identified: unknown;
+  readonly page: PageRequest;
+  readonly signCursor: (position: readonly string[]) => string;
+}
+
+/** Commits, gives what is to be dispatched now, and begins anew on the same connection. */
+export type Renew = () => Promise<Outgoing>;
+
+/** What a handler works with, over one transaction. */
+export function makeContext(execution: Execution, tx: TenantTransaction, renew: Renew, audit: (note: AuditNote | null) => void): Ctx {
+  const { deps, operation, request, caller, input, page, source, signal } = execution;
+  return {
+    // Read late: outside a transaction there is none to read.
+    get em() {
+      return tx.em;
+    },
+    tenant: tx.tenant,
+    actor: tx.actor,
+    correlationId: tx.correlationId,
+    outgoing: tx.outgoing,
+    caller,
+    deps,
+    get log() {
+      return deps.log.child({ correlation_id: request.id, operation: operation.operationId });
+    },
+    operationId: operation.operationId,
+    source,
+    signal,
+    floor: floorOf(operation),
+    page,
+    ifMatch: input.ifMatch,
+    isIfMatchRequired: operation.ifMatch === 'required',
+    address: stateOf(request).address,
+    userAgent: userAgentOf(request),
+    audit,
+    commitNow: async (write) => {
+      await write(tx);
+      void deps.dispatch(await renew());
+    },
+  };
+}
+
+/** What a raw handler works with: everything but a transaction. */
+export function rawContext(execution: Execution): Omit<Ctx, 'em' | 'commitNow'> {
+  return makeContext(execution, outsideTransaction(execution), refuseRenew, () => undefined);
+}
+
+/** A transaction for handlers that promised to touch no row; reaching for the transaction is a bug. */
+export function outsideTransaction({ options, operation }: Execution): TenantTransaction {
+  return {
+    get em(): never {
+      throw new Error(`${operation.operationId} has no transaction`);
+    },
+    tenant: options.tenant,
+    actor: options.actor,
+    correlationId: options.correlationId,
+    outgoing: emptyOutgoing(),
+  };
+}
+
+/** There is nothing to commit outside a transaction. */
+export async function refuseRenew(): Promise<never> {
+  throw new Error('nothing to commit outside a transaction');
+}
+
+/** What the client calls itself, cut to what a row takes. */
+export function userAgentOf(request: FastifyRequest): string | null {
+  return request.headers['user-agent']?.slice(0, 400) ?? null;
+}

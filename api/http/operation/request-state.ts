@@ -1,0 +1,87 @@
+import { randomFillSync } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { v7 } from 'uuid';
+import type { Caller } from '../../../db/caller.ts';
+import { limitAddressOf, type TrustedProxies } from '../credentials/client-address.ts';
+import type { RegisteredOperation } from './operation.ts';
+
+/** What the steps of `mount` hand on about one request. */
+export interface RequestState {
+  readonly startedAt: number;
+  readonly address: string;
+  readonly limitAddress: string;
+  operation: RegisteredOperation | null;
+  /** Of the path, where it is known but no route took the request. */
+  template: string | null;
+  caller: Caller | null;
+  /** Reply headers that earlier steps owe: RateLimit, Deprecation, X-Impersonation-Id, CORS. */
+  headers: Record<string, string>;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    state: RequestState | null;
+  }
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The correlation id: a trusted peer's own if it is a uuid, else a new one. */
+export function correlationId(proxies: TrustedProxies, request: IncomingMessage): string {
+  const given = request.headers['x-correlation-id'];
+  return typeof given === 'string' && uuidPattern.test(given) && proxies.isTrustedPeer(request)
+    ? given.toLowerCase()
+    : v7({ random: randomBlock() });
+}
+
+const blockBytes = 16;
+const randomPool = Buffer.alloc(256 * blockBytes);
+let randomAt = randomPool.length;
+
+// Asking for bytes once a request would cost more than the id.
+function randomBlock(): Uint8Array {
+  if (randomAt === randomPool.length) {
+    randomFillSync(randomPool);
+    randomAt = 0;
+  }
+  randomAt += blockBytes;
+  return randomPool.subarray(randomAt - blockBytes, randomAt);
+}
+
+export function openState(request: FastifyRequest, proxies: TrustedProxies): RequestState {
+  const address = proxies.addressOf(request.raw);
+  const state: RequestState = {
+    startedAt: performance.now(),
+    address,
+    limitAddress: limitAddressOf(address),
+    operation: null,
+    template: null,
+    caller: null,
+    headers: {},
+  };
+  request.state = state;
+  return state;
+}
+
+const noHeaders = Object.freeze({});
+const noWorkspaces = new Map<string, never>();
+const noScopes: readonly string[] = [];
+
+/**
+ * Lets go of what a reply that stays open for long needs no more once its head has left: the client's headers with the credential in them,
+ * the headers owed, what the caller may do. Who asked for what stays, for the line at its end.
+ */
+export function keepForLog(request: FastifyRequest): void {
+  const state = stateOf(request);
+  state.headers = noHeaders;
+  if (state.caller) state.caller = { ...state.caller, workspaces: noWorkspaces, scopes: noScopes };
+  request.raw.headers = noHeaders;
+  request.raw.rawHeaders = [];
+}
+
+/** The state that the first hook opened. */
+export function stateOf(request: FastifyRequest): RequestState {
+  if (!request.state) throw new Error('request has no state yet');
+  return request.state;
+}

@@ -1,0 +1,39 @@
+import Type, { type Static } from 'typebox';
+import { closed, idOf, listOf, oneOf, text, Timestamp } from '../input/schema.ts';
+
+// Those of the entities, which nothing here may load; the search takes what it parses as theirs.
+const knowledgeItemKinds = ['document', 'fact', 'preference', 'procedure', 'event', 'qa', 'summary'] as const;
+const knowledgeOrigins = ['human', 'agent', 'import', 'derived'] as const;
+const curationStates = ['pending', 'reviewed', 'promoted', 'superseded', 'retired'] as const;
+
+const maxFilterValues = 50;
+
+const Scalar = Type.Unsafe<string | number | boolean | null>({ type: ['string', 'number', 'boolean', 'null'], maxLength: 2_000 });
+const MetadataFilter = Type.Unsafe<Record<string, Static<typeof Scalar>>>({
+  type: 'object',
+  additionalProperties: Scalar,
+  propertyNames: { type: 'string', minLength: 1, maxLength: 120 },
+  maxProperties: 10,
+  description: 'Values that the metadata has, all of them',
+});
+
+/** Shared by searches and by the golden queries of maintenance. */
+export const KnowledgeSearchFilters = closed(
+  {
+    kinds: Type.Optional(listOf(oneOf(knowledgeItemKinds), { maxItems: maxFilterValues })),
+    tags_any: Type.Optional(listOf(text(60, { minLength: 1 }), { maxItems: maxFilterValues, description: 'At least one of them' })),
+    tags_all: Type.Optional(listOf(text(60, { minLength: 1 }), { maxItems: maxFilterValues, description: 'Each of them' })),
+    source_ids: Type.Optional(listOf(idOf('KnowledgeSource'), { maxItems: maxFilterValues })),
+    origins: Type.Optional(listOf(oneOf(knowledgeOrigins), { maxItems: maxFilterValues })),
+    curation_states: Type.Optional(
+      listOf(oneOf(curationStates), {
+        maxItems: maxFilterValues,
+        description: 'Retired items are found where they are named; superseded ones with latest_only false as well',
+      }),
+    ),
+    metadata: Type.Optional(MetadataFilter),
+    created_from: Type.Optional(Timestamp),
+    created_to: Type.Optional(Timestamp),
+  },
+  { $id: 'KnowledgeSearchFilters', description: 'Which items a search may find; all of them must hold, and an empty list filters nothing' },
+);

@@ -1,0 +1,35 @@
+import { type Static } from 'typebox';
+import { iso } from '../../../db/sql.ts';
+import type { OrganizationRow } from '../../../db/tenancy/organization-row.ts';
+import { organizationStatuses } from '../../../db/tenancy/organization.entity.ts';
+import { closed, idOf, Name, nullable, oneOf, Slug, text, Timestamp } from '../input/schema.ts';
+
+/** Shared by its own area and that of operators. */
+export const OrganizationView = closed(
+  {
+    id: idOf('Organization'),
+    name: Name,
+    slug: Slug,
+    timezone: text(64, { description: 'IANA name' }),
+    status: oneOf(organizationStatuses),
+    suspended_at: nullable(Timestamp),
+    delete_after: nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: 'OrganizationView', description: 'A tenant of the deployment' },
+);
+
+export function toOrganizationView(row: OrganizationRow): Static<typeof OrganizationView> {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    timezone: row.timezone,
+    status: row.status,
+    suspended_at: iso(row.suspended_at),
+    delete_after: iso(row.delete_after),
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}

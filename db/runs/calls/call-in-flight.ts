@@ -1,0 +1,63 @@
+import type { CallBill } from '../../billing/call-bill.ts';
+import { queueStatement, row, rows } from '../../sql.ts';
+import { parseFrame } from '../../streams/frame-text.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+
+/** A call that leaves for its provider: what its bill needs, should nobody come back with an answer. */
+export interface CallInFlight extends CallBill {
+  readonly attempt: number;
+  /** The message that its deltas make. */
+  readonly messageId: string;
+}
+
+export interface StepOfCall {
+  readonly runId: string;
+  readonly step: number;
+}
+
+/** Says that the call leaves now. False: a later try has the step, and it must not leave. May be repeated. */
+export async function markInFlight(tx: TenantTransaction, { runId, step }: StepOfCall, call: CallInFlight): Promise<boolean> {
+  const marked = await row(
+    tx.em,
+    `update run_steps set in_flight = ?::jsonb
+      where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id`,
+    [JSON.stringify(call), runId, step, call.attempt],
+  );
+  return marked !== null;
+}
+
+/** The call of a step that has left and is not settled; null: there is none. */
+export async function readInFlight(tx: TenantTransaction, { runId, step }: StepOfCall): Promise<CallInFlight | null> {
+  const found = await row<{ in_flight: CallInFlight }>(
+    tx.em,
+    'select in_flight from run_steps where run_id = ? and step = ? and tool_call_id is null and in_flight is not null',
+    [runId, step],
+  );
+  return found?.in_flight ?? null;
+}
+
+/** The call of a try is settled, or has never left. Nothing where it was not in flight. */
+export async function endFlight(tx: TenantTransaction, { runId, step, attempt }: StepOfCall & { readonly attempt: number }): Promise<void> {
+  await queueStatement(
+    tx.em,
+    "update run_steps set in_flight = null where run_id = ? and step = ? and tool_call_id is null and (in_flight ->> 'attempt')::int = ?",
+    [runId, step, attempt],
+  );
+}
+
+/** UTF-8 bytes of all that was generated for a message, as far as its deltas have been archived: words, reasoning and arguments of calls. */
+export async function streamedBytes(tx: TenantTransaction, runId: string, messageId: string): Promise<number> {
+  const frames = await rows<{ text: string }>(
+    tx.em,
+    `select frame as text from run_frame_chunks, unnest(frames) as f(frame)
+      where run_id = ? and position(? in frame) > 0 and left(frame, 120) ~ '"type":"(message\\.delta|reasoning\\.delta|tool\\.call)"'`,
+    [runId, `"message_id":"${messageId}"`],
+  );
+  return frames.reduce((sum, { text }) => sum + Buffer.byteLength(generatedIn(text)), 0);
+}
+
+function generatedIn(text: string): string {
+  const frame = parseFrame(text);
+  if (frame.type === 'message.delta' || frame.type === 'reasoning.delta') return frame.data.delta;
+  return frame.type === 'tool.call' ? (frame.data.args_delta ?? '') : '';
+}

@@ -1,0 +1,44 @@
+import type { PlannedCall } from '../../../workflows/contracts/agent-run.ts';
+import type { CallGate } from '../../../workflows/contracts/approvals.ts';
+import type { ToolCallState, ToolKind } from '../../../workflows/contracts/runs.ts';
+import { rows } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+
+/** A call of a stored step, for the workflow's plan. */
+export interface StoredCall {
+  readonly id: string;
+  readonly kind: ToolKind | null;
+  readonly effect: 'read' | 'write';
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  readonly timeout_s: number;
+  readonly is_idempotent: boolean;
+  readonly state: ToolCallState;
+  readonly gate: CallGate | null;
+  readonly client_owned: boolean;
+}
+
+/** The calls that a message asks for, in the model's order. */
+export function readPlannedCalls(tx: TenantTransaction, messageId: string): Promise<StoredCall[]> {
+  return rows<StoredCall>(
+    tx.em,
+    'select id, kind, effect, concurrency, timeout_s, is_idempotent, state, gate, client_owned from tool_calls where message_id = ? order by pos',
+    [messageId],
+  );
+}
+
+/** A call as the workflow orders and bounds it. */
+export function toPlannedCall(call: StoredCall): PlannedCall {
+  const isOpen = call.state === 'recorded' || call.state === 'gated' || call.state === 'ready' || call.state === 'executing';
+  return {
+    toolCallId: call.id,
+    effect: call.effect,
+    concurrency: call.concurrency,
+    timeoutS: call.timeout_s,
+    isRepeatable: call.effect === 'read' || call.is_idempotent,
+    isSettled: !isOpen,
+    // What is left out says no: a plain call stays as short in the history as it was.
+    ...(call.gate !== null && (call.state === 'recorded' || call.state === 'gated') ? { gate: true } : {}),
+    ...(call.client_owned ? { client: true } : {}),
+    ...(call.kind === 'delegate' && !call.client_owned ? { child: true } : {}),
+  };
+}

@@ -1,0 +1,79 @@
+import { iso } from '../../sql.ts';
+
+/** A call that waits for its client, as a run shows it. */
+export interface PendingCallRow {
+  readonly tool_call_id: string;
+  readonly run_id: string;
+  readonly slug: string;
+  readonly args: Record<string, unknown> | null;
+  readonly args_hash: string;
+  readonly truncated: boolean;
+  readonly deadline_at: string;
+}
+
+/** A call that a message asks for. */
+export interface MessageCallRow {
+  readonly tool_call_id: string;
+  readonly slug: string;
+  readonly args: Record<string, unknown> | null;
+  readonly args_hash: string | null;
+  readonly truncated: boolean;
+  readonly client_owned: boolean;
+  readonly deadline_at: string | null;
+}
+
+/** Of arguments in one list, as JSON: as much as a frame may hold, and more than those of any single call. */
+const limitArgsChars = 256 * 1024;
+const limitPending = 50;
+
+/** In a list `c` whose `chars` count the arguments up to and with each call: those that come too late are left out, and it is said. */
+const argsFields = `'args', case when c.chars <= ${limitArgsChars} then c.args end, 'args_hash', c.args_hash, 'truncated', c.chars > ${limitArgsChars}`;
+const charsOver = (order: string) => `sum(coalesce(length(k.args::text), 0)) over (order by ${order}) as chars`;
+
+/** Whether call `k` of run `d` waits for its client: a result is taken, and somebody still wants it. */
+const isAwaited = (k: string, d: string) =>
+  `${k}.client_owned and ${k}.state = 'ready' and ${k}.deadline_at is not null and ${d}.status in ('running', 'waiting')`;
+
+/**
+ * What clients are to execute for run `r` and its descendants, oldest first and 50 at most. All open calls of a run are of its last step, which the index
+ * on their position finds; a run that is not active costs nothing.
+ */
+export const pendingCallsSql = `case when r.status in ('running', 'waiting') then coalesce((
+    select jsonb_agg(jsonb_build_object('tool_call_id', c.id, 'run_id', c.run_id, 'slug', c.slug, ${argsFields}, 'deadline_at', c.deadline_at) order by c.id)
+      from (select k.*, ${charsOver('k.id')} from (
+        select k.id, k.run_id, k.slug, k.args, k.args_hash, k.deadline_at from runs d join tool_calls k on k.run_id = d.id and k.step >= d.steps
+         where d.root_run_id = r.root_run_id and (d.id = r.id or d.lineage @> array[r.id]) and ${isAwaited('k', 'd')}
+         order by k.id limit ${limitPending}) k) c), '[]'::jsonb) else '[]'::jsonb end`;
+
+/** The calls that message `m` asks for, in the model's order; `t` is the run that is read, beside which no other of the conversation is active. */
+export const messageCallsSql = `coalesce((
+    select jsonb_agg(jsonb_build_object('tool_call_id', c.id, 'slug', c.slug, ${argsFields}, 'client_owned', c.client_owned,
+             'deadline_at', case when ${isAwaited('c', 't')} then c.deadline_at end) order by c.pos)
+      from (select k.id, k.slug, k.args, k.args_hash, k.client_owned, k.state, k.deadline_at, k.pos, ${charsOver('k.pos')}
+              from tool_calls k where k.id = any (m.tool_call_ids) and k.workspace_id = m.workspace_id) c), '[]'::jsonb)`;
+
+/** The wire form of a call that waits for its client. */
+export function toPendingCallView(row: PendingCallRow) {
+  return {
+    tool_call_id: row.tool_call_id,
+    run_id: row.run_id,
+    slug: row.slug,
+    args: row.args,
+    args_hash: row.args_hash,
+    truncated: row.truncated,
+    deadline_at: iso(row.deadline_at),
+  };
+}
+
+/** The wire form of a call in its message. */
+export function toMessageCallView(row: MessageCallRow) {
+  return {
+    tool_call_id: row.tool_call_id,
+    slug: row.slug,
+    args: row.args,
+    args_hash: row.args_hash,
+    truncated: row.truncated,
+    client_owned: row.client_owned,
+    deadline_at: iso(row.deadline_at),
+  };
+}

@@ -1,0 +1,218 @@
+import { followedTime } from '../../database-clock.ts';
+import type { CallGate } from '../../../workflows/contracts/approvals.ts';
+import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { gateCall } from '../../approvals/gate-call.ts';
+import { newId } from '../../ids.ts';
+import { row, rows } from '../../sql.ts';
+import { appendFrames, stateBatch } from '../../streams/append.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { isOpen, lockCall, type CallState } from '../calls/call-state.ts';
+import { endChildCall, readChild } from './child-end.ts';
+import { injectHistory, inputOfCall } from './child-input.ts';
+import { countDescendants, limitsForChild, refusalOfChild } from './child-limits.ts';
+import type { PinnedDelegate } from './delegates.ts';
+import { readRestartPoint, type RestartPoint } from '../start/restart-run.ts';
+import { resultWithoutOutput } from '../run-frames.ts';
+import { identityOf, lockRunWithAncestors, pathOf, type RunState } from '../run-state.ts';
+import type { StepFault } from '../run-types.ts';
+import { startRun, type StartCause, type StartRun } from '../start/start-run.ts';
+import { subAgentFrame } from './sub-agent-frame.ts';
+import { endCall, executingFrame } from '../calls/tool-calls.ts';
+import { settleStatus } from '../waiting.ts';
+
+export interface OpenChild {
+  readonly runId: string;
+  readonly toolCallId: string;
+  /** Currency in which the deployment prices usage. */
+  readonly currency: string;
+  /** What stands against the call as its tool's row is now: its result, or what people have to approve first. */
+  readonly judge: (call: CallState) => { readonly refusal: StepFault | null; readonly gate: CallGate | null };
+}
+
+/** A child that waits for its workflow. */
+export interface StartableChild {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+/** `over`: the call or its run has its end. `gated`: people have to say first. */
+export type OpenedChild =
+  | { readonly kind: 'over' | 'cancelling' | 'frozen' | 'gated' }
+  /** `from`: where a child that was opened before takes up its rows, should its workflow be lost. */
+  | { readonly kind: 'child'; readonly child: StartableChild; readonly from?: RestartPoint };
+
+/**
+ * Makes the run of a delegate call, once, within what is left to its ancestors; or ends the call when there may be none. Nobody is told of its
+ * start: the parent's workflow starts it. Throws what `startRun` refuses; nothing is written then.
+ */
+export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<OpenedChild> {
+  const locked = await lockRunWithAncestors(tx, ask.runId);
+  if (!locked || isTerminal(locked.run.status)) return { kind: 'over' };
+  const { run, ancestors } = locked;
+  if (run.status === 'cancelling') return { kind: 'cancelling' };
+  const call = await lockCall(tx, ask.runId, ask.toolCallId);
+  if (!call || !isOpen(call)) return { kind: 'over' };
+  if (call.child_run_id !== null) return openedBefore(tx, { run, ancestors, call }, call.child_run_id);
+  if (run.is_frozen) return { kind: 'frozen' };
+  if (call.state === 'recorded' || call.state === 'gated') return { kind: 'gated' };
+
+  const { refusal, gate } = ask.judge(call);
+  if (refusal === null && gate !== null && (await gateCall(tx, call, gate))) return { kind: 'gated' };
+  const below = await countDescendants(tx, run.root_run_id);
+  const handed = await inputOfCall(tx, call);
+  const delegate = run.manifest?.tools.find((tool) => tool.slug === call.slug)?.delegate;
+  const now = followedTime(tx.em);
+  const fault = refusal ?? refusalOfChild([...ancestors, run], below, now) ?? ('fault' in handed ? handed.fault : null);
+  if (fault !== null || !delegate || 'fault' in handed) {
+    await refuse(tx, { run, ancestors, call }, fault ?? unavailable);
+    return { kind: 'over' };
+  }
+  const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeout_s, descendants: below.get(run.id) ?? 0, now });
+  const childRunId = newId();
+  // The parent's stream names the child before the child speaks.
+  await claimForChild(tx, { run, call, delegate, childRunId, seconds: limits.max_duration_s });
+  await startRun(tx, {
+    id: childRunId,
+    workspaceId: run.workspace_id,
+    defaultWorkspaceId: null,
+    agent: { id: delegate.agent_id },
+    revisionId: delegate.revision_id,
+    personaSlug: delegate.persona_slug,
+    input: handed.input,
+    sessionKey: null,
+    subject: run.subject_kind === null || run.subject_id === null ? null : { kind: run.subject_kind, id: run.subject_id },
+    source: 'sub_agent',
+    evaluationRunId: run.evaluation_run_id,
+    createdBy: creatorOf(run),
+    onBusy: 'enqueue',
+    limits,
+    metadata: {},
+    currency: ask.currency,
+    parent: {
+      runId: run.id,
+      rootRunId: run.root_run_id,
+      toolCallId: call.id,
+      lineage: [...run.lineage, run.id],
+      path: [...pathOf(run), delegate.agent_slug],
+      depth: run.depth + 1,
+    },
+    cause: await causeOf(tx, run),
+  });
+  if (delegate.history === 'summary') await injectHistory(tx, run, childRunId);
+  return {
+    kind: 'child',
+    child: { runId: childRunId, agentId: delegate.agent_id, organizationId: run.organization_id, workspaceId: run.workspace_id },
+  };
+}
+
+/** Ends a delegate call that can't be made: a result for the model, which may do without. */
+export async function refuseChild(
+  tx: TenantTransaction,
+  { runId, toolCallId }: Pick<OpenChild, 'runId' | 'toolCallId'>,
+  fault: StepFault,
+): Promise<void> {
+  const locked = await lockRunWithAncestors(tx, runId);
+  const call = locked && (await lockCall(tx, runId, toolCallId));
+  if (locked && call && isOpen(call) && call.child_run_id === null) await refuse(tx, { ...locked, call }, fault);
+}
+
+interface HeldCall {
+  readonly run: RunState;
+  readonly ancestors: readonly RunState[];
+  readonly call: CallState;
+}
+
+const unavailable: StepFault = {
+  code: 'tool_unavailable',
+  message: 'The agent can not be asked any more.',
+  retryable: false,
+  reason: null,
+};
+
+async function refuse(tx: TenantTransaction, { call, ...runs }: HeldCall, fault: StepFault): Promise<void> {
+  const frame = await endCall(tx, call, null, { state: 'failed', result: resultWithoutOutput('failed', fault), rest: null });
+  await settleStatus(tx, runs, frame === null ? {} : { lead: [stateBatch(identityOf(runs.run), [frame])] });
+}
+
+/** The answer to a repeated request, whose first answer was lost: the child as it was made, or nothing when it has ended meanwhile. */
+async function openedBefore(tx: TenantTransaction, { call, ...runs }: HeldCall, childRunId: string): Promise<OpenedChild> {
+  const child = await readChild(tx, childRunId);
+  if (child !== null && !isTerminal(child.status))
+    return {
+      kind: 'child',
+      child: { runId: child.id, agentId: child.agent_id, organizationId: child.organization_id, workspaceId: child.workspace_id },
+      from: await readRestartPoint(tx.em, child.id),
+    };
+  if (child !== null) await settleStatus(tx, runs, { lead: [stateBatch(identityOf(runs.run), await endChildCall(tx, call, child))] });
+  return { kind: 'over' };
+}
+
+interface ClaimForChild {
+  readonly run: RunState;
+  readonly call: CallState;
+  readonly delegate: PinnedDelegate;
+  readonly childRunId: string;
+  /** Time that the child has. */
+  readonly seconds: number;
+}
+
+/** The call is the child's from here on: row, step and frames say so. */
+async function claimForChild(tx: TenantTransaction, { run, call, delegate, childRunId, seconds }: ClaimForChild): Promise<void> {
+  const attempt = call.attempt + 1;
+  const claimed = await row<{ deadline_at: string }>(
+    tx.em,
+    `update tool_calls set state = 'executing', attempt = ?, child_run_id = ?, claimed_at = clock_timestamp(), deadline_at = clock_timestamp() + make_interval(secs => ?)
+      where id = ? returning deadline_at`,
+    [attempt, childRunId, seconds, call.id],
+  );
+  await rows(
+    tx.em,
+    `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, child_run_id, message_id, args, retries, started_at, created_at)
+     values (?, ?, ?, ?, ?, 'sub_agent', ?, 'running', ?, ?, ?, ?, ?::jsonb, '[]', clock_timestamp(), now())
+     on conflict (run_id, step, tool_call_id) do update set attempt = excluded.attempt, child_run_id = excluded.child_run_id, status = 'running'`,
+    [
+      newId(),
+      run.organization_id,
+      run.workspace_id,
+      run.id,
+      call.step,
+      call.slug,
+      attempt,
+      call.id,
+      childRunId,
+      call.message_id,
+      JSON.stringify(call.args),
+    ],
+  );
+  const child = {
+    id: childRunId,
+    agent_id: delegate.agent_id,
+    agent_revision_id: delegate.revision_id,
+    parent_tool_call_id: call.id,
+    status: 'queued',
+  } as const;
+  const deadline = new Date(claimed?.deadline_at ?? followedTime(tx.em)).toISOString();
+  await appendFrames(tx, [stateBatch(identityOf(run), [executingFrame(call, deadline), subAgentFrame(child, 'started')])]);
+}
+
+/** What stands behind the parent stands behind the child. */
+async function causeOf(tx: TenantTransaction, run: RunState): Promise<StartCause> {
+  const found = await row<{ root_event_id: string | null; event_depth: number; hops: number }>(
+    tx.em,
+    'select r.root_event_id, r.event_depth, r.hops from runs r where r.id = ?',
+    [run.id],
+  );
+  return {
+    rootEventId: found?.root_event_id ?? null,
+    eventDepth: found?.event_depth ?? 0,
+    untrusted: run.untrusted,
+    maxEffect: run.max_effect,
+    hops: found?.hops ?? 0,
+  };
+}
+
+function creatorOf(run: RunState): StartRun['createdBy'] {
+  return { kind: run.created_by_kind, id: run.created_by_id, actingUserId: run.created_by_acting_user_id };
+}

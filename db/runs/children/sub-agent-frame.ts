@@ -1,0 +1,26 @@
+import type { FrameData, FrameDraft } from '../../streams/frame.schema.ts';
+import type { RunState } from '../run-state.ts';
+
+/** A child as its parent's stream names it. */
+export type NamedChild = Pick<RunState, 'id' | 'agent_id' | 'agent_revision_id' | 'parent_tool_call_id' | 'status'>;
+
+/** What a parent's stream says of a child; `summary` and `usage` come with the end. */
+export function subAgentFrame(
+  child: NamedChild,
+  phase: FrameData<'sub_agent'>['phase'],
+  { summary = null, usage = null }: Partial<Pick<FrameData<'sub_agent'>, 'summary' | 'usage'>> = {},
+): FrameDraft {
+  return {
+    type: 'sub_agent',
+    data: {
+      child_run_id: child.id,
+      tool_call_id: child.parent_tool_call_id ?? child.id,
+      agent_id: child.agent_id,
+      agent_revision_id: child.agent_revision_id,
+      phase,
+      status: child.status,
+      summary,
+      usage,
+    },
+  };
+}

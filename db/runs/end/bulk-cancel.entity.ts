@@ -1,0 +1,29 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../../columns.ts';
+import { tenantIndexes } from '../../indexes.ts';
+import { tenantPolicies } from '../../tenancy/policies.ts';
+import { cancelPolicies } from '../run.entity.ts';
+
+const schema = defineEntity({
+  name: 'BulkCancel',
+  tableName: 'bulk_cancels',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('bulk_cancels', 'tenant'),
+  indexes: [...tenantIndexes('bulk_cancels')],
+  properties: {
+    id: idColumn(),
+    organizationId: uuidColumn(),
+    workspaceId: uuidColumn(),
+    /** What the caller asked for; runs that were created later are not meant. */
+    filter: p.json<Record<string, unknown>>(),
+    policy: p.enum(cancelPolicies),
+    reason: p.text().strictNullable(),
+    cancelled: p.integer().default(0),
+    finishedAt: timeColumn().strictNullable(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** A cancel of more runs than one request may end: the rest is done by the workflow `cancel:<id>`. One row a workspace. */
+export class BulkCancel extends schema.class {}
+schema.setClass(BulkCancel);

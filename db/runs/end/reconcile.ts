@@ -1,0 +1,109 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { RunSource, RunStatus } from '../../../workflows/contracts/runs.ts';
+import { change, rows } from '../../sql.ts';
+
+/** What the reconciler needs of a run to repair it. All queries here cross tenants: role sweeper only. */
+export interface ReconcilableRun {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly source: RunSource;
+  readonly status: RunStatus;
+  /** Of a run of code review: the binding and number of its pull request; else null. */
+  readonly bindingId: string | null;
+  readonly pullNumber: number | null;
+}
+
+export interface FreeConversation {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+/** Value of `reconciled_at` that makes a run due at once. */
+const dueNow = 'epoch';
+
+/** Columns of a `ReconcilableRun`, of `runs r`. */
+export const reconcilableColumns = `r.id, r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.agent_id as "agentId", r.source, r.status,
+  r.binding_id as "bindingId", (r.review ->> 'pull_number')::int as "pullNumber"`;
+const live = `r.status in ('queued', 'running', 'waiting', 'cancelling')`;
+
+/** The next pass looks at this run, whatever its last sign of life. */
+export async function markRunDue(em: SqlEntityManager, runId: string): Promise<void> {
+  await change(em, `update runs r set reconciled_at = '${dueNow}' where r.id = ? and ${live}`, [runId]);
+}
+
+/** The workflow of a run that waits to be begun is its parent's to start, while that lives. */
+const isOwnStart = `not exists (select from runs p where p.id = r.parent_run_id and p.status in ('queued', 'running', 'waiting', 'cancelling'))`;
+
+/** Live runs for which a workflow is due and that gave no sign of life for 30 s (10 min while waiting), the longest unseen first. */
+export function silentRuns(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
+  return rows<ReconcilableRun>(
+    em,
+    `select ${reconcilableColumns} from runs r left join run_streams s on s.run_id = r.id
+     where ${live} and (r.status <> 'queued' or (r.activated_at is not null and ${isOwnStart}))
+       and (r.reconciled_at = '${dueNow}' or greatest(r.updated_at, s.updated_at, r.reconciled_at)
+            < now() - case r.status when 'waiting' then interval '10 minutes' else interval '30 seconds' end)
+     order by coalesce(r.reconciled_at, r.updated_at) limit ?`,
+    [limit],
+  );
+}
+
+/** Notes that a run was looked at. One that is locked has somebody who works on it. */
+export async function markReconciled(em: SqlEntityManager, runId: string): Promise<void> {
+  await change(em, `update runs set reconciled_at = now() where id = (select id from runs where id = ? for update skip locked)`, [runId]);
+}
+
+/** Those of these runs that are live. */
+export function liveRunsAmong(em: SqlEntityManager, runIds: readonly string[]): Promise<ReconcilableRun[]> {
+  return rows<ReconcilableRun>(em, `select ${reconcilableColumns} from runs r where r.id = any(?) and ${live}`, [runIds]);
+}
+
+/** Those of these runs that ended more than a minute ago. */
+export async function endedRunsAmong(em: SqlEntityManager, runIds: readonly string[]): Promise<string[]> {
+  const found = await rows<{ id: string }>(
+    em,
+    `select r.id from runs r where r.id = any(?) and r.finished_at < now() - interval '1 minute'`,
+    [runIds],
+  );
+
+  return found.map((run) => run.id);
+}
+
+/** Conversations in which nothing is active though runs stand in line. */
+export function freeConversations(em: SqlEntityManager, limit: number): Promise<FreeConversation[]> {
+  return rows<FreeConversation>(
+    em,
+    `select id, organization_id as "organizationId", workspace_id as "workspaceId" from conversations
+     where active_run_id is null and queue_length > 0 limit ?`,
+    [limit],
+  );
+}
+
+/**
+ * Runs whose time was over a minute ago without their workflow's doing: as `remainingMs` reckons it where they work, while they wait at the end that
+ * no wait outlives.
+ */
+export function overdueRuns(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
+  return rows<ReconcilableRun>(
+    em,
+    `select ${reconcilableColumns} from runs r
+      where (r.status in ('running', 'cancelling') and now() - interval '1 minute' >
+          least(r.hard_deadline_at, r.started_at + make_interval(secs => (r.limits ->> 'max_duration_s')::int) + r.waited_ms * interval '1 millisecond'))
+         or (r.status = 'waiting' and now() - interval '1 minute' > r.hard_deadline_at) limit ?`,
+    [limit],
+  );
+}
+
+/** Live runs one of whose waits ended over a minute ago, without their workflow's having looked. */
+export function lateWaits(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
+  return rows<ReconcilableRun>(
+    em,
+    `select ${reconcilableColumns} from runs r
+      where r.status in ('running', 'waiting') and r.id in (
+        select a.run_id from approvals a where a.status = 'pending' and a.expires_at < now() - interval '1 minute'
+        union all select w.id from runs w where w.status = 'waiting' and w.waiting_until < now() - interval '1 minute') limit ?`,
+    [limit],
+  );
+}

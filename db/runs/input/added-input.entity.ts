@@ -1,0 +1,35 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAtColumn, idColumn, uuidColumn } from '../../columns.ts';
+import { index, tenantIndexes } from '../../indexes.ts';
+import { tenantPolicies } from '../../tenancy/policies.ts';
+import type { ContentBlock } from '../run-types.ts';
+
+const schema = defineEntity({
+  name: 'AddedInput',
+  tableName: 'run_inputs',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('run_inputs', 'tenant'),
+  indexes: [
+    ...tenantIndexes('run_inputs'),
+    index('run_inputs', 'run', '(run_id)'),
+    index('run_inputs', 'unread', '(conversation_id) where read_at_step is null'),
+  ],
+  properties: {
+    /** Also the id of the message that it becomes when it is read. */
+    id: idColumn(),
+    organizationId: uuidColumn(),
+    workspaceId: uuidColumn(),
+    /** The run that it was given to. */
+    runId: uuidColumn(),
+    /** Whose next run reads what that run did not. */
+    conversationId: uuidColumn(),
+    content: p.json<ContentBlock[]>(),
+    /** The model step that read it, of its own run or of a later one of the conversation. */
+    readAtStep: p.integer().strictNullable(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** Input that joined a run after its start, read before its next model call. */
+export class AddedInput extends schema.class {}
+schema.setClass(AddedInput);

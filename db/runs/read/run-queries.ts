@@ -1,0 +1,101 @@
+import type { RunStatus, WaitingOn } from '../../../workflows/contracts/runs.ts';
+import { fetchPage } from '../../page-query.ts';
+import type { Page, PageRequest } from '../../page.ts';
+import { inSightOf, tenantPredicate, seen, visibleTo, type Scoped } from '../../scope.ts';
+import { row } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { Run } from '../run.entity.ts';
+import { runColumns, runFrom, runListColumns, type RunRow } from './run-view.ts';
+
+const runTexts = new Map<string, string>();
+
+/** The statement that reads a run under a condition, of which there are few: put together anew for each read it would be compared as a whole each time. */
+function runWhere(condition: string): string {
+  const known = runTexts.get(condition) ?? `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${condition}`;
+  runTexts.set(condition, known);
+  return known;
+}
+
+/** A run in the tenant of the transaction; null when it is not there. */
+export function readRunRow(tx: Pick<TenantTransaction, 'em' | 'tenant'>, runId: string): Promise<RunRow | null> {
+  const own = tenantPredicate(tx.tenant, 'r');
+  return row<RunRow>(tx.em, runWhere(own.sql), [runId, ...own.params]);
+}
+
+/** A run that the caller may see. Throws 404, 403 below the floor there. */
+export async function seeRun(ctx: Scoped, runId: string): Promise<RunRow> {
+  const visible = inSightOf(ctx, Run, 'r');
+  return seen(ctx, await row<RunRow>(ctx.em, runWhere(visible.sql), [runId, ...visible.params]));
+}
+
+/** Where a run lives. */
+export interface RunPlace {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+}
+
+/** Throws 404 unless the caller sees the run, 403 below the floor there: the parent of its messages and steps. */
+export async function requireRun(ctx: Scoped, runId: string): Promise<RunPlace> {
+  const visible = inSightOf(ctx, Run, 'r');
+  const found = await row<RunPlace>(
+    ctx.em,
+    `select r.id, r.organization_id, r.workspace_id from runs r where r.id = ? and r.deleted_at is null and ${visible.sql}`,
+    [runId, ...visible.params],
+  );
+  return seen(ctx, found);
+}
+
+export interface RunFilters {
+  readonly agent_id?: string;
+  readonly status?: RunStatus;
+  readonly waiting_on?: WaitingOn;
+  readonly session_key?: string;
+  readonly subject_id?: string;
+  readonly trigger_id?: string;
+  readonly parent_run_id?: string;
+  readonly evaluation_run_id?: string;
+  readonly binding_id?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+const equalFilters = [
+  'agent_id',
+  'status',
+  'waiting_on',
+  'session_key',
+  'subject_id',
+  'trigger_id',
+  'parent_run_id',
+  'evaluation_run_id',
+  'binding_id',
+] as const;
+
+/** Runs that the caller may see, newest first, texts cut. Ids of other tenants match nothing. */
+export function listRunRows(ctx: Scoped, filters: RunFilters, page: PageRequest): Promise<Page<RunRow>> {
+  const visible = visibleTo(ctx, Run, 'r');
+  const where = ['r.deleted_at is null', visible.sql];
+  const params: unknown[] = [...visible.params];
+  for (const name of equalFilters) {
+    if (filters[name] === undefined) continue;
+    where.push(`r.${name} = ?`);
+    params.push(filters[name]);
+  }
+  if (filters.from !== undefined) {
+    where.push('r.created_at >= ?::timestamptz');
+    params.push(filters.from);
+  }
+  if (filters.to !== undefined) {
+    where.push('r.created_at < ?::timestamptz');
+    params.push(filters.to);
+  }
+  return fetchPage<RunRow>(ctx.em, {
+    select: runListColumns,
+    from: runFrom,
+    where: where.join(' and '),
+    params,
+    order: [{ column: 'r.id', type: 'uuid', descending: true }],
+    page,
+  });
+}

@@ -1,0 +1,137 @@
+import type { ToolKind } from '../../../workflows/contracts/runs.ts';
+import { askInputSchema } from '../../agents/ask-schema.ts';
+import { askDefaults } from '../../agents/effective-delegates.ts';
+import { schemaWithoutPreset } from '../../agents/effective-tools.ts';
+import { knowledgeSearchTool } from '../../agents/knowledge-search-tool.ts';
+import { knowledgeWriteDefaults } from '../../agents/knowledge-write-tool.ts';
+import { skillLoadTool } from '../../agents/skill-load-tool.ts';
+import { rows } from '../../sql.ts';
+import type { ToolDescriptor } from '../../tools/tool-descriptor.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { Manifest, PinnedTool } from './manifest.ts';
+
+/** A pinned tool with the descriptor of its version: what the model sees and how it is executed. */
+export interface RunTool {
+  readonly pin: PinnedTool;
+  /** Null: the platform's own, without a row. */
+  readonly toolId: string | null;
+  readonly slug: string;
+  readonly kind: ToolKind;
+  readonly description: string;
+  readonly inputSchema: Record<string, unknown>;
+  readonly config: Record<string, unknown>;
+  readonly effect: 'read' | 'write';
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  readonly timeoutS: number;
+  readonly responseMaxChars: number;
+  /** The server recognizes a repeated call, or it was approved as safe to repeat: a write may be sent again. */
+  readonly isIdempotent: boolean;
+  /** Names of secrets that the tool takes. */
+  readonly secretsRequired: readonly string[];
+  readonly critical: boolean;
+  readonly clientOwned: boolean;
+}
+
+interface DescriptorRow {
+  readonly tool_id: string;
+  readonly version: number;
+  readonly descriptor: StoredDescriptor;
+}
+
+/** Descriptors of older versions lack what came later. */
+type LaterField = 'secrets_required' | 'critical' | 'client_owned' | 'is_idempotent';
+type StoredDescriptor = Omit<ToolDescriptor, LaterField> & Partial<Pick<ToolDescriptor, LaterField>>;
+
+/** The tools of a run as pinned, in the order of the revision. */
+export async function readRunTools(tx: TenantTransaction, manifest: Manifest): Promise<RunTool[]> {
+  if (manifest.tools.length === 0) return [];
+  const stored = manifest.tools.filter((tool) => tool.tool_id !== null);
+  const found = await rows<DescriptorRow>(
+    tx.em,
+    `select v.tool_id, v.version, v.descriptor from tool_versions v
+       join unnest(?::uuid[], ?::int[]) as pin(tool_id, version) on pin.tool_id = v.tool_id and pin.version = v.version`,
+    [stored.map((tool) => tool.tool_id), stored.map((tool) => tool.version)],
+  );
+  const schemas = await readAskedSchemas(tx, manifest);
+  return manifest.tools.flatMap((pin) => {
+    if (pin.tool_id === null)
+      return [toRunTool(pin, pin.delegate ? askDescriptor(pin, schemas.get(pin.delegate.revision_id) ?? null) : ownDescriptor(pin))];
+    const version = found.find((row) => row.tool_id === pin.tool_id);
+    return version ? [toRunTool(pin, version.descriptor)] : [];
+  });
+}
+
+/** What the agents take that are asked by tools without a row, by revision; asks nothing where there are none. */
+async function readAskedSchemas(tx: TenantTransaction, { tools }: Manifest): Promise<Map<string, Record<string, unknown> | null>> {
+  const revisions = tools.flatMap((pin) => (pin.tool_id === null && pin.delegate ? [pin.delegate.revision_id] : []));
+  if (revisions.length === 0) return new Map();
+  const found = await rows<{ id: string; input_schema: Record<string, unknown> | null }>(
+    tx.em,
+    `select v.id, nullif(v.document -> 'input_schema', 'null') as input_schema from agent_revisions v where v.id = any (?::uuid[])`,
+    [revisions],
+  );
+  return new Map(found.map((revision) => [revision.id, revision.input_schema]));
+}
+
+function askDescriptor(pin: PinnedTool, inputSchema: Record<string, unknown> | null): StoredDescriptor {
+  return {
+    slug: pin.slug,
+    kind: askDefaults.kind,
+    description: pin.description ?? '',
+    input_schema: { ...askInputSchema(inputSchema) },
+    config: {},
+    effect: askDefaults.effect,
+    concurrency: askDefaults.concurrency,
+    timeout_s: askDefaults.timeout_s,
+    response_max_chars: askDefaults.response_max_chars,
+  };
+}
+
+/** Of a tool without a row that asks nobody. */
+function ownDescriptor({ slug }: PinnedTool): StoredDescriptor {
+  const tool = [knowledgeSearchTool, knowledgeWriteDefaults].find(({ name }) => name === slug) ?? skillLoadTool;
+  return {
+    slug: tool.name,
+    kind: tool.kind,
+    description: tool.description,
+    input_schema: { ...tool.input_schema },
+    config: { name: tool.name, options: {} },
+    effect: tool.effect,
+    concurrency: tool.concurrency,
+    timeout_s: tool.timeout_s,
+    response_max_chars: tool.response_max_chars,
+    is_idempotent: tool === knowledgeWriteDefaults,
+  };
+}
+
+function toRunTool(pin: PinnedTool, descriptor: StoredDescriptor): RunTool {
+  return {
+    pin,
+    toolId: pin.tool_id,
+    slug: descriptor.slug,
+    kind: descriptor.kind,
+    description: pin.description ?? descriptor.description,
+    inputSchema: descriptor.input_schema,
+    config: descriptor.config,
+    effect: descriptor.effect,
+    concurrency: descriptor.concurrency,
+    timeoutS: Math.min(descriptor.timeout_s, pin.timeout_s ?? descriptor.timeout_s),
+    responseMaxChars: descriptor.response_max_chars,
+    isIdempotent:
+      descriptor.is_idempotent ??
+      (typeof descriptor.config['idempotency_header'] === 'string' && descriptor.config['idempotency_header'] !== ''),
+    secretsRequired: descriptor.secrets_required ?? [],
+    critical: descriptor.critical ?? false,
+    clientOwned: descriptor.client_owned ?? false,
+  };
+}
+
+/** The builtin that puts a question to people: what they answer is its result. */
+export function isQuestion(tool: Pick<RunTool, 'kind' | 'config'>): boolean {
+  return tool.kind === 'builtin' && tool.config['name'] === 'ask_user';
+}
+
+/** The schema that the model sees: what the author has preset is not the model's to fill. */
+export function withoutPreset(tool: RunTool): Record<string, unknown> {
+  return { ...schemaWithoutPreset(tool.inputSchema, Object.keys(tool.pin.preset)) };
+}

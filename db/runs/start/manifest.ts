@@ -1,0 +1,101 @@
+import type { CallGate } from '../../../workflows/contracts/approvals.ts';
+import type { EffectiveConfiguration } from '../../agents/effective.ts';
+import type { KnowledgeBinding } from '../../agents/revision-document.ts';
+import type { PinnedDelegate } from '../children/delegates.ts';
+
+/** A tool as a run uses it to its end: the version pinned, the binding's own bounds. */
+export interface PinnedTool {
+  /** Null: the platform's own, without a row. */
+  readonly tool_id: string | null;
+  readonly version: number;
+  /** The toolkit's revision that made the version. Absent in older manifests. */
+  readonly toolkit_revision_id?: string | null;
+  readonly slug: string;
+  readonly max_calls: number | null;
+  readonly timeout_s: number | null;
+  readonly preset: Readonly<Record<string, unknown>>;
+  readonly description: string | null;
+  /** Effects with which its calls need an approval. Absent in older manifests, whose revisions had no such rule. */
+  readonly asks?: readonly ('read' | 'write')[];
+  /** Why its calls need an approval, null: they do not; and who may answer. Absent in older manifests, whose runs had no such tools. */
+  readonly gate?: Extract<CallGate, 'critical' | 'binding' | 'first' | 'effect'> | null;
+  readonly floor?: 'member' | 'admin';
+  /** Of tools that start another run: whom they ask. */
+  readonly delegate?: PinnedDelegate;
+}
+
+/** A skill as a run may load it: the version pinned. */
+export interface PinnedSkill {
+  readonly skill_id: string;
+  readonly version: number;
+  readonly slug: string;
+  readonly description: string;
+  readonly mode: 'on_demand' | 'always';
+}
+
+/** A base as a run may use it: which rights that gives is asked anew by each call. */
+export type PinnedKnowledge = Pick<KnowledgeBinding, 'id' | 'slug' | 'access' | 'mode' | 'top_k'>;
+
+/** A persona as a run wears it. */
+export interface PinnedPersona {
+  readonly id: string;
+  readonly version: number;
+  readonly slug: string;
+  readonly name: string;
+}
+
+/** What beginRun pins: later edits of agent, tools or workspace never change a run in flight. */
+export interface Manifest {
+  readonly agent: { readonly id: string; readonly slug: string; readonly name: string; readonly description: string | null };
+  readonly workspace: { readonly id: string; readonly slug: string; readonly name: string; readonly timezone: string };
+  readonly revision: { readonly id: string; readonly number: number };
+  /** Registry ids: the model, then its fallbacks. */
+  readonly models: readonly string[];
+  readonly tools: readonly PinnedTool[];
+  /** Absent in runs begun before there were skills and personas. */
+  readonly skills?: readonly PinnedSkill[];
+  readonly persona?: PinnedPersona | null;
+  /** Absent in runs begun before there were knowledge bases. */
+  readonly knowledge?: readonly PinnedKnowledge[];
+  readonly max_tool_calls: number;
+  /** Values of the revision's variables: the input's, else the default. */
+  readonly vars: Readonly<Record<string, unknown>>;
+  /** SHA-256 of the canonical JSON of what the run uses. Absent in older manifests. */
+  readonly hash?: string;
+  readonly begun_at: string;
+}
+
+export interface PinnedWarning {
+  readonly code: 'state_conflict';
+  readonly message: string;
+}
+
+/** The versions of a configuration that a run keeps to its end, and what it does without. */
+export function pinsOf(effective: EffectiveConfiguration): Pick<
+  Manifest,
+  'tools' | 'skills' | 'knowledge' | 'models' | 'max_tool_calls'
+> & {
+  readonly warnings: PinnedWarning[];
+} {
+  return {
+    models: effective.models,
+    tools: effective.tools.map((tool) => ({
+      tool_id: tool.tool_id,
+      version: tool.version,
+      toolkit_revision_id: tool.toolkit_revision_id,
+      slug: tool.name,
+      max_calls: tool.max_calls,
+      timeout_s: tool.own_timeout_s,
+      preset: tool.preset,
+      description: tool.own_description,
+      asks: tool.asks,
+      gate: tool.approval.required ? tool.approval.reason : null,
+      floor: tool.approval.floor,
+      ...(tool.delegate === null ? {} : { delegate: tool.delegate }),
+    })),
+    skills: effective.skills.map(({ skill_id, version, slug, description, mode }) => ({ skill_id, version, slug, description, mode })),
+    knowledge: effective.knowledge.map(({ id, slug, access, mode, top_k }) => ({ id, slug, access, mode, top_k })),
+    max_tool_calls: effective.limits.max_tool_calls,
+    warnings: effective.warnings.map(({ message }) => ({ code: 'state_conflict', message: message.slice(0, 1_000) })),
+  };
+}

@@ -1,0 +1,210 @@
+import { Failure, fail, invalid } from '../../../workflows/contracts/failure.ts';
+import type { RevisionVariable } from '../../agents/revision-document.ts';
+import type { RevisionLimits } from '../../agents/revision-limits.ts';
+import type { AttachmentRef } from '../../attachments/run-attachments.ts';
+import { budgetStandingSql, type BudgetStanding } from '../../billing/budget-standing.ts';
+import { rows } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { countLiveRuns } from './live-runs.ts';
+import type { StartRun } from './start-run.ts';
+import { readNamed, type NamedThings, type StartPlace } from './starter.ts';
+
+/** Where a run goes and what it runs: everything resolved, all of it visible to the starter. */
+export interface StartTarget {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly agentSlug: string;
+  readonly revisionId: string;
+  /** As stored: an older release may have left some out. */
+  readonly limits: Partial<RevisionLimits>;
+  readonly variables: readonly RevisionVariable[];
+  /** The persona of runs that name none. */
+  readonly defaultPersonaSlug: string | null;
+  /** Why the workspace takes no runs; null while it does. */
+  readonly frozenReason: string | null;
+  readonly isAgentActive: boolean;
+  /** Of the workspace, as far as `countLiveRuns` knows. */
+  readonly liveRuns: number;
+  /** What the persona or the revision names; null: the deployment's default. */
+  readonly model: string | null;
+  /** How its enforced budgets stand. */
+  readonly spending: BudgetStanding;
+  /** The files that the input names. */
+  readonly attachments: readonly AttachmentRef[];
+}
+
+interface TargetRow {
+  readonly n: number;
+  readonly chosen_id: string | null;
+  readonly workspace_id: string | null;
+  readonly organization_id: string | null;
+  readonly frozen_reason: string | null;
+  readonly agent_id: string | null;
+  readonly agent_slug: string | null;
+  readonly is_agent_active: boolean | null;
+  readonly revision_id: string | null;
+  readonly limits: Partial<RevisionLimits> | null;
+  readonly variables: RevisionVariable[] | null;
+  readonly has_persona: boolean;
+  readonly model: string | null;
+  readonly default_persona_slug: string | null;
+  readonly spending: BudgetStanding;
+}
+
+const oneAsked = `(select 0 as n, ?::uuid as workspace_id, ?::uuid as agent_id, ?::text as agent_slug, ?::uuid as default_workspace_id, ?::text as persona_slug,
+  ?::uuid as revision_id)`;
+const manyAsked = `jsonb_to_recordset(?::jsonb)`;
+const askedColumns =
+  '(n int, workspace_id uuid, agent_id uuid, agent_slug text, default_workspace_id uuid, persona_slug text, revision_id uuid)';
+
+// A slug means the nearest agent: workspace, then organization, then platform. The agent of a run lies in its workspace or wider.
+const targetSql = (asked: string) => `
+  with asker as (select ?::uuid as organization_id, ?::boolean as sees_all, ?::uuid[] as workspace_ids, ?::boolean as is_operator)
+  select q.n, c.id as chosen_id, w.id as workspace_id, w.organization_id,
+         case when o.status <> 'active' then 'organization_' || o.status when not w.is_active then 'workspace_archived' end as frozen_reason,
+         a.id as agent_id, a.slug as agent_slug, a.is_active as is_agent_active,
+         v.id as revision_id, v.document -> 'limits' as limits, v.document -> 'variables' as variables,
+         p.has_persona, coalesce(p.model, v.document ->> 'model') as model, p.default_persona_slug,
+         ${budgetStandingSql('w.id')} as spending
+    from asker s
+    cross join ${asked}
+    cross join lateral (
+      select coalesce(
+        q.workspace_id,
+        (select a.workspace_id from agents a where a.id = q.agent_id and a.deleted_at is null
+          and (s.is_operator or (a.organization_id = s.organization_id and (s.sees_all or a.workspace_id = any (s.workspace_ids))))),
+        q.default_workspace_id,
+        (select case when count(*) = 1 then min(w.id::text)::uuid end from workspaces w
+          where w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids)) and w.is_active)
+      ) as id
+      offset 0 -- evaluated once, wherever it is used
+    ) c
+    left join workspaces w on w.id = c.id
+      and (s.is_operator or (w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids))))
+    left join organizations o on o.id = w.organization_id
+    left join lateral (
+      select a.id, a.slug, a.is_active, a.active_revision_id from agents a
+       where (a.id = q.agent_id or a.slug = q.agent_slug) and a.deleted_at is null
+         and ((a.scope = 'platform' and (a.is_active or s.is_operator))
+           or (a.organization_id = w.organization_id and (a.workspace_id is null or a.workspace_id = w.id)))
+       order by array_position(array['workspace', 'organization', 'platform'], a.scope::text) limit 1
+    ) a on w.id is not null
+    left join agent_revisions v on v.id = coalesce(q.revision_id, a.active_revision_id) and v.agent_id = a.id
+    cross join lateral (
+      select coalesce(bool_or(p.slug = q.persona_slug), false) as has_persona, min(p.slug) filter (where p.is_default) as default_persona_slug,
+             min(p.document ->> 'model') filter (where case when q.persona_slug is null then p.is_default else p.slug = q.persona_slug end) as model
+        from personas p
+       where p.agent_id = a.id and (p.is_default or p.slug = q.persona_slug) and p.is_active and p.deleted_at is null
+    ) p`;
+
+const oneTarget = targetSql(`${oneAsked} q`);
+const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`);
+
+/** Resolves workspace, agent and revision of a start. Throws 422 for what does not resolve in the starter's sight. */
+export async function resolveStart(tx: TenantTransaction, start: StartRun): Promise<StartTarget> {
+  const [target] = await resolveStarts(tx, [start]);
+  if (target === undefined) throw new Error('a start gave no target');
+  if (target instanceof Failure) throw target;
+  return target;
+}
+
+/**
+ * Resolves what starts refer to, all of them together: in one statement, one more where live runs have to be
+ * counted, and two more where users and files are named. A start that does not resolve in its starter's sight gives its Failure instead of a target.
+ */
+export async function resolveStarts(tx: TenantTransaction, starts: readonly StartRun[]): Promise<readonly (StartTarget | Failure)[]> {
+  const found = await readTargets(tx, starts);
+  const named = await readNamed(starts.map((start, n) => ({ start, place: placeOf(found.get(n)) })));
+  return starts.map((start, n) => {
+    try {
+      return targetOf(start, found.get(n), named(n));
+    } catch (error) {
+      if (error instanceof Failure) return error;
+      throw error;
+    }
+  });
+}
+
+/** A target with what else decides about its workspace. */
+type FoundTarget = TargetRow & Pick<StartTarget, 'liveRuns'>;
+
+async function readTargets(tx: TenantTransaction, starts: readonly StartRun[]): Promise<Map<number, FoundTarget>> {
+  const { organizationId, hasAllWorkspaces, workspaceIds, isOperator } = tx.tenant;
+  const [sql, asked] = targetQuery(starts.map(referencesOf));
+  const found = await rows<TargetRow>(tx.em, sql, [organizationId, hasAllWorkspaces, workspaceIds, isOperator, ...asked]);
+  const liveRuns = await countLiveRuns(tx, [...new Set(found.flatMap((target) => target.workspace_id ?? []))]);
+  return new Map(found.map((target) => [target.n, { ...target, liveRuns: liveRuns.get(target.workspace_id ?? '') ?? 0 }]));
+}
+
+/** Its keys come in the order in which `oneAsked` binds them. */
+function referencesOf(start: StartRun) {
+  return {
+    workspace_id: start.workspaceId,
+    agent_id: 'id' in start.agent ? start.agent.id : null,
+    agent_slug: 'slug' in start.agent ? start.agent.slug : null,
+    default_workspace_id: start.defaultWorkspaceId,
+    persona_slug: start.personaSlug,
+    revision_id: start.revisionId,
+  };
+}
+
+function targetQuery(references: readonly ReturnType<typeof referencesOf>[]): [sql: string, asked: unknown[]] {
+  const [only] = references;
+  if (only && references.length === 1) return [oneTarget, Object.values(only)];
+  return [manyTargets, [JSON.stringify(references.map((one, n) => ({ n, ...one })))]];
+}
+
+function placeOf(found: TargetRow | undefined): StartPlace | null {
+  const { organization_id: organizationId = null, workspace_id: workspaceId = null } = found ?? {};
+  return organizationId === null || workspaceId === null ? null : { organizationId, workspaceId };
+}
+
+/** What a start resolved to; throws the first thing that did not. */
+function targetOf(start: StartRun, found: FoundTarget | undefined, named: NamedThings): StartTarget {
+  if (!found || found.chosen_id === null) throw workspaceRequired();
+  const place = placeOf(found);
+  if (place === null) throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
+  named.refusePlace();
+
+  if (found.agent_id === null || found.agent_slug === null) {
+    const slug = 'slug' in start.agent ? start.agent.slug : null;
+    throw invalid(slug === null ? '/agent_id' : '/agent_slug', 'reference', 'The agent does not exist in this workspace.', {
+      kind: 'agent',
+      slug,
+    });
+  }
+  if (start.revisionId !== null && found.revision_id === null)
+    throw invalid('/revision_id', 'reference', 'The agent has no such revision.', { kind: 'agent_revision' });
+  if (start.personaSlug !== null && !found.has_persona)
+    throw invalid('/persona_slug', 'reference', 'The agent has no such persona.', { kind: 'persona', slug: start.personaSlug });
+  if (found.revision_id === null || found.limits === null || found.variables === null) throw agentInactive();
+  return {
+    ...place,
+    agentId: found.agent_id,
+    agentSlug: found.agent_slug,
+    revisionId: found.revision_id,
+    limits: found.limits,
+    variables: found.variables,
+    defaultPersonaSlug: found.default_persona_slug,
+    frozenReason: found.frozen_reason,
+    isAgentActive: found.is_agent_active === true,
+    liveRuns: found.liveRuns,
+    model: found.model,
+    spending: found.spending,
+    attachments: named.attachments(),
+  };
+}
+
+/** 409: the agent is switched off or nothing of it is published. */
+export function agentInactive() {
+  return fail('state_conflict', { reason: 'agent_inactive', detail: 'The agent is not active or has no active revision.' });
+}
+
+function workspaceRequired() {
+  return fail('validation_failed', {
+    reason: 'workspace_required',
+    detail: 'Name the workspace of the run.',
+    errors: [{ in: 'body', pointer: '/workspace_id', name: null, rule: 'required', message: 'Name the workspace of the run.' }],
+  });
+}

@@ -1,0 +1,44 @@
+import { queueStatement } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { StepRetry } from '../run-types.ts';
+
+/**
+ * What the claim of a new try makes of `retries` of its step's row `s`: a try that left neither result nor error is entered as lost with
+ * its worker. Every try has at most one entry, so fewer entries than tries means that the last one left nothing.
+ */
+export const retriesWithLost = `case when jsonb_array_length(s.retries) < s.attempt
+  then s.retries || jsonb_build_array(jsonb_build_object('attempt', s.attempt, 'cause', 'worker_lost', 'error_code', null, 'delay_ms', 0,
+         'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+  else s.retries end`;
+
+/** Tries whose worker died under them: they left neither result nor error, and nobody has said since that the worker only stood still. */
+export function lostEntries(retries: readonly StepRetry[]): number {
+  return retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code === null).length;
+}
+
+/** Code of a try that was taken for lost and whose worker lives. */
+export const stoodStill = 'stood_still';
+
+export interface TakenTry {
+  readonly runId: string;
+  readonly step: number;
+  /** Null: the model's. */
+  readonly toolCallId: string | null;
+  readonly attempt: number;
+}
+
+/** A try that was taken for lost says that its worker lives: it is no lost one then. Nothing where it was not. */
+export async function sayAlive(tx: TenantTransaction, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
+  await queueStatement(
+    tx.em,
+    `update run_steps s set retries = (
+         select jsonb_agg(case when e.entry @> ?::jsonb then e.entry || ?::jsonb else e.entry end order by e.n)
+           from jsonb_array_elements(s.retries) with ordinality as e(entry, n))
+      where s.run_id = ? and s.step = ? and s.tool_call_id is not distinct from ?::uuid and s.retries @> ?::jsonb`,
+    [lost(attempt), JSON.stringify({ error_code: stoodStill }), runId, step, toolCallId, `[${lost(attempt)}]`],
+  );
+}
+
+function lost(attempt: number): string {
+  return JSON.stringify({ attempt, cause: 'worker_lost', error_code: null });
+}

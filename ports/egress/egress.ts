@@ -1,0 +1,222 @@
+import { lookup as dnsLookup } from 'node:dns';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { Agent, buildConnector, request, type Dispatcher } from 'undici';
+import { hopsHeader } from '../../workflows/contracts/hops.ts';
+import { acceptedCodings, codingsOf, undoCodings } from './content-coding.ts';
+import { EgressRefused, EgressUndecodable, EgressUnreachable } from './errors.ts';
+import { openSocket, type SocketTarget } from './socket.ts';
+import { checkUrlForm, isExcepted, isReservedHeader, refusals, type EgressPolicy } from './url.ts';
+import { isPublic, literalAddress } from './public-address.ts';
+import { publicLookup } from './public-lookup.ts';
+
+export { EgressRefused, EgressUndecodable, EgressUnreachable } from './errors.ts';
+export { checkUrlForm, type EgressPolicy } from './url.ts';
+
+export interface EgressRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly policy: EgressPolicy;
+  /** Redirects to follow, each through the guard; 0–3. */
+  readonly redirects: number;
+  /** Asked before each redirect is followed, beside the guard's own rules; what it does not allow is EgressRefused. */
+  readonly mayFollow?: (next: URL) => boolean | Promise<boolean>;
+  /** Bytes of the body to read, decoded; the rest is left and `isTruncated` set. */
+  readonly limitBytes: number;
+  /** How long the server may take to answer; 10 s unless the caller's own timeout is longer. */
+  readonly headersTimeoutMs?: number;
+  readonly signal: AbortSignal;
+}
+
+export interface EgressResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Where the redirects ended. */
+  readonly url: string;
+  readonly body: Buffer;
+  readonly isTruncated: boolean;
+  /** Content-Encoding names a coding that is not understood, and the body is as it came. */
+  readonly isCoded?: boolean;
+}
+
+/** An answer whose body is read as it comes: event streams. Whoever opened it reads it to its end or destroys it. */
+export interface EgressStream {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Where the redirects ended. */
+  readonly url: string;
+  readonly body: Readable;
+}
+
+/** The one client for everything that tenants can aim. It asks for the content codings that it understands and hands bodies on decoded. */
+export interface Egress {
+  /** Throws EgressRefused, EgressUnreachable (EgressUndecodable, too), or the signal's reason. */
+  fetch(request: EgressRequest): Promise<EgressResponse>;
+  /** Like `fetch`, but gives the body as a stream; the signal ends it. Errors of the stream are those of `fetch`. */
+  open(request: Omit<EgressRequest, 'limitBytes'>): Promise<EgressStream>;
+  /** A connection to a mail server, whose address was checked; the reader ends it. Throws EgressRefused, EgressUnreachable, or the signal's reason. */
+  connect(target: SocketTarget): Promise<Socket>;
+  close(): Promise<void>;
+}
+
+const connectTimeoutMs = 5_000;
+const headersTimeoutMs = 10_000;
+
+/** `resolve` is replaced in tests by a resolver that flips; else the system's. */
+export function createEgress(options: { readonly resolve?: typeof dnsLookup } = {}): Egress {
+  const resolve = options.resolve ?? dnsLookup;
+  // Two pools: a connection that one organization's exception opened must never serve another organization.
+  const guarded = new Agent({ connect: guardedConnector(resolve), headersTimeout: headersTimeoutMs, bodyTimeout: 0 });
+  const excepted = new Agent({ connect: { timeout: connectTimeoutMs }, headersTimeout: headersTimeoutMs, bodyTimeout: 0 });
+
+  return {
+    async fetch(asked) {
+      const { answer, url } = await follow(asked);
+      return { ...(await readBody(decoded(answer), asked.limitBytes)), url };
+    },
+    async open(asked) {
+      const { answer, url } = await follow(asked);
+      const { status, headers, body } = decoded(answer);
+      body.on('error', () => undefined); // a reader sees it too; without one it must not end the process
+      return { status, headers, url, body };
+    },
+    connect: (target) => openSocket(resolve, target),
+    async close() {
+      await Promise.all([guarded.destroy(), excepted.destroy()]);
+    },
+  };
+
+  /** Sends the request and follows the redirects it allows, each through the guard. */
+  async function follow(asked: Omit<EgressRequest, 'limitBytes'>): Promise<{ answer: Dispatcher.ResponseData; url: string }> {
+    let url = checkUrlForm(asked.url, asked.policy);
+    let { method, headers, body } = asked;
+    if (Object.keys(headers).some(isReservedHeader)) throw new EgressRefused('a header of the tool is reserved');
+    for (let hops = 0; ; hops += 1) {
+      const sent = sendGuarded(url, { ...asked, method, headers, body });
+      const answer = await (hops === 0 ? sent : sent.catch(throwArrived));
+      const location = redirectOf(answer);
+      if (location === null || hops >= asked.redirects) return { answer, url: url.href };
+
+      answer.body.on('error', () => undefined).destroy();
+      const next = await nextOf(location, url, asked).catch(throwArrived);
+      if (answer.statusCode === 303 || (answer.statusCode <= 302 && method === 'POST')) {
+        method = 'GET';
+        body = undefined;
+      }
+      if (next.origin !== url.origin) headers = ownHeadersDropped(headers);
+      url = next;
+    }
+  }
+
+  function sendGuarded(url: URL, asked: Omit<EgressRequest, 'limitBytes' | 'body'> & { body?: string | Buffer | undefined }) {
+    const dispatcher = isExcepted(url, asked.policy) ? excepted : guarded;
+    return send(url, { ...asked, dispatcher, headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs });
+  }
+}
+
+/** Where a redirect leads. Throws EgressRefused. */
+async function nextOf(location: string, from: URL, { policy, mayFollow }: Pick<EgressRequest, 'policy' | 'mayFollow'>): Promise<URL> {
+  if (!URL.canParse(location, from.href)) throw new EgressRefused('the redirect is not a URL');
+  const next = checkUrlForm(new URL(location, from).href, policy);
+  if (mayFollow && !(await mayFollow(next))) throw new EgressRefused('the redirect is not allowed');
+  return next;
+}
+
+/** Whoever redirected has seen the request, wherever it failed after that. */
+function throwArrived(error: unknown): never {
+  if (error instanceof EgressRefused || error instanceof EgressUnreachable) error.mayHaveArrived = true;
+  throw error;
+}
+
+function guardedConnector(resolve: typeof dnsLookup): buildConnector.connector {
+  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: publicLookup(resolve) });
+  return (target, callback) => {
+    // A literal never reaches the lookup, so it is judged here as well.
+    const literal = literalAddress(target.hostname);
+    if (literal !== null && !isPublic(literal)) return callback(new EgressRefused(refusals.notPublic), null);
+    return connect(target, callback);
+  };
+}
+
+async function send(
+  url: URL,
+  options: {
+    method: string;
+    headers: Readonly<Record<string, string>>;
+    body?: string | Buffer | undefined;
+    dispatcher: Dispatcher;
+    signal: AbortSignal;
+    headersTimeout: number;
+  },
+): Promise<Dispatcher.ResponseData> {
+  try {
+    return await request(url, {
+      method: options.method as Dispatcher.HttpMethod, // undici sends any token; ours come from a closed set
+      headers: { 'user-agent': 'longhaul', 'accept-encoding': acceptedCodings, ...options.headers },
+      body: options.body ?? null,
+      dispatcher: options.dispatcher,
+      headersTimeout: options.headersTimeout,
+      signal: options.signal,
+    });
+  } catch (error) {
+    throw toEgressError(error, options.signal);
+  }
+}
+
+type DecodedAnswer = Omit<EgressStream, 'url'> & Pick<EgressResponse, 'isCoded'>;
+
+/** The answer without its content codings, and without the headers that tell of them. */
+function decoded({ statusCode: status, headers: told, body }: Dispatcher.ResponseData): DecodedAnswer {
+  const headers = flatHeaders(told);
+  const codings = codingsOf(headers['content-encoding']);
+  if (codings === null || codings.length === 0) return { status, headers, body, isCoded: codings === null };
+  const kept = Object.entries(headers).filter(([name]) => name !== 'content-encoding' && name !== 'content-length');
+  return { status, headers: Object.fromEntries(kept), body: undoCodings(body, codings) };
+}
+
+async function readBody({ body, ...head }: DecodedAnswer, limitBytes: number): Promise<Omit<EgressResponse, 'url'>> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const part of body) {
+      const bytes = Buffer.from(part);
+      parts.push(bytes);
+      size += bytes.length;
+      if (size > limitBytes) break; // leaving the loop destroys the stream and its socket
+    }
+  } catch (error) {
+    throw toEgressError(error, null);
+  }
+  return { ...head, body: Buffer.concat(parts).subarray(0, limitBytes), isTruncated: size > limitBytes };
+}
+
+/** An error of undici as the guard tells it: without addresses. */
+export function toEgressError(error: unknown, signal: AbortSignal | null): unknown {
+  if (signal?.aborted) return signal.reason ?? error;
+  if (error instanceof Error && error.name === 'AbortError') return error;
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (at instanceof EgressRefused || at instanceof EgressUndecodable) return at;
+  const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+  return new EgressUnreachable(typeof code === 'string' ? code : 'unreachable');
+}
+
+function redirectOf(answer: Dispatcher.ResponseData): string | null {
+  if (![301, 302, 303, 307, 308].includes(answer.statusCode)) return null;
+  return flatHeaders(answer.headers)['location'] ?? null;
+}
+
+function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  return flat;
+}
+
+/** On another origin only what describes the answer wanted goes along: no credential and no header of the author's. */
+function ownHeadersDropped(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => ['accept', 'accept-language', hopsHeader].includes(name.toLowerCase())),
+  );
+}

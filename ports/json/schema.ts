@@ -1,0 +1,48 @@
+import type { SchemaProblem, SchemaReading } from './schema-rules.ts';
+import type { SchemaJob } from './schema-work.ts';
+import type { WorkPool } from '../untrusted/pool.ts';
+import { WorkLimit } from '../untrusted/work-errors.ts';
+
+export type { SchemaProblem, SchemaReading } from './schema-rules.ts';
+
+/**
+ * Compiles and applies JSON Schemas that one tenant writes, each by the rules of its draft (04 to 2020-12), as untrusted work: `pattern` runs on
+ * re2, and no schema can block the process or bring it down. All throw `service_unavailable` as the pool does.
+ */
+export interface TenantSchemas {
+  /** What is to be said of the input schema of a tool that somebody else has written: it is taken as far as it can be read. */
+  read(schema: unknown): Promise<SchemaReading>;
+  /** What its own author has to mend in a schema: what makes it unusable, and patterns that would be ignored. */
+  check(schema: unknown): Promise<SchemaProblem[]>;
+  /** What in `value` breaks `schema`, at most 50 entries; empty when it fits. One that outgrows its limits is a problem of rule `schema`. */
+  validate(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<SchemaProblem[]>;
+}
+
+/** The schemas of each organization; null is the platform. */
+export interface SchemasByTenant {
+  of(organizationId: string | null): TenantSchemas;
+}
+
+export function createSchemas(pool: Pick<WorkPool, 'run'>): SchemasByTenant {
+  async function ask(organizationId: string | null, job: SchemaJob): Promise<SchemaReading> {
+    try {
+      return await pool.run('schema', { organizationId, job, subject: () => JSON.stringify(job.schema) });
+    } catch (error) {
+      if (!(error instanceof WorkLimit)) throw error;
+      return { problems: [{ pointer: '', rule: 'schema', message: `the schema can not be applied: it ${error.message}` }], ignored: [] };
+    }
+  }
+
+  return {
+    of: (organizationId) => ({
+      read: (schema) => ask(organizationId, { kind: 'read', schema }),
+      check: async (schema) => toMend(await ask(organizationId, { kind: 'read', schema })),
+      validate: async (schema, value) => [...(await ask(organizationId, { kind: 'validate', schema, value })).problems],
+    }),
+  };
+}
+
+/** What the author of a schema has to mend: an unknown `$schema` may stay. */
+export function toMend({ problems, ignored }: SchemaReading): SchemaProblem[] {
+  return [...problems, ...ignored.filter(({ rule }) => rule === 'pattern')];
+}

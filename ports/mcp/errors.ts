@@ -1,0 +1,95 @@
+import {
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UnauthorizedError,
+  UnsupportedProtocolVersionError,
+} from '@modelcontextprotocol/client';
+import { EgressRefused, EgressUnreachable } from '../egress/egress.ts';
+import { McpTooMuch, type WireState } from './fetch.ts';
+
+export type McpErrorKind =
+  /** 401 or 403 for want of scopes: the credential is not, or no longer, accepted. */
+  | 'unauthorized'
+  /** A secret that the toolkit names has no value. */
+  | 'secret_missing'
+  /** The server does not know the session any more; the request was not processed. */
+  | 'session_lost'
+  | 'protocol_unsupported'
+  /** The server answered the request with a JSON-RPC error. */
+  | 'refused'
+  /** An HTTP status that is no answer. */
+  | 'status'
+  /** The server demands something of a person or a model before it goes on. */
+  | 'input_required'
+  | 'timed_out'
+  /** What came is not what the protocol says. */
+  | 'malformed';
+
+/** How the talk with an MCP server failed. The message may quote the server's own words, at most 500 characters. */
+export class McpError extends Error {
+  override readonly name = 'McpError';
+  readonly kind: McpErrorKind;
+  /** HTTP status, or code of the JSON-RPC error. */
+  readonly code: number | null;
+  /** `WWW-Authenticate` of a refusal. */
+  readonly challenge: string | null;
+
+  constructor(
+    kind: McpErrorKind,
+    message: string,
+    { code = null, challenge = null }: { code?: number | null; challenge?: string | null } = {},
+  ) {
+    // Kept in rows, which hold no U+0000.
+    super(message.slice(0, 500).toWellFormed().replaceAll('\0', '\uFFFD'));
+    this.kind = kind;
+    this.code = code;
+    this.challenge = challenge;
+  }
+}
+
+export interface FailedTalk {
+  readonly wire: WireState;
+  /** The transport held a session when the request left. */
+  readonly hadSession: boolean;
+}
+
+/** What an error of the SDK means: one of ours, or one of the egress guard's. */
+export function toMcpError(error: unknown, { wire, hadSession }: FailedTalk): Error {
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (at instanceof McpError || at instanceof EgressRefused || at instanceof EgressUnreachable || at instanceof McpTooMuch) return at;
+  if (wire.failure instanceof Error) return wire.failure;
+
+  if (wire.status === 401 || UnauthorizedError.isInstance(error))
+    return new McpError('unauthorized', 'the server asks for authorization', { code: 401, challenge: wire.challenge });
+  if (wire.status === 404 && hadSession) return new McpError('session_lost', 'the server does not know the session any more');
+  if (UnsupportedProtocolVersionError.isInstance(error)) return unsupported();
+  if (ProtocolError.isInstance(error)) return new McpError('refused', error.message, { code: error.code });
+  if (SdkHttpError.isInstance(error)) return new McpError('status', `the server answered ${error.status}`, { code: error.status });
+  if (SdkError.isInstance(error)) return ofSdk(error);
+  // The one plain Error of a handshake: the version that the server wants is not among ours.
+  if (error instanceof Error && error.message.includes('protocol version is not supported')) return unsupported();
+  if (wire.status !== null && wire.status >= 400)
+    return new McpError('status', `the server answered ${wire.status}`, { code: wire.status });
+  return new McpError('malformed', 'the answer of the server is not of the protocol');
+}
+
+function ofSdk(error: SdkError): McpError {
+  switch (error.code) {
+    case SdkErrorCode.RequestTimeout:
+      return new McpError('timed_out', 'the server did not answer in time');
+    case SdkErrorCode.UnsupportedResultType:
+    case SdkErrorCode.InputRequiredRoundsExceeded:
+      return new McpError('input_required', 'the server asks for input in the middle of the call, which is not supported');
+    case SdkErrorCode.EraNegotiationFailed:
+    case SdkErrorCode.MethodNotSupportedByProtocolVersion:
+      return unsupported();
+    default:
+      return new McpError('malformed', 'the answer of the server is not of the protocol');
+  }
+}
+
+function unsupported(): McpError {
+  return new McpError('protocol_unsupported', 'the server speaks no protocol version from 2024-10-07 to 2026-07-28');
+}

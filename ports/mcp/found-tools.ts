@@ -1,0 +1,111 @@
+import type { Tool } from '@modelcontextprotocol/client';
+import { cutText } from '../../workflows/contracts/cut-text.ts';
+import type { SchemaProblem, TenantSchemas } from '../json/schema.ts';
+import { outputSchemaOf, unreadableOf } from './listing.ts';
+
+/** A tool as its server describes it, under the names of our wire. */
+export interface FoundTool {
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string;
+  readonly input_schema: Record<string, unknown>;
+  readonly output_schema: Record<string, unknown> | null;
+  readonly annotations: Record<string, unknown>;
+}
+
+/** What is said of one tool; its name comes before the words. */
+export interface ToolNote {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** Tools of a server that can be kept, in its order, why others are left out, and what is ignored of those that are kept. */
+export interface FoundTools {
+  readonly tools: readonly FoundTool[];
+  readonly leftOut: readonly ToolNote[];
+  readonly ignored: readonly ToolNote[];
+}
+
+const maxTools = 200;
+const maxOffered = 1_000;
+const limitName = 200;
+const limitReason = 300;
+const limitDescription = 16_384;
+const limitPartBytes = 64 * 1024;
+const limitTotalBytes = 4 * 1024 * 1024;
+
+/** Sorts out what a server offers: what can't be approved as a whole is left out, never shortened into something else. */
+export async function readFoundTools(offered: readonly Tool[], schemas: Pick<TenantSchemas, 'read'>): Promise<FoundTools> {
+  const tools = new Map<string, FoundTool>();
+  const leftOut: ToolNote[] = [];
+  const ignored: ToolNote[] = [];
+  let bytes = 0;
+  for (const raw of offered.slice(0, maxOffered)) {
+    const tool = toFoundTool(raw);
+    const name = tool.name.slice(0, limitName);
+    const size = Buffer.byteLength(JSON.stringify(tool));
+    const reason = unreadableOf(raw) ?? unfit(tool, tools) ?? (bytes + size > limitTotalBytes ? 'is beyond 4 MiB together' : null);
+    const schema = reason === null ? await schemas.read(tool.input_schema) : { problems: [], ignored: [] };
+    const [problem] = schema.problems;
+    if (reason !== null || problem !== undefined) {
+      leftOut.push({ name, reason: reason ?? `has an input schema that can not be used: ${told(problem)}` });
+      continue;
+    }
+    tools.set(tool.name, tool);
+    bytes += size;
+    ignored.push(...schema.ignored.map((each) => ({ name, reason: `has something in its input schema that is ignored: ${told(each)}` })));
+  }
+  const beyond = offered
+    .slice(maxOffered)
+    .map(({ name }) => ({ name: name.slice(0, limitName), reason: `is beyond the first ${maxOffered}` }));
+  return { tools: [...tools.values()], leftOut: [...leftOut, ...beyond], ignored };
+}
+
+/** What a sync or a look says of the tools that are not as their server wrote them, in so many characters; null when all are. */
+export function toldOf({ leftOut, ignored }: Pick<FoundTools, 'leftOut' | 'ignored'>, limit: number): string | null {
+  const list = (notes: readonly ToolNote[]) => notes.map(({ name, reason }) => `${name} ${reason}`).join('; ');
+  const parts = [
+    ...(leftOut.length > 0 ? [`Left out: ${list(leftOut)}`] : []),
+    ...(ignored.length > 0 ? [`Ignored: ${list(ignored)}`] : []),
+  ];
+  return parts.length === 0 ? null : cutText(kept(parts.join('. ')), limit);
+}
+
+function toFoundTool(raw: Tool): FoundTool {
+  const tool = storable(raw) as Tool; // the same shape
+  const { name, title, description, inputSchema, annotations } = tool;
+  return {
+    name,
+    title: title ?? null,
+    description: description ?? '',
+    input_schema: { ...inputSchema },
+    output_schema: outputSchemaOf(tool),
+    annotations: { ...annotations },
+  };
+}
+
+function unfit(tool: FoundTool, kept: ReadonlyMap<string, unknown>): string | null {
+  if (kept.has(tool.name)) return 'is listed twice';
+  if (tool.name === '' || tool.name.length > limitName) return `has a name that is not of 1 to ${limitName} characters`;
+  if ((tool.title ?? '').length > limitName) return `has a title of more than ${limitName} characters`;
+  if (tool.description.length > limitDescription) return `has a description of more than ${limitDescription} characters`;
+  const parts = [tool.input_schema, tool.output_schema, tool.annotations];
+  if (parts.some((part) => Buffer.byteLength(JSON.stringify(part)) > limitPartBytes)) return 'has a schema of more than 64 KiB';
+  return kept.size >= maxTools ? `is beyond the first ${maxTools}` : null;
+}
+
+function told(problem: SchemaProblem | undefined): string {
+  return `${problem?.pointer ?? ''} ${problem?.message ?? ''}`.slice(0, limitReason);
+}
+
+/** What PostgreSQL keeps of a JSON value: U+0000 and lone surrogates become U+FFFD. Depth is bounded where tools are read. */
+function storable(node: unknown): unknown {
+  if (typeof node === 'string') return kept(node);
+  if (Array.isArray(node)) return node.map(storable);
+  if (node === null || typeof node !== 'object') return node;
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [kept(key), storable(value)]));
+}
+
+function kept(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}

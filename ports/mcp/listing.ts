@@ -1,0 +1,84 @@
+import { specTypeSchemas, type JSONRPCMessage, type Tool } from '@modelcontextprotocol/client';
+import { unmarkSchemas } from '../../workflows/contracts/exact-json.ts';
+
+/** Under this name a tool that can't be read says why, in place of what it said. */
+const reasonName = 'longhaul/unreadable';
+/** Under this name a tool carries its output schema past the SDK. */
+const outputName = 'longhaul/outputSchema';
+const limitReason = 200;
+/** Deeper than any schema that is taken; what judges a tool would run out of stack. */
+const limitDepth = 64;
+
+/**
+ * A message with the tools that it lists cut to the fields that are read here, without the marks of inexact numbers, since the SDK refuses a whole list for a flaw in any field of one.
+ * A tool that is none by the protocol gives way to one that says why: `unreadableOf`. Other messages stay as they are.
+ */
+export function withReadableTools<M extends JSONRPCMessage>(message: M): M {
+  const tools = toolsIn(message);
+  return tools.length === 0 ? message : { ...message, result: { ...Reflect.get(message, 'result'), tools: tools.map(readable) } };
+}
+
+function toolsIn(message: JSONRPCMessage): readonly unknown[] {
+  const result: unknown = Reflect.get(message, 'result');
+  const tools = isObject(result) ? result['tools'] : undefined;
+  return Array.isArray(tools) ? tools : [];
+}
+
+/** Names of the tools that a message lists. */
+export function listedNames(message: JSONRPCMessage): string[] {
+  return toolsIn(message).flatMap((tool) => (isObject(tool) && typeof tool['name'] === 'string' ? [tool['name']] : []));
+}
+
+/** A tool that stands for one that is left out. */
+export function unreadableTool(name: string, reason: string): Tool {
+  return { name, inputSchema: { type: 'object' }, _meta: { [reasonName]: reason.slice(0, limitReason) } };
+}
+
+/** Why a tool of a list can't be read; null for one that can. */
+export function unreadableOf(tool: Tool): string | null {
+  const reason = tool._meta?.[reasonName];
+  return typeof reason === 'string' ? reason : null;
+}
+
+/** What a tool of a list says of its results; null when it says nothing. */
+export function outputSchemaOf(tool: Tool): Record<string, unknown> | null {
+  const schema = tool._meta?.[outputName];
+  return isObject(schema) ? { ...schema } : null;
+}
+
+/**
+ * The protocol of 2026-07-28 allows any output schema, earlier ones only those of objects: for another the SDK would refuse the whole list. Nothing of the
+ * SDK needs it, so that it travels beside the fields that the SDK judges.
+ */
+function withOutputAside({ outputSchema, ...tool }: Tool): Tool {
+  return outputSchema === undefined ? tool : { ...tool, _meta: { [outputName]: outputSchema } };
+}
+
+function readable(raw: unknown): Tool {
+  if (!isObject(raw)) return unreadableTool('', 'is not an object');
+  const { name, title, description, inputSchema, outputSchema, annotations } = raw;
+  const given = { name, title, description, inputSchema, outputSchema, annotations };
+  // Null says nothing, as many servers mean it.
+  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
+  if (isDeeper(said, limitDepth)) return unreadableTool(nameOf(raw), `is nested more than ${limitDepth} levels deep`);
+  const tool = unmarkSchemas(said);
+  const judged = specTypeSchemas.Tool['~standard'].validate(tool);
+  // The SDK's schemas are synchronous.
+  const [issue] = 'issues' in judged ? (judged.issues ?? []) : [];
+  if (issue === undefined) return withOutputAside(tool as unknown as Tool); // judged a moment ago
+  const place = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('/');
+  return unreadableTool(nameOf(raw), `is not a tool as the protocol says: ${place}: ${issue.message}`);
+}
+
+function nameOf({ name }: Readonly<Record<string, unknown>>): string {
+  return typeof name === 'string' ? name : '';
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  return levels === 0 || Object.values(value).some((child) => isDeeper(child, levels - 1));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

@@ -1,0 +1,74 @@
+import { chooseFrom, findOperations, unknownNames } from './choice.ts';
+import { openDocument, Unusable } from './document.ts';
+import { readOperation } from './operation.ts';
+import type { DocumentProblem, LeftOutOperation, OpenApiOperation, OpenApiReading, ReadOpenApi } from './reader.ts';
+
+/** What one revision holds. */
+const limitOperations = 200;
+const limitTotalBytes = 4 * 1024 * 1024;
+const limitProblems = 50;
+const limitTold = 200;
+
+/** Reads a document; runs in a child of the pool. An operation that can't be kept costs no other one: it is left out, with the reason. */
+export function readOpenApi(
+  { document: given, ...choice }: ReadOpenApi,
+  limits: { readonly operations: number; readonly bytes: number } = { operations: limitOperations, bytes: limitTotalBytes },
+): OpenApiReading {
+  const document = attempt(() => openDocument(given));
+  if ('problem' in document) return { operations: [], leftOut: [], leftOutCount: 0, problems: [document.problem], unknown: [] };
+  const { found, unsent } = findOperations(document.value);
+  const chosen = chooseFrom(found, choice);
+
+  const problems: DocumentProblem[] = [];
+  const leftOut: LeftOutOperation[] = [];
+  for (const { name, problem } of chooseFrom(unsent, choice)) {
+    problems.push(problem);
+    leftOut.push({ name, reason: reasonOf(problem) });
+  }
+  const operations: OpenApiOperation[] = [];
+  let bytes = 0;
+  for (const one of chosen) {
+    if (operations.length >= limits.operations) {
+      leftOut.push({ name: one.name, reason: `is beyond the first ${limits.operations}` });
+      continue;
+    }
+    const read = attempt(() => readOperation(document.value, one));
+    if ('problem' in read) {
+      problems.push(read.problem);
+      leftOut.push({ name: one.name, reason: reasonOf(read.problem) });
+      continue;
+    }
+    const size = Buffer.byteLength(JSON.stringify(read.value));
+    if (bytes + size > limits.bytes) {
+      leftOut.push({ name: one.name, reason: 'is beyond 4 MiB together' });
+      continue;
+    }
+    bytes += size;
+    operations.push(read.value);
+  }
+  if (operations.length === 0 && problems.length === 0) problems.push(nothingChosen);
+  return {
+    operations,
+    leftOut: leftOut.slice(0, limitTold),
+    leftOutCount: leftOut.length,
+    problems: operations.length > 0 ? [] : problems.slice(0, limitProblems),
+    unknown: unknownNames([...found, ...unsent], choice),
+  };
+}
+
+const nothingChosen: DocumentProblem = { pointer: '/paths', rule: 'minProperties', message: 'holds no operation, or none that is chosen' };
+
+function reasonOf({ pointer, message }: DocumentProblem): string {
+  return `can not be sent: ${message}, at ${pointer}`.slice(0, 300).toWellFormed();
+}
+
+function attempt<T>(work: () => T): { readonly value: T } | { readonly problem: DocumentProblem } {
+  try {
+    return { value: work() };
+  } catch (error) {
+    if (error instanceof Unusable) return { problem: error.problem };
+    // What is nested without end runs out of stack in the parser.
+    if (error instanceof RangeError) return { problem: { pointer: '', rule: 'too_large', message: 'the document is nested too deep' } };
+    throw error;
+  }
+}

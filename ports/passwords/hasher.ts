@@ -1,0 +1,71 @@
+import { availableParallelism } from 'node:os';
+import PQueue from 'p-queue';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { createBoundedThread, type BoundedThread } from '../untrusted/bounded-thread.ts';
+
+/** Of Argon2; memory in KiB. */
+export interface HashParameters {
+  readonly algorithm: number;
+  readonly memoryCost: number;
+  readonly timeCost: number;
+  readonly parallelism: number;
+}
+
+/** What a thread is asked: whether a password fits a hash, or for a new hash. */
+export type PasswordJob =
+  | { readonly kind: 'verify'; readonly storedHash: string; readonly password: string }
+  | { readonly kind: 'hash'; readonly password: string; readonly parameters: HashParameters };
+
+/**
+ * Runs Argon2 in threads of its own, which give way to those that answer requests; a bounded number at a time, since each run holds 19 MiB and a
+ * core for ten milliseconds. Throws 429 when too many wait.
+ */
+export interface PasswordHasher {
+  verify(storedHash: string, password: string): Promise<boolean>;
+  hash(password: string, parameters: HashParameters): Promise<string>;
+  close(): Promise<void>;
+}
+
+type HashingThread = BoundedThread<PasswordJob, boolean | string>;
+
+/** At most 4, and one core stays free for everybody else's requests. */
+const runningMax = Math.max(1, Math.min(4, availableParallelism() - 1));
+const waitingMax = 64;
+
+const script = new URL('./hasher-worker.ts', import.meta.url);
+/** A hundred times what a run takes, in processor time. */
+const limits = { limitMs: 1_000, heapMb: 32 };
+
+/** A thread starts when it is first needed, which takes as long as a few runs. */
+export function createPasswordHasher({ atOnce = runningMax }: { atOnce?: number } = {}): PasswordHasher {
+  const threads = Array.from({ length: atOnce }, (): HashingThread => createBoundedThread(script, limits));
+  const inTurn = createTurns(threads);
+
+  return {
+    // Which of the two a thread gives is settled by what it was asked.
+    verify: async (storedHash, password) => (await inTurn((thread) => thread.ask({ kind: 'verify', storedHash, password }))) === true,
+    hash: async (password, parameters) => String(await inTurn((thread) => thread.ask({ kind: 'hash', password, parameters }))),
+    close: async () => void (await Promise.all(threads.map((thread) => thread.close()))),
+  };
+}
+
+/** Gives each work one of the threads for itself. Throws `rate_limited` when too many wait. */
+function createTurns(threads: readonly HashingThread[]) {
+  const queue = new PQueue({ concurrency: threads.length });
+  const idle = [...threads];
+
+  return async <Result>(work: (thread: HashingThread) => Promise<Result>): Promise<Result> => {
+    if (queue.size >= waitingMax) {
+      throw fail('rate_limited', {
+        retryAfterS: 1,
+        context: { violated_policies: ['password_hashing'] },
+        detail: 'too many sign-ins at once',
+      });
+    }
+    return queue.add(async () => {
+      const thread = idle.pop();
+      if (thread === undefined) throw new Error('more work than threads');
+      return work(thread).finally(() => idle.push(thread));
+    });
+  };
+}

@@ -1,0 +1,21 @@
+import { planSchedule, type SchedulePlan } from './plan.ts';
+
+/** When the policy of a knowledge base runs by itself. */
+export interface PolicyTimes {
+  /** Cron expression; null: never. */
+  readonly schedule: string | null;
+  /** IANA. */
+  readonly timezone: string;
+}
+
+const midnight = '0 0 * * *';
+
+/** The compiled times of a policy; null where it runs by request alone. Throws ScheduleProblem for a zone or an expression that is none. */
+export function planPolicy({ schedule, timezone }: PolicyTimes, now: Date): SchedulePlan | null {
+  const dst = { gap: 'shift', repeat: 'once' } as const;
+  const plan = planSchedule(
+    { cron: schedule ?? midnight, every_seconds: null, run_at: null, timezone, dst, starts_at: null, ends_at: null, created_at: now },
+    now,
+  );
+  return schedule === null ? null : plan;
+}

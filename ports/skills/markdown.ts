@@ -1,0 +1,138 @@
+import { isMap, isScalar, parseDocument, visit, type YAMLMap } from 'yaml';
+import { invalid, type Failure } from '../../workflows/contracts/failure.ts';
+import { plainFrontMatter } from './front-matter.ts';
+
+/** What a SKILL.md says. */
+export interface SkillMarkdown {
+  readonly name: string | null;
+  readonly description: string | null;
+  /** The body, without blank lines around it. */
+  readonly instructions: string;
+  /** What else stands in the front matter; null without any. */
+  readonly rest: Record<string, unknown> | null;
+  /** Where the front matter was taken otherwise than YAML takes it, with the lines. */
+  readonly warnings: readonly string[];
+}
+
+const frontMatterBytes = 16 * 1_024;
+const deepest = 32;
+
+/**
+ * Reads a SKILL.md: an optional byte order mark, front matter between lines of three hyphens (or dots at its end), then markdown. Line ends are
+ * read as LF, so that equal skills are equal whatever wrote them. Front matter is YAML 1.2 (core schema, unique keys, no aliases), with texts
+ * taken as they stand (`plainFrontMatter`). Pure; 422 at `pointer`, with the line, for what can not be read.
+ */
+export function readSkillMarkdown(source: string, pointer: string): SkillMarkdown {
+  const text = source.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n');
+  const opening = /^(?:[ \t]*\n)*---[ \t]*\n/.exec(text);
+  if (!opening) return { name: null, description: null, instructions: trimBody(text), rest: null, warnings: [] };
+
+  const after = text.slice(opening[0].length);
+  const closing = /^(?:---|\.\.\.)[ \t]*(?:\n|$)/m.exec(after);
+  const firstLine = opening[0].split('\n').length;
+  if (!closing) throw refused(pointer, `The front matter that begins on line ${firstLine - 1} has no end.`);
+  const at = { pointer, firstLine };
+  const { matter, warnings } = readFrontMatter(after.slice(0, closing.index), at);
+  const { name, description, ...rest } = matter;
+  return {
+    name: textOf(name, 'name', pointer),
+    description: textOf(description, 'description', pointer),
+    instructions: trimBody(after.slice(closing.index + closing[0].length)),
+    rest: Object.keys(rest).length === 0 ? null : rest,
+    warnings,
+  };
+}
+
+interface Place {
+  readonly pointer: string;
+  /** Number of the front matter's first line in its file. */
+  readonly firstLine: number;
+}
+
+function readFrontMatter(source: string, at: Place): { matter: Record<string, unknown>; warnings: string[] } {
+  const { pointer, firstLine } = at;
+  if (Buffer.byteLength(source) > frontMatterBytes)
+    throw refused(pointer, `The front matter is over ${frontMatterBytes} bytes.`, 'maxLength');
+  const { yaml, warnings } = plainFrontMatter(source, firstLine);
+  const lineOf = (offset: number) => firstLine + yaml.slice(0, offset).split('\n').length - 1;
+  const told: string[] = [...warnings];
+  let value: unknown;
+  try {
+    const document = parseDocument(yaml, { schema: 'core', uniqueKeys: true, stringKeys: true, merge: false, prettyErrors: false });
+    // A tag that is not of the core schema is a warning to the parser.
+    const [fault] = [...document.errors, ...document.warnings];
+    if (fault)
+      throw refused(pointer, `Line ${lineOf(fault.pos[0])}: the front matter is no YAML that can be read: ${wordsOf(fault.message)}`);
+    visit(document, {
+      Alias: (_key, node) => {
+        throw refused(pointer, `Line ${lineOf(node.range?.[0] ?? 0)}: the front matter holds an alias.`);
+      },
+      Scalar: (_key, node) => {
+        const written = keptText(node);
+        if (written === null) return;
+        node.value = written;
+        told.push(`line ${lineOf(node.range?.[0] ?? 0)}: a number that would lose digits is kept as text`);
+      },
+    });
+    value = document.toJS({ maxAliasCount: 0 });
+    if (isMap(document.contents)) value = { ...(value as object), ...textsOf(document.contents) };
+  } catch (error) {
+    // A nest of brackets can be deeper than the parser's stack.
+    if (error instanceof RangeError) throw refused(pointer, 'The front matter is nested too deeply.', 'maxDepth');
+    throw error;
+  }
+  if (value === null || value === undefined) return { matter: {}, warnings: told };
+  if (typeof value !== 'object' || Array.isArray(value)) throw refused(pointer, `Line ${firstLine}: the front matter is not a map.`);
+  refuseNotJson(value, { depth: 1, pointer });
+  return { matter: value as Record<string, unknown>, warnings: told }; // a map with keys that are texts, as the parser was told
+}
+
+/** Name and description as they are written: one of digits, say, is a text. */
+function textsOf(contents: YAMLMap): Record<string, string> {
+  const found = ['name', 'description'].flatMap((key) => {
+    const node = contents.get(key, true);
+    return isScalar(node) && node.value !== null && node.value !== undefined && typeof node.value !== 'string'
+      ? [[key, node.source ?? '']]
+      : [];
+  });
+  return Object.fromEntries(found);
+}
+
+/** How a number was written, where it would be shown otherwise: 1.10, 007, 0x10. */
+function keptText({ value, source }: { readonly value: unknown; readonly source?: string | undefined }): string | null {
+  return typeof value === 'number' && source !== undefined && String(value) !== source ? source : null;
+}
+
+/** The parser's words, without what they quote. */
+function wordsOf(message: string): string {
+  return (message.split('\n', 1)[0] ?? '').slice(0, 200);
+}
+
+/** It is stored and shown as JSON. */
+function refuseNotJson(value: unknown, at: { readonly depth: number; readonly pointer: string }): void {
+  if (at.depth > deepest) throw refused(at.pointer, 'The front matter is nested too deeply.', 'maxDepth');
+  if (typeof value === 'string' && (value.includes('\u0000') || !value.isWellFormed()))
+    throw refused(at.pointer, 'The front matter holds text that can not be kept.', 'pattern');
+  if (typeof value === 'number' && !Number.isFinite(value)) throw refused(at.pointer, 'The front matter holds a number that is none.');
+  if (value === null || typeof value !== 'object') return;
+  for (const [key, child] of Object.entries(value)) {
+    if (key === '__proto__') throw refused(at.pointer, 'The front matter holds a key that can not be kept.', 'pattern');
+    refuseNotJson(key, at);
+    refuseNotJson(child, { ...at, depth: at.depth + 1 });
+  }
+}
+
+function textOf(value: unknown, key: string, pointer: string): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'string') throw refused(pointer, `${key} of the front matter is not a text.`, 'type');
+  return value.trim();
+}
+
+/** Blank lines before the text and white space behind it say nothing. */
+function trimBody(body: string): string {
+  return body.replace(/^(?:[ \t]*\n)+/, '').trimEnd();
+}
+
+function refused(pointer: string, message: string, rule = 'front_matter'): Failure {
+  return invalid(pointer, rule, message);
+}

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { headBytes, sniff, type Sniffed } from '../parsing/media-type.ts';
+import type { Storage } from './storage.ts';
+import { isTextSample } from '../parsing/text-bytes.ts';
+
+/** Bytes that come from somewhere, and what they are called there. */
+export interface IncomingFile {
+  readonly filename: string;
+  readonly bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+/** What was stored. */
+export interface StoredFile {
+  readonly storageKey: string;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+  /** Text, but not UTF-8 without U+0000; only where the limits take it. */
+  readonly isForeignText?: boolean;
+}
+
+export interface StoreLimits {
+  readonly limitBytes: number;
+  /** Media type of bytes without a signature that are no text; without it they are refused. */
+  readonly untyped?: string;
+  /** Text in another encoding, or with U+0000 in it, is stored too, under the type of its name. */
+  readonly takesForeignText?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+const longestName = 255;
+const longestExtension = 20;
+
+/**
+ * Streams a file into the storage under a key, hashes and counts it, and tells its type by its first bytes. No more than a few chunks are
+ * in memory; what is refused leaves nothing behind.
+ * @throws `payload_too_large` above the limit, `unsupported_media_type` for programs, types that are not listed, and bytes that are neither.
+ */
+export async function storeFile(storage: Storage, storageKey: string, file: IncomingFile, limits: StoreLimits): Promise<StoredFile> {
+  const filename = cleanFilename(file.filename);
+  const { head, rest } = await readHead(file.bytes);
+  const sniffed = await sniff(head.subarray(0, headBytes), filename);
+  if (sniffed.kind === 'refused') throw refused('Files of this type are not accepted.');
+
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  const checkText = textCheck(sniffed);
+  let { mediaType } = sniffed;
+  let isForeignText = false;
+  async function* checked(): AsyncGenerator<Uint8Array> {
+    for await (const bytes of chained(head, rest)) {
+      sizeBytes += bytes.byteLength;
+      if (sizeBytes > limits.limitBytes) throw fail('payload_too_large', { context: { limit_bytes: limits.limitBytes } });
+      checkOrUntyped(bytes);
+      hash.update(bytes);
+      yield bytes;
+    }
+    checkOrUntyped(null);
+  }
+  function checkOrUntyped(bytes: Uint8Array | null): void {
+    if (isForeignText || mediaType === limits.untyped) return;
+    try {
+      checkText(bytes);
+    } catch (error) {
+      isForeignText = limits.takesForeignText === true && isTextSample(head.subarray(0, headBytes));
+      if (isForeignText) return;
+      if (limits.untyped === undefined) throw error;
+      mediaType = limits.untyped;
+    }
+  }
+
+  await storage.put(storageKey, checked(), limits);
+  return { storageKey, filename, mediaType, sizeBytes, sha256: hash.digest('hex'), ...(isForeignText ? { isForeignText } : {}) };
+}
+
+/** A name as it may be shown and sent on: NFC, one line, without a path, at most 255 characters. It never names a file of ours. */
+export function cleanFilename(name: string): string {
+  const last = name.toWellFormed().normalize('NFC').split(/[/\\]/).at(-1) ?? '';
+  // Controls, and the marks that turn the direction of what follows, so that `exe.pdf` could read otherwise.
+  const clean = last.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/gu, '').trim();
+  if (clean === '' || clean === '.' || clean === '..') return 'file';
+  return shortened(clean);
+}
+
+function shortened(name: string): string {
+  if (name.length <= longestName) return name;
+  const dot = name.lastIndexOf('.');
+  const extension = dot > 0 && name.length - dot <= longestExtension ? name.slice(dot) : '';
+  const stem = name.slice(0, longestName - extension.length);
+  // Never half a surrogate pair.
+  return (stem.isWellFormed() ? stem : stem.slice(0, -1)) + extension;
+}
+
+type Bytes = AsyncIterator<Uint8Array> | Iterator<Uint8Array>;
+
+/** Enough for the type, or all there is. */
+async function readHead(source: IncomingFile['bytes']): Promise<{ head: Buffer; rest: Bytes }> {
+  const rest: Bytes = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+  const parts: Uint8Array[] = [];
+  for (let length = 0; length < headBytes;) {
+    const next = await rest.next();
+    if (next.done) break;
+    parts.push(next.value);
+    length += next.value.byteLength;
+  }
+  return { head: Buffer.concat(parts), rest };
+}
+
+async function* chained(head: Buffer, rest: Bytes): AsyncGenerator<Uint8Array> {
+  try {
+    if (head.byteLength > 0) yield head;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** Without a signature all of it must be UTF-8 without U+0000; null ends it. */
+function textCheck(sniffed: Sniffed): (bytes: Uint8Array | null) => void {
+  if (sniffed.kind !== 'text') return () => undefined;
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  return (bytes) => {
+    if (bytes?.includes(0)) throw refused(notUtf8);
+    try {
+      decoder.decode(bytes ?? undefined, { stream: bytes !== null });
+    } catch (cause) {
+      throw refused(notUtf8, cause);
+    }
+  };
+}
+
+/** Of text that is stored for a purpose that only takes UTF-8. */
+export function refuseForeignText({ isForeignText }: Pick<StoredFile, 'isForeignText'>): void {
+  if (isForeignText) throw refused(notUtf8);
+}
+
+const notUtf8 = 'The file has no known type, and is not text in UTF-8.';
+
+function refused(detail: string, cause?: unknown): Error {
+  return fail('unsupported_media_type', { detail, cause });
+}
