@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 const root = join(import.meta.dirname, '../..');
 const logging = `
   const { pino } = await import('pino');
-  const { logOutput } = await import('./ports/log-output.ts');
+  const { logOutput } = await import('./ports/config/log-output.ts');
   const log = pino({}, logOutput());
   for (let line = 0; line < 100; line++) {
     log.info('a line');
