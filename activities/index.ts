@@ -150,6 +150,6 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createBudgetActivities(deps),
     ...createAlertActivities(deps),
     ...createKnowledgeUpkeep(deps),
-    ...createMaintenanceActivities({ db: deps.db, log: deps.log, reconciler }),
+    ...createMaintenanceActivities({ db: deps.db, log: deps.log, dispatch: deps.dispatch, reconciler }),
   };
 }

@@ -8,20 +8,27 @@ import { sweepToolTests } from '../../domain/tools/tool-tests.ts';
 import { tendFrames } from '../../db/streams/upkeep.ts';
 import type { Reconciler } from '../../temporal/reconciler.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { wakeOverdueGroups } from '../triggers/trigger-upkeep.ts';
 import { sweepAll } from './sweep-all.ts';
 
 export interface MaintenanceDeps {
   readonly db: Databases;
   readonly log: Logger;
   readonly reconciler: Reconciler;
+  readonly dispatch: ActivityDeps['dispatch'];
 }
 
 type Upkeep = Pick<MaintenanceActivities, 'reconcileRuns' | 'sweepIdempotency' | 'sweepOutbox' | 'tendFrames'>;
 
 /** Activities of the deployment itself. They run in no tenant, on the sweeper's pool, and may be repeated at any point. */
-export function createMaintenanceActivities({ db, log, reconciler }: MaintenanceDeps): Upkeep {
+export function createMaintenanceActivities({ db, log, reconciler, dispatch }: MaintenanceDeps): Upkeep {
   return {
-    reconcileRuns: () => reconciler.pass(cancellationSignal()),
+    reconcileRuns: async () => {
+      const report = await reconciler.pass(cancellationSignal());
+      await wakeOverdueGroups({ db, dispatch });
+      return report;
+    },
     sweepIdempotency: async () => {
       const keys = await sweepAll(log, { what: 'idempotency', deleteSome: (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit)) });
       return keys + (await sweepAll(log, { what: 'tool tests', deleteSome: (limit) => sweep(db, (em) => sweepToolTests(em, limit)) }));

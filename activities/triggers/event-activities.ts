@@ -72,7 +72,7 @@ async function fill(deps: EventDeps, { event, now: nowText }: PendingEvent, trig
   const seen: SeenEvent = { event: seenEvent(event), now };
   const { coalescing } = trigger;
   const occurredAt = eventTimeOf(event.payload, coalescing?.eventTimePath ?? null) ?? new Date(event.occurredAt);
-  const start = { event, trigger, occurredAt, currency: deps.env.billingCurrency, at: now };
+  const start = { event, trigger, occurredAt, currency: deps.env.billingCurrency };
   if (coalescing === null) return { ...start, texts: await fillTrigger(templates, trigger, seen), coalesceHash: null };
 
   const coalesceHash = hashOfKey(await fillEventKey(templates, coalescing.keyTemplate, seen));

@@ -61,8 +61,14 @@ export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pic
   };
 }
 
-/** Groups whose signal was lost are woken; callbacks and fan-outs of events whose workflow was lost are started again. */
+/** Callbacks and fan-outs of events whose workflow was lost are started again. */
 async function tendHooks(deps: ActivityDeps): Promise<number> {
+  const restarted = (await sweep(deps.db, restartLostCallbacks)) + (await sweep(deps.db, restartLostFanOuts));
+  return restarted + (await tendChannels(deps));
+}
+
+/** Groups whose signal was lost, or had left before they were there, are woken. */
+export async function wakeOverdueGroups(deps: Pick<ActivityDeps, 'db' | 'dispatch'>): Promise<void> {
   const groups = await sweep(deps.db, async (em) => [
     ...(await overdueGroups(em, 'webhook_deliveries', maxATick)),
     ...(await overdueGroups(em, 'event_matches', maxATick)),
@@ -70,12 +76,8 @@ async function tendHooks(deps: ActivityDeps): Promise<number> {
   for (const group of groups) {
     cancellationSignal().throwIfAborted();
     const tenant = workspaceTenant(group.organizationId, group.workspaceId);
-    await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, async (tx) =>
-      wakeOverdue(tx, group, await databaseTime(tx.em)),
-    );
+    await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (tx) => wakeOverdue(tx, group));
   }
-  const restarted = (await sweep(deps.db, restartLostCallbacks)) + (await sweep(deps.db, restartLostFanOuts));
-  return groups.length + restarted + (await tendChannels(deps));
 }
 
 /** Answers whose workflow was lost are looked at again. */

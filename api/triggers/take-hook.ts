@@ -111,7 +111,6 @@ async function fill(asked: Asked, judged: Judged, body: unknown): Promise<Delive
       body,
       ...filled,
       handOver: handOverOf(asked.deps.env.github, hook, { request, body }),
-      at,
       digests: verified.digests,
       responseStatus: statusOf(hook, request),
       currency: asked.deps.env.billingCurrency,

@@ -1,5 +1,6 @@
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { deliveriesCame, type GroupInput } from '../../workflows/contracts/webhooks.ts';
+import { followedTime } from '../database-clock.ts';
 import { addOutbox } from '../outbox.ts';
 import { change, queueStatement, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -100,13 +101,16 @@ export async function dropWaiting(tx: TenantTransaction, { table, ownerId, hash 
 /** What waits of an owner; `hash` absent: under any key. */
 type Waiting = Omit<GroupKey, 'hash'> & { readonly hash?: Buffer | null };
 
-/** Wakes the workflow that closes groups of a key, once a second of `at` and when that second is over: of a thousand deliveries in it one signal leaves. */
+/**
+ * Wakes the workflow that closes groups of a key, once a second and when that second is over: of a thousand deliveries in it one signal leaves. The second is that of the
+ * row's writing: the signal of an earlier one may have left before what the workflow is to see is there.
+ */
 export async function wakeGroup(
   tx: TenantTransaction,
   { id, organizationId, workspaceId }: DeliveryPlace,
-  { table, hash, at }: { readonly table: GroupTable; readonly hash: Buffer; readonly at: Date },
+  { table, hash }: { readonly table: GroupTable; readonly hash: Buffer },
 ) {
-  const second = Math.floor(at.getTime() / 1_000);
+  const second = Math.floor(followedTime(tx.em).getTime() / 1_000);
   const key = hash.toString('hex');
   const workflowId = workflowIds.hook(id, key);
   const input: GroupInput = table === 'webhook_deliveries' ? { endpointId: id, key } : { triggerId: id, key };

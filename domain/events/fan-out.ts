@@ -72,8 +72,6 @@ export interface MatchStart {
   readonly occurredAt: Date;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
-  /** By the database's clock. */
-  readonly at: Date;
 }
 
 /**
@@ -90,7 +88,7 @@ export async function startMatch(tx: TenantTransaction, start: MatchStart): Prom
   const key = coalesceHash && ({ table: 'event_matches', ownerId: trigger.id, hash: coalesceHash } as const);
   if (key !== null && !(await startsAtOnce(tx, trigger.coalescing, key))) {
     await settleMatch(tx, trigger, id, { outcome: 'coalescing' });
-    await wakeGroup(tx, trigger, { ...key, at: start.at });
+    await wakeGroup(tx, trigger, key);
     return 'done';
   }
   if (start.texts === null) throw new Error('an event that starts a run has no texts');

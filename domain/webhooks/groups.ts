@@ -108,8 +108,8 @@ export async function failTakenGroup(tx: TenantTransaction, hook: Hook, groupId:
 }
 
 /** Wakes the workflow of a key whose signal was lost. */
-export async function wakeOverdue(tx: TenantTransaction, { table, ownerId, hash, ...place }: OverdueGroup, at: Date): Promise<void> {
-  await wakeGroup(tx, { id: ownerId, ...place }, { table, hash, at });
+export async function wakeOverdue(tx: TenantTransaction, { table, ownerId, hash, ...place }: OverdueGroup): Promise<void> {
+  await wakeGroup(tx, { id: ownerId, ...place }, { table, hash });
 }
 
 function failLocked(tx: TenantTransaction, hook: Hook, { ids, failure }: { readonly ids: readonly string[]; readonly failure: Failure }) {

@@ -34,8 +34,6 @@ export interface DeliveryStart {
   readonly responseStatus: number;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
-  /** By the database's clock. */
-  readonly at: Date;
 }
 
 /** A delivery that was taken. */
@@ -101,8 +99,7 @@ export async function startDelivery(tx: TenantTransaction, hook: Hook, start: De
     error: null,
     responseStatus: start.responseStatus,
   });
-  if (status === 'coalescing' && coalesceHash !== null)
-    await wakeGroup(tx, hook, { table: 'webhook_deliveries', hash: coalesceHash, at: start.at });
+  if (status === 'coalescing' && coalesceHash !== null) await wakeGroup(tx, hook, { table: 'webhook_deliveries', hash: coalesceHash });
   return { kind: 'taken', deliveryId: delivery.id, runId, eventId, isCoalesced: status === 'coalescing' };
 }
 

@@ -18,10 +18,15 @@ if (ending === 'by-itself') watchParent();
 async function answer({ sort, job }: JobMessage): Promise<void> {
   const known = sorts[sort];
   if (!known) throw new Error(`there is no work of the sort ${sort}`);
-  const { work } = await known.load();
+  const rules = await known.load().catch(unloaded);
+  if ('kind' in rules) return send(rules);
   const { user, system } = process.cpuUsage();
   await send({ kind: 'begun', cpuMs: (user + system) / 1_000 });
-  await send(await resultOf(() => work(deserialize(job))));
+  await send(await resultOf(() => rules.work(deserialize(job))));
+}
+
+function unloaded(error: unknown): Extract<ChildMessage, { kind: 'unloaded' }> {
+  return { kind: 'unloaded', message: messageOf(error) };
 }
 
 async function resultOf(work: () => unknown): Promise<Answer> {
@@ -36,7 +41,11 @@ async function resultOf(work: () => unknown): Promise<Answer> {
 }
 
 function problemOf(error: unknown): Answer {
-  return { kind: 'problem', message: (error instanceof Error ? error.message : String(error)).slice(0, 300) };
+  return { kind: 'problem', message: messageOf(error) };
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 300);
 }
 
 function send(message: ChildMessage): Promise<void> {

@@ -55,7 +55,7 @@ export class WorkChild {
     this.#process = child;
     this.#isGone = child.pid === undefined;
     this.exited = exit.promise;
-    child.on('message', (message: ChildMessage) => (message.kind === 'begun' ? this.#begin(message.cpuMs) : this.#answer(message)));
+    child.on('message', (message: ChildMessage) => this.#hear(message));
     child.once('error', (error) => this.#end(this.#lost(error.message), exit));
     child.once('exit', (code, signal) => this.#end(this.#judgeExit(code, signal), exit));
     hold(child, false);
@@ -115,6 +115,12 @@ export class WorkChild {
     watch.end();
     hold(this.#process, false);
     return how;
+  }
+
+  #hear(message: ChildMessage): void {
+    if (message.kind === 'begun') this.#begin(message.cpuMs);
+    else if (message.kind === 'unloaded') this.#settle(this.#lost(message.message));
+    else this.#answer(message);
   }
 
   #answer(answer: Answer): void {

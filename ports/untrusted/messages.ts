@@ -15,8 +15,14 @@ export type Answer =
   | { readonly kind: 'problem'; readonly message: string; readonly isLast?: boolean }
   | { readonly kind: 'too_large' };
 
-/** What a child sends: that it is there, that it has loaded what the job needs (with the processor time it had used by then), and how it ended. */
-export type ChildMessage = { readonly kind: 'begun'; readonly cpuMs: number } | Answer;
+/**
+ * What a child sends: that it has loaded what the job needs (with the processor time it had used by then), or could not, which is no fault of the job; and how the
+ * job ended.
+ */
+export type ChildMessage =
+  | { readonly kind: 'begun'; readonly cpuMs: number }
+  | { readonly kind: 'unloaded'; readonly message: string }
+  | Answer;
 
 /** Most bytes of a result. The parent holds it, so it is bounded like everything that comes from a job. */
 export const limitResultBytes = 32 * 1024 * 1024;

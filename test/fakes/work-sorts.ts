@@ -19,6 +19,8 @@ export const sorts = {
   patient: sort({ ...limits, cpuMs: 60_000 }),
   /** More than the heap of a child. */
   roomy: sort({ ...limits, cpuMs: 60_000, memoryMb: 900 }),
+  /** Its rules are not there, as in an installation that is being replaced. */
+  gone: { limits, load: () => Promise.reject(new Error('no such module')) } as Sort<DeedJob, unknown>,
 };
 
 function sort(given: Sort<DeedJob, unknown>['limits']): Sort<DeedJob, unknown> {

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { createLiquid, renderTemplate } from '../../ports/templates/rules.ts';
 import { createTemplates, TemplateError } from '../../ports/templates/templates.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 
@@ -72,6 +73,22 @@ test('numbers that a double keeps are calculated with, ids are written as they a
   );
 
   expect(text).toBe('9007199254740993 9007199254740993 9007199254740991 3 3 3.5 9007199254740993');
+});
+
+test('a rendering that stood still, or got no processor, for longer than its limit is whole all the same; one that works for longer ends', () => {
+  const engine = createLiquid();
+  let isFirst = true;
+  const late = {
+    get value() {
+      if (isFirst) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * 300);
+      isFirst = false;
+      return 'b';
+    },
+  };
+  const loops = '{% for a in (1..900) %}{% for b in (1..9000) %}{% assign x = a | times: b %}{% endfor %}{% endfor %}';
+
+  expect(renderTemplate(engine, '{{ vars.a }}{{ vars.late.value }}{{ vars.a }}', { vars: { a: 'a', late } }).text).toBe('aba');
+  expect(() => renderTemplate(engine, loops, {})).toThrow('template render limit exceeded');
 });
 
 test('after a killed template the next one renders', async () => {

@@ -42,7 +42,7 @@ test('a job that outlives its time is ended with its child, and the next one get
 });
 
 test('an organization whose work outgrew its limits ends no child that others have started, while there is room', async () => {
-  const { pool, run } = poolOf({ size: 2 });
+  const { pool, run } = poolOf({ size: 2, idleMs: 600_000 });
   const outgrow = () => expect(run('busy', 600_000, { organizationId: 'hostile' })).rejects.toThrow(WorkLimit);
   await outgrow();
   await run('busy', 1, { organizationId: 'b' });
@@ -157,6 +157,15 @@ test('a child that is killed from outside is no fault of the job: it is tried on
 
   expect(await asked).toBe(1_000);
   expect(told).toMatchObject([{ reason: 'lost', told: 'SIGKILL' }]);
+});
+
+test('a job whose rules can not be loaded is service_unavailable: nobody has judged it', async () => {
+  const { pool, told } = poolOf();
+  const ask = () => pool.run('gone', { organizationId: 'a', job: { deed: 'busy', amount: 1 }, subject: () => 'the same' });
+
+  await expect(ask()).rejects.toMatchObject({ code: 'service_unavailable', context: { reason: 'work_lost' } });
+  await expect(ask()).rejects.toMatchObject({ code: 'service_unavailable' });
+  expect(told).toContainEqual(expect.objectContaining({ reason: 'lost', told: 'no such module' }));
 });
 
 test('a job whose child dies twice is service_unavailable, and may be asked again', async () => {

@@ -260,6 +260,7 @@ test('upkeep wakes a group and a fan-out whose workflows were lost', async () =>
   );
 
   await stack.temporal.client.workflow.execute('tendTriggers', { workflowId: `test:${newId()}`, taskQueue: 'bulk' });
+  await stack.temporal.client.workflow.execute('reconcile', { workflowId: `test:${newId()}`, taskQueue: 'runs' });
   await Promise.all([closed(trigger, 1), closed(plain, 1)]);
 
   expect((await runsOf(stack, trigger)).map(({ input }) => input.text)).toEqual(['Hello']);

@@ -124,7 +124,24 @@ test('a worker that is killed between the group and its run: the next one goes o
   expect(await runsOf(stack, endpoint)).toHaveLength(1);
 });
 
-test('a group whose workflow was lost is woken by the upkeep', async () => {
+test('the signal of a delivery leaves when its row is there, however long it stood still between its receipt and its row', async () => {
+  const endpoint = await makeEndpoint(stack, agentId, { coalescing: { mode: 'batch', window_seconds: 3_600 } });
+  const held = await holdStatements(stack.adminUrl, { table: 'delivery_keys', event: 'insert' });
+  const sql = sqlOn(stack);
+
+  const delivered = deliver(endpoint, { text: 'Hello' });
+  await held.reached();
+  const [{ at } = { at: '' }] = await sql<{ at: string }>("select clock_timestamp() + interval '2 seconds' as at", []);
+  await until(async () => (await sql('select where clock_timestamp() > ?::timestamptz', [at])).length > 0);
+  await held.letGo();
+  await delivered;
+
+  const target = workflowIds.hook(endpoint.id, keyOf(''));
+  const [signal] = await sql<{ late: boolean }>('select not_before > ?::timestamptz as late from outbox where target = ?', [at, target]);
+  expect(signal).toEqual({ late: true });
+});
+
+test('a group whose workflow was lost is woken by the reconciler', async () => {
   const endpoint = await makeEndpoint(stack, agentId, { coalescing: { mode: 'batch', window_seconds: 3_600 } });
   await deliver(endpoint, { text: 'Hello' });
   const workflow = stack.temporal.client.workflow.getHandle(workflowIds.hook(endpoint.id, keyOf('')));
@@ -137,7 +154,7 @@ test('a group whose workflow was lost is woken by the upkeep', async () => {
   const age = "update webhook_deliveries set received_at = received_at - interval '2 hours' where endpoint_id = ?";
   await sqlOn(stack)(age, [endpoint.id]);
 
-  await stack.temporal.client.workflow.execute('tendTriggers', { workflowId: `test:${newId()}`, taskQueue: 'bulk' });
+  await stack.temporal.client.workflow.execute('reconcile', { workflowId: `test:${newId()}`, taskQueue: 'runs' });
   await closed(endpoint, 1);
 
   expect((await runsOf(stack, endpoint)).map(({ input }) => input.text)).toEqual(['Hello']);
