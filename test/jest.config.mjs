@@ -1,10 +1,17 @@
+/**
+ * What `npm test` leaves to CI and `npm run test:full`: further deployments of processes and services, each of whose kinds of fault another test plays. A file that is
+ * named on the command line is played whatever its name.
+ */
+const isFull = process.env['TEST_FULL'] === '1' || process.argv.slice(2).some((word) => word.startsWith('test/') && !word.endsWith('.mjs'));
+const left = isFull ? [] : ['\\.full\\.test\\.ts$'];
+
 /** Jest runs the sources as they are: ESM, loaded by Node itself, real services from the global set-up. */
 export default {
   rootDir: '..',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   // The whole fault matrix runs by `npm run test:chaos`.
-  testPathIgnorePatterns: ['/node_modules/', '\\.matrix\\.test\\.ts$'],
+  testPathIgnorePatterns: ['/node_modules/', '\\.matrix\\.test\\.ts$', ...left],
   modulePathIgnorePatterns: ['<rootDir>/.longhaul/', '<rootDir>/dist/'],
   testEnvironment: '<rootDir>/test/support/jest/environment.mjs',
   runtime: '<rootDir>/test/support/jest/runtime.mjs',

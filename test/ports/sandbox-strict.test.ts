@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { createSandbox, hasStrictIsolation, type CodeJob } from '../../ports/sandbox/sandbox.ts';
 import { awaitingCode, faultyCode } from './awaiting-code.ts';
 
-/** Where the machine can't isolate, nothing below can be shown; test/ports/sandbox.test.ts shows that it is refused then. */
+/** Where the machine can't isolate, nothing below can be shown; test/ports/sandbox.full.test.ts shows that it is refused then. */
 const inJail = (await hasStrictIsolation()) ? describe : describe.skip;
 const sandbox = createSandbox();
 
