@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { alerts } from './cases/alerts.ts';
 import { appends } from './cases/appends.ts';
 import { budgets } from './cases/budgets.ts';
+import { costs } from './cases/costs.ts';
 import { creation } from './cases/creation.ts';
 import { delivery } from './cases/delivery.ts';
 import { evaluations } from './cases/evaluations.ts';
@@ -39,6 +40,7 @@ const benches: readonly Bench[] = [
   delivery,
   idle,
   storm,
+  costs,
   usage,
   alerts,
   retrieval,
@@ -79,7 +81,7 @@ async function main(chosen: readonly Bench[]): Promise<number> {
       }
       say(`… ${bench.name}`);
       const result = await bench
-        .run({ rounds, log: (line) => say(`  ${line}`) })
+        .run({ rounds, services: services.children, log: (line) => say(`  ${line}`) })
         .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
       if (result instanceof Error) say(result.stack ?? result.message);
       reported.push({ bench, result });

@@ -1,4 +1,4 @@
-import { startServices } from '../cli/services/index.ts';
+import { startServices, type Services } from '../cli/services/index.ts';
 import pg from 'pg';
 import { Redis } from 'ioredis';
 import { dropStaleDatabases, makeTemplate } from '../test/support/template.ts';
@@ -7,6 +7,8 @@ import { processEnvironment, publishServices, stateDir, wheelsDir } from './env.
 export interface BenchServices {
   /** Of PostgreSQL and Redis, for the results. */
   readonly versions: Readonly<Record<string, string>>;
+  /** Those that were started here. */
+  readonly children: Services['children'];
   stop(): Promise<void>;
 }
 
@@ -19,7 +21,7 @@ export async function openServices(log: (line: string) => void, { isDurable }: {
   try {
     await dropStaleDatabases(services.databaseUrl);
     publishServices(services, await makeTemplate(services.databaseUrl));
-    return { versions: await versionsOf(services), stop: () => services.stop() };
+    return { versions: await versionsOf(services), children: services.children, stop: () => services.stop() };
   } catch (error) {
     await services.stop();
     throw error;

@@ -31,13 +31,22 @@ export interface Gate {
   readonly budget: Budget;
 }
 
+/** Numbers that only inform. */
+export interface Table {
+  readonly head: readonly string[];
+  readonly lines: readonly (readonly string[])[];
+}
+
 export interface Outcome {
   readonly findings: readonly Finding[];
   readonly gates: readonly Gate[];
+  readonly tables?: readonly Table[];
 }
 
 export interface BenchOptions {
   readonly rounds: number;
+  /** The backing services that the bench has started, as they are called in its state folder; none of those given by URL. */
+  readonly services: readonly { readonly name: string; readonly pid: number }[];
   readonly log: (line: string) => void;
 }
 

@@ -32,7 +32,8 @@ export function section({ bench, result }: Reported): string {
       holds(gate.value, gate.budget) ? 'held' : '**over**',
     ]),
   );
-  return [head, ratios, counts].filter((part) => part !== '').join('\n');
+  const facts = (result.tables ?? []).map(({ head: names, lines }) => table(names, lines));
+  return [head, ratios, counts, ...facts].filter((part) => part !== '').join('\n');
 }
 
 /** Lines of what does not hold, for the end of a run. */

@@ -40,6 +40,11 @@ function withValues({ text, params }: ProbeEvent): string {
   return text.replaceAll(/\$(\d+)/g, (_, number: string) => pg.escapeLiteral(String(params[Number(number) - 1])));
 }
 
+/** What leaves at once is one round trip. */
+function noteQuery(args: readonly unknown[]): ProbeEvent[] {
+  return noteStatement(args).map((event, at) => ({ ...event, isRoundTrip: at === 0 }));
+}
+
 function noteStatement([query, values]: readonly unknown[]): ProbeEvent[] {
   if (typeof query === 'string') return [{ kind: 'sql', text: query, params: Array.isArray(values) ? values : [] }];
   const { text = '', values: params = [], parts } = query as Sent;
@@ -71,7 +76,7 @@ if (isMainThread) {
   const grpc: unknown = createRequire(createRequire(import.meta.url).resolve('@temporalio/client'))('@grpc/grpc-js');
   const { Client } = grpc as { Client: { prototype: object } }; // the library that Temporal's client calls through
 
-  watch(pg.Client.prototype, 'query', noteStatement);
+  watch(pg.Client.prototype, 'query', noteQuery);
   watch(Redis.prototype, 'sendCommand', noteCommand);
   watch(Client.prototype, 'makeUnaryRequest', ([method]) => ({ kind: 'temporal', text: String(method), params: [] }));
   watch(ServerResponse.prototype, 'end', () => ({ kind: 'answer', text: '', params: [] }));

@@ -5,7 +5,7 @@ export interface ProbeEvent {
   readonly kind: 'sql' | 'redis' | 'temporal' | 'answer';
   readonly text: string;
   readonly params: readonly unknown[];
-  /** Of a Redis command: no other was on its way, so it began a round trip. */
+  /** Of a Redis command: no other was on its way, so it began a round trip. Of a statement: the first of those that left together. */
   readonly isRoundTrip?: boolean;
 }
 
