@@ -1,4 +1,3 @@
-import { readApprovedSlugs } from '../../db/approvals/questions.ts';
 import { capsAbove } from '../../db/billing/cap-keys.ts';
 import { rejectsUnpriced } from '../../db/billing/prices.ts';
 import { readTerms, type CallTerms } from '../../db/billing/terms.ts';
@@ -13,6 +12,7 @@ import { refuseGivenUp } from '../support/stale-attempt.ts';
 import { giveUp, workerLost } from '../support/failures.ts';
 import type { ModelTry } from './model-try.ts';
 import { triesPerModel, triesWithError } from './tries.ts';
+import { readApprovedSlugs } from '../../db/approvals/earlier-answers.ts';
 
 const maxLostTries = 3;
 

@@ -1,4 +1,4 @@
-import { gateCall } from '../../db/approvals/gate-call.ts';
+import { gateCall } from '../../domain/approvals/gate-call.ts';
 import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
 import { cancelledEnd } from '../../db/runs/end/close-run.ts';
 import { leaveChild, settleChild } from '../../db/runs/children/settle-child.ts';

@@ -1,4 +1,4 @@
-import { gateCall } from '../../db/approvals/gate-call.ts';
+import { askAgain, gateCall } from '../../domain/approvals/gate-call.ts';
 import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readRunTools, type RunTool } from '../../db/runs/start/manifest-tools.ts';
 import { sayAlive, stoodStill } from '../../db/runs/steps/retries.ts';
@@ -256,17 +256,4 @@ function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, { outcome, s
     if (isInDoubt && (await askAgain(tx, locked, { gate: 'confirmation', attempt, code: 'outcome_unknown' }))) return 'gated';
     return { call: locked, attempt, end };
   });
-}
-
-interface Doubt {
-  readonly gate: 'auth' | 'confirmation';
-  readonly attempt: number | null;
-  readonly code: string;
-}
-
-/** People are to say what becomes of a call that was executed to no end. */
-async function askAgain(tx: TenantTransaction, call: CallState, { gate, attempt, code }: Doubt): Promise<boolean> {
-  if (!(await gateCall(tx, call, gate, attempt))) return false;
-  await recordRetry(tx, call, { attempt: call.attempt, cause: 'upstream_error', code });
-  return true;
 }

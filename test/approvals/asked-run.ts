@@ -1,5 +1,5 @@
 import { refusalOf } from '../../activities/tools/refusal.ts';
-import { moveGates } from '../../db/approvals/move-gates.ts';
+import { moveGates } from '../../domain/approvals/move-gates.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import type { LockedRuns } from '../../db/runs/waiting.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { moveRunWait } from '../../db/approvals/run-waits.ts';
+import { moveRunWait } from '../../domain/approvals/run-waits.ts';
 import { lockCall } from '../../db/runs/calls/call-state.ts';
 import { lateWaits } from '../../db/runs/end/reconcile.ts';
 import { remainingMs, type RunState } from '../../db/runs/run-state.ts';

@@ -1,7 +1,7 @@
 import { followedTime } from '../../database-clock.ts';
 import type { CallGate } from '../../../workflows/contracts/approvals.ts';
 import { isTerminal } from '../../../workflows/contracts/runs.ts';
-import { gateCall } from '../../approvals/gate-call.ts';
+import { setGate } from '../../approvals/gate-call.ts';
 import { newId } from '../../ids.ts';
 import { row, rows } from '../../sql.ts';
 import { appendFrames, stateBatch } from '../../streams/append.ts';
@@ -59,7 +59,12 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
   if (call.state === 'recorded' || call.state === 'gated') return { kind: 'gated' };
 
   const { refusal, gate } = ask.judge(call);
-  if (refusal === null && gate !== null && (await gateCall(tx, call, gate))) return { kind: 'gated' };
+  if (
+    refusal === null &&
+    gate !== null &&
+    (await setGate(tx, { callId: call.id, gate, isCritical: call.live?.critical ?? false, attempt: null }))
+  )
+    return { kind: 'gated' };
   const below = await countDescendants(tx, run.root_run_id);
   const handed = await inputOfCall(tx, call);
   const delegate = run.manifest?.tools.find((tool) => tool.slug === call.slug)?.delegate;

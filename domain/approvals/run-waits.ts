@@ -1,18 +1,18 @@
-import { followedTime } from '../database-clock.ts';
+import { followedTime } from '../../db/database-clock.ts';
 import type { GateState, StepWait } from '../../workflows/contracts/agent-run.ts';
-import { budgetQuestion, isBudgetFree, type BudgetWait } from '../billing/budget-wait.ts';
-import { identityOf, type RunState } from '../runs/run-state.ts';
-import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
-import { row } from '../sql.ts';
-import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { requestedFrame, resolvedFrame } from './approval-frames.ts';
-import { approvalColumns, type ApprovalRow } from './approval-view.ts';
-import { expireQuestions } from './expire-questions.ts';
-import { leftMs, nothingOpen } from './gate-state.ts';
+import { budgetQuestion, isBudgetFree, type BudgetWait } from '../../db/billing/budget-wait.ts';
+import { identityOf, type RunState } from '../../db/runs/run-state.ts';
+import { settleStatus, type LockedRuns } from '../../db/runs/waiting.ts';
+import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { requestedFrame, resolvedFrame } from '../../db/approvals/approval-frames.ts';
+import type { ApprovalRow } from '../../db/approvals/approval-view.ts';
+import { expireQuestions } from '../../db/approvals/expire-questions.ts';
+import { leftMs, nothingOpen, isEvaluation } from '../../db/approvals/gate-state.ts';
 import type { MovedGates } from './move-gates.ts';
-import { insertQuestions, isEvaluation } from './questions.ts';
-import { withdrawQuestion } from './withdraw-question.ts';
+import { insertQuestions } from '../../db/approvals/questions.ts';
+import { withdrawQuestion } from '../../db/approvals/withdraw-question.ts';
+import { lastQuestion } from '../../db/approvals/question-rows.ts';
 
 export interface RunWait {
   readonly step: number;
@@ -96,15 +96,6 @@ async function lookAgain(
   const withdrawn = await withdrawQuestion(tx, { id: last.id });
   if (withdrawn) lead.push(stateBatch(identityOf(run), [resolvedFrame(withdrawn)]));
   return { question: null, turnsAt: null };
-}
-
-/** The newest question of the run about the budget of this step. */
-function lastQuestion(tx: TenantTransaction, run: RunState, step: number): Promise<ApprovalRow | null> {
-  return row<ApprovalRow>(
-    tx.em,
-    `select ${approvalColumns} from approvals a where a.run_id = ? and a.reason = 'budget' and (a.args ->> 'step')::int = ? order by a.id desc limit 1`,
-    [run.id, step],
-  );
 }
 
 function endOf(last: ApprovalRow | null): Pick<GateState, 'ends'> {

@@ -1,19 +1,18 @@
-import { followedTime } from '../database-clock.ts';
+import { followedTime } from '../../db/database-clock.ts';
 import type { GateState } from '../../workflows/contracts/agent-run.ts';
-import { lockOpenCalls, type CallState } from '../runs/calls/call-state.ts';
-import { readConsent } from '../mcp/consent-of-call.ts';
-import { identityOf, type RunState } from '../runs/run-state.ts';
-import type { StepFault } from '../runs/run-types.ts';
-import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
-import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { resolvedFrame } from './approval-frames.ts';
+import { lockOpenCalls, type CallState } from '../../db/runs/calls/call-state.ts';
+import { readConsent } from '../../db/mcp/consent-of-call.ts';
+import { identityOf, type RunState } from '../../db/runs/run-state.ts';
+import type { StepFault } from '../../db/runs/run-types.ts';
+import { settleStatus, type LockedRuns } from '../../db/runs/waiting.ts';
+import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { resolvedFrame } from '../../db/approvals/approval-frames.ts';
 import { askAbout } from './ask.ts';
 import { applyAnswer, expireClientCall, openClientCall, readyCall } from './call-answers.ts';
-import { expireQuestions } from './expire-questions.ts';
-import { nothingOpen, readGateState } from './gate-state.ts';
-import { isEvaluation } from './questions.ts';
-import { withdrawQuestion } from './withdraw-question.ts';
+import { expireQuestions } from '../../db/approvals/expire-questions.ts';
+import { nothingOpen, readGateState, isEvaluation } from '../../db/approvals/gate-state.ts';
+import { withdrawQuestion } from '../../db/approvals/withdraw-question.ts';
 
 /** What a step's gates have come to. `cancels`: it waits for what nobody gives in an evaluation, and this root run is to be cancelled. */
 export type MovedGates = GateState & { readonly cancels?: string };

@@ -1,22 +1,16 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { readRunTools } from '../runs/start/manifest-tools.ts';
-import type { Manifest } from '../runs/start/manifest.ts';
-import { row } from '../sql.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { readQuestions, type AskedRow } from './question-rows.ts';
-import type { ResolveApprovals, Resolution } from './resolve.ts';
-
-/** An answer with the question it is for, before either is locked. What is checked here never changes while a question is open. */
-export interface CheckedResolution {
-  readonly resolution: Resolution;
-  readonly approval: AskedRow;
-  /** The arguments of an edit as the call will be executed with: what the author has preset stays. Null for every other decision. */
-  readonly args: Readonly<Record<string, unknown>> | null;
-  /** The user for whom the asking run works. */
-  readonly subjectId: string | null;
-  /** Where the body holds the answer. */
-  readonly pointer: string;
-}
+import { readRunTools } from '../../db/runs/start/manifest-tools.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import {
+  readQuestions,
+  type AskedRow,
+  type Resolution,
+  type CheckedResolution,
+  readManifest,
+  hasQuestion,
+} from '../../db/approvals/question-rows.ts';
+import type { ResolveApprovals } from './resolve.ts';
+import type { ApprovalReason } from '../../workflows/contracts/approvals.ts';
 
 const limitBytes = 64 * 1024;
 const limitArgsBytes = 200 * 1024;
@@ -104,11 +98,14 @@ async function refuseUnfit({ validate }: Pick<ResolveApprovals, 'validate'>, { s
   });
 }
 
-async function readManifest(tx: TenantTransaction, runId: string): Promise<Manifest | null> {
-  const found = await row<{ manifest: Manifest | null }>(tx.em, 'select manifest from runs where id = ?', [runId]);
-  return found?.manifest ?? null;
-}
-
 function unknown(pointer: string) {
   return invalid(pointer, 'reference', 'The run and its descendants have no such question.');
+}
+
+/** Throws 422 unless a question of this kind was put by the run or one below it. */
+export async function requireQuestion(
+  tx: TenantTransaction,
+  question: { readonly runId: string; readonly approvalId: string; readonly reason: ApprovalReason },
+): Promise<void> {
+  if (!(await hasQuestion(tx, question))) throw invalid('/approval_id', 'reference', 'The run has no such question.', { kind: 'approval' });
 }

@@ -1,15 +1,17 @@
-import { readConsent } from '../mcp/consent-of-call.ts';
-import type { CallState } from '../runs/calls/call-state.ts';
-import { resultWithoutOutput } from '../runs/run-frames.ts';
-import { identityOf, type RunState } from '../runs/run-state.ts';
-import type { StepFault } from '../runs/run-types.ts';
-import { endCall, resultBatch } from '../runs/calls/tool-calls.ts';
-import { rows } from '../sql.ts';
-import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { requestedFrame, resolvedFrame } from './approval-frames.ts';
+import { readConsent } from '../../db/mcp/consent-of-call.ts';
+import type { CallState } from '../../db/runs/calls/call-state.ts';
+import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
+import { identityOf, type RunState } from '../../db/runs/run-state.ts';
+import type { StepFault } from '../../db/runs/run-types.ts';
+import { endCall, resultBatch } from '../../db/runs/calls/tool-calls.ts';
+import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { requestedFrame, resolvedFrame } from '../../db/approvals/approval-frames.ts';
 import { applyAnswer, denyRepeated, readyCall } from './call-answers.ts';
-import { insertQuestions, questionOfCall, readApprovedSlugs, readRejected, type Question } from './questions.ts';
+import { markGated } from '../../db/approvals/gate-call.ts';
+import { insertQuestions, type Question } from '../../db/approvals/questions.ts';
+import { readApprovedSlugs, readRejected } from '../../db/approvals/earlier-answers.ts';
+import { questionOfCall } from './question-of-call.ts';
 
 export interface Asked {
   /** The open calls of a step, locked, in the model's order. */
@@ -74,7 +76,10 @@ async function put(
   { calls, questions, inEvaluation }: Pick<Asked, 'calls' | 'inEvaluation'> & { readonly questions: readonly Question[] },
 ): Promise<FrameBatch[]> {
   if (questions.length === 0) return [];
-  await rows(tx.em, `update tool_calls set state = 'gated' where id = any (?::uuid[])`, [questions.flatMap(({ call }) => call?.id ?? [])]);
+  await markGated(
+    tx,
+    questions.flatMap(({ call }) => call?.id ?? []),
+  );
   const rejected = inEvaluation ? { comment: 'Nobody is asked in an evaluation.' } : null;
   const approvals = await insertQuestions(tx, run, questions, rejected);
   const frames = approvals.flatMap((approval) => {

@@ -1,9 +1,9 @@
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
-import type { KeyRing } from '../identity/key-ring.ts';
-import { takeCode } from '../mcp/consents.ts';
-import { readToolkitOfCall } from '../mcp/consent-of-call.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { CheckedResolution } from './check-resolutions.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { takeCode } from '../../db/mcp/consents.ts';
+import { readToolkitOfCall } from '../../db/mcp/consent-of-call.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { CheckedResolution } from '../../db/approvals/question-rows.ts';
 
 /** Keeps the code of a consent, sealed, for the call that exchanges it. Throws 422 for a state that is not of this call's consent. */
 export async function takeConsent(

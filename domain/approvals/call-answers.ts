@@ -1,13 +1,12 @@
-import { followedTime } from '../database-clock.ts';
-import { newId } from '../ids.ts';
-import { argsHashOf } from '../runs/calls/args-hash.ts';
-import { identityOfCall, stepKindOf, type CallState } from '../runs/calls/call-state.ts';
-import { resultWithoutOutput, type ToolResult } from '../runs/run-frames.ts';
-import { endCall, executingFrame, resultBatch, type CallEnd } from '../runs/calls/tool-calls.ts';
-import { rows } from '../sql.ts';
-import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { ApprovalRow } from './approval-view.ts';
+import { followedTime } from '../../db/database-clock.ts';
+import { argsHashOf } from '../../db/runs/calls/args-hash.ts';
+import { identityOfCall, type CallState } from '../../db/runs/calls/call-state.ts';
+import { resultWithoutOutput, type ToolResult } from '../../db/runs/run-frames.ts';
+import { endCall, executingFrame, resultBatch, type CallEnd } from '../../db/runs/calls/tool-calls.ts';
+import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { ApprovalRow } from '../../db/approvals/approval-view.ts';
+import { markReady, openForClient } from '../../db/approvals/gate-call.ts';
 
 /**
  * What an answer, or its lack, does to the call that asked: it may be executed, goes to its client, or has its result. Gives the frames of it, for the
@@ -44,29 +43,14 @@ export async function readyCall(
   call: CallState,
   args: Readonly<Record<string, unknown>> = call.args,
 ): Promise<FrameBatch[]> {
-  await rows(tx.em, `update tool_calls set state = 'ready', args = ?::jsonb, args_hash = ? where id = ?`, [
-    JSON.stringify(args),
-    argsHashOf(args),
-    call.id,
-  ]);
+  await markReady(tx, call.id, { args, argsHash: argsHashOf(args) });
   return call.client_owned ? [await openClientCall(tx, call)] : [];
 }
 
 /** Gives a call to its client, who has the tool's time for it, and opens its step. Gives the frame that says so. */
 export async function openClientCall(tx: TenantTransaction, call: CallState): Promise<FrameBatch> {
-  const [opened] = await rows<{ deadline_at: string }>(
-    tx.em,
-    `with opened as (
-       update tool_calls set deadline_at = clock_timestamp() + make_interval(secs => timeout_s) where id = ?
-         returning id, organization_id, workspace_id, run_id, step, slug, attempt, message_id, args, deadline_at
-     ), step as (
-       insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, started_at, created_at)
-       select ?, o.organization_id, o.workspace_id, o.run_id, o.step, ?, o.slug, 'running', greatest(1, o.attempt), o.id, o.message_id, o.args, '[]', clock_timestamp(), now()
-         from opened o on conflict (run_id, step, tool_call_id) do nothing
-     ) select deadline_at from opened`,
-    [call.id, newId(), stepKindOf(call.kind)],
-  );
-  const deadline = new Date(opened?.deadline_at ?? followedTime(tx.em)).toISOString();
+  const deadlineAt = await openForClient(tx, call);
+  const deadline = new Date(deadlineAt ?? followedTime(tx.em)).toISOString();
   return stateBatch(identityOfCall(call), [executingFrame(call, deadline)]);
 }
 

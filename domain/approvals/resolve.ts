@@ -1,40 +1,30 @@
-import type { ApprovalDecision } from '../../workflows/contracts/approvals.ts';
 import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
-import type { KeyRing } from '../identity/key-ring.ts';
-import { addOutboxAll } from '../outbox.ts';
-import { readRunRow } from '../runs/read/run-queries.ts';
-import { identityOf, lockRunsWithTrees, type RunState } from '../runs/run-state.ts';
-import { toRunView } from '../runs/read/run-view.ts';
-import { lockCall } from '../runs/calls/call-state.ts';
-import { settleStatuses } from '../runs/waiting.ts';
-import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { resolvedFrame } from './approval-frames.ts';
-import type { ApprovalRow } from './approval-view.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { addOutboxAll } from '../../db/outbox.ts';
+import { readRunRow } from '../../db/runs/read/run-queries.ts';
+import { identityOf, lockRunsWithTrees, type RunState } from '../../db/runs/run-state.ts';
+import { toRunView } from '../../db/runs/read/run-view.ts';
+import { lockCall } from '../../db/runs/calls/call-state.ts';
+import { settleStatuses } from '../../db/runs/waiting.ts';
+import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { resolvedFrame } from '../../db/approvals/approval-frames.ts';
+import type { ApprovalRow } from '../../db/approvals/approval-view.ts';
 import { applyAnswer } from './call-answers.ts';
-import { checkResolutions, type CheckedResolution } from './check-resolutions.ts';
+import { checkResolutions } from './check-resolutions.ts';
 import { takeConsent } from './consent-answer.ts';
 import { judgeState } from './judge-state.ts';
-import { lockQuestions, pendingBelow, writeAnswer } from './question-rows.ts';
-
-/** One answer of a request. */
-export interface Resolution {
-  readonly approval_id: string;
-  readonly decision: ApprovalDecision;
-  readonly edited_args?: Readonly<Record<string, unknown>>;
-  readonly response?: unknown;
-  readonly comment?: string | null;
-  readonly args_hash?: string;
-}
-
-/** Who answers. */
-export interface Resolver {
-  readonly kind: 'user' | 'service_key' | 'system';
-  readonly id: string | null;
-}
+import {
+  lockQuestions,
+  pendingBelow,
+  writeAnswer,
+  type Resolution,
+  type Resolver,
+  type CheckedResolution,
+} from '../../db/approvals/question-rows.ts';
 
 export interface ResolveApprovals {
   /** The run whose questions, or whose descendants', are answered. */

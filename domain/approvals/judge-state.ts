@@ -1,8 +1,7 @@
 import canonicalize from 'canonicalize';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { toApprovalView, type ApprovalRow } from './approval-view.ts';
-import type { CheckedResolution } from './check-resolutions.ts';
-import type { LockedQuestion } from './question-rows.ts';
+import { toApprovalView, type ApprovalRow } from '../../db/approvals/approval-view.ts';
+import type { LockedQuestion, CheckedResolution } from '../../db/approvals/question-rows.ts';
 
 /**
  * Whether a locked question can still be answered, or has this answer already. Throws 409 `args_changed`, `approval_expired` after its time whether that
