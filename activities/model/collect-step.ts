@@ -4,7 +4,7 @@ import { isQuestion, type RunTool } from '../../db/runs/start/manifest-tools.ts'
 import { toolCallData, toolCallFrame, type CallIdentity } from '../../db/runs/run-frames.ts';
 import type { CheckedCall } from '../../db/runs/steps/store-step.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
-import type { FrameWriter } from '../../db/streams/emitter.ts';
+import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import type { ContentBlock } from '../../db/streams/frame-parts.schema.ts';
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { TenantSchemas } from '../../ports/json/schema.ts';

@@ -1,5 +1,5 @@
 import { storeModelStep, type ModelStepResult } from '../../db/runs/steps/store-step.ts';
-import type { FrameWriter } from '../../db/streams/emitter.ts';
+import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';

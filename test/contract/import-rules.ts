@@ -54,7 +54,7 @@ export const importRules: readonly ImportRule[] = [
   { from: 'activities/', may: ['activities/', 'db/', 'domain/', 'ports/', 'workflows/contracts/', 'temporal/'], packages: 'any' },
   {
     from: 'workers/',
-    may: ['workers/', 'activities/', 'workflows/index.ts', 'workflows/contracts/', 'temporal/', 'ports/', 'db/'],
+    may: ['workers/', 'activities/', 'workflows/index.ts', 'workflows/contracts/', 'temporal/', 'ports/', 'db/', 'domain/streams/'],
     packages: 'any',
   },
   { from: 'temporal/', may: ['temporal/', 'workflows/contracts/', 'db/'], mayAsType: ['ports/temporal-gateway.ts'], packages: 'any' },
@@ -107,7 +107,6 @@ export const areasInOneRoom: readonly string[] = [
   'operator',
   'runs',
   'secrets',
-  'streams',
   'tenancy',
   'triggers',
 ];

@@ -1,9 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Databases } from '../databases.ts';
-import { change, row, rows } from '../sql.ts';
-import { sweep } from '../transaction.ts';
-import { compactFrames } from './compact-frames.ts';
-import { mergeChunks } from './merge-chunks.ts';
+import type { Databases } from '../../db/databases.ts';
+import { sweep } from '../../db/transaction.ts';
+import { compactFrames } from '../../db/streams/compact-frames.ts';
+import { mergeChunks } from '../../db/streams/merge-chunks.ts';
+import { streamsEndedSince, moveMark } from '../../db/streams/frame-marks.ts';
 
 /** `maint:frames`: chunks saved by merging and frames dropped by compaction. `isDone` false: more is due, call again. */
 export interface FrameUpkeep {
@@ -34,38 +34,11 @@ interface Walk {
 }
 
 async function walk(db: Databases, { mark, after, work }: Walk): Promise<{ sum: number; isDone: boolean }> {
-  const due = await sweep(db, (em) => endedSince(em, mark, after));
+  const due = await sweep(db, (em) => streamsEndedSince(em, { mark, after, limit: runsPerCall }));
   let sum = 0;
   for (const run of due) sum += await sweep(db, (em) => work(em, run.run_id));
 
   const last = due.at(-1);
-  if (last) await sweep(db, (em) => remember(em, mark, last));
+  if (last) await sweep(db, (em) => moveMark(em, mark, last));
   return { sum, isDone: due.length < runsPerCall };
-}
-
-interface EndedRun {
-  readonly run_id: string;
-  readonly updated_at: string;
-}
-
-async function endedSince(em: SqlEntityManager, mark: string, after: string): Promise<EndedRun[]> {
-  const known = await row<{ at: string; run_id: string | null }>(
-    em,
-    `select at, detail ->> 'run_id' as run_id from system_marks where name = ?`,
-    [mark],
-  );
-  return rows<EndedRun>(
-    em,
-    `select run_id, updated_at from run_streams
-     where ended and updated_at < now() - ?::interval and (updated_at, run_id) > (?::timestamptz, ?::uuid) order by updated_at, run_id limit ${runsPerCall}`,
-    [after, known?.at ?? '-infinity', known?.run_id ?? '00000000-0000-0000-0000-000000000000'],
-  );
-}
-
-async function remember(em: SqlEntityManager, mark: string, last: EndedRun): Promise<void> {
-  await change(
-    em,
-    `insert into system_marks (name, at, detail) values (?, ?, ?::jsonb) on conflict (name) do update set at = excluded.at, detail = excluded.detail`,
-    [mark, last.updated_at, JSON.stringify({ run_id: last.run_id })],
-  );
 }

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { Databases } from '../databases.ts';
-import { appendedFrames, type RawAnswer } from './append.ts';
-import { type AppendConnection, type AppendFault, createAppendConnection, faultOf } from './append-connection.ts';
-import type { CancelBus } from './cancel-bus.ts';
+import type { Databases } from '../../db/databases.ts';
+import { appendedFrames, type RawAnswer } from '../../db/streams/append.ts';
+import { type AppendConnection, type AppendFault, createAppendConnection, faultOf } from '../../db/streams/append-connection.ts';
+import type { CancelBus } from '../../db/streams/cancel-bus.ts';
 import { createCommitPace } from './commit-pace.ts';
 import { FrameWriter, type WriterIdentity } from './frame-writer.ts';
-import type { Publisher } from './publisher.ts';
+import type { Publisher } from '../../db/streams/publisher.ts';
 import { createRoom } from './room.ts';
 
 export type { FrameWriter } from './frame-writer.ts';

@@ -1,4 +1,4 @@
-import type { FrameData, FrameDraft } from './frame.schema.ts';
+import type { FrameData, FrameDraft } from '../../db/streams/frame.schema.ts';
 
 /** A piece of a block of a message, as the provider streams it. */
 export interface TextDelta {

@@ -1,8 +1,16 @@
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { appendFramesNow, sealBatch, toAnswer, type AppendAnswer, type RawAnswer, type RetryNote, type SealedBatch } from './append.ts';
-import type { RunIdentity } from './frame-text.ts';
-import type { FrameDraft } from './frame.schema.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import {
+  appendFramesNow,
+  sealBatch,
+  toAnswer,
+  type AppendAnswer,
+  type RawAnswer,
+  type RetryNote,
+  type SealedBatch,
+} from '../../db/streams/append.ts';
+import type { RunIdentity } from '../../db/streams/frame-text.ts';
+import type { FrameDraft } from '../../db/streams/frame.schema.ts';
 import { PendingFrames, type CallOfDelta, type ReasoningDelta, type TextDelta } from './pending-frames.ts';
 
 /** Who writes: a run, its scope (`s<step>` or `c:<tool_call_id>`) and the attempt as the row counts it. */
