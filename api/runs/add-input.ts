@@ -1,7 +1,7 @@
 import { denyPending, resolveApprovals } from '../../domain/approvals/resolve.ts';
 import { attachmentsForRuns } from '../../db/attachments/run-attachments.ts';
-import { addMessage } from '../../db/runs/input/added-input.ts';
-import { addClientResults } from '../../db/runs/calls/client-results.ts';
+import { addMessage } from '../../domain/runs/input/added-input.ts';
+import { addClientResults } from '../../domain/runs/calls/client-results.ts';
 import { lockConversationOfRun } from '../../db/runs/start/conversations.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { readRunRow, type RunPlace } from '../../db/runs/read/run-queries.ts';

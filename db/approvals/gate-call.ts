@@ -4,8 +4,8 @@ import { stepKindOf, type CallState } from '../runs/calls/call-state.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** What a call is put before. */
-export interface SetGate {
+/** What a call has to be approved for. */
+export interface RequiredApproval {
   readonly callId: string;
   readonly gate: CallGate;
   /** The call is critical from now on; one that was stays so. */
@@ -14,8 +14,8 @@ export interface SetGate {
   readonly attempt: number | null;
 }
 
-/** Puts a call that may be executed, or is, before a gate. False: it is none, or another try holds it. */
-export async function setGate(tx: TenantTransaction, { callId, gate, isCritical, attempt }: SetGate): Promise<boolean> {
+/** A call that may be executed, or is, awaits approval from now on. False: it is none, or another try holds it. */
+export async function requireApproval(tx: TenantTransaction, { callId, gate, isCritical, attempt }: RequiredApproval): Promise<boolean> {
   const gated = await rows(
     tx.em,
     `update tool_calls set state = 'recorded', gate = ?, critical = critical or ?
@@ -25,13 +25,13 @@ export async function setGate(tx: TenantTransaction, { callId, gate, isCritical,
   return gated.length > 0;
 }
 
-/** Calls wait from now on for what is said of their questions. */
-export async function markGated(tx: TenantTransaction, callIds: readonly string[]): Promise<void> {
+/** Calls wait from now on for the answers to their questions. */
+export async function setGated(tx: TenantTransaction, callIds: readonly string[]): Promise<void> {
   await rows(tx.em, `update tool_calls set state = 'gated' where id = any (?::uuid[])`, [callIds]);
 }
 
 /** A call may be executed, with these arguments. */
-export async function markReady(
+export async function setReady(
   tx: TenantTransaction,
   callId: string,
   { args, argsHash }: { readonly args: Readonly<Record<string, unknown>>; readonly argsHash: string },

@@ -3,12 +3,12 @@ import type { CallState } from '../../db/runs/calls/call-state.ts';
 import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
 import { identityOf, type RunState } from '../../db/runs/run-state.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
-import { endCall, resultBatch } from '../../db/runs/calls/tool-calls.ts';
+import { endCall, resultBatch } from '../runs/calls/tool-calls.ts';
 import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { requestedFrame, resolvedFrame } from '../../db/approvals/approval-frames.ts';
 import { applyAnswer, denyRepeated, readyCall } from './call-answers.ts';
-import { markGated } from '../../db/approvals/gate-call.ts';
+import { setGated } from '../../db/approvals/gate-call.ts';
 import { insertQuestions, type Question } from '../../db/approvals/questions.ts';
 import { readApprovedSlugs, readRejected } from '../../db/approvals/earlier-answers.ts';
 import { questionOfCall } from './question-of-call.ts';
@@ -76,7 +76,7 @@ async function put(
   { calls, questions, inEvaluation }: Pick<Asked, 'calls' | 'inEvaluation'> & { readonly questions: readonly Question[] },
 ): Promise<FrameBatch[]> {
   if (questions.length === 0) return [];
-  await markGated(
+  await setGated(
     tx,
     questions.flatMap(({ call }) => call?.id ?? []),
   );

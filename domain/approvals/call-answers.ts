@@ -2,11 +2,12 @@ import { followedTime } from '../../db/database-clock.ts';
 import { argsHashOf } from '../../db/runs/calls/args-hash.ts';
 import { identityOfCall, type CallState } from '../../db/runs/calls/call-state.ts';
 import { resultWithoutOutput, type ToolResult } from '../../db/runs/run-frames.ts';
-import { endCall, executingFrame, resultBatch, type CallEnd } from '../../db/runs/calls/tool-calls.ts';
+import { endCall, executingFrame, resultBatch } from '../runs/calls/tool-calls.ts';
 import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ApprovalRow } from '../../db/approvals/approval-view.ts';
-import { markReady, openForClient } from '../../db/approvals/gate-call.ts';
+import { setReady, openForClient } from '../../db/approvals/gate-call.ts';
+import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
 
 /**
  * What an answer, or its lack, does to the call that asked: it may be executed, goes to its client, or has its result. Gives the frames of it, for the
@@ -43,7 +44,7 @@ export async function readyCall(
   call: CallState,
   args: Readonly<Record<string, unknown>> = call.args,
 ): Promise<FrameBatch[]> {
-  await markReady(tx, call.id, { args, argsHash: argsHashOf(args) });
+  await setReady(tx, call.id, { args, argsHash: argsHashOf(args) });
   return call.client_owned ? [await openClientCall(tx, call)] : [];
 }
 

@@ -1,7 +1,7 @@
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
-import { setGate } from '../../db/approvals/gate-call.ts';
+import { requireApproval } from '../../db/approvals/gate-call.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
-import { recordRetry } from '../../db/runs/calls/tool-calls.ts';
+import { recordRetry } from '../runs/calls/tool-calls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 /**
@@ -10,9 +10,10 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
  */
 export function gateCall(tx: TenantTransaction, call: CallState, gate: CallGate, attempt: number | null = null): Promise<boolean> {
   // What its tool says now counts too.
-  return setGate(tx, { callId: call.id, gate, isCritical: call.live?.critical ?? false, attempt });
+  return requireApproval(tx, { callId: call.id, gate, isCritical: call.live?.critical ?? false, attempt });
 }
 
+/** Why people are asked about a call that was executed. */
 export interface Doubt {
   readonly gate: 'auth' | 'confirmation';
   readonly attempt: number | null;

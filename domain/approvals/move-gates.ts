@@ -4,7 +4,7 @@ import { lockOpenCalls, type CallState } from '../../db/runs/calls/call-state.ts
 import { readConsent } from '../../db/mcp/consent-of-call.ts';
 import { identityOf, type RunState } from '../../db/runs/run-state.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
-import { settleStatus, type LockedRuns } from '../../db/runs/waiting.ts';
+import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
 import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { resolvedFrame } from '../../db/approvals/approval-frames.ts';

@@ -8,7 +8,7 @@ import { readRunRow } from '../../db/runs/read/run-queries.ts';
 import { identityOf, lockRunsWithTrees, type RunState } from '../../db/runs/run-state.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
 import { lockCall } from '../../db/runs/calls/call-state.ts';
-import { settleStatuses } from '../../db/runs/waiting.ts';
+import { settleStatuses } from '../runs/waiting.ts';
 import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { resolvedFrame } from '../../db/approvals/approval-frames.ts';

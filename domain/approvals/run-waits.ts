@@ -2,7 +2,7 @@ import { followedTime } from '../../db/database-clock.ts';
 import type { GateState, StepWait } from '../../workflows/contracts/agent-run.ts';
 import { budgetQuestion, isBudgetFree, type BudgetWait } from '../../db/billing/budget-wait.ts';
 import { identityOf, type RunState } from '../../db/runs/run-state.ts';
-import { settleStatus, type LockedRuns } from '../../db/runs/waiting.ts';
+import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
 import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { requestedFrame, resolvedFrame } from '../../db/approvals/approval-frames.ts';

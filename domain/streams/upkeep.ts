@@ -3,7 +3,7 @@ import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 import { compactFrames } from '../../db/streams/compact-frames.ts';
 import { mergeChunks } from '../../db/streams/merge-chunks.ts';
-import { streamsEndedSince, moveMark } from '../../db/streams/frame-marks.ts';
+import { streamsEndedSince, recordProgress } from '../../db/streams/upkeep-progress.ts';
 
 /** `maint:frames`: chunks saved by merging and frames dropped by compaction. `isDone` false: more is due, call again. */
 export interface FrameUpkeep {
@@ -39,6 +39,6 @@ async function walk(db: Databases, { mark, after, work }: Walk): Promise<{ sum: 
   for (const run of due) sum += await sweep(db, (em) => work(em, run.run_id));
 
   const last = due.at(-1);
-  if (last) await sweep(db, (em) => moveMark(em, mark, last));
+  if (last) await sweep(db, (em) => recordProgress(em, mark, last));
   return { sum, isDone: due.length < runsPerCall };
 }

@@ -57,7 +57,12 @@ export const importRules: readonly ImportRule[] = [
     may: ['workers/', 'activities/', 'workflows/index.ts', 'workflows/contracts/', 'temporal/', 'ports/', 'db/', 'domain/streams/'],
     packages: 'any',
   },
-  { from: 'temporal/', may: ['temporal/', 'workflows/contracts/', 'db/'], mayAsType: ['ports/temporal-gateway.ts'], packages: 'any' },
+  {
+    from: 'temporal/',
+    may: ['temporal/', 'workflows/contracts/', 'db/', 'domain/runs/'],
+    mayAsType: ['ports/temporal-gateway.ts'],
+    packages: 'any',
+  },
   { from: 'ports/', may: ['ports/', 'workflows/contracts/'], packages: 'any' },
   {
     from: 'domain/',
@@ -105,7 +110,6 @@ export const areasInOneRoom: readonly string[] = [
   'mcp',
   'oauth',
   'operator',
-  'runs',
   'secrets',
   'tenancy',
   'triggers',

@@ -54,7 +54,7 @@ export const sourceRules: readonly SourceRule[] = [
       'domain/streams/upkeep.ts': 'compaction of archives',
       'db/identity/marks.ts': 'last-used marks',
       'db/identity/login-failure-retention.ts': sweeper,
-      'db/runs/end/run-retention.ts': sweeper,
+      'domain/runs/end/run-retention.ts': sweeper,
       'domain/alerts/alert-retention.ts': sweeper,
       'domain/webhooks/retention.ts': sweeper,
       'domain/schedules/retention.ts': sweeper,
