@@ -3,7 +3,7 @@ import type { UnpricedRule } from '../db/billing/prices.ts';
 import type { KeyRing } from '../db/identity/key-ring.ts';
 import type { Databases } from '../db/databases.ts';
 import type { CancelBus } from '../db/streams/cancel-bus.ts';
-import type { Emitter } from '../db/streams/emitter.ts';
+import type { Emitter } from '../domain/streams/emitter.ts';
 import type { Outgoing } from '../db/tenant-transaction.ts';
 import type { ChannelUrls } from '../ports/channels/service.ts';
 import type { Egress } from '../ports/egress/egress.ts';

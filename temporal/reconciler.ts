@@ -1,20 +1,21 @@
+import { markReconciled } from '../domain/runs/reconcile.ts';
 import type { Logger } from 'pino';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/databases.ts';
 import { resendMails } from '../db/outbox.ts';
-import { activateNext, lockConversation, runStartMessage } from '../db/runs/start/conversations.ts';
+import { lockConversation, runStartMessage } from '../db/runs/start/conversations.ts';
 import {
   endedRunsAmong,
   freeConversations,
   lateWaits,
   liveRunsAmong,
-  markReconciled,
   overdueRuns,
   silentRuns,
   type FreeConversation,
   type ReconcilableRun,
+  dueRuns,
 } from '../db/runs/end/reconcile.ts';
-import { admitRun, dueRuns } from '../db/runs/start/delayed-start.ts';
+import { admitRun } from '../domain/runs/start/delayed-start.ts';
 import { topmostLiveRun } from '../db/runs/start/restart-run.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/transaction.ts';
 import type { Outgoing, TenantTransaction } from '../db/tenant-transaction.ts';
@@ -25,6 +26,7 @@ import { isTemporalAway, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
 import { isBegun, pacedWorkflowState, restartRun, wakeReview, type WorkflowState } from './restart.ts';
 import { listWorkflowIds } from './visibility.ts';
+import { activateNext } from '../domain/runs/start/conversations.ts';
 
 const maxDescribes = 300;
 const maxRepairs = 100;

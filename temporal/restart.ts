@@ -1,3 +1,4 @@
+import { countRestart } from '../domain/runs/reconcile.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Logger } from 'pino';
@@ -5,11 +6,12 @@ import { pullRequestMessage } from '../db/code-review/wake.ts';
 import { runStartMessage } from '../db/runs/start/conversations.ts';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/databases.ts';
-import { countRestart, maxRestarts, readRestartPoint, type RestartableRun } from '../db/runs/start/restart-run.ts';
+import { readRestartPoint, type RestartableRun } from '../db/runs/start/restart-run.ts';
 import { sweep } from '../db/transaction.ts';
 import { workflowIds } from '../workflows/contracts/queues.ts';
 import type { Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
+import { maxRestarts } from '../domain/runs/reconcile.ts';
 
 export interface RestartDeps {
   readonly temporal: Temporal;

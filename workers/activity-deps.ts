@@ -8,7 +8,7 @@ import { createWebPages } from '../activities/tools/web-fetch.ts';
 import { connectDatabases } from '../db/orm.ts';
 import { createPoolMetrics } from '../db/postgres/pool-metrics.ts';
 import { createCancelBus } from '../db/streams/cancel-bus.ts';
-import { createEmitter } from '../db/streams/emitter.ts';
+import { createEmitter } from '../domain/streams/emitter.ts';
 import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
 import { createAnchorFile } from '../ports/storage/anchor-file.ts';

@@ -3,7 +3,6 @@ import { cancellationSignal } from '@temporalio/activity';
 import { readAnswered, type AnsweredMessage } from '../../db/channels/answered.ts';
 import { readDraft, type DraftRow } from '../../db/channels/draft-queries.ts';
 import { readToldRun } from '../../db/channels/part-queries.ts';
-import { newestOpenText } from '../../db/streams/open-text.ts';
 import { openDraft, settleDraft } from '../../domain/channels/drafts.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SendOutcome, ServicePart } from '../../ports/channels/service.ts';
@@ -12,6 +11,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';
 import { splitFor } from './plan-parts.ts';
+import { newestOpenText } from '../../db/streams/open-messages.ts';
 
 const lookEveryMs = 1_000;
 /** Less would be a message for a word. */

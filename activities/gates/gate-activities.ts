@@ -1,7 +1,7 @@
-import { moveGates, type MovedGates } from '../../db/approvals/move-gates.ts';
+import { moveGates, type MovedGates } from '../../domain/approvals/move-gates.ts';
 import { nothingOpen } from '../../db/approvals/gate-state.ts';
-import { moveRunWait } from '../../db/approvals/run-waits.ts';
-import { cancelRun } from '../../db/runs/end/cancel-run.ts';
+import { moveRunWait } from '../../domain/approvals/run-waits.ts';
+import { cancelRun } from '../../domain/runs/end/cancel-run.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import { failWaiting } from '../../domain/evaluations/lifecycle.ts';
 import type { AgentRunActivities, GatesInput, GateState } from '../../workflows/contracts/agent-run.ts';

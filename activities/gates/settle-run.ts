@@ -1,5 +1,5 @@
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
-import { settleStatus } from '../../db/runs/waiting.ts';
+import { settleStatus } from '../../domain/runs/waiting.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 

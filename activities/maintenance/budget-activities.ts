@@ -1,13 +1,14 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { endedBudgetAlerts } from '../../db/alerts/ended-windows.ts';
 import { newId } from '../../db/ids.ts';
-import { lostCallsOfEndedRuns, settleLostCall, type LostCallOfTenant } from '../../db/runs/steps/lost-calls.ts';
+import { settleLostCall } from '../../domain/runs/steps/lost-calls.ts';
 import { organizationTenant, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { endWindowAlert } from '../../domain/alerts/end-window-alert.ts';
 import { expireLostHolds, rollEndedWindows } from '../../domain/billing/upkeep.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
+import { lostCallsOfEndedRuns, type LostCallOfTenant } from '../../db/runs/steps/lost-call-queries.ts';
 
 const aTransaction = 500;
 

@@ -4,7 +4,7 @@ import { eraseOldDeliveries } from '../../domain/webhooks/retention.ts';
 import { runRetention, type Retained } from '../../db/audit/retention.ts';
 import type { AuditKeys } from '../../db/audit/seal.ts';
 import type { Databases } from '../../db/databases.ts';
-import { eraseOldRuns, type RetentionOptions } from '../../db/runs/end/run-retention.ts';
+import { eraseOldRuns, type RetentionOptions } from '../../domain/runs/end/run-retention.ts';
 
 export interface AgeDeps extends RetentionOptions {
   readonly db: Databases;

@@ -5,7 +5,7 @@ import type { Databases } from '../../db/databases.ts';
 import { sweepOutbox } from '../../db/outbox.ts';
 import { sweep } from '../../db/transaction.ts';
 import { sweepToolTests } from '../../domain/tools/tool-tests.ts';
-import { tendFrames } from '../../db/streams/upkeep.ts';
+import { tendFrames } from '../../domain/streams/upkeep.ts';
 import type { Reconciler } from '../../temporal/reconciler.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -1,7 +1,7 @@
 import { instructionsTemplate, templateVariables, withSkills } from '../../db/agents/instructions.ts';
 import type { HistoryAnswer, HistoryMessage } from '../../db/runs/read/history.ts';
 import { withoutPreset, type RunTool } from '../../db/runs/start/manifest-tools.ts';
-import type { OpenedStep } from '../../db/runs/steps/model-steps.ts';
+import type { OpenedStep } from '../../domain/runs/steps/model-steps.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
 import { TemplateError, type Templates } from '../../ports/templates/templates.ts';

@@ -2,8 +2,7 @@ import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ContentBlock } from '../../db/runs/run-types.ts';
-import { toPlannedCall } from '../../db/runs/calls/planned-calls.ts';
-import { storedState, type CheckedCall, type ModelStepResult } from '../../db/runs/steps/store-step.ts';
+import { toPlannedCall, storedState } from '../../db/runs/calls/planned-calls.ts';
 import type { AgentRunActivities, CallModelResult, PlannedCall } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { withFiles } from '../attachments/model-files.ts';
@@ -24,6 +23,7 @@ import { withOpenTry, type OpenTry } from './open-try.ts';
 import { holdCost, type OpenHold } from './spend.ts';
 import { streamModelStep, type ModelStepRequest } from './step.ts';
 import { storeAnswered } from './store-answered.ts';
+import type { CheckedCall, ModelStepResult } from '../../db/runs/steps/stored-step.ts';
 
 const limitMs = 29 * 60_000;
 

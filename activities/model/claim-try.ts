@@ -1,8 +1,7 @@
-import { readApprovedSlugs } from '../../db/approvals/questions.ts';
 import { capsAbove } from '../../db/billing/cap-keys.ts';
 import { rejectsUnpriced } from '../../db/billing/prices.ts';
 import { readTerms, type CallTerms } from '../../db/billing/terms.ts';
-import { openModelStep, readCallsMade, type OpenedStep, type StepClaim, type StepToOpen } from '../../db/runs/steps/model-steps.ts';
+import { openModelStep, type OpenedStep, type StepClaim, type StepToOpen } from '../../domain/runs/steps/model-steps.ts';
 import { lostEntries } from '../../db/runs/steps/retries.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -13,6 +12,8 @@ import { refuseGivenUp } from '../support/stale-attempt.ts';
 import { giveUp, workerLost } from '../support/failures.ts';
 import type { ModelTry } from './model-try.ts';
 import { triesPerModel, triesWithError } from './tries.ts';
+import { readApprovedSlugs } from '../../db/approvals/earlier-answers.ts';
+import { readCallsMade } from '../../db/runs/calls/planned-calls.ts';
 
 const maxLostTries = 3;
 

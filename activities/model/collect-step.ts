@@ -2,9 +2,8 @@ import { newId } from '../../db/ids.ts';
 import { argsHashOf } from '../../db/runs/calls/args-hash.ts';
 import { isQuestion, type RunTool } from '../../db/runs/start/manifest-tools.ts';
 import { toolCallData, toolCallFrame, type CallIdentity } from '../../db/runs/run-frames.ts';
-import type { CheckedCall } from '../../db/runs/steps/store-step.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
-import type { FrameWriter } from '../../db/streams/emitter.ts';
+import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import type { ContentBlock } from '../../db/streams/frame-parts.schema.ts';
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { TenantSchemas } from '../../ports/json/schema.ts';
@@ -13,6 +12,7 @@ import { brokenArguments, inexactArgument } from './plain-text.ts';
 import { JsonDeltas } from './json-deltas.ts';
 import type { ModelEvent, ModelFinish } from './step.ts';
 import { unnamedCall } from './unnamed-call.ts';
+import type { CheckedCall } from '../../db/runs/steps/stored-step.ts';
 
 /** What a model step gave, once its stream has ended well. */
 export interface CollectedStep {

@@ -2,13 +2,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ModelUsage } from '../../db/billing/usage.ts';
 import type { RetryCause } from '../../db/streams/frame.schema.ts';
 import type { StepFault, StepRetry } from '../../db/runs/run-types.ts';
-import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
-import { endFlight } from '../../db/runs/calls/call-in-flight.ts';
-import { recordFailedTry } from '../../db/runs/steps/model-steps.ts';
-import { sayAlive, stoodStill } from '../../db/runs/steps/retries.ts';
-import { settleStepUsage, type RunWithAncestors } from '../../db/runs/steps/step-usage.ts';
-import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { releaseHold } from '../../domain/billing/holds.ts';
+import { stoodStill } from '../../db/runs/steps/retries.ts';
+import { endFailedTry, settleTry, yieldTry, type EndedTry } from '../../domain/runs/steps/tries.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
@@ -52,7 +47,7 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, 
   const spent = tokens && usageOf(deps, modelTry, tokens, finished?.providerRequestId ?? null);
   const cause = abort.cause();
   if (cause === 'fenced' || isFenced(error)) {
-    await yieldTry(deps, modelTry, spent);
+    await giveWay(deps, modelTry, spent);
     return fenced();
   }
   if (cause === 'cancelled') {
@@ -164,49 +159,21 @@ interface Recorded {
 
 /** One transaction: why the try failed, and what it cost. Unrecorded it would count as a lost worker. */
 function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spent: ModelUsage | null): Promise<void> {
-  const { opened, step } = modelTry;
   const persist = recorded.cause === 'shutdown' ? retryDespiteCancellation : retryWhileUnavailable;
-  return persist(() =>
-    transactAsRun(deps, opened.run.id, async (tx) => {
-      const runs = await lockTried(tx, modelTry);
-      await recordFailedTry(tx, { runId: runs.run.id, step, attempt: opened.attempt, ...recorded });
-      await account(tx, runs, modelTry, spent);
-    }),
-  );
+  return persist(() => transactAsRun(deps, modelTry.opened.run.id, (tx) => endFailedTry(tx, endedTry(modelTry, spent), recorded)));
 }
 
 function settle(deps: ActivityDeps, modelTry: ModelTry, spent: ModelUsage | null): Promise<void> {
-  return retryDespiteCancellation(() =>
-    transactAsRun(deps, modelTry.opened.run.id, async (tx) => {
-      const runs = await lockTried(tx, modelTry);
-      await account(tx, runs, modelTry, spent);
-    }),
-  );
+  return retryDespiteCancellation(() => transactAsRun(deps, modelTry.opened.run.id, (tx) => settleTry(tx, endedTry(modelTry, spent))));
 }
 
-/** Another try has the step. This one has cost what it has, and it is no lost one: its worker lives. */
-function yieldTry(deps: ActivityDeps, modelTry: ModelTry, spent: ModelUsage | null): Promise<void> {
-  const { opened, step } = modelTry;
-  return retryDespiteCancellation(() =>
-    transactAsRun(deps, opened.run.id, async (tx) => {
-      const runs = await lockTried(tx, modelTry);
-      await sayAlive(tx, { runId: runs.run.id, step, toolCallId: null, attempt: opened.attempt });
-      await account(tx, runs, modelTry, spent);
-    }),
-  );
+function giveWay(deps: ActivityDeps, modelTry: ModelTry, spent: ModelUsage | null): Promise<void> {
+  return retryDespiteCancellation(() => transactAsRun(deps, modelTry.opened.run.id, (tx) => yieldTry(tx, endedTry(modelTry, spent))));
 }
 
-/** A run that was purged meanwhile has cost all the same: the ledger, which outlives it, knows it by what the try has read. */
-async function lockTried(tx: TenantTransaction, { opened }: ModelTry): Promise<RunWithAncestors> {
-  return (await lockRunWithAncestors(tx, opened.run.id)) ?? { run: opened.run, ancestors: [] };
-}
-
-/** What the try has cost goes into the ledger; one that cost nothing gives back what it holds. */
-async function account(tx: TenantTransaction, runs: RunWithAncestors, modelTry: ModelTry, usage: ModelUsage | null): Promise<void> {
+function endedTry(modelTry: ModelTry, usage: ModelUsage | null): EndedTry {
   const { opened, step, terms } = modelTry;
-  await endFlight(tx, { runId: opened.run.id, step, attempt: opened.attempt });
-  if (usage !== null) await settleStepUsage(tx, runs, { step, attempt: opened.attempt, usage });
-  else if (terms.isCounted) await releaseHold(tx, callKeyOf(modelTry));
+  return { run: opened.run, step, attempt: opened.attempt, usage, holdKey: terms.isCounted ? callKeyOf(modelTry) : null };
 }
 
 function faultOf(code: ErrorCode | typeof stoodStill, message: string, reason: string | null): StepFault {

@@ -1,7 +1,7 @@
 import { readKnowledgeRun } from '../../db/knowledge/run-bindings.ts';
 import type { HistoryMessage } from '../../db/runs/read/history.ts';
-import { insertPassages } from '../../db/runs/start/injected-passages.ts';
-import type { OpenedStep } from '../../db/runs/steps/model-steps.ts';
+import { insertPassages } from '../../domain/runs/input/injected-passages.ts';
+import type { OpenedStep } from '../../domain/runs/steps/model-steps.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { isRelevant } from '../../domain/knowledge/relevance.ts';
 import type { SearchHit } from '../../domain/knowledge/search.ts';

@@ -1,5 +1,5 @@
-import { markInFlight } from '../../db/runs/calls/call-in-flight.ts';
-import { settleLostCall } from '../../db/runs/steps/lost-calls.ts';
+import { markInFlight } from '../../domain/runs/steps/tries.ts';
+import { settleLostCall } from '../../domain/runs/steps/lost-calls.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { autocommitAsRun, transactAsRun } from '../runs/as-run.ts';
 import { fenced } from '../support/failures.ts';

@@ -1,7 +1,7 @@
 import type { CallTerms } from '../../db/billing/terms.ts';
 import { callKey } from '../../db/billing/call-key.ts';
 import type { ModelUsage } from '../../db/billing/usage.ts';
-import type { OpenedStep } from '../../db/runs/steps/model-steps.ts';
+import type { OpenedStep } from '../../domain/runs/steps/model-steps.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { ledgerTokens, type TokenUsage } from './usage.ts';

@@ -1,6 +1,6 @@
-import { retryNoteOf } from '../../db/runs/steps/model-steps.ts';
+import { retryNoteOf } from '../../domain/runs/steps/model-steps.ts';
 import { identityOf } from '../../db/runs/run-state.ts';
-import type { FrameWriter } from '../../db/streams/emitter.ts';
+import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';

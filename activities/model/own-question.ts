@@ -1,6 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { newId } from '../../db/ids.ts';
-import type { ModelStepResult } from '../../db/runs/steps/store-step.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -17,6 +16,7 @@ import { defaultModelSettings } from './prompt.ts';
 import { holdCost, type OpenHold } from './spend.ts';
 import { streamModelStep, type ModelFinish, type ModelStepRequest } from './step.ts';
 import { storeAnswered } from './store-answered.ts';
+import type { ModelStepResult } from '../../db/runs/steps/stored-step.ts';
 
 /** A question of the platform's own, within a run: not its conversation, but a prompt whose answer is JSON. */
 export interface OwnQuestion {

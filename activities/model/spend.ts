@@ -1,7 +1,7 @@
+import { unclaimStep } from '../../domain/runs/steps/tries.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { leaseS } from '../../db/billing/lease.ts';
 import type { ReserveResult } from '../../db/billing/holds.ts';
-import { unclaimStep } from '../../db/runs/steps/unclaim-step.ts';
 import { renewHold, reserveForStep } from '../../domain/billing/holds.ts';
 import { rollBudgetWindows } from '../../domain/billing/upkeep.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';

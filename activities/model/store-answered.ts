@@ -1,9 +1,10 @@
-import { storeModelStep, type ModelStepResult } from '../../db/runs/steps/store-step.ts';
-import type { FrameWriter } from '../../db/streams/emitter.ts';
+import { storeModelStep } from '../../domain/runs/steps/store-step.ts';
+import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 import { fenced, runCancelled } from '../support/failures.ts';
+import type { ModelStepResult } from '../../db/runs/steps/stored-step.ts';
 
 /** A step that was answered, who writes its frames, and what else is kept with it. */
 export interface Answered {

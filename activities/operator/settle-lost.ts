@@ -1,8 +1,9 @@
 import { newId } from '../../db/ids.ts';
-import { lostCallsOfOrganization, settleLostCall } from '../../db/runs/steps/lost-calls.ts';
+import { settleLostCall } from '../../domain/runs/steps/lost-calls.ts';
 import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
+import { lostCallsOfOrganization } from '../../db/runs/steps/lost-call-queries.ts';
 
 /**
  * Settles the calls that are still in flight in an organization whose runs have been stopped, before its rows go: the ledger outlives them. One that can't

@@ -1,4 +1,4 @@
-import { admitRun } from '../../db/runs/start/delayed-start.ts';
+import { admitRun } from '../../domain/runs/start/delayed-start.ts';
 import type { DelayedStartActivities } from '../../workflows/contracts/delayed-start.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';

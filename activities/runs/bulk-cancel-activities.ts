@@ -1,9 +1,10 @@
 import { writeAudit } from '../../db/audit/audit.ts';
-import { cancelRound, lockBulkCancel } from '../../db/runs/end/bulk-cancel.ts';
+import { cancelRound } from '../../domain/runs/end/bulk-cancel.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { BulkCancelActivities } from '../../workflows/contracts/bulk-cancel.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
+import { lockBulkCancel } from '../../db/runs/end/cancellable-runs.ts';
 
 const runsARound = 200;
 

@@ -1,5 +1,5 @@
 import { readChildAsk, type ChildAsk } from '../../db/runs/children/child-ask.ts';
-import { openChild, refuseChild, type OpenedChild } from '../../db/runs/children/open-child.ts';
+import { openChild, refuseChild, type OpenedChild } from '../../domain/runs/children/open-child.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
 import type { AgentRunActivities, OpenChildResult, RunToolInput } from '../../workflows/contracts/agent-run.ts';

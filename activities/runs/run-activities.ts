@@ -1,5 +1,5 @@
-import { beginRun } from '../../db/runs/start/begin-run.ts';
-import { finishRun } from '../../db/runs/end/finish-run.ts';
+import { beginRun } from '../../domain/runs/start/begin-run.ts';
+import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { remainingMs, type RunState } from '../../db/runs/run-state.ts';
 import type { AgentRunActivities } from '../../workflows/contracts/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';

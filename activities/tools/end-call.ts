@@ -1,10 +1,11 @@
 import type { CallState } from '../../db/runs/calls/call-state.ts';
-import { appendResult, endCallBeside, type CallEnd } from '../../db/runs/calls/tool-calls.ts';
+import { appendResult, endCallBeside } from '../../domain/runs/calls/tool-calls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { RunToolInput, RunToolResult } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { settleRun } from '../gates/settle-run.ts';
 import { transactAsRun } from '../runs/as-run.ts';
+import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
 
 export interface Ending {
   readonly call: CallState;

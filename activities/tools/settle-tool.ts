@@ -1,8 +1,7 @@
-import { gateCall } from '../../db/approvals/gate-call.ts';
+import { gateCall } from '../../domain/approvals/gate-call.ts';
 import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
-import { cancelledEnd } from '../../db/runs/end/close-run.ts';
-import { leaveChild, settleChild } from '../../db/runs/children/settle-child.ts';
-import type { CallEnd } from '../../db/runs/calls/tool-calls.ts';
+import { cancelledEnd } from '../../domain/runs/end/close-run.ts';
+import { leaveChild, settleChild } from '../../domain/runs/children/settle-child.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { SettleToolInput, SettleToolResult } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -10,6 +9,7 @@ import { transactAsRun } from '../runs/as-run.ts';
 import { endAndSettle, isCritical } from './end-call.ts';
 import { toolError } from './outcome.ts';
 import { failedEnd } from './settlement.ts';
+import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
 
 /** Tries of a call that may be lost with their workers before its run ends, or its model is told. */
 export const maxTries = 3;

@@ -1,12 +1,12 @@
 import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
 import { isRepeatable, type CallState } from '../../db/runs/calls/call-state.ts';
-import type { CallEnd } from '../../db/runs/calls/tool-calls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { filesEnd, keptFor, recordFiles, storeFiles } from '../attachments/keep-files.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { cleanText } from '../model/plain-text.ts';
 import { toolError, type ToolError, type ToolOutcome } from './outcome.ts';
 import { capOutput } from './output.ts';
+import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
 
 /** Writes what comes with a result, in its transaction, and gives the end. */
 export type Settlement = (tx: TenantTransaction) => Promise<CallEnd>;

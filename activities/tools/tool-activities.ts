@@ -1,8 +1,8 @@
-import { gateCall } from '../../db/approvals/gate-call.ts';
+import { askAgain, gateCall } from '../../domain/approvals/gate-call.ts';
 import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readRunTools, type RunTool } from '../../db/runs/start/manifest-tools.ts';
-import { sayAlive, stoodStill } from '../../db/runs/steps/retries.ts';
-import { claimCall, readWholeOutput, recordRetry } from '../../db/runs/calls/tool-calls.ts';
+import { stoodStill } from '../../db/runs/steps/retries.ts';
+import { claimCall, recordRetry } from '../../domain/runs/calls/tool-calls.ts';
 import { isAimedAsNow } from '../../db/secrets/secret-aim.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
@@ -25,6 +25,8 @@ import { failed, toolError, type ToolOutcome } from './outcome.ts';
 import { gateOf, refusalOf } from './refusal.ts';
 import { maxTries, settleTool } from './settle-tool.ts';
 import { failedEnd, settlementOf, type Settlement } from './settlement.ts';
+import { readWholeOutput } from '../../db/runs/calls/whole-output.ts';
+import { sayAlive } from '../../domain/runs/steps/tries.ts';
 
 /** The activities of a single tool call. The claim is committed before the effect, the result before the activity completes. */
 export function createToolActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'runTool' | 'settleTool'> {
@@ -256,17 +258,4 @@ function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, { outcome, s
     if (isInDoubt && (await askAgain(tx, locked, { gate: 'confirmation', attempt, code: 'outcome_unknown' }))) return 'gated';
     return { call: locked, attempt, end };
   });
-}
-
-interface Doubt {
-  readonly gate: 'auth' | 'confirmation';
-  readonly attempt: number | null;
-  readonly code: string;
-}
-
-/** People are to say what becomes of a call that was executed to no end. */
-async function askAgain(tx: TenantTransaction, call: CallState, { gate, attempt, code }: Doubt): Promise<boolean> {
-  if (!(await gateCall(tx, call, gate, attempt))) return false;
-  await recordRetry(tx, call, { attempt: call.attempt, cause: 'upstream_error', code });
-  return true;
 }

@@ -2,6 +2,7 @@ import { forgetReplies } from '../../db/http/idempotency.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { listAgentRows, readAgent, requireAgent } from '../../db/agents/agents.ts';
 import { deleteAgent } from '../../db/agents/delete-agent.ts';
+import { cancelRunsOfDeletedAgent } from '../../domain/runs/end/cancel-run.ts';
 import type { RevisionDraft } from '../../db/agents/revision-document.ts';
 import { insertRevision, setActiveRevision } from '../../db/agents/revisions.ts';
 import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
@@ -141,7 +142,7 @@ export const agents = area('Agents', {
     async (ctx, { params, query }) => {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
       await forgetReplies(ctx, [agent.id]);
-      await deleteAgent(ctx, agent, { force: query.force === true, now: ctx.deps.now() });
+      await cancelRunsOfDeletedAgent(ctx, await deleteAgent(ctx, agent, { force: query.force === true, now: ctx.deps.now() }));
       ctx.audit(noteOfNamed('agent', agent));
     },
   ),

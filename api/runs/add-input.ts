@@ -1,8 +1,7 @@
-import { denyPending, resolveApprovals } from '../../db/approvals/resolve.ts';
-import { requireQuestion } from '../../db/approvals/require-question.ts';
+import { denyPending, resolveApprovals } from '../../domain/approvals/resolve.ts';
 import { attachmentsForRuns } from '../../db/attachments/run-attachments.ts';
-import { addMessage } from '../../db/runs/input/added-input.ts';
-import { addClientResults } from '../../db/runs/calls/client-results.ts';
+import { addMessage } from '../../domain/runs/input/added-input.ts';
+import { addClientResults } from '../../domain/runs/calls/client-results.ts';
 import { lockConversationOfRun } from '../../db/runs/start/conversations.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { readRunRow, type RunPlace } from '../../db/runs/read/run-queries.ts';
@@ -14,6 +13,7 @@ import { checkBytes } from '../http/input/bounds.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import type { RunInputAdd } from './input.schema.ts';
 import { resolverOf } from './resolver.ts';
+import { requireQuestion } from '../../domain/approvals/check-resolutions.ts';
 
 type Added<K extends RunInputAdd['kind']> = Extract<RunInputAdd, { kind: K }>;
 

@@ -1,5 +1,5 @@
 import { listApprovalRows } from '../../db/approvals/list-approvals.ts';
-import { resolveApprovals } from '../../db/approvals/resolve.ts';
+import { resolveApprovals } from '../../domain/approvals/resolve.ts';
 import { toApprovalView } from '../../db/approvals/approval-view.ts';
 import { mapPage } from '../../db/page.ts';
 import { organizationOf } from '../../db/reach.ts';

@@ -1,13 +1,14 @@
 import type Type from 'typebox';
 import { organizationOf, refuseRank } from '../../db/reach.ts';
-import { cancelAll, leaveToWorkflow, matchingRuns, seenRuns, type CancelFilter, type RunAddress } from '../../db/runs/end/bulk-cancel.ts';
-import type { Cancel } from '../../db/runs/end/cancel-locked.ts';
+import { cancelAll, leaveToWorkflow } from '../../domain/runs/end/bulk-cancel.ts';
+import type { Cancel } from '../../domain/runs/end/cancel-locked.ts';
 import { assertActive } from '../../db/scope.ts';
 import { findCancellable } from '../../db/evaluations/cancellable.ts';
 import { requestCancel } from '../../domain/evaluations/lifecycle.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import type { AuditNote, Ctx } from '../http/operation/operation.ts';
 import type { RunBulkCancel, RunBulkCancelView } from './bulk.schema.ts';
+import { matchingRuns, seenRuns, type CancelFilter, type RunAddress } from '../../db/runs/end/cancellable-runs.ts';
 
 type Body = Type.Static<typeof RunBulkCancel>;
 type View = Type.Static<typeof RunBulkCancelView>;

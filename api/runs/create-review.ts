@@ -1,7 +1,7 @@
 import type Type from 'typebox';
 import { findBinding } from '../../db/code-review/bindings.ts';
 import { refuseRank } from '../../db/reach.ts';
-import type { StartedRun } from '../../db/runs/start/start-run.ts';
+import type { StartedRun } from '../../domain/runs/start/start-run.ts';
 import { askForReview } from '../../domain/code-review/ask-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes, checkKeys } from '../http/input/bounds.ts';

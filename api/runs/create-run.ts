@@ -1,9 +1,9 @@
 import type Type from 'typebox';
-import type { StartRun } from '../../db/runs/start/start-run.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { checkBytes, checkKeys } from '../http/input/bounds.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import type { RunCreate } from './run.schema.ts';
+import type { StartRun } from '../../db/runs/start/start-run.ts';
 
 type Body = Type.Static<typeof RunCreate>;
 

@@ -1,4 +1,4 @@
-import { purgeRun } from '../../db/runs/end/purge-run.ts';
+import { purgeRun } from '../../domain/runs/end/purge-run.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
 import { requireRun } from '../../db/runs/read/run-queries.ts';
 import { post, remove } from '../http/operation/operation.ts';

@@ -1,4 +1,4 @@
-import type { ResolveApprovals } from '../../db/approvals/resolve.ts';
+import type { ResolveApprovals } from '../../domain/approvals/resolve.ts';
 import { refuseRank } from '../../db/reach.ts';
 import type { RunPlace } from '../../db/runs/read/run-queries.ts';
 import type { Ctx } from '../http/operation/operation.ts';

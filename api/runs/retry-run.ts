@@ -1,7 +1,7 @@
 import type Type from 'typebox';
-import { retryRun, type RetryAsk } from '../../db/runs/start/retry-run.ts';
+import { retryRun, type RetryAsk } from '../../domain/runs/start/retry-run.ts';
 import { requireRun } from '../../db/runs/read/run-queries.ts';
-import type { StartedRun } from '../../db/runs/start/start-run.ts';
+import type { StartedRun } from '../../domain/runs/start/start-run.ts';
 import { assertActive } from '../../db/scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';

@@ -1,9 +1,9 @@
 import { mapPage } from '../../db/page.ts';
-import { cancelRun } from '../../db/runs/end/cancel-run.ts';
+import { cancelRun } from '../../domain/runs/end/cancel-run.ts';
 import { listMessageRows, toMessageView } from '../../db/runs/read/messages.ts';
 import { listRunRows, requireRun, seeRun } from '../../db/runs/read/run-queries.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
-import { startRun } from '../../db/runs/start/start-run.ts';
+import { startRun } from '../../domain/runs/start/start-run.ts';
 import { listStepRows, toRunStepView } from '../../db/runs/steps/steps.ts';
 import { assertActive } from '../../db/scope.ts';
 import { area, get, list, post, reply } from '../http/operation/operation.ts';

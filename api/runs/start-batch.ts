@@ -1,12 +1,13 @@
 import type Type from 'typebox';
 import { organizationOf } from '../../db/reach.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
-import { startRuns, type StartedRun, type StartRun } from '../../db/runs/start/start-run.ts';
+import { startRuns, type StartedRun } from '../../domain/runs/start/start-run.ts';
 import { fail, Failure, type Violation } from '../../workflows/contracts/failure.ts';
 import { toEnvelope } from '../http/reply/error-envelope.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import type { RunBatchCreate, RunBatchView } from './bulk.schema.ts';
 import { toStartRun } from './create-run.ts';
+import type { StartRun } from '../../db/runs/start/start-run.ts';
 
 type Item = Type.Static<typeof RunBatchCreate>['items'][number];
 type View = Type.Static<typeof RunBatchView>;

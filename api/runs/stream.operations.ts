@@ -1,6 +1,6 @@
 import { issueStreamToken } from '../../db/identity/stream-tokens.ts';
 import { iso } from '../../db/sql.ts';
-import { openingState } from '../../db/streams/opening.ts';
+import { openingState } from '../../db/runs/read/stream-opening.ts';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post, raw, reply } from '../http/operation/operation.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Caller } from '../../db/caller.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
-import { openingState, type OpeningState } from '../../db/streams/opening.ts';
+import { openingState, type OpeningState } from '../../db/runs/read/stream-opening.ts';
 import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
 import type { Databases } from '../../db/databases.ts';
 import { fail } from '../../workflows/contracts/failure.ts';

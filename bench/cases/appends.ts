@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { newId } from '../../db/ids.ts';
-import type { FrameWriter } from '../../db/streams/emitter.ts';
+import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import type { RunIdentity } from '../../db/streams/frame-text.ts';
 import { openStreamWorld, type StreamWorld } from '../../test/streams/stream-world.ts';
 import { least, most, type Bench, type BenchOptions, type Gate, type Outcome, type Sample } from '../harness/bench.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { createEmitter } from '../../db/streams/emitter.ts';
+import { createEmitter } from '../../domain/streams/emitter.ts';
 import { createPublisher } from '../../db/streams/publisher.ts';
 import { connectRedis } from '../../db/streams/redis.ts';
 import { makeAgent, startRun } from '../../test/support/scenario.ts';

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { Redis } from 'ioredis';
-import { createEmitter } from '../../db/streams/emitter.ts';
+import { createEmitter } from '../../domain/streams/emitter.ts';
 import { createPublisher } from '../../db/streams/publisher.ts';
 import { connectRedis } from '../../db/streams/redis.ts';
 import { pino } from 'pino';

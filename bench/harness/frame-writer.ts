@@ -1,5 +1,5 @@
 import { newId } from '../../db/ids.ts';
-import type { Emitter } from '../../db/streams/emitter.ts';
+import type { Emitter } from '../../domain/streams/emitter.ts';
 import type { Stack } from '../../test/support/stack.ts';
 
 /** Writes one message of a run, as the worker of its model step would. */

@@ -1,5 +1,4 @@
-import { fail, Failure } from '../../workflows/contracts/failure.ts';
-import { cancelRun } from '../runs/end/cancel-run.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import { rows } from '../sql.ts';
 import { pauseSchedulesOfAgent } from '../triggers/pause.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -7,13 +6,13 @@ import type { Agent } from './agent.entity.ts';
 
 /**
  * Deletes an agent softly: it starts no run any more, its schedules pause. The caller holds its lock. Runs that have not ended stand against
- * it: 409 `runs_live` with their number; with `force` each is cancelled instead.
+ * it: 409 `runs_live` with their number; with `force` each is to be cancelled instead: gives those that nobody has told to end, those in line first, so that no line moves for nothing.
  */
 export async function deleteAgent(
   tx: TenantTransaction,
   agent: Agent,
   { force, now }: { readonly force: boolean; readonly now: Date },
-): Promise<void> {
+): Promise<string[]> {
   const live = await rows<{ id: string; status: string }>(
     tx.em,
     "select id, status from runs where agent_id = ? and status in ('queued', 'running', 'waiting', 'cancelling') order by activated_at is not null, id desc",
@@ -29,16 +28,5 @@ export async function deleteAgent(
   agent.deletedAt = now;
   await tx.em.flush();
   await pauseSchedulesOfAgent(tx, agent.id);
-  // Those in line first, so that no line moves for nothing.
-  for (const run of live) if (run.status !== 'cancelling') await cancelUnlessEnded(tx, run.id);
-}
-
-/** A run may end by itself between being found and being locked. */
-async function cancelUnlessEnded(tx: TenantTransaction, runId: string): Promise<void> {
-  try {
-    await cancelRun(tx, { runId, policy: 'interrupt', reason: 'agent_deleted' });
-  } catch (error) {
-    if (error instanceof Failure && error.context['reason'] === 'run_finished') return;
-    throw error;
-  }
+  return live.filter(({ status }) => status !== 'cancelling').map(({ id }) => id);
 }

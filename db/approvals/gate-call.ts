@@ -1,18 +1,61 @@
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
-import type { CallState } from '../runs/calls/call-state.ts';
-import { rows } from '../sql.ts';
+import { newId } from '../ids.ts';
+import { stepKindOf, type CallState } from '../runs/calls/call-state.ts';
+import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/**
- * Puts a locked call before people: the question is asked by `openGates`. Nothing that a try of it still does counts from now on. `attempt`: only while
- * that try holds it. False: it does not any more.
- */
-export async function gateCall(tx: TenantTransaction, call: CallState, gate: CallGate, attempt: number | null = null): Promise<boolean> {
+/** What a call has to be approved for. */
+export interface RequiredApproval {
+  readonly callId: string;
+  readonly gate: CallGate;
+  /** The call is critical from now on; one that was stays so. */
+  readonly isCritical: boolean;
+  /** Only while that try holds it; null: whoever does. */
+  readonly attempt: number | null;
+}
+
+/** A call that may be executed, or is, awaits approval from now on. False: it is none, or another try holds it. */
+export async function requireApproval(tx: TenantTransaction, { callId, gate, isCritical, attempt }: RequiredApproval): Promise<boolean> {
   const gated = await rows(
     tx.em,
     `update tool_calls set state = 'recorded', gate = ?, critical = critical or ?
       where id = ? and state in ('ready', 'executing') and (?::int is null or (attempt = ?::int and state = 'executing')) returning id`,
-    [gate, call.live?.critical ?? false, call.id, attempt, attempt],
+    [gate, isCritical, callId, attempt, attempt],
   );
   return gated.length > 0;
+}
+
+/** Calls wait from now on for the answers to their questions. */
+export async function setGated(tx: TenantTransaction, callIds: readonly string[]): Promise<void> {
+  await rows(tx.em, `update tool_calls set state = 'gated' where id = any (?::uuid[])`, [callIds]);
+}
+
+/** A call may be executed, with these arguments. */
+export async function setReady(
+  tx: TenantTransaction,
+  callId: string,
+  { args, argsHash }: { readonly args: Readonly<Record<string, unknown>>; readonly argsHash: string },
+): Promise<void> {
+  await rows(tx.em, `update tool_calls set state = 'ready', args = ?::jsonb, args_hash = ? where id = ?`, [
+    JSON.stringify(args),
+    argsHash,
+    callId,
+  ]);
+}
+
+/** Sets the time that a client has for its call, and opens the step of the call. Gives its end. */
+export async function openForClient(tx: TenantTransaction, call: Pick<CallState, 'id' | 'kind'>): Promise<string | null> {
+  const opened = await row<{ deadline_at: string }>(
+    tx.em,
+    `with opened as (
+       update tool_calls set deadline_at = clock_timestamp() + make_interval(secs => timeout_s) where id = ?
+         returning id, organization_id, workspace_id, run_id, step, slug, attempt, message_id, args, deadline_at
+     ), step as (
+       insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, started_at, created_at)
+       select ?, o.organization_id, o.workspace_id, o.run_id, o.step, ?, o.slug, 'running', greatest(1, o.attempt), o.id, o.message_id, o.args, '[]', clock_timestamp(), now()
+         from opened o on conflict (run_id, step, tool_call_id) do nothing
+     ) select deadline_at from opened`,
+    [call.id, newId(), stepKindOf(call.kind)],
+  );
+  return opened?.deadline_at ?? null;
 }

@@ -2,8 +2,9 @@ import { followedTime } from '../database-clock.ts';
 import type { GateState } from '../../workflows/contracts/agent-run.ts';
 import { openStates } from '../runs/calls/call-state.ts';
 import { toPlannedCall, type StoredCall } from '../runs/calls/planned-calls.ts';
-import { rows } from '../sql.ts';
+import { rows, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { RunState } from '../runs/run-state.ts';
 
 export const nothingOpen: GateState = { ready: [], open: 0, nextMs: 0 };
 
@@ -38,4 +39,12 @@ export async function readGateState(tx: TenantTransaction, runId: string, step: 
 /** Milliseconds until an instant, never 0: that would say that nothing is open. */
 export function leftMs(tx: Pick<TenantTransaction, 'em'>, instant: number): number {
   return Math.max(1, Math.ceil(instant - followedTime(tx.em).getTime()));
+}
+
+/** Whether the tree of a run works for an evaluation, where nobody is asked. */
+export async function isEvaluation(tx: TenantTransaction, run: RunState): Promise<boolean> {
+  if (run.source === 'evaluation') return true;
+  if (run.root_run_id === run.id) return false;
+  const root = await row<{ source: string }>(tx.em, 'select source from runs where id = ?', [run.root_run_id]);
+  return root?.source === 'evaluation';
 }

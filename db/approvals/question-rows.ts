@@ -1,9 +1,10 @@
+import type { ApprovalDecision, ApprovalReason } from '../../workflows/contracts/approvals.ts';
 import { tenantPredicate } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
-import type { CheckedResolution } from './check-resolutions.ts';
-import type { Resolver } from './resolve.ts';
+import type { Manifest } from '../runs/start/manifest.ts';
+import type { RunState } from '../runs/run-state.ts';
 
 /** A question with what its run says, for the check of an answer. */
 export interface AskedRow extends ApprovalRow {
@@ -28,6 +29,21 @@ export function readQuestions(tx: TenantTransaction, runId: string, ids: readonl
       where a.id = any (?::uuid[]) and ${below} and d.deleted_at is null and ${own.sql}`,
     [[...ids], runId, runId, ...own.params],
   );
+}
+
+/** Whether a run or one below it has put a question of this kind. */
+export async function hasQuestion(
+  tx: TenantTransaction,
+  { runId, approvalId, reason }: { readonly runId: string; readonly approvalId: string; readonly reason: ApprovalReason },
+): Promise<boolean> {
+  const own = tenantPredicate(tx.tenant, 'a');
+  const found = await row(
+    tx.em,
+    `select a.id from approvals a join runs q on q.id = a.run_id
+      where a.id = ?::uuid and a.reason = ? and (q.id = ?::uuid or q.lineage @> array[?::uuid]) and ${own.sql}`,
+    [approvalId, reason, runId, runId, ...own.params],
+  );
+  return found !== null;
 }
 
 /** What is pending of a run and its descendants, and not too late to be answered. */
@@ -80,4 +96,46 @@ export async function writeAnswer(
   );
   if (!written) throw new Error('a locked question was answered by somebody else');
   return written;
+}
+
+/** One answer of a request. */
+export interface Resolution {
+  readonly approval_id: string;
+  readonly decision: ApprovalDecision;
+  readonly edited_args?: Readonly<Record<string, unknown>>;
+  readonly response?: unknown;
+  readonly comment?: string | null;
+  readonly args_hash?: string;
+}
+
+/** Who answers. */
+export interface Resolver {
+  readonly kind: 'user' | 'service_key' | 'system';
+  readonly id: string | null;
+}
+
+/** An answer with the question it is for, before either is locked. What is checked here never changes while a question is open. */
+export interface CheckedResolution {
+  readonly resolution: Resolution;
+  readonly approval: AskedRow;
+  /** The arguments of an edit as the call will be executed with: what the author has preset stays. Null for every other decision. */
+  readonly args: Readonly<Record<string, unknown>> | null;
+  /** The user for whom the asking run works. */
+  readonly subjectId: string | null;
+  /** Where the body holds the answer. */
+  readonly pointer: string;
+}
+
+export async function readManifest(tx: TenantTransaction, runId: string): Promise<Manifest | null> {
+  const found = await row<{ manifest: Manifest | null }>(tx.em, 'select manifest from runs where id = ?', [runId]);
+  return found?.manifest ?? null;
+}
+
+/** The newest question of the run about the budget of this step. */
+export function lastQuestion(tx: TenantTransaction, run: RunState, step: number): Promise<ApprovalRow | null> {
+  return row<ApprovalRow>(
+    tx.em,
+    `select ${approvalColumns} from approvals a where a.run_id = ? and a.reason = 'budget' and (a.args ->> 'step')::int = ? order by a.id desc limit 1`,
+    [run.id, step],
+  );
 }

@@ -1,11 +1,9 @@
 import type { ApprovalDecision, ApprovalReason } from '../../workflows/contracts/approvals.ts';
 import { newId } from '../ids.ts';
-import type { ConsentLink } from '../mcp/consent-of-call.ts';
 import { argsHashOf } from '../runs/calls/args-hash.ts';
 import type { CallState } from '../runs/calls/call-state.ts';
 import type { RunState } from '../runs/run-state.ts';
-import { row, rows } from '../sql.ts';
-import { questionOf } from '../../workflows/contracts/ask-user.ts';
+import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
@@ -22,50 +20,6 @@ export interface Question {
   readonly floor: 'member' | 'admin';
   /** Nobody can answer later than that; left out: the run's own limit counts. */
   readonly until?: Date;
-}
-
-const consentSchema = {
-  type: 'object',
-  properties: { code: { type: 'string', minLength: 1, maxLength: 4_096 }, state: { type: 'string', minLength: 1, maxLength: 1_024 } },
-  required: ['code', 'state'],
-  additionalProperties: false,
-};
-
-/** The question that a call's gate asks. `consent`: where a person consents, for a gate of that kind. */
-export function questionOfCall(run: RunState, call: CallState, consent: ConsentLink | null = null): Question {
-  const pinned = run.manifest?.tools.find((tool) => tool.slug === call.slug)?.floor ?? 'member';
-  const base = { call, args: call.args, responseSchema: null, critical: call.critical, floor: call.critical ? 'admin' : pinned } as const;
-  switch (call.gate) {
-    case 'input': {
-      const { prompt, responseSchema } = questionOf(call.args);
-      return { ...base, reason: 'input_required', prompt, responseSchema, decisions: ['respond', 'reject'] };
-    }
-    case 'confirmation':
-      return {
-        ...base,
-        reason: 'confirmation',
-        prompt: `The call of ${call.slug} was interrupted while it was executed: it may have happened. Approve to execute it once more, reject to leave it, or respond with what came of it.`,
-        decisions: ['approve', 'reject', 'respond'],
-      };
-    case 'auth':
-      return {
-        ...base,
-        reason: 'auth',
-        prompt: `The server of ${call.slug} asks for consent: open authorization_url, then respond with code and state.`,
-        args: { authorization_url: consent?.url ?? null },
-        ...(consent === null ? {} : { until: consent.until }),
-        responseSchema: consentSchema,
-        decisions: ['respond', 'reject'],
-        floor: 'member',
-      };
-    default:
-      return {
-        ...base,
-        reason: 'tool_call',
-        prompt: `${run.agent_slug} asks to call ${call.slug}.`,
-        decisions: ['approve', 'reject', 'edit', 'respond'],
-      };
-  }
 }
 
 /** How questions that have an answer at once are answered. */
@@ -122,33 +76,4 @@ export async function insertQuestions(
       JSON.stringify(drafts),
     ],
   );
-}
-
-/** Slugs of the tools that people have approved in a run. */
-export async function readApprovedSlugs(tx: TenantTransaction, runId: string): Promise<Set<string>> {
-  const found = await rows<{ tool_slug: string }>(
-    tx.em,
-    `select distinct tool_slug from approvals where run_id = ? and reason = 'tool_call' and status in ('approved', 'edited') and tool_slug is not null`,
-    [runId],
-  );
-  return new Set(found.map((one) => one.tool_slug));
-}
-
-/** Calls that people have rejected in a run, as `<slug> <args_hash>`: the like is denied unasked. */
-export async function readRejected(tx: TenantTransaction, runId: string): Promise<Set<string>> {
-  const found = await rows<{ key: string }>(
-    tx.em,
-    `select distinct tool_slug || ' ' || args_hash as key from approvals
-      where run_id = ? and reason = 'tool_call' and status = 'rejected' and tool_slug is not null and args_hash is not null`,
-    [runId],
-  );
-  return new Set(found.map(({ key }) => key));
-}
-
-/** Whether the tree of a run works for an evaluation, where nobody is asked. */
-export async function isEvaluation(tx: TenantTransaction, run: RunState): Promise<boolean> {
-  if (run.source === 'evaluation') return true;
-  if (run.root_run_id === run.id) return false;
-  const root = await row<{ source: string }>(tx.em, 'select source from runs where id = ?', [run.root_run_id]);
-  return root?.source === 'evaluation';
 }

@@ -1,7 +1,7 @@
-import type { CancelFilter, RunAddress } from '../runs/end/bulk-cancel.ts';
 import { visibleTo, type Changing } from '../scope.ts';
 import { row } from '../sql.ts';
 import { EvaluationRun } from './evaluation-run.entity.ts';
+import type { CancelFilter, RunAddress } from '../runs/end/cancellable-runs.ts';
 
 /** The evaluation that a filter of runs names and that the caller may cancel; null: none, or the filter says something that no evaluation has. */
 export async function findCancellable(ctx: Changing, filter: CancelFilter): Promise<RunAddress | null> {

@@ -1,5 +1,3 @@
-import { writeAudit } from '../audit/audit.ts';
-import { cancelRun } from '../runs/end/cancel-run.ts';
 import { tenantPredicate } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -47,11 +45,22 @@ export async function countLiveRuns(tx: TenantTransaction): Promise<number> {
   return found?.live ?? 0;
 }
 
-/**
- * Cancels a run whose place is stopped, by what the rows say in this transaction: the newest state wins. False when the place works. A run
- * that has ended, or has been told already, stays as it is.
- */
-export async function stopRun(tx: TenantTransaction, runId: string): Promise<boolean> {
+function stopReason(status: string, isActive: boolean): StopReason | null {
+  if (status === 'suspended') return 'organization_suspended';
+  if (status === 'deleting') return 'organization_deleting';
+  return isActive ? null : 'workspace_archived';
+}
+
+/** A run whose place is stopped. */
+export interface StoppedRun {
+  readonly reason: StopReason;
+  readonly runStatus: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+/** A run whose place is stopped, with the reason; null: the place works. */
+export async function readStopOfRun(tx: TenantTransaction, runId: string): Promise<StoppedRun | null> {
   const found = await row<{ status: string; run_status: string; is_active: boolean; organization_id: string; workspace_id: string }>(
     tx.em,
     `select o.status, w.is_active, r.status as run_status, r.organization_id, r.workspace_id
@@ -60,28 +69,7 @@ export async function stopRun(tx: TenantTransaction, runId: string): Promise<boo
     [runId],
   );
   const reason = found && stopReason(found.status, found.is_active);
-  if (!found || reason === null) return false;
-  if (!['queued', 'running', 'waiting'].includes(found.run_status)) return true;
-
-  await cancelRun(tx, { runId, policy: 'interrupt', reason });
-  await writeAudit(tx, {
-    action: 'submit',
-    operationId: null,
-    note: {
-      resourceType: 'run',
-      resourceId: runId,
-      organizationId: found.organization_id,
-      workspaceId: found.workspace_id,
-      changes: { cancel_reason: { to: reason } },
-    },
-    ip: null,
-    userAgent: null,
-  });
-  return true;
-}
-
-function stopReason(status: string, isActive: boolean): StopReason | null {
-  if (status === 'suspended') return 'organization_suspended';
-  if (status === 'deleting') return 'organization_deleting';
-  return isActive ? null : 'workspace_archived';
+  return found === null || reason === null
+    ? null
+    : { reason, runStatus: found.run_status, organizationId: found.organization_id, workspaceId: found.workspace_id };
 }

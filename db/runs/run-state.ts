@@ -8,7 +8,6 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { hasDelegates } from './children/delegates.ts';
 import type { Manifest } from './start/manifest.ts';
 import type { RunLimits, UsageTotals } from './run-types.ts';
-import { hasUnreadInput } from './input/unread-input.sql.ts';
 
 /** A run's row as its activities see it, locked to the end of the transaction. */
 export interface RunState {
@@ -69,6 +68,9 @@ export interface RunState {
   readonly is_frozen: boolean;
 }
 
+/** Whether a message waits in the conversation of the run `r`, of an earlier run too that did not read it: an expression. */
+const hasUnreadInput = `exists (select from run_inputs ui where ui.conversation_id = r.conversation_id and ui.read_at_step is null)`;
+
 const columns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.agent_slug, r.conversation_id, r.root_run_id, r.parent_run_id,
   r.parent_tool_call_id, r.lineage, r.path, r.is_superseded, r.waiting_on, r.waiting_until, r.waiting_since, r.waited_ms, r.pending_approvals, r.max_effect,
   r.untrusted, r.retry_of_run_id,
@@ -124,7 +126,8 @@ export async function lockRunWithAncestors(
 export function lockRunsOfCalls(tx: TenantTransaction, runId: string, toolCallIds: readonly string[]): Promise<RunState[]> {
   return rows<RunState>(
     tx.em,
-    `with asked as (
+    `
+     with asked as (
        select s.id, s.lineage from runs s where s.id = ?
        union all select d.id, d.lineage from tool_calls c join runs d on d.id = c.run_id where c.id = any (?::uuid[]) and d.lineage @> array[?::uuid])
      select ${columns} from runs r
@@ -142,7 +145,8 @@ export function lockRunsOfCalls(tx: TenantTransaction, runId: string, toolCallId
 export async function lockRunsWithTrees(tx: TenantTransaction, runIds: readonly string[]): Promise<RunState[]> {
   const locked = await rows<RunState>(
     tx.em,
-    `with asked as (select id, root_run_id, lineage from runs where id = any (?::uuid[]) and deleted_at is null)
+    `
+     with asked as (select id, root_run_id, lineage from runs where id = any (?::uuid[]) and deleted_at is null)
      select ${columns} from runs r
       where r.deleted_at is null and r.id = any (array(
         select a.id from asked a

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { rows } from '../sql.ts';
 import { parseFrame } from './frame-text.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Messages of a run that have deltas but are neither whole nor discarded; the transaction that ends the run closes them. */
 export async function openMessages(em: SqlEntityManager, runId: string): Promise<string[]> {
@@ -45,4 +46,14 @@ export async function readOpenMessage(em: SqlEntityManager, runId: string, messa
     blocks.set(frame.data.index, { ...known, text: known.text + frame.data.delta });
   }
   return step === null ? null : { step, blocks: [...blocks.values()].toSorted((left, right) => left.index - right.index) };
+}
+
+/** What a run has written by now of the message that it is at; empty: nothing. */
+export async function newestOpenText({ em }: Pick<TenantTransaction, 'em'>, runId: string): Promise<string> {
+  const newest = (await openMessages(em, runId)).at(-1);
+  const message = newest === undefined ? null : await readOpenMessage(em, runId, newest);
+  return (message?.blocks ?? [])
+    .filter(({ block }) => block === 'text')
+    .map(({ text }) => text)
+    .join('');
 }

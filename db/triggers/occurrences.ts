@@ -4,7 +4,6 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OccurrenceStatus } from './schedule-occurrence.entity.ts';
 import { emitEvent } from './events.ts';
 import { syncSchedule, type ScheduleRow } from './schedules.ts';
-import { startScheduled, type RenderedStart } from './start-scheduled.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
 
 /** One instant as the evaluator gives it. */
@@ -183,19 +182,6 @@ export async function emitPaused(
   });
 }
 
-/** Starts the run of an instant whose templates are filled; null with the reason when they could not be. */
-export async function startOutcome(
-  tx: TenantTransaction,
-  schedule: ScheduleRow,
-  start: { readonly rendered: RenderedStart | null; readonly renderFault: string | null; readonly currency: string },
-): Promise<Outcome> {
-  const { rendered, renderFault, currency } = start;
-  if (rendered === null) return { status: 'failed', reason: renderFault ?? 'template' };
-  const started = await startScheduled(tx, schedule, { rendered, currency });
-  if ('failure' in started) return { status: 'failed', reason: reasonOf(started.failure), failure: started.failure };
-  return { status: 'started', runId: started.runId, ...(started.isPersonaUnknown ? { reason: 'persona_unknown' } : {}) };
-}
-
 /** Notes instants that nobody fired in time, so that each has a row; those that have one are left. */
 export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[], now: Date): Promise<void> {
   for (const instant of instants) {
@@ -205,7 +191,55 @@ export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, i
   }
 }
 
-function reasonOf(error: Failure): string {
-  const reason: unknown = error.context['reason'];
-  return typeof reason === 'string' ? reason : error.code;
+/** The templates of a schedule, filled for one instant. */
+export interface RenderedStart {
+  readonly prompt: string;
+  readonly input: Record<string, unknown> | null;
+  readonly sessionKey: string | null;
+  readonly personaSlug: string | null;
+  readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
+}
+
+/** Closes the occurrence that a run was started for; null: there is none that is open. */
+export function closeOccurrence(
+  tx: TenantTransaction,
+  runId: string,
+  status: 'succeeded' | 'failed' | 'cancelled',
+): Promise<{ readonly id: string; readonly schedule_id: string; readonly kind: string } | null> {
+  return row<{ id: string; schedule_id: string; kind: string }>(
+    tx.em,
+    `update schedule_occurrences set status = ?, finished_at = now() where run_id = ? and status = 'started' returning id, schedule_id, kind`,
+    [status, runId],
+  );
+}
+
+/** The newest occurrence of a schedule that waits for the one before it. */
+export function readBuffered(
+  tx: TenantTransaction,
+  scheduleId: string,
+): Promise<{ readonly id: string; readonly rendered: RenderedStart | null } | null> {
+  return row<{ id: string; rendered: RenderedStart | null }>(
+    tx.em,
+    "select o.id, o.rendered from schedule_occurrences o where o.schedule_id = ? and o.status = 'buffered' order by o.nominal_at desc limit 1",
+    [scheduleId],
+  );
+}
+
+/** Whether a run may still be told to end. */
+export async function isLiveRun(tx: TenantTransaction, runId: string): Promise<boolean> {
+  return (await row(tx.em, "select id from runs where id = ? and status in ('queued', 'running', 'waiting')", [runId])) !== null;
+}
+
+/** Records the last instant of a schedule that was evaluated; nothing for one that comes behind a later one. */
+export async function recordEvaluated(
+  tx: TenantTransaction,
+  scheduleId: string,
+  { nominalAt, nextRunAt }: { readonly nominalAt: Date; readonly nextRunAt: Date | null },
+): Promise<void> {
+  await rows(
+    tx.em,
+    `update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), last_occurrence_at = ?::timestamptz, next_run_at = ?::timestamptz 
+      where id = ? and coalesce(last_occurrence_at, '-infinity') <= ?::timestamptz`,
+    [nominalAt, nominalAt, nextRunAt, scheduleId, nominalAt],
+  );
 }

@@ -1,5 +1,5 @@
 import { readBudgetStanding } from '../../db/billing/budget-standing.ts';
-import { spendingRefusal } from '../../db/runs/start/start-refusals.ts';
+import { spendingRefusal } from '../runs/start/start-refusals.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 /** Lets work begin that will spend in a workspace: one query. Throws what `spendingRefusal` gives. */

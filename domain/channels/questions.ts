@@ -1,4 +1,4 @@
-import { resolveApprovals } from '../../db/approvals/resolve.ts';
+import { resolveApprovals } from '../approvals/resolve.ts';
 import { findWaitingRun, readOpenQuestion, type ChannelQuestion } from '../../db/channels/questions.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

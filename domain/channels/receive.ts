@@ -11,17 +11,18 @@ import { findAnswered } from '../../db/channels/replies.ts';
 import { wakeReply } from '../../db/channels/wake.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { addMessage } from '../../db/runs/input/added-input.ts';
+import { addMessage } from '../runs/input/added-input.ts';
 import { lockRun } from '../../db/runs/run-state.ts';
 import type { RunInput } from '../../db/runs/read/run-view.ts';
 import { lockNamedSession } from '../../db/runs/start/sessions.ts';
-import { startRuns, type StartedRun, type StartRun } from '../../db/runs/start/start-run.ts';
+import { startRuns, type StartedRun } from '../runs/start/start-run.ts';
 import { seal } from '../../db/tenancy/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { InboundMessage } from '../../ports/channels/inbound.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { isAllowed } from './channel-rules.ts';
 import { answerInChat } from './questions.ts';
+import type { StartRun } from '../../db/runs/start/start-run.ts';
 
 /** What became of a message: `repeated`: it has come before; `ignored`: nobody answers; `joined`: a run that waits or works has it too; `answered`: it is what the agent has asked for; `failed`: no run could be started. */
 export type ReceivedMessage =

@@ -13,8 +13,8 @@ import {
   type PullState,
   type QueuedEvent,
 } from '../../db/code-review/pulls.ts';
-import { cancelAndClose } from '../../db/runs/end/cancel-run.ts';
-import { lockForCancel } from '../../db/runs/end/cancel-locked.ts';
+import { cancelAndClose } from '../runs/end/cancel-run.ts';
+import { lockForCancel } from '../runs/end/cancel-locked.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { PullRequestInput, PullRequestStep } from '../../workflows/contracts/pull-requests.ts';

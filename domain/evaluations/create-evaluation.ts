@@ -6,10 +6,9 @@ import { countLiveEvaluations, insertEvaluation } from '../../db/evaluations/ins
 import { wakeEvaluation } from '../../db/evaluations/run-ended.ts';
 import { newId } from '../../db/ids.ts';
 import { refuseRank } from '../../db/reach.ts';
-import { refuseUnpriced } from '../../db/runs/start/start-prices.ts';
-import { spendingRefusal } from '../../db/runs/start/start-refusals.ts';
-import type { StartRun } from '../../db/runs/start/start-run.ts';
-import { agentInactive, resolveStarts, type StartTarget } from '../../db/runs/start/start-target.ts';
+import { refuseUnpriced } from '../runs/start/start-prices.ts';
+import { spendingRefusal } from '../runs/start/start-refusals.ts';
+import { agentInactive, resolveStarts } from '../runs/start/start-target.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { EvaluationSettings } from '../../workflows/contracts/evaluations.ts';
 import { Failure, fail, invalid } from '../../workflows/contracts/failure.ts';
@@ -17,6 +16,8 @@ import { datasetEmpty, datasetHash, toItems, type SentItem } from './dataset.ts'
 import { completeEvaluators, type EvaluatorDraft } from './evaluators.ts';
 import { collectFacts } from './item-facts.ts';
 import { summarize } from './summary.ts';
+import type { StartRun } from '../../db/runs/start/start-run.ts';
+import type { StartTarget } from '../../db/runs/start/start-target.ts';
 
 /** Runs or votes that become items. */
 export interface DatasetFrom {

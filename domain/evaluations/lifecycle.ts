@@ -5,7 +5,7 @@ import { endItemsOf, noteWaited, restartEvaluation, wakeEvaluation, type Evaluat
 import { countResults, liveItemRuns, lockEvaluation, type EvaluationState } from '../../db/evaluations/work.ts';
 import { skipRest, writeEvaluation } from '../../db/evaluations/write-work.ts';
 import { newId } from '../../db/ids.ts';
-import { cancelAll } from '../../db/runs/end/bulk-cancel.ts';
+import { cancelAll } from '../runs/end/bulk-cancel.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { emitEvent } from '../../db/triggers/events.ts';
 import { startItems } from './start-items.ts';

@@ -2,10 +2,11 @@ import { openItemConversation, writeItemMessages } from '../../db/evaluations/it
 import { nextPending, type EvaluationState, type PendingResult } from '../../db/evaluations/work.ts';
 import { noteNotStarted, noteStarted } from '../../db/evaluations/write-work.ts';
 import { newId } from '../../db/ids.ts';
-import { startRuns, type StartRun } from '../../db/runs/start/start-run.ts';
+import { startRuns } from '../runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ItemInput, ItemMessage } from '../../workflows/contracts/evaluations.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
+import type { StartRun } from '../../db/runs/start/start-run.ts';
 
 /** What starting items came to: how many runs there are, or why there will be no more. */
 export type StartedItems = { readonly started: number } | { readonly failureCode: string };

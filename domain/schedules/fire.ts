@@ -1,6 +1,6 @@
 import { databaseTime } from '../../db/database-time.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { fireInstant, type Firing } from '../../db/triggers/fire-instant.ts';
+import { fireInstant, type Firing } from './fire-instant.ts';
 import { nextManualInstant, type Instant } from '../../db/triggers/occurrences.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';
 import { lockSchedule, readSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';

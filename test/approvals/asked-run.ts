@@ -1,7 +1,7 @@
 import { refusalOf } from '../../activities/tools/refusal.ts';
-import { moveGates } from '../../db/approvals/move-gates.ts';
+import { moveGates } from '../../domain/approvals/move-gates.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
-import type { LockedRuns } from '../../db/runs/waiting.ts';
+import type { LockedRuns } from '../../domain/runs/waiting.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { makeAsked, type AskedCall, type TreeWorld } from '../sub-agents/tree.ts';
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { moveRunWait } from '../../db/approvals/run-waits.ts';
+import { moveRunWait } from '../../domain/approvals/run-waits.ts';
 import { lockCall } from '../../db/runs/calls/call-state.ts';
 import { lateWaits } from '../../db/runs/end/reconcile.ts';
 import { remainingMs, type RunState } from '../../db/runs/run-state.ts';
-import { appendResult, claimCall, endCallBeside } from '../../db/runs/calls/tool-calls.ts';
+import { appendResult, claimCall, endCallBeside } from '../../domain/runs/calls/tool-calls.ts';
 import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
-import { settleStatus } from '../../db/runs/waiting.ts';
+import { settleStatus } from '../../domain/runs/waiting.ts';
 import { sweep } from '../../db/transaction.ts';
 import { makeAsked, openTreeWorld, type TreeWorld } from '../sub-agents/tree.ts';
 import { makeTool, openGates, withRun } from './asked-run.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { finishRun } from '../../db/runs/end/finish-run.ts';
+import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';

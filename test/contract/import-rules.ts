@@ -54,10 +54,15 @@ export const importRules: readonly ImportRule[] = [
   { from: 'activities/', may: ['activities/', 'db/', 'domain/', 'ports/', 'workflows/contracts/', 'temporal/'], packages: 'any' },
   {
     from: 'workers/',
-    may: ['workers/', 'activities/', 'workflows/index.ts', 'workflows/contracts/', 'temporal/', 'ports/', 'db/'],
+    may: ['workers/', 'activities/', 'workflows/index.ts', 'workflows/contracts/', 'temporal/', 'ports/', 'db/', 'domain/streams/'],
     packages: 'any',
   },
-  { from: 'temporal/', may: ['temporal/', 'workflows/contracts/', 'db/'], mayAsType: ['ports/temporal-gateway.ts'], packages: 'any' },
+  {
+    from: 'temporal/',
+    may: ['temporal/', 'workflows/contracts/', 'db/', 'domain/runs/'],
+    mayAsType: ['ports/temporal-gateway.ts'],
+    packages: 'any',
+  },
   { from: 'ports/', may: ['ports/', 'workflows/contracts/'], packages: 'any' },
   {
     from: 'domain/',
@@ -98,7 +103,6 @@ export const importRules: readonly ImportRule[] = [
  */
 export const areasInOneRoom: readonly string[] = [
   'agents',
-  'approvals',
   'attachments',
   'audit',
   'http',
@@ -106,9 +110,7 @@ export const areasInOneRoom: readonly string[] = [
   'mcp',
   'oauth',
   'operator',
-  'runs',
   'secrets',
-  'streams',
   'tenancy',
   'triggers',
 ];

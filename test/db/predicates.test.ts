@@ -4,8 +4,7 @@ import type { TenantSettings } from '../../db/caller.ts';
 import { readMe } from '../../db/identity/me.ts';
 import { newId } from '../../db/ids.ts';
 import { readRunRow } from '../../db/runs/read/run-queries.ts';
-import { resolveStart } from '../../db/runs/start/start-target.ts';
-import type { StartRun } from '../../db/runs/start/start-run.ts';
+import { resolveStart } from '../../domain/runs/start/start-target.ts';
 import { emptyOutgoing, sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { change } from '../../db/sql.ts';
 import { readUser } from '../../db/tenancy/users.ts';
@@ -13,6 +12,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';
 import { callerOf } from '../support/caller.ts';
 import type { TestTenant } from '../support/tenant.ts';
+import type { StartRun } from '../../db/runs/start/start-run.ts';
 
 // On the sweeper's pool the policies hide nothing: what is left out here is left out by the queries themselves.
 let world: World;

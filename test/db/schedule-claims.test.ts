@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eraseOldOccurrences } from '../../domain/schedules/retention.ts';
 import { newId } from '../../db/ids.ts';
-import { finishRun } from '../../db/runs/end/finish-run.ts';
+import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
-import { fireInstant, type Firing } from '../../db/triggers/fire-instant.ts';
+import { fireInstant, type Firing } from '../../domain/schedules/fire-instant.ts';
 import { noteMissed, type Instant } from '../../db/triggers/occurrences.ts';
 import { lockSchedule, type NewSchedule } from '../../db/triggers/schedules.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';

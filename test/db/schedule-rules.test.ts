@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { finishRun } from '../../db/runs/end/finish-run.ts';
+import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { sweep } from '../../db/transaction.ts';
 import { row, rows } from '../../db/sql.ts';
-import { fireInstant, type Firing } from '../../db/triggers/fire-instant.ts';
+import { fireInstant, type Firing } from '../../domain/schedules/fire-instant.ts';
 import { noteMissed } from '../../db/triggers/occurrences.ts';
 import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../db/triggers/pause.ts';
 import { lockSchedule, type NewSchedule } from '../../db/triggers/schedules.ts';

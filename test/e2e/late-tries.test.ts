@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lockCall } from '../../db/runs/calls/call-state.ts';
-import { openModelStep } from '../../db/runs/steps/model-steps.ts';
-import { claimCall } from '../../db/runs/calls/tool-calls.ts';
+import { openModelStep } from '../../domain/runs/steps/model-steps.ts';
+import { claimCall } from '../../domain/runs/calls/tool-calls.ts';
 import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import { lockStreams, requestStreamCancel } from '../../db/streams/append.ts';
-import type { FrameWriter } from '../../db/streams/emitter.ts';
+import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import { parseFrame, type RunIdentity } from '../../db/streams/frame-text.ts';
 import type { Frame } from '../../db/streams/frame.schema.ts';
 import { checkStream } from '../../db/streams/grammar.ts';

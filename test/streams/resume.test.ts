@@ -6,7 +6,7 @@ import { compactFrames } from '../../db/streams/compact-frames.ts';
 import { parseFrame, type RunIdentity } from '../../db/streams/frame-text.ts';
 import { checkStream } from '../../db/streams/grammar.ts';
 import { mergeChunks } from '../../db/streams/merge-chunks.ts';
-import { tendFrames } from '../../db/streams/upkeep.ts';
+import { tendFrames } from '../../domain/streams/upkeep.ts';
 import { sweep } from '../../db/transaction.ts';
 import { completed, note, started } from './frame-samples.ts';
 import { openSse, range } from './sse-client.ts';

@@ -17,7 +17,7 @@ import type { Caller } from '../../db/caller.ts';
 import { newId } from '../../db/ids.ts';
 import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { appendFrames, stateBatch } from '../../db/streams/append.ts';
-import { createEmitter, type Emitter } from '../../db/streams/emitter.ts';
+import { createEmitter, type Emitter } from '../../domain/streams/emitter.ts';
 import type { RunIdentity } from '../../db/streams/frame-text.ts';
 import type { FrameDraft } from '../../db/streams/frame.schema.ts';
 import { createPublisher, type Publisher } from '../../db/streams/publisher.ts';

@@ -1,10 +1,10 @@
+import { unclaimStep } from '../../domain/runs/steps/tries.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { cancelRun } from '../../db/runs/end/cancel-run.ts';
-import { finishRun } from '../../db/runs/end/finish-run.ts';
-import { openModelStep } from '../../db/runs/steps/model-steps.ts';
-import { openChild } from '../../db/runs/children/open-child.ts';
-import { unclaimStep } from '../../db/runs/steps/unclaim-step.ts';
+import { cancelRun } from '../../domain/runs/end/cancel-run.ts';
+import { finishRun } from '../../domain/runs/end/finish-run.ts';
+import { openModelStep } from '../../domain/runs/steps/model-steps.ts';
+import { openChild } from '../../domain/runs/children/open-child.ts';
 import { makeAsked, openTreeWorld, type TreeWorld } from './tree.ts';
 
 let tree: TreeWorld;

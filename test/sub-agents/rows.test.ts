@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { cancelRun } from '../../db/runs/end/cancel-run.ts';
-import { finishRun } from '../../db/runs/end/finish-run.ts';
-import { settleChild } from '../../db/runs/children/settle-child.ts';
+import { cancelRun } from '../../domain/runs/end/cancel-run.ts';
+import { finishRun } from '../../domain/runs/end/finish-run.ts';
+import { settleChild } from '../../domain/runs/children/settle-child.ts';
 import { withAdmin } from '../support/template.ts';
 import { makeAsked, openTreeWorld, type TreeWorld } from './tree.ts';
 

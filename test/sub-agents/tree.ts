@@ -1,11 +1,11 @@
 import { refusalOf, gateOf } from '../../activities/tools/refusal.ts';
 import { newId } from '../../db/ids.ts';
 import { argsHashOf } from '../../db/runs/calls/args-hash.ts';
-import { beginRun } from '../../db/runs/start/begin-run.ts';
+import { beginRun } from '../../domain/runs/start/begin-run.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
-import { openModelStep } from '../../db/runs/steps/model-steps.ts';
-import { openChild, type OpenedChild } from '../../db/runs/children/open-child.ts';
-import { storeModelStep, type CheckedCall } from '../../db/runs/steps/store-step.ts';
+import { openModelStep } from '../../domain/runs/steps/model-steps.ts';
+import { openChild, type OpenedChild } from '../../domain/runs/children/open-child.ts';
+import { storeModelStep } from '../../domain/runs/steps/store-step.ts';
 import { rows } from '../../db/sql.ts';
 import { appendFrames } from '../../db/streams/append.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';
@@ -16,6 +16,7 @@ import { makeAgent, openWorld, type World } from '../api/world.ts';
 import { violationsOf } from '../streams/frame-validator.ts';
 import { archivedFrames } from '../support/scenario.ts';
 import type { TestTenant } from '../support/tenant.ts';
+import type { CheckedCall } from '../../db/runs/steps/stored-step.ts';
 
 /** Runs as their activities change them, without a worker: rows, frames and nothing else. */
 export interface TreeWorld {

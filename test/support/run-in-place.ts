@@ -1,5 +1,5 @@
-import { beginRun } from '../../db/runs/start/begin-run.ts';
-import { finishRun } from '../../db/runs/end/finish-run.ts';
+import { beginRun } from '../../domain/runs/start/begin-run.ts';
+import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { rows } from '../../db/sql.ts';
 import { checkStream } from '../../db/streams/grammar.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';

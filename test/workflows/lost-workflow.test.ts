@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { maxRestarts, readRestartPoint } from '../../db/runs/start/restart-run.ts';
+import { readRestartPoint } from '../../db/runs/start/restart-run.ts';
 import { sweep } from '../../db/transaction.ts';
 import { startRelay } from '../../temporal/relay.ts';
 import type { ReconcileReport } from '../../workflows/contracts/maintenance.ts';
@@ -9,6 +9,7 @@ import { makeAsked, openTreeWorld, type TreeWorld } from '../sub-agents/tree.ts'
 import { patienceMs, until } from '../support/temporal.ts';
 import { silent, startAgentRun } from '../support/worker.ts';
 import { openOutboxWorld, type OutboxWorld } from './outbox-world.ts';
+import { maxRestarts } from '../../domain/runs/reconcile.ts';
 
 const nothing: ReconcileReport = { examined: 0, started: 0, finished: 0, terminated: 0, activated: 0 };
 let outbox: OutboxWorld;

@@ -15,8 +15,8 @@ export interface StepOfCall {
   readonly step: number;
 }
 
-/** Says that the call leaves now. False: a later try has the step, and it must not leave. May be repeated. */
-export async function markInFlight(tx: TenantTransaction, { runId, step }: StepOfCall, call: CallInFlight): Promise<boolean> {
+/** Writes down a call that leaves. False: a later try has the step. */
+export async function writeInFlight(tx: TenantTransaction, { runId, step }: StepOfCall, call: CallInFlight): Promise<boolean> {
   const marked = await row(
     tx.em,
     `update run_steps set in_flight = ?::jsonb

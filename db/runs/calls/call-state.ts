@@ -8,7 +8,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Manifest } from '../start/manifest.ts';
 import { lostEntries } from '../steps/retries.ts';
 import { frozenSql, pathOf } from '../run-state.ts';
-import type { StepRetry } from '../run-types.ts';
+import type { StepRetry, StepFault } from '../run-types.ts';
 
 /** A call's row with what its run and its message say, locked to the end of the transaction. */
 export interface CallState {
@@ -154,4 +154,21 @@ export function identityOfCall(call: CallState): RunIdentity {
     workspaceId: call.workspace_id,
     path: pathOf({ path: call.run_path, agent_slug: call.agent_slug }),
   };
+}
+
+/** The result of a call that has ended with one. */
+export interface StoredResult {
+  readonly id: string;
+  readonly output: unknown;
+  readonly error: StepFault | null;
+}
+
+/** What calls have come to, by their ids; those without a result are left out. */
+export async function readStoredResults(tx: TenantTransaction, ids: readonly string[]): Promise<Map<string, StoredResult>> {
+  const found = await rows<StoredResult>(
+    tx.em,
+    `select c.id, c.output, c.error from tool_calls c where c.id = any (?::uuid[]) and c.state in ('succeeded', 'failed')`,
+    [ids],
+  );
+  return new Map(found.map((row) => [row.id, row]));
 }

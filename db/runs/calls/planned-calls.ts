@@ -3,6 +3,7 @@ import type { CallGate } from '../../../workflows/contracts/approvals.ts';
 import type { ToolCallState, ToolKind } from '../../../workflows/contracts/runs.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { CheckedCall } from '../steps/stored-step.ts';
 
 /** A call of a stored step, for the workflow's plan. */
 export interface StoredCall {
@@ -41,4 +42,20 @@ export function toPlannedCall(call: StoredCall): PlannedCall {
     ...(call.client_owned ? { client: true } : {}),
     ...(call.kind === 'delegate' && !call.client_owned ? { child: true } : {}),
   };
+}
+
+/** How many calls the run has made so far, by slug. */
+export async function readCallsMade(tx: TenantTransaction, runId: string): Promise<Map<string, number>> {
+  const counted = await rows<{ slug: string; calls: number }>(
+    tx.em,
+    'select slug, count(*)::int as calls from tool_calls where run_id = ? group by slug',
+    [runId],
+  );
+  return new Map(counted.map((row) => [row.slug, row.calls]));
+}
+
+/** The state in which a checked call is stored: refused, to be asked about, or to be executed. */
+export function storedState({ refusal, gate }: Pick<CheckedCall, 'refusal' | 'gate'>): 'failed' | 'recorded' | 'ready' {
+  if (refusal !== null) return 'failed';
+  return gate === null ? 'ready' : 'recorded';
 }

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { RunSource, RunStatus } from '../../../workflows/contracts/runs.ts';
-import { change, rows } from '../../sql.ts';
+import { rows } from '../../sql.ts';
+import type { StartableRun } from '../start/conversations.ts';
 
 /** What the reconciler needs of a run to repair it. All queries here cross tenants: role sweeper only. */
 export interface ReconcilableRun {
@@ -22,17 +23,13 @@ export interface FreeConversation {
 }
 
 /** Value of `reconciled_at` that makes a run due at once. */
-const dueNow = 'epoch';
+export const dueNow = 'epoch';
 
 /** Columns of a `ReconcilableRun`, of `runs r`. */
 export const reconcilableColumns = `r.id, r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.agent_id as "agentId", r.source, r.status,
   r.binding_id as "bindingId", (r.review ->> 'pull_number')::int as "pullNumber"`;
-const live = `r.status in ('queued', 'running', 'waiting', 'cancelling')`;
-
-/** The next pass looks at this run, whatever its last sign of life. */
-export async function markRunDue(em: SqlEntityManager, runId: string): Promise<void> {
-  await change(em, `update runs r set reconciled_at = '${dueNow}' where r.id = ? and ${live}`, [runId]);
-}
+/** That `runs r` has not ended, as a condition. */
+export const live = `r.status in ('queued', 'running', 'waiting', 'cancelling')`;
 
 /** The workflow of a run that waits to be begun is its parent's to start, while that lives. */
 const isOwnStart = `not exists (select from runs p where p.id = r.parent_run_id and p.status in ('queued', 'running', 'waiting', 'cancelling'))`;
@@ -48,11 +45,6 @@ export function silentRuns(em: SqlEntityManager, limit: number): Promise<Reconci
      order by coalesce(r.reconciled_at, r.updated_at) limit ?`,
     [limit],
   );
-}
-
-/** Notes that a run was looked at. One that is locked has somebody who works on it. */
-export async function markReconciled(em: SqlEntityManager, runId: string): Promise<void> {
-  await change(em, `update runs set reconciled_at = now() where id = (select id from runs where id = ? for update skip locked)`, [runId]);
 }
 
 /** Those of these runs that are live. */
@@ -104,6 +96,17 @@ export function lateWaits(em: SqlEntityManager, limit: number): Promise<Reconcil
       where r.status in ('running', 'waiting') and r.id in (
         select a.run_id from approvals a where a.status = 'pending' and a.expires_at < now() - interval '1 minute'
         union all select w.id from runs w where w.status = 'waiting' and w.waiting_until < now() - interval '1 minute') limit ?`,
+    [limit],
+  );
+}
+
+/** Delayed runs whose workflow should have come half a minute ago. Role sweeper only. */
+export function dueRuns(em: SqlEntityManager, limit: number): Promise<StartableRun[]> {
+  return rows<StartableRun>(
+    em,
+    `select r.id, r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.agent_id as "agentId", r.source from runs r
+      where r.status = 'queued' and r.queue_no is null and r.activated_at is null and r.start_after < now() - interval '30 seconds'
+      order by r.start_after limit ?`,
     [limit],
   );
 }

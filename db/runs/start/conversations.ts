@@ -1,12 +1,8 @@
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
 import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts';
 import type { RunPriority, RunSource } from '../../../workflows/contracts/runs.ts';
-import { addOutbox } from '../../outbox.ts';
 import { row, rows } from '../../sql.ts';
-import { appendFrames, stateBatch } from '../../streams/append.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { pathOf } from '../run-state.ts';
-import { statusFrame } from '../status-frame.ts';
 
 /** A run lives at most this long once it is active. */
 export const hardDeadlineDays = 30;
@@ -53,65 +49,6 @@ export function lockConversationsOfRuns(tx: TenantTransaction, runIds: readonly 
   );
 }
 
-interface ActivatedRun {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly workspace_id: string;
-  readonly agent_id: string;
-  readonly agent_slug: string;
-  readonly path: readonly string[];
-  readonly root_run_id: string;
-  readonly parent_run_id: string | null;
-  readonly source: RunSource;
-}
-
-/**
- * Moves the line of a conversation whose active run has ended: the first in line becomes active, gets its turn and its workflow; without one
- * the conversation is free. The caller holds the conversation's lock and has written the ended run. Gives the activated run's id.
- */
-export async function activateNext(tx: TenantTransaction, conversationId: string): Promise<string | null> {
-  const activated = await row<ActivatedRun>(
-    tx.em,
-    `with next as (
-       select r.id from runs r where r.conversation_id = ?::uuid and r.status = 'queued' and r.queue_no is not null order by r.queue_no limit 1 for no key update
-     ), activated as (
-       update runs r set queue_no = null, activated_at = now(), hard_deadline_at = now() + interval '${hardDeadlineDays} days', turn_no = c.turn_no + 1, updated_at = now()
-         from next, conversations c where r.id = next.id and c.id = r.conversation_id and r.status = 'queued'
-       returning r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_slug, r.path, r.root_run_id, r.parent_run_id, r.source, r.turn_no
-     ), placed as (
-       update messages m set turn = a.turn_no from activated a where m.run_id = a.id
-     ), moved as (
-       update conversations c
-          set active_run_id = (select a.id from activated a), turn_no = coalesce((select a.turn_no from activated a), c.turn_no),
-              -- counted anew, so that a length that went wrong heals here
-              queue_length = (select count(*) from runs q where q.conversation_id = c.id and q.status = 'queued' and q.queue_no is not null)
-                - (select count(*) from activated a)
-        where c.id = ?::uuid
-     )
-     select * from activated`,
-    [conversationId, conversationId],
-  );
-  if (!activated) return null;
-
-  const run = {
-    runId: activated.id,
-    rootRunId: activated.root_run_id,
-    parentRunId: activated.parent_run_id,
-    organizationId: activated.organization_id,
-    workspaceId: activated.workspace_id,
-    path: pathOf(activated),
-  };
-  await appendFrames(tx, [stateBatch(run, [statusFrame({ status: 'queued', previous: 'queued' })])]);
-  await addRunStart(tx, {
-    id: activated.id,
-    organizationId: activated.organization_id,
-    workspaceId: activated.workspace_id,
-    agentId: activated.agent_id,
-    source: activated.source,
-  });
-  return activated.id;
-}
-
 /** What the start of a run's workflow needs to know of it. */
 export interface StartableRun {
   readonly id: string;
@@ -119,11 +56,6 @@ export interface StartableRun {
   readonly workspaceId: string;
   readonly agentId: string;
   readonly source: RunSource;
-}
-
-/** Writes the start of an active run's workflow into the outbox; a second one for the same run changes nothing. */
-export async function addRunStart(tx: TenantTransaction, run: StartableRun): Promise<void> {
-  await addOutbox(tx, runStartMessage(run, tx.correlationId), { dedupeKey: workflowIds.run(run.id) });
 }
 
 /** The start of a run's workflow as an outbox message. */
@@ -175,3 +107,21 @@ export function priorityOf(source: RunSource): RunPriority {
       return source satisfies never;
   }
 }
+
+/** The position before all runs in the queue. */
+export async function firstQueueNo(tx: TenantTransaction, conversation: Pick<ConversationRow, 'id' | 'next_queue_no'>): Promise<number> {
+  const first = await row<{ queue_no: number }>(
+    tx.em,
+    `select coalesce(min(q.queue_no), ?::int) - 1 as queue_no from runs q where q.conversation_id = ? and q.status = 'queued' and q.queue_no is not null`,
+    [conversation.next_queue_no, conversation.id],
+  );
+  return first?.queue_no ?? 0;
+}
+
+/** Where a new run stands in its conversation: active, in its line, or outside until it is due. */
+export type LinePlace =
+  | { readonly kind: 'active' }
+  | { readonly kind: 'delayed' }
+  | { readonly kind: 'line'; readonly queueNo: number; readonly position: number; readonly isFirst: boolean };
+
+export type WaitingPlace = Extract<LinePlace, { kind: 'line' }>;

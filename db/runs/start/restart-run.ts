@@ -1,11 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { AgentRunInput } from '../../../workflows/contracts/agent-run.ts';
-import { change, row } from '../../sql.ts';
+import { row } from '../../sql.ts';
 import { openStates } from '../calls/call-state.ts';
 import { reconcilableColumns, type ReconcilableRun } from '../end/reconcile.ts';
-
-/** How often the workflow of a run is started anew because Temporal has lost it. A run that loses one more ends (`workflow_closed`). */
-export const maxRestarts = 10;
 
 /** Where a new workflow of a run takes up its rows. */
 export type RestartPoint = Omit<AgentRunInput, 'runId'>;
@@ -43,11 +40,6 @@ export function topmostLiveRun(em: SqlEntityManager, runId: string): Promise<Res
       where k.id = ? and r.status in ${liveSql} order by r.depth limit 1`,
     [runId],
   );
-}
-
-/** Counts a restart, once for those who have read the same count. */
-export async function countRestart(em: SqlEntityManager, { id, restarts }: Pick<RestartableRun, 'id' | 'restarts'>): Promise<void> {
-  await change(em, 'update runs set workflow_restarts = workflow_restarts + 1 where id = ? and workflow_restarts = ?', [id, restarts]);
 }
 
 interface PointRow {

@@ -1,13 +1,24 @@
-import { Failure } from '../../../workflows/contracts/failure.ts';
+import type { UnpricedRule } from '../../billing/prices.ts';
+import type { Role } from '../../../workflows/contracts/access.ts';
+import type { Scoped } from '../../scope.ts';
 import type { ReviewRequest } from '../../../workflows/contracts/pull-requests.ts';
 import type { RunSource } from '../../../workflows/contracts/runs.ts';
-import { followRunEnd } from '../../triggers/run-ended.ts';
-import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { placeRuns } from './place-runs.ts';
 import type { RunLimitsDraft } from './run-limits.ts';
-import type { OnBusy, RunInput, RunRow } from '../read/run-view.ts';
-import type { StartPricing } from './start-prices.ts';
-import type { Starter } from './starter.ts';
+import type { OnBusy, RunInput } from '../read/run-view.ts';
+
+/** How a start is judged whose model nobody has priced. */
+export interface StartPricing {
+  /** What the registry knows of a model; null asks for the default. */
+  readonly modelOf: (name: string | null) => { readonly id: string; readonly isFree: boolean } | null;
+  readonly unpriced: UnpricedRule;
+}
+
+/** The caller who starts: what it sees and its role bound what it may name. */
+export interface Starter {
+  readonly ctx: Scoped;
+  /** Role that the operation demands in the workspace of the run. */
+  readonly floor: Role | null;
+}
 
 /** A run to be started, whatever the source; ids are checked here. */
 export interface StartRun {
@@ -97,32 +108,4 @@ export interface StartCause {
   readonly maxEffect?: 'read' | 'write';
   /** How many hooks of deployments it has come through. */
   readonly hops?: number;
-}
-
-export interface StartedRun {
-  /** With `steered` the run that was active already. */
-  readonly run: RunRow;
-  readonly admission: 'started' | 'queued' | 'delayed' | 'steered';
-}
-
-/**
- * The one way in for every source. Locks the conversation, writes run, user message and first frame, and the start of the workflow unless the
- * run has to wait; what happens when another run is active there says `onBusy`. Throws 422 for what does not resolve, 423 for a frozen
- * workspace, 409 `agent_inactive`, `conversation_busy`, `conversation_queue_full`, 429 `live_runs`.
- */
-export async function startRun(tx: TenantTransaction, start: StartRun): Promise<StartedRun> {
-  const [started] = await startRuns(tx, [start]);
-  if (started === undefined) throw new Error('a start gave nothing');
-  if (started instanceof Failure) throw started;
-  return started;
-}
-
-/**
- * Starts runs in one transaction, all of one starter: references, conversations, frames and outbox together, in the order given. What can't be
- * started gives its Failure and leaves nothing; the others are started all the same.
- */
-export async function startRuns(tx: TenantTransaction, starts: readonly StartRun[]): Promise<readonly (StartedRun | Failure)[]> {
-  const { outcomes, ended } = await placeRuns(tx, starts);
-  for (const run of ended) await followRunEnd(tx, run, 'cancelled');
-  return outcomes;
 }

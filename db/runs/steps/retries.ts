@@ -1,5 +1,3 @@
-import { queueStatement } from '../../sql.ts';
-import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { StepRetry } from '../run-types.ts';
 
 /**
@@ -18,27 +16,3 @@ export function lostEntries(retries: readonly StepRetry[]): number {
 
 /** Code of a try that was taken for lost and whose worker lives. */
 export const stoodStill = 'stood_still';
-
-export interface TakenTry {
-  readonly runId: string;
-  readonly step: number;
-  /** Null: the model's. */
-  readonly toolCallId: string | null;
-  readonly attempt: number;
-}
-
-/** A try that was taken for lost says that its worker lives: it is no lost one then. Nothing where it was not. */
-export async function sayAlive(tx: TenantTransaction, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
-  await queueStatement(
-    tx.em,
-    `update run_steps s set retries = (
-         select jsonb_agg(case when e.entry @> ?::jsonb then e.entry || ?::jsonb else e.entry end order by e.n)
-           from jsonb_array_elements(s.retries) with ordinality as e(entry, n))
-      where s.run_id = ? and s.step = ? and s.tool_call_id is not distinct from ?::uuid and s.retries @> ?::jsonb`,
-    [lost(attempt), JSON.stringify({ error_code: stoodStill }), runId, step, toolCallId, `[${lost(attempt)}]`],
-  );
-}
-
-function lost(attempt: number): string {
-  return JSON.stringify({ attempt, cause: 'worker_lost', error_code: null });
-}

@@ -1,5 +1,5 @@
-import { lockForCancel } from '../../../db/runs/end/cancel-locked.ts';
-import { cancelAndClose } from '../../../db/runs/end/cancel-run.ts';
+import { lockForCancel } from '../../runs/end/cancel-locked.ts';
+import { cancelAndClose } from '../../runs/end/cancel-run.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 
 /** Cancels a run whose review nobody is told of: its pull request has a newer head, or is closed. One that is over is left alone. */

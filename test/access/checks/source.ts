@@ -50,10 +50,11 @@ export const sourceRules: readonly SourceRule[] = [
     allowed: {
       'db/transaction.ts': 'where it is opened',
       'db/orm.ts': 'opens the pools',
-      'db/streams/': 'stream heads, archive pages, compaction, re-check of open streams',
+      'db/streams/': 'stream heads, archive pages, re-check of open streams',
+      'domain/streams/upkeep.ts': 'compaction of archives',
       'db/identity/marks.ts': 'last-used marks',
       'db/identity/login-failure-retention.ts': sweeper,
-      'db/runs/end/run-retention.ts': sweeper,
+      'domain/runs/end/run-retention.ts': sweeper,
       'domain/alerts/alert-retention.ts': sweeper,
       'domain/webhooks/retention.ts': sweeper,
       'domain/schedules/retention.ts': sweeper,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { collectStep, type StepSink } from '../../../activities/model/collect-step.ts';
 import { resultToolOf, type JsonAnswer } from '../../../activities/model/json-answer.ts';
 import { streamModelStep } from '../../../activities/model/step.ts';
-import type { FrameWriter } from '../../../db/streams/emitter.ts';
+import type { FrameWriter } from '../../../domain/streams/emitter.ts';
 import type { ScriptStep } from '../../fakes/model-server.ts';
 import { requestOf, scripted, startStepBench, type StepBench } from './model-step.ts';
 

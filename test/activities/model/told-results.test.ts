@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { buildRequest } from '../../../activities/model/build-request.ts';
 import { defaultModelSettings } from '../../../activities/model/prompt.ts';
 import type { HistoryMessage } from '../../../db/runs/read/history.ts';
-import type { OpenedStep } from '../../../db/runs/steps/model-steps.ts';
+import type { OpenedStep } from '../../../domain/runs/steps/model-steps.ts';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { createTemplates } from '../../../ports/templates/templates.ts';
 import { testWorkPool } from '../../support/work-pool.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Deployment } from '../../../db/agents/effective.ts';
-import { beginRun } from '../../../db/runs/start/begin-run.ts';
-import { openModelStep } from '../../../db/runs/steps/model-steps.ts';
+import { beginRun } from '../../../domain/runs/start/begin-run.ts';
+import { openModelStep } from '../../../domain/runs/steps/model-steps.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';
 import { rows } from '../../../db/sql.ts';
 import { sweep, transact, workspaceTenant } from '../../../db/transaction.ts';

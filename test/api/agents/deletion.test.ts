@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { beginRun } from '../../../db/runs/start/begin-run.ts';
+import { beginRun } from '../../../domain/runs/start/begin-run.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { row, rows } from '../../../db/sql.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { change } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
-import { resolveApprovals } from '../../../db/approvals/resolve.ts';
+import { resolveApprovals } from '../../../domain/approvals/resolve.ts';
 import { askedRun, openGates, withRun } from '../../approvals/asked-run.ts';
 import { makeAsked, openTreeWorld, type TreeWorld } from '../../sub-agents/tree.ts';
 import { withAdmin } from '../../support/template.ts';

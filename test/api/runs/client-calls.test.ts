@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { finishRun } from '../../../db/runs/end/finish-run.ts';
+import { finishRun } from '../../../domain/runs/end/finish-run.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { askedRun, openGates } from '../../approvals/asked-run.ts';

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { admitRun, dueRuns } from '../../../db/runs/start/delayed-start.ts';
+import { admitRun } from '../../../domain/runs/start/delayed-start.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { runsInPlace, type RunsInPlace } from '../../support/run-in-place.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
+import { dueRuns } from '../../../db/runs/end/reconcile.ts';
 
 let world: World;
 let place: RunsInPlace;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { openModelStep } from '../../../db/runs/steps/model-steps.ts';
+import { openModelStep } from '../../../domain/runs/steps/model-steps.ts';
 import { newId } from '../../../db/ids.ts';
 import { runsInPlace, type RunsInPlace } from '../../support/run-in-place.ts';
 import type { TestTenant } from '../../support/tenant.ts';

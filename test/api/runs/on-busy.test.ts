@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openModelStep } from '../../../db/runs/steps/model-steps.ts';
+import { openModelStep } from '../../../domain/runs/steps/model-steps.ts';
 import { runsInPlace, type RunsInPlace } from '../../support/run-in-place.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
 import { storeReply } from '../../../db/http/idempotency.ts';
-import { storeModelStep } from '../../../db/runs/steps/store-step.ts';
+import { storeModelStep } from '../../../domain/runs/steps/store-step.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { appendFramesNow } from '../../../db/streams/append.ts';
 import { change, rows } from '../../../db/sql.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { readWholeOutput } from '../../../db/runs/calls/tool-calls.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
+import { readWholeOutput } from '../../../db/runs/calls/whole-output.ts';
 
 let world: World;
 

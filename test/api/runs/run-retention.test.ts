@@ -3,7 +3,7 @@ import { eraseByAge } from '../../../activities/maintenance/erase-by-age.ts';
 import { settleLostIn } from '../../../activities/operator/settle-lost.ts';
 import { rollWindows } from '../../../db/billing/windows.ts';
 import { newId } from '../../../db/ids.ts';
-import { settleLostCall } from '../../../db/runs/steps/lost-calls.ts';
+import { settleLostCall } from '../../../domain/runs/steps/lost-calls.ts';
 import { lockRunWithAncestors } from '../../../db/runs/run-state.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';

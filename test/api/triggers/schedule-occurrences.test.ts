@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { cancelRun } from '../../../db/runs/end/cancel-run.ts';
-import { finishRun } from '../../../db/runs/end/finish-run.ts';
+import { cancelRun } from '../../../domain/runs/end/cancel-run.ts';
+import { finishRun } from '../../../domain/runs/end/finish-run.ts';
 import { within } from '../../workflows/schedule-world.ts';
 import { openWorld, type World } from '../world.ts';
 import { makeSchedule, oneOf, sqlOf, type ScheduleScene } from './schedule-calls.ts';

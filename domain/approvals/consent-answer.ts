@@ -1,0 +1,36 @@
+import { fail, Failure } from '../../workflows/contracts/failure.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { takeCode } from '../../db/mcp/consents.ts';
+import { readToolkitOfCall } from '../../db/mcp/consent-of-call.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { CheckedResolution } from '../../db/approvals/question-rows.ts';
+
+/** Keeps the code of a consent, sealed, for the call that exchanges it. Throws 422 for a state that is not of this call's consent. */
+export async function takeConsent(
+  tx: TenantTransaction,
+  keys: Pick<KeyRing, 'keks'>,
+  { approval, resolution, subjectId, pointer }: CheckedResolution,
+): Promise<void> {
+  const toolkitId = approval.tool_call_id === null ? null : await readToolkitOfCall(tx, approval.tool_call_id);
+  const { code, state } = codeOf(resolution.response);
+  if (toolkitId === null || subjectId === null) throw refused(`${pointer}/response/state`);
+  try {
+    await takeCode(tx, keys, { toolkitId, principal: { kind: 'user', id: subjectId }, code, state });
+  } catch (error) {
+    throw error instanceof Failure && error.code === 'validation_failed' ? refused(`${pointer}/response/state`) : error;
+  }
+}
+
+/** The response fits the question's schema, which demands both. */
+function codeOf(response: unknown): { readonly code: string; readonly state: string } {
+  const read = (name: string) => (response !== null && typeof response === 'object' ? String(Reflect.get(response, name)) : '');
+  return { code: read('code'), state: read('state') };
+}
+
+function refused(pointer: string) {
+  const message = 'is unknown, used, too old or of another consent';
+  return fail('validation_failed', {
+    detail: 'The answer does not belong to a consent that is under way.',
+    errors: [{ in: 'body', pointer, name: null, rule: 'state', message }],
+  });
+}

@@ -1,0 +1,41 @@
+import canonicalize from 'canonicalize';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { toApprovalView, type ApprovalRow } from '../../db/approvals/approval-view.ts';
+import type { LockedQuestion, CheckedResolution } from '../../db/approvals/question-rows.ts';
+
+/**
+ * Whether a locked question can still be answered, or has this answer already. Throws 409 `args_changed`, `approval_expired` after its time whether that
+ * has been noted or not, `approval_resolved` for another answer, each with the question as it stands.
+ */
+export function judgeState(checked: CheckedResolution, locked: LockedQuestion | undefined): 'open' | 'same' {
+  if (!locked) throw fail('not_found');
+  const asked = checked.resolution.args_hash;
+  if (asked !== undefined && asked !== locked.args_hash)
+    throw conflict('args_changed', 'The arguments are others than those of args_hash.', locked);
+  if (locked.status === 'pending' && !locked.is_late) return 'open';
+  if (locked.status === 'pending' || locked.status === 'expired')
+    throw conflict('approval_expired', 'The time for an answer is over.', locked);
+  if (isSame(checked, locked)) return 'same';
+  throw conflict('approval_resolved', 'The question has another answer.', locked);
+}
+
+/** The same decision with the same content. The words beside it count where they are the call's result. */
+function isSame({ resolution, args }: CheckedResolution, locked: ApprovalRow): boolean {
+  switch (resolution.decision) {
+    case 'approve':
+      return locked.status === 'approved';
+    case 'reject':
+      return locked.status === 'rejected' && (resolution.comment ?? null) === locked.comment;
+    case 'edit':
+      return locked.status === 'edited' && canonicalize(args) === canonicalize(locked.edited_args);
+    case 'respond':
+      if (locked.status !== 'responded') return false;
+      return locked.reason === 'auth' || canonicalize(resolution.response ?? null) === canonicalize(locked.response ?? null);
+    default:
+      return resolution.decision satisfies never;
+  }
+}
+
+function conflict(reason: 'args_changed' | 'approval_expired' | 'approval_resolved', detail: string, locked: LockedQuestion) {
+  return fail('state_conflict', { reason, detail, context: { approval: toApprovalView(locked) } });
+}

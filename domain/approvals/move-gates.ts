@@ -1,0 +1,81 @@
+import { followedTime } from '../../db/database-clock.ts';
+import type { GateState } from '../../workflows/contracts/agent-run.ts';
+import { lockOpenCalls, type CallState } from '../../db/runs/calls/call-state.ts';
+import { readConsent } from '../../db/mcp/consent-of-call.ts';
+import { identityOf, type RunState } from '../../db/runs/run-state.ts';
+import type { StepFault } from '../../db/runs/run-types.ts';
+import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
+import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { resolvedFrame } from '../../db/approvals/approval-frames.ts';
+import { askAbout } from './ask.ts';
+import { applyAnswer, expireClientCall, openClientCall, readyCall } from './call-answers.ts';
+import { expireQuestions } from '../../db/approvals/expire-questions.ts';
+import { nothingOpen, readGateState, isEvaluation } from '../../db/approvals/gate-state.ts';
+import { withdrawQuestion } from '../../db/approvals/withdraw-question.ts';
+
+/** What a step's gates have come to. `cancels`: it waits for what nobody gives in an evaluation, and this root run is to be cancelled. */
+export type MovedGates = GateState & { readonly cancels?: string };
+
+export interface GateMove {
+  readonly step: number;
+  /** Why a call would be refused anyway: nobody is asked about it. */
+  readonly refusalOf: (call: CallState) => StepFault | null;
+}
+
+/**
+ * Takes the gates of a step as far as they go: what has expired is judged, questions that have not been put are, clients get their calls. The run and
+ * its ancestors are locked. A repeat finds what is there and asks nothing twice.
+ */
+export async function moveGates(tx: TenantTransaction, locked: LockedRuns, { step, refusalOf }: GateMove): Promise<MovedGates> {
+  const { run } = locked;
+  if (run.status !== 'running' && run.status !== 'waiting') return nothingOpen;
+
+  const found = await openCallsOf(tx, run, step);
+  const lead = [...(await release(tx, run, found)), ...(await expire(tx, run, found))];
+  const calls = lead.length === 0 ? found : await openCallsOf(tx, run, step);
+  const inEvaluation = calls.some(isNewWait) && (await isEvaluation(tx, run));
+  lead.push(...(await askAbout(tx, run, { calls, refusalOf, inEvaluation })));
+  const forClients = calls.filter((call) => call.state === 'ready' && isNewWait(call));
+  if (inEvaluation && forClients.length > 0) return { ...nothingOpen, cancels: run.root_run_id };
+  for (const call of forClients) lead.push(await openClientCall(tx, call));
+
+  await settleStatus(tx, locked, { lead });
+  return readGateState(tx, run.id, step);
+}
+
+async function openCallsOf(tx: TenantTransaction, run: RunState, step: number): Promise<CallState[]> {
+  return (await lockOpenCalls(tx, [run.id])).filter((call) => call.step === step);
+}
+
+/** Nobody has been asked about the call yet, or it has not been given to its client. */
+function isNewWait(call: CallState): boolean {
+  return call.state === 'recorded' || (call.state === 'ready' && call.client_owned && call.deadline_at === null);
+}
+
+/** Calls that ask for a consent which has been given meanwhile, for another call or in a sync of the toolkit. */
+async function release(tx: TenantTransaction, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
+  const batches: FrameBatch[] = [];
+  for (const call of calls) {
+    if (call.gate !== 'auth' || call.state !== 'gated' || (await readConsent(tx, call)) !== 'granted') continue;
+    const withdrawn = await withdrawQuestion(tx, { toolCallId: call.id });
+    if (withdrawn) batches.push(stateBatch(identityOf(run), [resolvedFrame(withdrawn)]), ...(await readyCall(tx, call)));
+  }
+  return batches;
+}
+
+/** What a lack of answers does to calls. A question whose lack ends the run leaves its call as it is: `finishRun` closes it. */
+async function expire(tx: TenantTransaction, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
+  const batches: FrameBatch[] = [];
+  const expired = await expireQuestions(tx, run, batches);
+  for (const approval of expired) {
+    const call = calls.find(({ id }) => id === approval.tool_call_id);
+    if (call && approval.on_expiry === 'deny') batches.push(...(await applyAnswer(tx, call, approval)));
+  }
+  const now = followedTime(tx.em);
+  for (const call of calls) {
+    const isLate = call.client_owned && call.state === 'ready' && call.deadline_at !== null && new Date(call.deadline_at) <= now;
+    if (isLate) batches.push(...(await expireClientCall(tx, call)));
+  }
+  return batches;
+}

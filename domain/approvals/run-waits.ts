@@ -1,0 +1,105 @@
+import { followedTime } from '../../db/database-clock.ts';
+import type { GateState, StepWait } from '../../workflows/contracts/agent-run.ts';
+import { budgetQuestion, isBudgetFree, type BudgetWait } from '../../db/billing/budget-wait.ts';
+import { identityOf, type RunState } from '../../db/runs/run-state.ts';
+import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
+import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { requestedFrame, resolvedFrame } from '../../db/approvals/approval-frames.ts';
+import type { ApprovalRow } from '../../db/approvals/approval-view.ts';
+import { expireQuestions } from '../../db/approvals/expire-questions.ts';
+import { leftMs, nothingOpen, isEvaluation } from '../../db/approvals/gate-state.ts';
+import type { MovedGates } from './move-gates.ts';
+import { insertQuestions } from '../../db/approvals/questions.ts';
+import { withdrawQuestion } from '../../db/approvals/withdraw-question.ts';
+import { lastQuestion } from '../../db/approvals/question-rows.ts';
+
+export interface RunWait {
+  readonly step: number;
+  readonly wait: StepWait;
+  /** The wait begins with it; else it is only looked at. */
+  readonly opens: boolean;
+}
+
+/** Opens a wait of the run itself, or looks whether it is over. The run and its ancestors are locked. May be repeated. */
+export async function moveRunWait(tx: TenantTransaction, locked: LockedRuns, { step, wait, opens }: RunWait): Promise<MovedGates> {
+  const { run } = locked;
+  if (run.status !== 'running' && run.status !== 'waiting') return nothingOpen;
+  // Nobody has to do anything for a timer: it is over by itself, in an evaluation too.
+  if (wait.on === 'timer') return waitForTimer(tx, locked, new Date(wait.untilMs));
+  if (opens && (await isEvaluation(tx, run))) return { ...nothingOpen, cancels: run.root_run_id };
+  return waitForBudget(tx, locked, { step, wait, opens });
+}
+
+/** A run never waits past its own end. */
+async function waitForTimer(tx: TenantTransaction, locked: LockedRuns, asked: Date): Promise<GateState> {
+  const { run } = locked;
+  const end = run.hard_deadline_at === null ? asked : new Date(run.hard_deadline_at);
+  const until = asked < end ? asked : end;
+  const isOver = until <= followedTime(tx.em);
+  await settleStatus(tx, locked, { timer: { runId: run.id, until: isOver ? null : until } });
+  return isOver ? nothingOpen : { ready: [], open: 1, nextMs: leftMs(tx, until.getTime()) };
+}
+
+interface BudgetLook {
+  readonly step: number;
+  readonly wait: BudgetWait;
+  readonly opens: boolean;
+}
+
+/** An admin may let the step's calls pass, or end the run; the wait is over as well once there is room again. */
+async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: BudgetLook): Promise<GateState> {
+  const { run } = locked;
+  const lead: FrameBatch[] = [];
+  await expireQuestions(tx, run, lead);
+  const last = await lastQuestion(tx, run, look.step);
+  const isOpen = last?.status === 'pending';
+  if (!isOpen && !(look.opens && (last === null || last.status === 'cancelled'))) {
+    await settleStatus(tx, locked, { lead });
+    return { ...nothingOpen, ...endOf(last) };
+  }
+
+  const { question, turnsAt } = isOpen ? await lookAgain(tx, run, { last, look, lead }) : await ask(tx, run, { look, lead });
+  await settleStatus(tx, locked, { lead });
+  if (question === null) return nothingOpen;
+  const expires = new Date(question.expires_at).getTime();
+  return { ready: [], open: 1, nextMs: leftMs(tx, turnsAt === null ? expires : Math.min(expires, turnsAt.getTime())) };
+}
+
+interface OpenQuestion {
+  /** Null: it is not needed any more. */
+  readonly question: ApprovalRow | null;
+  readonly turnsAt: Date | null;
+}
+
+async function ask(
+  tx: TenantTransaction,
+  run: RunState,
+  { look, lead }: { readonly look: BudgetLook; readonly lead: FrameBatch[] },
+): Promise<OpenQuestion> {
+  const { prompt, args, turnsAt } = await budgetQuestion(tx, run, look.step, look.wait);
+  const [question = null] = await insertQuestions(tx, run, [
+    { call: null, reason: 'budget', prompt, args, responseSchema: null, decisions: ['approve', 'reject'], critical: false, floor: 'admin' },
+  ]);
+  if (question) lead.push(stateBatch(identityOf(run), [requestedFrame(question)]));
+  return { question, turnsAt };
+}
+
+/** The budget may have been written, or its period may have turned. */
+async function lookAgain(
+  tx: TenantTransaction,
+  run: RunState,
+  { last, look, lead }: { readonly last: ApprovalRow; readonly look: BudgetLook; readonly lead: FrameBatch[] },
+): Promise<OpenQuestion> {
+  const { isFree, turnsAt } = await isBudgetFree(tx, run, look.wait);
+  if (!isFree) return { question: last, turnsAt };
+  const withdrawn = await withdrawQuestion(tx, { id: last.id });
+  if (withdrawn) lead.push(stateBatch(identityOf(run), [resolvedFrame(withdrawn)]));
+  return { question: null, turnsAt: null };
+}
+
+function endOf(last: ApprovalRow | null): Pick<GateState, 'ends'> {
+  if (last?.status === 'rejected') return { ends: 'budget_exceeded' };
+  if (last?.status === 'expired') return { ends: last.on_expiry === 'fail' ? 'approval_expired' : 'budget_exceeded' };
+  return {};
+}

@@ -1,0 +1,106 @@
+import canonicalize from 'canonicalize';
+import { agentRunSignals } from '../../../workflows/contracts/agent-run.ts';
+import { cutText } from '../../../workflows/contracts/cut-text.ts';
+import { fail, invalid } from '../../../workflows/contracts/failure.ts';
+import { workflowIds } from '../../../workflows/contracts/queues.ts';
+import { newId } from '../../../db/ids.ts';
+import { addOutboxAll } from '../../../db/outbox.ts';
+import type { FrameBatch } from '../../../db/streams/append.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { isOpen, lockCalls, type CallState, type StoredResult, readStoredResults } from '../../../db/runs/calls/call-state.ts';
+import type { RunState } from '../../../db/runs/run-state.ts';
+import { endCall, resultBatch } from './tool-calls.ts';
+import { settleStatuses } from '../waiting.ts';
+import type { CallEnd } from '../../../db/runs/calls/call-rows.ts';
+
+/** What a client says of a call that it has executed. */
+export interface ClientResult {
+  readonly tool_call_id: string;
+  readonly status: 'succeeded' | 'failed';
+  readonly output?: unknown;
+  /** For the model, when it failed. */
+  readonly message?: string | null;
+}
+
+/** Results for calls of a run and of those below it; `runs` are locked (`lockRunsOfCalls`). */
+export interface ClientResults {
+  readonly runId: string;
+  readonly runs: readonly RunState[];
+  readonly results: readonly ClientResult[];
+}
+
+/**
+ * Gives calls that the client executes their results, all or none. The same result again changes nothing. Throws 422 for an id that is no call of the run
+ * or a descendant, 409 `not_awaited` for a call that is not the client's or has ended otherwise, `result_recorded` for another result than the stored one.
+ */
+export async function addClientResults(tx: TenantTransaction, { runId, runs, results }: ClientResults): Promise<void> {
+  const below = runs.filter((run) => run.id === runId || run.lineage.includes(runId)).map(({ id }) => id);
+  const ids = results.map((result) => result.tool_call_id);
+  const calls = new Map((await lockCalls(tx, below, ids)).map((call) => [call.id, call]));
+  const stored = await readStoredResults(tx, [...calls.keys()]);
+  const due = results.flatMap((result, at) => {
+    const call = calls.get(result.tool_call_id);
+    if (!call)
+      throw invalid(`/results/${at}/tool_call_id`, 'reference', 'The run and its descendants have no such call.', { kind: 'tool_call' });
+    const end = endOf(call, result);
+    refuseUnawaited(call, end, stored.get(call.id));
+    return isOpen(call) ? [{ call, end }] : [];
+  });
+  if (due.length === 0) return;
+
+  const lead: FrameBatch[] = [];
+  for (const { call, end } of due) {
+    const frame = await endCall(tx, call, null, end);
+    // A scope above every try of the call: nobody else can speak for it any more.
+    if (frame !== null) lead.push(resultBatch(call, call.attempt + 1, frame));
+  }
+  await settleStatuses(tx, runs, { lead });
+  await addOutboxAll(
+    tx,
+    [...new Set(due.map(({ call }) => call.run_id))].map((id) => ({
+      message: { kind: 'workflow.signal', workflowId: workflowIds.run(id), signal: agentRunSignals.resultsAdded },
+      dedupeKey: `results:${newId()}`,
+    })),
+  );
+}
+
+function refuseUnawaited(call: CallState, end: CallEnd, stored: StoredResult | undefined): void {
+  const context = { tool_call_id: call.id };
+  if (call.client_owned && (call.state === 'ready' || call.state === 'executing') && isOpen(call)) return;
+  if (!call.client_owned || stored === undefined)
+    throw fail('state_conflict', { reason: 'not_awaited', detail: 'No result is awaited for this call.', context });
+
+  const isSame =
+    call.state === end.state && canonicalize([stored.output, stored.error]) === canonicalize([end.result.output ?? null, end.result.error]);
+  if (!isSame) throw fail('state_conflict', { reason: 'result_recorded', detail: 'The call has another result already.', context });
+}
+
+/** The result as the model and the watchers get it, cut at the tool's limit. */
+function endOf(call: CallState, { status, output, message }: ClientResult): CallEnd {
+  const isText = typeof output === 'string';
+  const text = isText ? output : output === undefined || output === null ? '' : JSON.stringify(output);
+  const isTooLong = text.length > call.response_max_chars;
+  const shown = isTooLong ? cutText(text, call.response_max_chars) : (output ?? (status === 'succeeded' ? '' : null));
+  const error =
+    status === 'succeeded'
+      ? null
+      : { code: 'upstream_status', message: messageOf(message, text, call.response_max_chars), retryable: false, reason: 'client_failed' };
+  return {
+    state: status,
+    result: {
+      status,
+      output: shown,
+      outputType: isTooLong || typeof shown === 'string' ? 'text' : 'json',
+      truncated: isTooLong,
+      cached: false,
+      totalChars: text.length,
+      error,
+      durationMs: null,
+    },
+    rest: isTooLong ? text : null,
+  };
+}
+
+function messageOf(message: string | null | undefined, text: string, limitChars: number): string {
+  return message || cutText(text, Math.min(limitChars, 2_000)) || 'The client could not execute this call.';
+}

@@ -1,0 +1,131 @@
+import { cutText } from '../../../workflows/contracts/cut-text.ts';
+import { findInexact } from '../../../workflows/contracts/exact-json.ts';
+import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { shareWithRun } from '../../../db/attachments/run-attachments.ts';
+import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { DelegateOutput } from '../../../db/runs/children/delegates.ts';
+import { resultWithoutOutput, type RunOutput } from '../../../db/runs/run-frames.ts';
+import type { StepFault } from '../../../db/runs/run-types.ts';
+import { subAgentFrame } from '../../../db/runs/children/sub-agent-frame.ts';
+import type { CallState } from '../../../db/runs/calls/call-state.ts';
+import { endCall } from '../calls/tool-calls.ts';
+import type { CallEnd } from '../../../db/runs/calls/call-rows.ts';
+import { type ChildRun, writeChildUsage } from '../../../db/runs/children/child-rows.ts';
+
+const limitSummaryChars = 2_000;
+const limitToldChars = 600;
+const limitRestBytes = 2 * 1024 * 1024;
+
+/**
+ * Ends a delegate call with the end of its child: result, step with the child's usage, files that the parent may read from now on. Gives the
+ * frames for the parent's stream, none when the call had ended before. The caller holds the parent's row.
+ */
+export async function endChildCall(tx: TenantTransaction, call: CallState, child: ChildRun): Promise<FrameDraft[]> {
+  const frame = await endCall(tx, call, null, endOf(call, child));
+  if (frame === null) return [];
+  await writeChildUsage(tx, call, child);
+  const parent = {
+    id: call.run_id,
+    organizationId: call.organization_id,
+    workspaceId: call.workspace_id,
+    conversationId: call.conversation_id,
+  };
+  const files = child.output?.attachments ?? [];
+  await shareWithRun(
+    tx,
+    parent,
+    files.map((file) => file.attachment_id),
+  );
+  return [subAgentFrame(child, 'finished', { summary: summaryOf(child), usage: child.usage_subtree }), frame];
+}
+
+function summaryOf({ output }: ChildRun): string | null {
+  const text = output === null ? null : (output.text ?? (output.json === null ? null : JSON.stringify(output.json)));
+  return text === null ? null : cutText(text, limitSummaryChars).toWellFormed();
+}
+
+function endOf(call: CallState, child: ChildRun): CallEnd {
+  if (child.status === 'succeeded') return succeeded(call, child);
+  // Its parent is ending and takes it along.
+  if (child.status === 'cancelled' || !isTerminal(child.status))
+    return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };
+  const state = child.finish_reason === 'timeout' ? 'timed_out' : 'failed';
+  const result = resultWithoutOutput(state, faultOf(child));
+  return { state, result: { ...result, output: outputOf(call, child, call.response_max_chars), outputType: 'json' }, rest: null };
+}
+
+function succeeded(call: CallState, child: ChildRun): CallEnd {
+  const output = outputOf(call, child);
+  const text = JSON.stringify(output);
+  const isCut = text.length > call.response_max_chars;
+  return {
+    state: 'succeeded',
+    result: {
+      status: 'succeeded',
+      output: isCut ? cutText(text, call.response_max_chars) : output,
+      outputType: isCut ? 'text' : 'json',
+      truncated: isCut,
+      cached: false,
+      totalChars: text.length,
+      error: null,
+      durationMs: null,
+    },
+    rest: isCut
+      ? Buffer.from(text)
+          .subarray(0, limitRestBytes)
+          .toString('utf8')
+          .replace(/\uFFFD$/, '')
+      : null,
+  };
+}
+
+/** What the model gets of a run: `{run_id, status, output}`, and its files where there are any. */
+function outputOf(call: CallState, child: ChildRun, limitChars = Infinity): Record<string, unknown> {
+  const files = child.output?.attachments ?? [];
+  return {
+    run_id: child.id,
+    status: child.status,
+    output: cut(wordsOf(child.output, pinnedOutput(call)), limitChars),
+    ...(files.length === 0 ? {} : { attachments: files }),
+  };
+}
+
+/** What is too long is cut; JSON then becomes the text of its beginning. */
+function cut(words: unknown, limitChars: number): unknown {
+  const text = typeof words === 'string' ? words : JSON.stringify(words);
+  return text.length <= limitChars ? words : cutText(text, limitChars);
+}
+
+function pinnedOutput({ manifest, slug }: CallState): DelegateOutput {
+  return manifest?.tools.find((tool) => tool.slug === slug)?.delegate?.output ?? 'text';
+}
+
+/** As JSON where it was asked for and is some; else as text, whichever form the agent gave. */
+function wordsOf(output: RunOutput | null, asked: DelegateOutput): unknown {
+  if (output === null) return null;
+  if (asked === 'json') return output.json ?? parsed(output.text);
+  return output.text ?? (output.json === null ? null : JSON.stringify(output.json));
+}
+
+function parsed(text: string | null): unknown {
+  if (text === null || findInexact(text, 'large') !== null) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Why the call failed, in the codes of results, with what the agent had said by then. */
+function faultOf(child: ChildRun): StepFault {
+  const isTimeout = child.finish_reason === 'timeout';
+  const why = child.error?.message ?? `it ended with ${child.finish_reason ?? child.status}`;
+  const said = child.output?.text ? ` What it had said: ${cutText(child.output.text, limitToldChars)}` : '';
+  return {
+    code: isTimeout ? 'timed_out' : 'tool_unavailable',
+    message: cutText(`The agent ${child.agent_slug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),
+    retryable: child.error?.retryable ?? isTimeout,
+    reason: child.error?.reason ?? child.finish_reason,
+  };
+}

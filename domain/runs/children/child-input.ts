@@ -1,0 +1,74 @@
+import { readRunFiles, toAttachmentRef, type AttachmentRef } from '../../../db/attachments/run-attachments.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { CallState } from '../../../db/runs/calls/call-state.ts';
+import { readHistory } from '../../../db/runs/read/history.ts';
+import type { RunState } from '../../../db/runs/run-state.ts';
+import type { StepFault } from '../../../db/runs/run-types.ts';
+import type { RunInput } from '../../../db/runs/read/run-view.ts';
+import { shortTurn, turnsOf } from '../../../db/runs/read/short-turns.ts';
+import { prependMessage } from '../../../db/runs/children/child-rows.ts';
+
+const summaryTurns = 20;
+const limitSummaryChars = 8_000;
+
+/** What a delegate call hands over as the child's input; a fault when it names files that the run may not read, or that are not ready. */
+export async function inputOfCall(
+  tx: TenantTransaction,
+  call: CallState,
+): Promise<{ readonly input: RunInput } | { readonly fault: StepFault }> {
+  const { task, input, attachments } = call.args;
+  const ids = Array.isArray(attachments) ? [...new Set(attachments.map((id) => String(id).toLowerCase()))] : [];
+  const files = await filesOfCall(tx, call.run_id, ids);
+  if (files === null)
+    return {
+      fault: {
+        code: 'invalid_arguments',
+        message: 'An attachment does not exist here, or is not ready.',
+        retryable: false,
+        reason: 'attachments',
+      },
+    };
+  return {
+    input: {
+      ...(typeof task === 'string' ? { text: task } : {}),
+      ...(isObject(input) ? { json: input } : {}),
+      ...(files.length === 0 ? {} : { attachments: files }),
+    },
+  };
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+async function filesOfCall(tx: TenantTransaction, runId: string, ids: readonly string[]): Promise<AttachmentRef[] | null> {
+  if (ids.length === 0) return [];
+  if (!ids.every((id) => uuid.test(id))) return null;
+  const found = new Map((await readRunFiles(tx, runId, ids)).map((file) => [file.id, file]));
+  const refs = ids.flatMap((id) => {
+    const file = found.get(id);
+    return file?.state === 'ready' ? [toAttachmentRef(file)] : [];
+  });
+  return refs.length === ids.length ? refs : null;
+}
+
+/** Puts what was said before in the parent's conversation, shortened, before the child's task. */
+export async function injectHistory(tx: TenantTransaction, parent: RunState, childRunId: string): Promise<void> {
+  const told = tellTurns(turnsOf(await readHistory(tx, parent, summaryTurns)).map(shortTurn));
+  if (told === null) return;
+  await prependMessage(tx, childRunId, told);
+}
+
+/** The newest that fit; null when there is nothing to tell. */
+function tellTurns(turns: readonly string[]): string | null {
+  const told: string[] = [];
+  let chars = 0;
+  for (const turn of turns.toReversed()) {
+    chars += turn.length;
+    if (chars > limitSummaryChars) break;
+    told.unshift(turn);
+  }
+  return told.length === 0 ? null : `[The conversation of the agent that asks you, shortened]\n${told.join('\n')}`;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

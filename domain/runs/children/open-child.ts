@@ -1,0 +1,192 @@
+import { followedTime } from '../../../db/database-clock.ts';
+import type { CallGate } from '../../../workflows/contracts/approvals.ts';
+import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { gateCall } from '../../approvals/gate-call.ts';
+import { newId } from '../../../db/ids.ts';
+import { appendFrames, stateBatch } from '../../../db/streams/append.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { isOpen, lockCall, type CallState } from '../../../db/runs/calls/call-state.ts';
+import { endChildCall } from './child-end.ts';
+import { injectHistory, inputOfCall } from './child-input.ts';
+import { limitsForChild, refusalOfChild } from './child-limits.ts';
+import type { PinnedDelegate } from '../../../db/runs/children/delegates.ts';
+import { readRestartPoint, type RestartPoint } from '../../../db/runs/start/restart-run.ts';
+import { resultWithoutOutput } from '../../../db/runs/run-frames.ts';
+import { identityOf, lockRunWithAncestors, pathOf, type RunState } from '../../../db/runs/run-state.ts';
+import type { StepFault } from '../../../db/runs/run-types.ts';
+import { startRun } from '../start/start-run.ts';
+import { subAgentFrame } from '../../../db/runs/children/sub-agent-frame.ts';
+import { endCall, executingFrame } from '../calls/tool-calls.ts';
+import { settleStatus } from '../waiting.ts';
+import { readChild, countDescendants, writeChildClaim, openChildStep, readCause } from '../../../db/runs/children/child-rows.ts';
+import type { StartCause, StartRun } from '../../../db/runs/start/start-run.ts';
+
+export interface OpenChild {
+  readonly runId: string;
+  readonly toolCallId: string;
+  /** Currency in which the deployment prices usage. */
+  readonly currency: string;
+  /** What stands against the call as its tool's row is now: its result, or what people have to approve first. */
+  readonly judge: (call: CallState) => { readonly refusal: StepFault | null; readonly gate: CallGate | null };
+}
+
+/** A child that waits for its workflow. */
+export interface StartableChild {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+/** `over`: the call or its run has its end. `gated`: people have to say first. */
+export type OpenedChild =
+  | { readonly kind: 'over' | 'cancelling' | 'frozen' | 'gated' }
+  /** `from`: where a child that was opened before takes up its rows, should its workflow be lost. */
+  | { readonly kind: 'child'; readonly child: StartableChild; readonly from?: RestartPoint };
+
+/**
+ * Makes the run of a delegate call, once, within what is left to its ancestors; or ends the call when there may be none. Nobody is told of its
+ * start: the parent's workflow starts it. Throws what `startRun` refuses; nothing is written then.
+ */
+export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<OpenedChild> {
+  const locked = await lockRunWithAncestors(tx, ask.runId);
+  if (!locked || isTerminal(locked.run.status)) return { kind: 'over' };
+  const { run, ancestors } = locked;
+  if (run.status === 'cancelling') return { kind: 'cancelling' };
+  const call = await lockCall(tx, ask.runId, ask.toolCallId);
+  if (!call || !isOpen(call)) return { kind: 'over' };
+  if (call.child_run_id !== null) return openedBefore(tx, { run, ancestors, call }, call.child_run_id);
+  if (run.is_frozen) return { kind: 'frozen' };
+  if (call.state === 'recorded' || call.state === 'gated') return { kind: 'gated' };
+
+  const { refusal, gate } = ask.judge(call);
+  if (refusal === null && gate !== null && (await gateCall(tx, call, gate))) return { kind: 'gated' };
+  const below = await countDescendants(tx, run.root_run_id);
+  const handed = await inputOfCall(tx, call);
+  const delegate = run.manifest?.tools.find((tool) => tool.slug === call.slug)?.delegate;
+  const now = followedTime(tx.em);
+  const fault = refusal ?? refusalOfChild([...ancestors, run], below, now) ?? ('fault' in handed ? handed.fault : null);
+  if (fault !== null || !delegate || 'fault' in handed) {
+    await refuse(tx, { run, ancestors, call }, fault ?? unavailable);
+    return { kind: 'over' };
+  }
+  const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeout_s, descendants: below.get(run.id) ?? 0, now });
+  const childRunId = newId();
+  // The parent's stream names the child before the child speaks.
+  await claimForChild(tx, { run, call, delegate, childRunId, seconds: limits.max_duration_s });
+  await startRun(tx, {
+    id: childRunId,
+    workspaceId: run.workspace_id,
+    defaultWorkspaceId: null,
+    agent: { id: delegate.agent_id },
+    revisionId: delegate.revision_id,
+    personaSlug: delegate.persona_slug,
+    input: handed.input,
+    sessionKey: null,
+    subject: run.subject_kind === null || run.subject_id === null ? null : { kind: run.subject_kind, id: run.subject_id },
+    source: 'sub_agent',
+    evaluationRunId: run.evaluation_run_id,
+    createdBy: creatorOf(run),
+    onBusy: 'enqueue',
+    limits,
+    metadata: {},
+    currency: ask.currency,
+    parent: {
+      runId: run.id,
+      rootRunId: run.root_run_id,
+      toolCallId: call.id,
+      lineage: [...run.lineage, run.id],
+      path: [...pathOf(run), delegate.agent_slug],
+      depth: run.depth + 1,
+    },
+    cause: await causeOf(tx, run),
+  });
+  if (delegate.history === 'summary') await injectHistory(tx, run, childRunId);
+  return {
+    kind: 'child',
+    child: { runId: childRunId, agentId: delegate.agent_id, organizationId: run.organization_id, workspaceId: run.workspace_id },
+  };
+}
+
+/** Ends a delegate call that can't be made: a result for the model, which may do without. */
+export async function refuseChild(
+  tx: TenantTransaction,
+  { runId, toolCallId }: Pick<OpenChild, 'runId' | 'toolCallId'>,
+  fault: StepFault,
+): Promise<void> {
+  const locked = await lockRunWithAncestors(tx, runId);
+  const call = locked && (await lockCall(tx, runId, toolCallId));
+  if (locked && call && isOpen(call) && call.child_run_id === null) await refuse(tx, { ...locked, call }, fault);
+}
+
+interface HeldCall {
+  readonly run: RunState;
+  readonly ancestors: readonly RunState[];
+  readonly call: CallState;
+}
+
+const unavailable: StepFault = {
+  code: 'tool_unavailable',
+  message: 'The agent can not be asked any more.',
+  retryable: false,
+  reason: null,
+};
+
+async function refuse(tx: TenantTransaction, { call, ...runs }: HeldCall, fault: StepFault): Promise<void> {
+  const frame = await endCall(tx, call, null, { state: 'failed', result: resultWithoutOutput('failed', fault), rest: null });
+  await settleStatus(tx, runs, frame === null ? {} : { lead: [stateBatch(identityOf(runs.run), [frame])] });
+}
+
+/** The answer to a repeated request, whose first answer was lost: the child as it was made, or nothing when it has ended meanwhile. */
+async function openedBefore(tx: TenantTransaction, { call, ...runs }: HeldCall, childRunId: string): Promise<OpenedChild> {
+  const child = await readChild(tx, childRunId);
+  if (child !== null && !isTerminal(child.status))
+    return {
+      kind: 'child',
+      child: { runId: child.id, agentId: child.agent_id, organizationId: child.organization_id, workspaceId: child.workspace_id },
+      from: await readRestartPoint(tx.em, child.id),
+    };
+  if (child !== null) await settleStatus(tx, runs, { lead: [stateBatch(identityOf(runs.run), await endChildCall(tx, call, child))] });
+  return { kind: 'over' };
+}
+
+interface ClaimForChild {
+  readonly run: RunState;
+  readonly call: CallState;
+  readonly delegate: PinnedDelegate;
+  readonly childRunId: string;
+  /** Time that the child has. */
+  readonly seconds: number;
+}
+
+/** The call is the child's from here on: row, step and frames say so. */
+async function claimForChild(tx: TenantTransaction, { run, call, delegate, childRunId, seconds }: ClaimForChild): Promise<void> {
+  const attempt = call.attempt + 1;
+  const deadlineAt = await writeChildClaim(tx, call.id, { attempt, childRunId, seconds });
+  await openChildStep(tx, call, { attempt, childRunId });
+  const child = {
+    id: childRunId,
+    agent_id: delegate.agent_id,
+    agent_revision_id: delegate.revision_id,
+    parent_tool_call_id: call.id,
+    status: 'queued',
+  } as const;
+  const deadline = new Date(deadlineAt ?? followedTime(tx.em)).toISOString();
+  await appendFrames(tx, [stateBatch(identityOf(run), [executingFrame(call, deadline), subAgentFrame(child, 'started')])]);
+}
+
+/** What stands behind the parent stands behind the child. */
+async function causeOf(tx: TenantTransaction, run: RunState): Promise<StartCause> {
+  const found = await readCause(tx, run.id);
+  return {
+    rootEventId: found?.root_event_id ?? null,
+    eventDepth: found?.event_depth ?? 0,
+    untrusted: run.untrusted,
+    maxEffect: run.max_effect,
+    hops: found?.hops ?? 0,
+  };
+}
+
+function creatorOf(run: RunState): StartRun['createdBy'] {
+  return { kind: run.created_by_kind, id: run.created_by_id, actingUserId: run.created_by_acting_user_id };
+}

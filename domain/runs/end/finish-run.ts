@@ -1,0 +1,156 @@
+import { followedTime } from '../../../db/database-clock.ts';
+import { errorCodes } from '../../../workflows/contracts/error-codes.ts';
+import type { FinishRunInput, FinishRunResult } from '../../../workflows/contracts/agent-run.ts';
+import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { cancelApprovals } from '../../../db/approvals/cancel-approvals.ts';
+import { closeRunCaps } from '../../../db/billing/caps.ts';
+import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../../../db/streams/append.ts';
+import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
+import { openMessages } from '../../../db/streams/open-messages.ts';
+import { emitRunEvent } from '../../../db/triggers/events.ts';
+import { followRunEnd } from './run-ended.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { hasStepBehind } from '../../../db/runs/end/end-rows.ts';
+import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';
+import { lockConversationOfRun } from '../../../db/runs/start/conversations.ts';
+import { hasDelegates } from '../../../db/runs/children/delegates.ts';
+import { finishedFrame, type FinishedRun } from '../../../db/runs/run-frames.ts';
+import type { RunFault } from '../../../db/runs/run-types.ts';
+import { identityOf, lockLiveDescendants, lockRunWithAncestors, type RunState } from '../../../db/runs/run-state.ts';
+import { statusFrame } from '../../../db/runs/status-frame.ts';
+import { lockOpenCalls, type CallState } from '../../../db/runs/calls/call-state.ts';
+import { activateNext } from '../start/conversations.ts';
+
+/**
+ * Ends a run, once, and with it the live runs below it: closes open messages and calls, commits or discards the turn, writes the run and its last
+ * frames, moves the conversation's line. A run that has ended already, or is gone, is left as it is. `more`: a message came in that the model has
+ * not read, or a later step has begun, so that the run goes on instead of succeeding.
+ */
+export async function finishRun(tx: TenantTransaction, input: FinishRunInput): Promise<FinishRunResult> {
+  const [conversation, locked, isPast] = await Promise.all([
+    lockConversationOfRun(tx, input.runId),
+    lockRunWithAncestors(tx, input.runId),
+    hasLaterStep(tx, input),
+  ]);
+  if (!conversation || !locked || isTerminal(locked.run.status)) return { more: false };
+
+  const { run } = locked;
+  if (input.reason === 'stop' && run.status === 'running' && (run.has_unread_input || isPast)) return { more: true };
+  const descendants = hasDelegates(run.manifest) ? await lockLiveDescendants(tx, run) : [];
+  const ids = [run.id, ...descendants.map(({ id }) => id)];
+  const answers = await cancelApprovals(tx, [run, ...descendants]);
+  await closeRunCaps(tx, [run, ...descendants]);
+  const [calls, lockedHeads] = await Promise.all([lockOpenCalls(tx, ids), headsOf(tx, ids)]);
+  let heads = lockedHeads;
+  if (descendants.length > 0) {
+    const batches: FrameBatch[] = [];
+    // Children before their parents, whose calls tell of their end.
+    for (const child of descendants.toReversed())
+      batches.push((await close(tx, { run: child, answers, calls, heads }, cancelledWithParent)).batch);
+    await appendFrames(tx, batches);
+    for (const child of descendants) await emitRunEvent(tx, child, 'cancelled');
+    heads = await headsOf(tx, [run.id]);
+    // Whatever of them is still at work hears of it at once.
+    tx.outgoing.cancelledRunIds.push(...descendants.map(({ id }) => id));
+  }
+
+  const { batch, end } = await close(tx, { run, answers, calls, heads }, endingOf(run, input));
+  await appendFrames(tx, [batch]);
+  if (conversation.active_run_id === run.id) await activateNext(tx, conversation.id);
+  await followRunEnd(tx, run, end.status);
+  return { more: false };
+}
+
+/**
+ * Whether the run has gone on after the step that is told to be its last: who tells it is a worker whose task another one has taken over. Asked behind
+ * the lock of the run, which a step takes when it begins.
+ */
+async function hasLaterStep(tx: TenantTransaction, { runId, reason, step }: FinishRunInput): Promise<boolean> {
+  if (reason !== 'stop' || step === undefined) return false;
+  return hasStepBehind(tx, runId, step);
+}
+
+type Ending = Pick<FinishedRun, 'status' | 'finishReason' | 'error'>;
+
+const cancelledWithParent: Ending = { status: 'cancelled', finishReason: 'cancelled', error: null };
+
+interface Closing {
+  readonly run: RunState;
+  /** Frames of the questions that are withdrawn, by run. */
+  readonly answers: ReadonlyMap<string, readonly FrameDraft[]>;
+  /** Open calls, of other runs too. */
+  readonly calls: readonly CallState[];
+  /** Last numbers of the streams, all locked. */
+  readonly heads: ReadonlyMap<string, number>;
+}
+
+/** Writes all that the end of one run changes; gives its last frames. */
+async function close(
+  tx: TenantTransaction,
+  { run, answers, calls, heads }: Closing,
+  ending: Ending,
+): Promise<{ batch: FrameBatch; end: FinishedRun }> {
+  const results = await closeCalls(
+    tx,
+    calls.filter((call) => call.run_id === run.id),
+  );
+  const [open, output] = await Promise.all([openMessages(tx.em, run.id), readOutput(tx, run, ending)]);
+  const messages = await closeMessages(tx, run, open, ending.status === 'cancelled' ? 'cancelled' : 'error');
+  const frames: FrameDraft[] = [...(answers.get(run.id) ?? []), ...messages, ...results, ...announcedCancel(run, ending)];
+  const end: FinishedRun = {
+    ...ending,
+    output: open.length > 0 ? await readOutput(tx, run, ending) : output,
+    finishedAt: followedTime(tx.em),
+    lastSeq: (heads.get(run.id) ?? 0) + frames.length + 1,
+    usage: { own: run.usage_own, subtree: run.usage_subtree },
+  };
+  await writeEnd(tx, run, end);
+  return { batch: stateBatch(identityOf(run), [...frames, finishedFrame(run, end)]), end };
+}
+
+/** Only a run in cancelling ends cancelled: one that its parent takes along turns so first. */
+function announcedCancel({ status }: RunState, ending: Ending): FrameDraft[] {
+  if (ending.status !== 'cancelled' || (status !== 'running' && status !== 'waiting')) return [];
+  return [statusFrame({ status: 'cancelling', previous: status })];
+}
+
+async function headsOf(tx: TenantTransaction, runIds: readonly string[]): Promise<Map<string, number>> {
+  const streams = await lockStreams(tx, runIds);
+  return new Map([...streams].map(([id, { headSeq }]) => [id, headSeq]));
+}
+
+/** Only a row in cancelling ends cancelled, only `stop` succeeds; every other end keeps what there is and says why. */
+function endingOf(run: RunState, input: FinishRunInput): Ending {
+  if (run.status === 'cancelling')
+    return { status: 'cancelled', finishReason: run.is_superseded ? 'superseded' : 'cancelled', error: null };
+  if (input.reason === 'stop') return { status: 'succeeded', finishReason: 'stop', error: null };
+  // Only its parent's workflow stops a child's: the parent is ending.
+  if (input.reason === 'cancelled' && run.parent_run_id !== null) return cancelledWithParent;
+  if (input.reason === 'cancelled')
+    return {
+      status: 'failed',
+      finishReason: 'error',
+      error: errorOf({ code: 'internal_error', message: 'The work was stopped from outside.', reason: 'workflow_cancelled' }),
+    };
+  const hasError = input.reason === 'error' || input.reason === 'budget_exceeded';
+  return {
+    status: 'failed',
+    finishReason: input.reason,
+    error: hasError ? errorOf(input.error ?? untold(input.reason)) : null,
+  };
+}
+
+/** What is said where the workflow only knows the reason. */
+function untold(reason: FinishRunInput['reason']): NonNullable<FinishRunInput['error']> {
+  const code = reason === 'budget_exceeded' ? 'budget_exceeded' : 'internal_error';
+  return { code, message: errorCodes[code].title };
+}
+
+function errorOf(error: NonNullable<FinishRunInput['error']>): RunFault {
+  return {
+    code: error.code,
+    message: error.message.slice(0, 1_000).toWellFormed(),
+    retryable: error.retryable ?? errorCodes[error.code].retryable,
+    reason: error.reason?.slice(0, 120) ?? null,
+  };
+}

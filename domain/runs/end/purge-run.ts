@@ -1,0 +1,30 @@
+import { fail } from '../../../workflows/contracts/failure.ts';
+import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { lockStreams } from '../../../db/streams/append.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { lockConversationOfRun } from '../../../db/runs/start/conversations.ts';
+import { settleLostCallsOf } from '../steps/lost-calls.ts';
+import { lockTree, eraseRuns } from '../../../db/runs/end/erase-rows.ts';
+
+/**
+ * Erases a run that has ended, with its descendants: messages, steps, calls and their outputs, approvals, added input, frames, and every column of content; its
+ * rows stay as names for the ledger, and its votes keep their rating. Then nothing of it is found any more, and whatever still writes finds nothing to write
+ * to. Gives how many runs that were. Throws 404, 409 `not_a_root_run`, 409 `run_not_finished` while one of them lives.
+ */
+export async function purgeRun(tx: TenantTransaction, runId: string): Promise<number> {
+  const conversation = await lockConversationOfRun(tx, runId);
+  const tree = conversation ? await lockTree(tx, runId) : [];
+  const root = tree.find((run) => run.id === runId);
+  if (!root) throw fail('not_found');
+  if (root.parent_run_id !== null)
+    throw fail('state_conflict', { reason: 'not_a_root_run', detail: 'A run of a sub-agent goes with the run that it belongs to.' });
+  if (!tree.every((run) => isTerminal(run.status)))
+    throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
+
+  const ids = tree.map((run) => run.id);
+  await settleLostCallsOf(tx, ids);
+  await lockStreams(tx, ids);
+  await eraseRuns(tx, ids);
+  tx.outgoing.erasedRunIds.push(...ids);
+  return ids.length;
+}

@@ -1,0 +1,87 @@
+import { agentRunSignals } from '../../../workflows/contracts/agent-run.ts';
+import { invalid, type Failure } from '../../../workflows/contracts/failure.ts';
+import { workflowIds } from '../../../workflows/contracts/queues.ts';
+import { linkToRun } from '../../../db/attachments/run-attachments.ts';
+import { newId } from '../../../db/ids.ts';
+import { addOutbox } from '../../../db/outbox.ts';
+import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { contentOf } from '../../../db/runs/start/insert-run.ts';
+import { messageFrame } from '../../../db/runs/run-frames.ts';
+import type { RunState } from '../../../db/runs/run-state.ts';
+import type { RunInput } from '../../../db/runs/read/run-view.ts';
+import { writeWhole, insertInput, takeUnread } from '../../../db/runs/input/input-rows.ts';
+
+const limitTextChars = 262_144;
+/** Of an open object in a body: what is joined would be taken as one, too. */
+const limitJsonBytes = 65_536;
+const limitFiles = 20;
+
+/**
+ * Adds a message to a live run. A queued one asks it together with its input; any other reads it before its next model call, and its workflow is
+ * woken after the commit. The caller holds the locks of the conversation and then of the run: whoever ends the run finds it unread, or has ended
+ * the run before. Throws 422 at `pointer` where it would make a queued run's input too large.
+ */
+export async function addMessage(tx: TenantTransaction, run: RunState, input: RunInput, pointer = '/input'): Promise<void> {
+  const place = { id: run.id, organizationId: run.organization_id, workspaceId: run.workspace_id, conversationId: run.conversation_id };
+  const files = (input.attachments ?? []).map((file) => file.attachment_id);
+  if (run.status === 'queued') {
+    const whole = joined(run.input as RunInput, input, pointer);
+    await linkToRun(tx, place, files);
+    await writeWhole(tx, run.id, { input: whole, content: contentOf(whole) });
+    return;
+  }
+  await linkToRun(tx, place, files);
+  const id = newId();
+  await insertInput(tx, run, { id, content: contentOf(input) });
+  await addOutbox(
+    tx,
+    { kind: 'workflow.signal', workflowId: workflowIds.run(run.id), signal: agentRunSignals.inputAdded },
+    { dedupeKey: `input:${id}` },
+  );
+}
+
+/** What was asked first and what was added, as one input: texts below each other, values side by side. */
+function joined(first: RunInput, added: RunInput, pointer: string): RunInput {
+  const text = [first.text, added.text].filter((part) => part !== undefined).join('\n\n');
+  const json = first.json === undefined && added.json === undefined ? undefined : { ...first.json, ...added.json };
+  const known = new Set(first.attachments?.map((file) => file.attachment_id));
+  const attachments = [...(first.attachments ?? []), ...(added.attachments ?? []).filter((file) => !known.has(file.attachment_id))];
+
+  if (added.text !== undefined && isLonger(text)) throw tooLong(`${pointer}/text`, limitTextChars);
+  if (added.json !== undefined && Buffer.byteLength(JSON.stringify(json)) > limitJsonBytes)
+    throw tooLong(`${pointer}/json`, limitJsonBytes);
+  if (attachments.length > limitFiles)
+    throw invalid(`${pointer}/attachments`, 'maxItems', 'The queued run would have too many files.', { limit: limitFiles });
+  return {
+    ...(text === '' ? {} : { text }),
+    ...(json === undefined ? {} : { json }),
+    ...(attachments.length === 0 ? {} : { attachments }),
+  };
+}
+
+function tooLong(pointer: string, limit: number): Failure {
+  return invalid(pointer, 'maxLength', 'The input of the queued run would be too long.', { limit });
+}
+
+/** Counted as the schema of an input counts: characters, however they are coded. */
+function isLonger(text: string): boolean {
+  return text.length > limitTextChars && Array.from(text).length > limitTextChars;
+}
+
+/** Makes what waits in the conversation part of the run, as messages behind what there is, before the model call of a step; gives their frames. */
+export async function readAddedInput(tx: TenantTransaction, run: RunState, step: number): Promise<FrameDraft[]> {
+  const read = await takeUnread(tx, run, step);
+  return read.map(({ id, content }) =>
+    messageFrame({
+      messageId: id,
+      role: 'user',
+      step: null,
+      model: null,
+      stopReason: null,
+      content,
+      toolCallIds: [],
+      origin: 'user',
+    }),
+  );
+}

@@ -1,0 +1,40 @@
+import { workflowIds } from '../../../workflows/contracts/queues.ts';
+import { addOutbox } from '../../../db/outbox.ts';
+import { appendFrames, stateBatch } from '../../../db/streams/append.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { pathOf } from '../../../db/runs/run-state.ts';
+import { statusFrame } from '../../../db/runs/status-frame.ts';
+import { activateFirst } from '../../../db/runs/start/queue-rows.ts';
+import { type StartableRun, runStartMessage } from '../../../db/runs/start/conversations.ts';
+
+/**
+ * Moves the line of a conversation whose active run has ended: the first in line becomes active, gets its turn and its workflow; without one
+ * the conversation is free. The caller holds the conversation's lock and has written the ended run. Gives the activated run's id.
+ */
+export async function activateNext(tx: TenantTransaction, conversationId: string): Promise<string | null> {
+  const activated = await activateFirst(tx, conversationId);
+  if (!activated) return null;
+
+  const run = {
+    runId: activated.id,
+    rootRunId: activated.root_run_id,
+    parentRunId: activated.parent_run_id,
+    organizationId: activated.organization_id,
+    workspaceId: activated.workspace_id,
+    path: pathOf(activated),
+  };
+  await appendFrames(tx, [stateBatch(run, [statusFrame({ status: 'queued', previous: 'queued' })])]);
+  await addRunStart(tx, {
+    id: activated.id,
+    organizationId: activated.organization_id,
+    workspaceId: activated.workspace_id,
+    agentId: activated.agent_id,
+    source: activated.source,
+  });
+  return activated.id;
+}
+
+/** Writes the start of an active run's workflow into the outbox; a second one for the same run changes nothing. */
+export async function addRunStart(tx: TenantTransaction, run: StartableRun): Promise<void> {
+  await addOutbox(tx, runStartMessage(run, tx.correlationId), { dedupeKey: workflowIds.run(run.id) });
+}

@@ -1,0 +1,83 @@
+import { followedTime } from '../../../db/database-clock.ts';
+import { closeRunCaps } from '../../../db/billing/caps.ts';
+import { appendFrames, lockStreams, stateBatch } from '../../../db/streams/append.ts';
+import { followRunEnd } from '../end/run-ended.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { cancelAndClose } from '../end/cancel-run.ts';
+import { limitQueue, lockConversationOfRun, type ConversationRow, type WaitingPlace } from '../../../db/runs/start/conversations.ts';
+import { answerBusy, conversationBusy, policyOf } from './on-busy.ts';
+import { measureEnd } from '../end/measure-run.ts';
+import { finishedFrame } from '../../../db/runs/run-frames.ts';
+import { identityOf, lockRun, type RunState } from '../../../db/runs/run-state.ts';
+import type { RunFault } from '../../../db/runs/run-types.ts';
+import { statusFrame } from '../../../db/runs/status-frame.ts';
+import { readDelayed, enterLine, failQueued } from '../../../db/runs/start/queue-rows.ts';
+import { activateNext } from './conversations.ts';
+
+/** How long a run whose time has come waits for a place in a full line before it asks again. */
+const fullLineMs = 30_000;
+
+/** What became of a delayed run. */
+export type Admission = { readonly isDone: true } | { readonly isDone: false; readonly dueInMs: number };
+
+/**
+ * Gives a delayed run its place once it is due: active, or in line as its `on_busy` says; with `reject` it ends in a busy conversation. One that is
+ * not delayed any more is left as it is. While its line is full it stays delayed.
+ */
+export async function admitRun(tx: TenantTransaction, runId: string): Promise<Admission> {
+  const conversation = await lockConversationOfRun(tx, runId);
+  const run = conversation && (await lockRun(tx, runId));
+  const delayed = run && (await readDelayed(tx, runId));
+  if (!conversation || !run || !delayed) return { isDone: true };
+  if (delayed.due_in_ms > 0) return { isDone: false, dueInMs: delayed.due_in_ms };
+
+  const { active_run_id: activeRunId } = conversation;
+  if (activeRunId === null) {
+    await enterLine(tx, { run, conversation }, lastPlace(conversation));
+    await activateNext(tx, conversation.id);
+    return { isDone: true };
+  }
+  if (delayed.on_busy === 'reject') {
+    await endBusy(tx, run, activeRunId);
+    return { isDone: true };
+  }
+  if (conversation.queue_length >= limitQueue) return { isDone: false, dueInMs: fullLineMs };
+
+  // It is a run already: its input can't join another one.
+  const answer = await answerBusy(tx, conversation, delayed.on_busy === 'steer' ? 'enqueue' : delayed.on_busy);
+  if (answer.kind !== 'line') throw new Error('a delayed run has no other place');
+  await enterLine(tx, { run, conversation }, answer.line);
+  await appendFrames(tx, [
+    stateBatch(identityOf(run), [statusFrame({ status: 'queued', previous: 'queued', queuePosition: answer.line.position })]),
+  ]);
+  if (answer.supersedes === null) return { isDone: true };
+  const cancel = { policy: policyOf(delayed.on_busy), reason: 'superseded', isSuperseded: true };
+  await cancelAndClose(tx, { ...answer.supersedes, runIds: [activeRunId] }, cancel);
+  return { isDone: true };
+}
+
+function lastPlace(conversation: ConversationRow): WaitingPlace {
+  return { kind: 'line', queueNo: conversation.next_queue_no, position: conversation.queue_length + 1, isFirst: false };
+}
+
+/** The run that was not to wait ends where it would have begun, its question discarded. */
+async function endBusy(tx: TenantTransaction, run: RunState, activeRunId: string): Promise<void> {
+  const { code, detail, retryable } = conversationBusy(activeRunId);
+  const error: RunFault = { code, message: detail, retryable, reason: 'conversation_busy' };
+  const finishedAt = followedTime(tx.em);
+  await failQueued(tx, run.id, { error, finishedAt });
+  await closeRunCaps(tx, [run]);
+  const head = (await lockStreams(tx, [run.id])).get(run.id)?.headSeq ?? 0;
+  const end = {
+    status: 'failed',
+    finishReason: 'error',
+    output: null,
+    error,
+    finishedAt,
+    lastSeq: head + 1,
+    usage: { own: run.usage_own, subtree: run.usage_subtree },
+  } as const;
+  await appendFrames(tx, [stateBatch(identityOf(run), [finishedFrame(run, end)])]);
+  measureEnd(tx, run, end);
+  await followRunEnd(tx, run, 'failed');
+}

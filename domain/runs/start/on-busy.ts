@@ -1,0 +1,77 @@
+import { fail, type Failure } from '../../../workflows/contracts/failure.ts';
+import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { LockedForCancel } from '../end/cancel-locked.ts';
+import { firstQueueNo, limitQueue, type ConversationRow, type WaitingPlace } from '../../../db/runs/start/conversations.ts';
+import { lockRun, lockRunsWithTrees, type RunState } from '../../../db/runs/run-state.ts';
+import type { CancelPolicy, OnBusy } from '../../../db/runs/read/run-view.ts';
+
+/** What a busy conversation does with a start. */
+export type BusyAnswer =
+  /** `supersedes`: the active run is to be cancelled for it, once it stands in line. */
+  | { readonly kind: 'line'; readonly line: WaitingPlace; readonly supersedes: LockedForCancel | null }
+  /** The input joins the active run, which is locked. */
+  | { readonly kind: 'steer'; readonly run: RunState };
+
+/**
+ * Decides about a start in a conversation with an active run; the conversation is locked. Writes nothing. Throws 409 `conversation_busy`,
+ * `conversation_queue_full`, both with `active_run_id`.
+ */
+export async function answerBusy(tx: TenantTransaction, conversation: ConversationRow, onBusy: OnBusy): Promise<BusyAnswer> {
+  const activeRunId = conversation.active_run_id;
+  if (activeRunId === null) throw new Error('a conversation that is not busy');
+  switch (onBusy) {
+    case 'reject':
+      throw conversationBusy(activeRunId);
+    case 'enqueue':
+      return { kind: 'line', line: lastInLine(conversation, activeRunId), supersedes: null };
+    case 'steer': {
+      const run = await lockRun(tx, activeRunId);
+      const takesInput = run !== null && run.status !== 'cancelling' && !isTerminal(run.status);
+      return takesInput ? { kind: 'steer', run } : { kind: 'line', line: lastInLine(conversation, activeRunId), supersedes: null };
+    }
+    case 'interrupt':
+    case 'rollback': {
+      const line = await firstInLine(tx, conversation, activeRunId);
+      const runs = await lockRunsWithTrees(tx, [activeRunId]);
+      const active = runs.find(({ id }) => id === activeRunId);
+      const isEnding = !active || active.status === 'cancelling' || isTerminal(active.status);
+      return { kind: 'line', line, supersedes: isEnding ? null : { conversations: [conversation], runs } };
+    }
+    default:
+      return onBusy satisfies never;
+  }
+}
+
+/** How the active run ends for one that takes its place. */
+export function policyOf(onBusy: OnBusy): CancelPolicy {
+  return onBusy === 'rollback' ? 'rollback' : 'interrupt';
+}
+
+/** 409: another run is active there. */
+export function conversationBusy(activeRunId: string): Failure {
+  return fail('state_conflict', {
+    reason: 'conversation_busy',
+    detail: 'The conversation has an active run.',
+    context: { active_run_id: activeRunId },
+  });
+}
+
+function lastInLine(conversation: ConversationRow, activeRunId: string): WaitingPlace {
+  refuseFull(conversation, activeRunId);
+  return { kind: 'line', queueNo: conversation.next_queue_no, position: conversation.queue_length + 1, isFirst: false };
+}
+
+async function firstInLine(tx: TenantTransaction, conversation: ConversationRow, activeRunId: string): Promise<WaitingPlace> {
+  refuseFull(conversation, activeRunId);
+  return { kind: 'line', queueNo: await firstQueueNo(tx, conversation), position: 1, isFirst: true };
+}
+
+function refuseFull({ queue_length: length }: ConversationRow, activeRunId: string): void {
+  if (length < limitQueue) return;
+  throw fail('state_conflict', {
+    reason: 'conversation_queue_full',
+    detail: 'The line of the conversation is full.',
+    context: { active_run_id: activeRunId },
+  });
+}

@@ -1,0 +1,145 @@
+import { fail } from '../../../workflows/contracts/failure.ts';
+import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { newId } from '../../../db/ids.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { lockConversationOfRun } from '../../../db/runs/start/conversations.ts';
+import { forkedConversation, inputOfMessage, readFork } from './fork.ts';
+import { limitsOfRun, type RunLimitsDraft } from '../../../db/runs/start/run-limits.ts';
+import type { OnBusy } from '../../../db/runs/read/run-view.ts';
+import { agentInactive } from './start-target.ts';
+import { startRun, type StartedRun } from './start-run.ts';
+import { copyMessages, type ForkPoint } from '../../../db/runs/start/fork-rows.ts';
+import { type EndedRun, readEnded, hasMovedOn, usableFiles, discardTurn } from '../../../db/runs/start/retry-rows.ts';
+import type { StartRun } from '../../../db/runs/start/start-run.ts';
+
+/** How a run is asked again. */
+export interface RetryAsk {
+  /** `pinned`: the revision that it used. */
+  readonly revision: 'pinned' | 'current';
+  /** Null: in its own conversation, in place of its turn. */
+  readonly fork: {
+    readonly messageId: string;
+    /** Null: what that message asked. */
+    readonly input: { readonly text?: string; readonly json?: Record<string, unknown>; readonly attachmentIds: readonly string[] } | null;
+    readonly sessionKey: string | null;
+  } | null;
+  /** Over those that the run was started with. */
+  readonly limits: RunLimitsDraft;
+  readonly onBusy: OnBusy;
+}
+
+/** Who asks, as every start says it. */
+export type RetryStarter = Pick<StartRun, 'source' | 'createdBy' | 'currency' | 'pricing' | 'starter'>;
+
+/**
+ * Asks a run that has ended once more. Without a fork the new run takes the place of its turn, which has to be the conversation's last and is discarded when the
+ * new one begins; with one it goes on from a message in a conversation of its own, with copies of what was said before. Throws 404, 409 `run_not_finished`,
+ * `not_a_root_run`, `conversation_moved_on`, `agent_inactive`, `already_exists` for a used session key, 422 for a message that can't be forked at, and what
+ * `startRun` throws.
+ */
+export async function retryRun(
+  tx: TenantTransaction,
+  { runId, ask, by }: { readonly runId: string; readonly ask: RetryAsk; readonly by: RetryStarter },
+): Promise<StartedRun> {
+  const conversation = await lockConversationOfRun(tx, runId);
+  const run = conversation ? await readEnded(tx, runId) : null;
+  if (!run) throw fail('not_found');
+  if (!isTerminal(run.status)) throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
+  if (run.binding_id !== null)
+    throw fail('state_conflict', { reason: 'is_review', detail: 'Start another review of the pull request in its place.' });
+  if (!run.has_agent) throw agentInactive();
+  return ask.fork === null ? replaceTurn(tx, run, { ask, by }) : forkAt(tx, run, { fork: ask.fork, ask, by });
+}
+
+async function replaceTurn(
+  tx: TenantTransaction,
+  run: EndedRun,
+  { ask, by }: { readonly ask: RetryAsk; readonly by: RetryStarter },
+): Promise<StartedRun> {
+  // Its turn has been used by the run that asked for it.
+  if (run.parent_run_id !== null)
+    throw fail('state_conflict', { reason: 'not_a_root_run', detail: 'A run of a sub-agent can be forked, not replaced.' });
+  if (await hasMovedOn(tx, run))
+    throw fail('state_conflict', { reason: 'conversation_moved_on', detail: 'The conversation has gone on since; fork it instead.' });
+
+  const { attachments = [], ...input } = run.input;
+  return startRun(tx, {
+    ...startOf(run, ask, by),
+    sessionKey: run.session_key,
+    input,
+    attachmentIds: await usableFiles(tx, attachments),
+    continued: { conversationId: run.conversation_id, retryOfRunId: run.id },
+  });
+}
+
+interface Forking {
+  readonly fork: NonNullable<RetryAsk['fork']>;
+  readonly ask: RetryAsk;
+  readonly by: RetryStarter;
+}
+
+async function forkAt(tx: TenantTransaction, run: EndedRun, { fork, ask, by }: Forking): Promise<StartedRun> {
+  const point = await readFork(tx, run, fork.messageId);
+  const { attachmentIds, ...input } = fork.input ?? (await askedAt(tx, point));
+  const conversationId = await forkedConversation(tx, run, { sessionKey: fork.sessionKey, turns: point.turns });
+  const id = newId();
+  const started = await startRun(tx, {
+    ...startOf(run, ask, by),
+    id,
+    sessionKey: fork.sessionKey,
+    input,
+    attachmentIds,
+    continued: { conversationId, retryOfRunId: run.id, forkedAtMessageId: fork.messageId, firstPos: point.copied.length },
+  });
+  await copyMessages(tx, { id, conversationId, organizationId: run.organization_id, workspaceId: run.workspace_id }, point.copied);
+  return started;
+}
+
+/** What the message asked, to be asked again. */
+async function askedAt(tx: TenantTransaction, point: ForkPoint) {
+  const { attachments = [], ...input } = inputOfMessage(point);
+  return { ...input, attachmentIds: await usableFiles(tx, attachments) };
+}
+
+/** What both kinds have of the old run. */
+function startOf(run: EndedRun, ask: RetryAsk, by: RetryStarter) {
+  const { subject_kind: kind, subject_id: id } = run;
+  return {
+    ...by,
+    workspaceId: run.workspace_id,
+    defaultWorkspaceId: null,
+    agent: { id: run.agent_id },
+    revisionId: ask.revision === 'pinned' ? run.agent_revision_id : null,
+    personaSlug: run.persona_slug,
+    subject: kind === null || id === null ? null : { kind, id },
+    onBusy: ask.onBusy,
+    limits: { ...askedLimits(run), ...ask.limits },
+    metadata: run.metadata,
+    // Whoever asks again asks for no more than was allowed, with words from where they came.
+    cause: {
+      rootEventId: run.root_event_id,
+      eventDepth: run.event_depth,
+      untrusted: run.untrusted,
+      maxEffect: run.max_effect,
+      hops: run.hops,
+    },
+  };
+}
+
+/** The limits that the run was started with beside those of its revision: another revision has its own. */
+function askedLimits({ limits, revision_limits: revision }: EndedRun): RunLimitsDraft {
+  const own = limitsOfRun({}, revision);
+  return Object.fromEntries(Object.entries(limits).filter(([name, value]) => Reflect.get(own, name) !== value));
+}
+
+/**
+ * Discards the turn that a run replaces, when it begins: it stays readable with the old run and is in no prompt any more. A fork replaces nothing, since it
+ * has a conversation of its own. No statement for a run that is no retry.
+ */
+export async function discardReplaced(
+  tx: TenantTransaction,
+  run: { readonly retry_of_run_id: string | null; readonly conversation_id: string },
+): Promise<void> {
+  if (run.retry_of_run_id === null) return;
+  await discardTurn(tx, { runId: run.retry_of_run_id, conversationId: run.conversation_id });
+}

@@ -1,0 +1,44 @@
+import { Failure, fail, invalid } from '../../../workflows/contracts/failure.ts';
+import type { BudgetStanding } from '../../../db/billing/budget-standing.ts';
+import { limitLiveRuns } from '../../../db/runs/start/live-runs.ts';
+import { agentInactive } from './start-target.ts';
+import type { StartRun } from '../../../db/runs/start/start-run.ts';
+import type { StartTarget } from '../../../db/runs/start/start-target.ts';
+
+/** The targets of starts, with a Failure where the place or the agent takes none now or the input lacks what the agent demands. */
+export function refuseUnready(
+  starts: readonly StartRun[],
+  targets: readonly (StartTarget | Failure)[],
+): readonly (StartTarget | Failure)[] {
+  const liveRuns = new Map<string, number>();
+  return targets.map((target, n) => {
+    const start = starts[n];
+    if (target instanceof Failure || start === undefined) return target;
+    const live = liveRuns.get(target.workspaceId) ?? target.liveRuns;
+    const failure = refusalOf(start, target, live);
+    if (failure === null) liveRuns.set(target.workspaceId, live + 1);
+    return failure ?? target;
+  });
+}
+
+function refusalOf({ input, parent }: StartRun, target: StartTarget, liveRuns: number): Failure | null {
+  if (target.frozenReason !== null)
+    return fail('resource_frozen', { reason: target.frozenReason, detail: 'The workspace is archived or its organization is not active.' });
+  if (!target.isAgentActive) return agentInactive();
+  if (liveRuns >= limitLiveRuns)
+    return fail('rate_limited', { reason: 'live_runs', detail: 'The workspace has too many live runs.', retryAfterS: 10 });
+  for (const variable of target.variables) {
+    const isGiven = input.json !== undefined && Object.hasOwn(input.json, variable.name);
+    if (variable.required && variable.default === null && !isGiven)
+      return invalid(`/input/json/${variable.name}`, 'required', 'The agent demands a value for this variable.');
+  }
+  // A child spends out of what its parent was admitted for; its calls pass the gate like all others.
+  return parent ? null : spendingRefusal(target.spending);
+}
+
+/** 402 `budget_exceeded` where an enforced budget is spent, 429 `rate_limited` (`budget_reserved`) where only calls in flight fill it; else null. */
+export function spendingRefusal({ full_at: fullAt, is_held: isHeld }: BudgetStanding): Failure | null {
+  if (fullAt !== null) return fail('budget_exceeded', { context: { period: fullAt }, detail: `The budget of the ${fullAt} is spent.` });
+  if (!isHeld) return null;
+  return fail('rate_limited', { reason: 'budget_reserved', detail: 'Calls in flight hold the rest of the budget.', retryAfterS: 5 });
+}

@@ -1,0 +1,84 @@
+import { Failure, fail, invalid } from '../../../workflows/contracts/failure.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { readNamed, type NamedThings, type StartPlace } from './starter.ts';
+import type { StartRun } from '../../../db/runs/start/start-run.ts';
+import { type StartTarget, type TargetRow, type FoundTarget, readTargets } from '../../../db/runs/start/start-target.ts';
+
+/** Resolves workspace, agent and revision of a start. Throws 422 for what does not resolve in the starter's sight. */
+export async function resolveStart(tx: TenantTransaction, start: StartRun): Promise<StartTarget> {
+  const [target] = await resolveStarts(tx, [start]);
+  if (target === undefined) throw new Error('a start gave no target');
+  if (target instanceof Failure) throw target;
+  return target;
+}
+
+/**
+ * Resolves what starts refer to, all of them together: in one statement, one more where live runs have to be
+ * counted, and two more where users and files are named. A start that does not resolve in its starter's sight gives its Failure instead of a target.
+ */
+export async function resolveStarts(tx: TenantTransaction, starts: readonly StartRun[]): Promise<readonly (StartTarget | Failure)[]> {
+  const found = await readTargets(tx, starts);
+  const named = await readNamed(starts.map((start, n) => ({ start, place: placeOf(found.get(n)) })));
+  return starts.map((start, n) => {
+    try {
+      return targetOf(start, found.get(n), named(n));
+    } catch (error) {
+      if (error instanceof Failure) return error;
+      throw error;
+    }
+  });
+}
+
+function placeOf(found: TargetRow | undefined): StartPlace | null {
+  const { organization_id: organizationId = null, workspace_id: workspaceId = null } = found ?? {};
+  return organizationId === null || workspaceId === null ? null : { organizationId, workspaceId };
+}
+
+/** What a start resolved to; throws the first thing that did not. */
+function targetOf(start: StartRun, found: FoundTarget | undefined, named: NamedThings): StartTarget {
+  if (!found || found.chosen_id === null) throw workspaceRequired();
+  const place = placeOf(found);
+  if (place === null) throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
+  named.refusePlace();
+
+  if (found.agent_id === null || found.agent_slug === null) {
+    const slug = 'slug' in start.agent ? start.agent.slug : null;
+    throw invalid(slug === null ? '/agent_id' : '/agent_slug', 'reference', 'The agent does not exist in this workspace.', {
+      kind: 'agent',
+      slug,
+    });
+  }
+  if (start.revisionId !== null && found.revision_id === null)
+    throw invalid('/revision_id', 'reference', 'The agent has no such revision.', { kind: 'agent_revision' });
+  if (start.personaSlug !== null && !found.has_persona)
+    throw invalid('/persona_slug', 'reference', 'The agent has no such persona.', { kind: 'persona', slug: start.personaSlug });
+  if (found.revision_id === null || found.limits === null || found.variables === null) throw agentInactive();
+  return {
+    ...place,
+    agentId: found.agent_id,
+    agentSlug: found.agent_slug,
+    revisionId: found.revision_id,
+    limits: found.limits,
+    variables: found.variables,
+    defaultPersonaSlug: found.default_persona_slug,
+    frozenReason: found.frozen_reason,
+    isAgentActive: found.is_agent_active === true,
+    liveRuns: found.liveRuns,
+    model: found.model,
+    spending: found.spending,
+    attachments: named.attachments(),
+  };
+}
+
+/** 409: the agent is switched off or nothing of it is published. */
+export function agentInactive() {
+  return fail('state_conflict', { reason: 'agent_inactive', detail: 'The agent is not active or has no active revision.' });
+}
+
+function workspaceRequired() {
+  return fail('validation_failed', {
+    reason: 'workspace_required',
+    detail: 'Name the workspace of the run.',
+    errors: [{ in: 'body', pointer: '/workspace_id', name: null, rule: 'required', message: 'Name the workspace of the run.' }],
+  });
+}

@@ -1,0 +1,70 @@
+import { invalid } from '../../../workflows/contracts/failure.ts';
+import { attachmentsForRuns, type AttachmentRef } from '../../../db/attachments/run-attachments.ts';
+import { refuseRank } from '../../../db/reach.ts';
+import type { Scoped } from '../../../db/scope.ts';
+import { usersSeen } from '../../../db/tenancy/users.ts';
+import type { Starter, StartRun } from '../../../db/runs/start/start-run.ts';
+
+export interface StartPlace {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+/** What a start names beside its agent, looked up. */
+export interface NamedThings {
+  /** Throws 403 below the floor, 422 for a user out of the starter's sight, 403 for another user's subject below admin. */
+  refusePlace(): void;
+  /** The files that its input names, in its order; throws what forbids them. */
+  attachments(): readonly AttachmentRef[];
+}
+
+interface Placed {
+  readonly start: StartRun;
+  readonly place: StartPlace | null;
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Looks up the users and files that starts name, each kind in one statement for all of them. They have one starter, or none: the platform. */
+export async function readNamed(starts: readonly Placed[]): Promise<(n: number) => NamedThings> {
+  const starter = starts.find(({ start }) => start.starter)?.start.starter ?? null;
+  const seen = await readSubjects(starter, starts);
+  const files = await readFiles(starter, starts);
+
+  return (n) => {
+    const { start, place } = starts[n] ?? { start: null, place: null };
+    return {
+      refusePlace: () => {
+        if (start?.starter && place) refusePlace(start.starter, { start, place }, seen);
+      },
+      attachments: () => (start?.starter ? files(n) : (start?.input.attachments ?? [])),
+    };
+  };
+}
+
+function refusePlace({ ctx, floor }: Starter, { start, place }: { start: StartRun; place: StartPlace }, seen: ReadonlySet<string>): void {
+  refuseRank(ctx.caller, place.workspaceId, floor);
+  const other = otherUser(ctx, start);
+  if (other === null) return;
+  if (!seen.has(`${place.organizationId}/${other}`))
+    throw invalid('/subject/id', 'reference', 'The user does not exist.', { kind: 'user' });
+  refuseRank(ctx.caller, place.workspaceId, 'admin');
+}
+
+/** The user for whom the agent is to work, when it is not the caller. */
+function otherUser({ caller }: Scoped, { subject }: StartRun): string | null {
+  return subject?.kind === 'user' && subject.id !== caller.userId ? subject.id : null;
+}
+
+function readSubjects(starter: Starter | null, starts: readonly Placed[]): Promise<ReadonlySet<string>> {
+  const users = starts.flatMap(({ start, place }) => {
+    const userId = starter && otherUser(starter.ctx, start);
+    return place && userId && uuid.test(userId) ? [{ userId, organizationId: place.organizationId }] : [];
+  });
+  return starter && users.length > 0 ? usersSeen(starter.ctx, users) : Promise.resolve(new Set());
+}
+
+function readFiles(starter: Starter | null, starts: readonly Placed[]): Promise<(n: number) => readonly AttachmentRef[]> {
+  const asked = starts.map(({ start, place }) => ({ ids: start.attachmentIds ?? [], workspaceId: place?.workspaceId ?? null }));
+  return starter && asked.some(({ ids }) => ids.length > 0) ? attachmentsForRuns(starter.ctx, asked) : Promise.resolve(() => []);
+}

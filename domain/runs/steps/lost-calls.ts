@@ -1,0 +1,52 @@
+import { releaseHolds } from '../../../db/billing/holds.ts';
+import { lockLedger } from '../../../db/billing/ledger-lock.ts';
+import { tokensOfBytes } from '../../../db/billing/tokens.ts';
+import { callKey } from '../../../db/billing/call-key.ts';
+import type { ModelUsage } from '../../../db/billing/usage.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { endFlight, readInFlight, streamedBytes, type CallInFlight } from '../../../db/runs/calls/call-in-flight.ts';
+import { lockRunWithAncestors } from '../../../db/runs/run-state.ts';
+import { settleStepUsage } from './step-usage.ts';
+import { type LostCall, callsInFlightOf } from '../../../db/runs/steps/lost-call-queries.ts';
+
+/**
+ * Settles the call of a try whose worker was lost after it had left: its prompt and what was archived of its answer, estimated, at the prices of
+ * its start and in the windows in which it was reserved. One that held and never left gives that back. A bill that the try itself still
+ * sends, because its worker only stood still, finds it settled. In a transaction of its own, which locks the run; may be repeated.
+ */
+export async function settleLostCall(tx: TenantTransaction, step: LostCall): Promise<boolean> {
+  const locked = await lockRunWithAncestors(tx, step.runId);
+  if (!locked) return false;
+  const call = await readInFlight(tx, step);
+  if (call?.attempt !== step.attempt) await releaseHolds(tx, callKey('run', step.runId, step.step, step.attempt));
+  if (call === null) return false;
+
+  const output = tokensOfBytes(await streamedBytes(tx, step.runId, call.messageId));
+  const settled = await settleStepUsage(tx, locked, { step: step.step, attempt: call.attempt, usage: usageOf(call, output) });
+  await endFlight(tx, { ...step, attempt: call.attempt });
+  return settled !== null;
+}
+
+/**
+ * The same for all calls that runs which have ended still have in flight: their steps are about to go, and who would settle them with these. The caller has
+ * locked these runs. Several calls hold several rollups, which others may want in another order: meanwhile nobody else settles in their workspaces.
+ */
+export async function settleLostCallsOf(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
+  const lost = await callsInFlightOf(tx, runIds);
+  for (const workspaceId of [...new Set(lost.map((call) => call.workspaceId))].toSorted()) await lockLedger(tx.em, workspaceId);
+  for (const call of lost) await settleLostCall(tx, call);
+}
+
+function usageOf(call: CallInFlight, output: number): ModelUsage {
+  return {
+    model: call.model,
+    provider: call.provider,
+    providerRequestId: null,
+    isFree: call.isFree,
+    tokens: { input: call.inputTokens, output, cached_read: 0, cached_write: 0, reasoning: 0 },
+    estimated: true,
+    currency: call.currency,
+    reservedAt: new Date(call.reservedAt),
+    prices: call.prices,
+  };
+}

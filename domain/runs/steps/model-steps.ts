@@ -1,0 +1,96 @@
+import { appendFrames, stateBatch, type RetryNote } from '../../../db/streams/append.ts';
+import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import type { PromptSkill } from '../../../db/agents/instructions.ts';
+import type { PersonaDocument } from '../../../db/agents/persona-document.ts';
+import type { RevisionDocument } from '../../../db/agents/revision-document.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { readAddedInput } from '../input/added-input.ts';
+import { readHistory, type HistoryMessage } from '../../../db/runs/read/history.ts';
+import { readRunTools, type RunTool } from '../../../db/runs/start/manifest-tools.ts';
+import type { Manifest } from '../../../db/runs/start/manifest.ts';
+import { identityOf, lockRunWithDocument, type RunState } from '../../../db/runs/run-state.ts';
+import type { StepRetry } from '../../../db/runs/run-types.ts';
+import { readPinnedTexts } from '../../../db/runs/steps/pinned-texts.ts';
+import { type StoredStep, readStoredStep, type ClaimedRow, claimStep, holderOf } from '../../../db/runs/steps/step-tries.ts';
+
+export interface OpenedStep {
+  readonly kind: 'open';
+  readonly run: RunState & { readonly manifest: Manifest };
+  readonly document: RevisionDocument;
+  /** The row's count of tries, this one included; fences what an older try still writes. */
+  readonly attempt: number;
+  readonly retries: readonly StepRetry[];
+  /** What the try before this one failed with; null when none did, or it said nothing. */
+  readonly lastError: string | null;
+  /** An earlier try whose worker was lost: its call may have left and is not settled. Null: there is none. */
+  readonly unsettled: number | null;
+  readonly history: readonly HistoryMessage[];
+  readonly tools: readonly RunTool[];
+  /** The pinned persona; null when the run wears none. */
+  readonly persona: PersonaDocument | null;
+  /** Skills as the prompt names or holds them. */
+  readonly skills: readonly PromptSkill[];
+}
+
+/**
+ * What claiming a model step finds: nothing to do any more, a place that takes no more work, a result that an earlier try has stored, an earlier try
+ * that holds it and has not said its end, or the claim.
+ */
+export type StepClaim =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'frozen' }
+  | { readonly kind: 'held'; readonly attempt: number }
+  | StoredStep
+  | OpenedStep;
+
+export interface StepToOpen {
+  readonly runId: string;
+  readonly step: number;
+  /** The try that it may be taken from: whoever asks knows that nobody waits for that one. Null: from none. */
+  readonly over?: number | null;
+}
+
+/** Claims the try of a model step: raises the attempt in its row and reads all that the call needs. */
+export async function openModelStep(tx: TenantTransaction, { runId, step, over = null }: StepToOpen): Promise<StepClaim> {
+  const run = await lockRunWithDocument(tx, runId);
+  if (!run || isTerminal(run.status) || run.status === 'cancelling' || run.manifest === null) return { kind: 'ended' };
+
+  if (run.is_frozen) return (await readStoredStep(tx, run.id, step)) ?? { kind: 'frozen' };
+  const { document, manifest, ...state } = run;
+  const history = () => readHistory(tx, run, document.context.keep_last_turns);
+  const [stored, claimed, read] = await Promise.all([
+    readStoredStep(tx, run.id, step),
+    claimStep(tx, run, { step, over }),
+    run.has_unread_input ? null : history(),
+  ]);
+  if (stored) return stored;
+  if (!claimed) return { kind: 'held', attempt: await holderOf(tx, run.id, step) };
+  const added = run.has_unread_input ? await readAddedInput(tx, run, step) : [];
+  const opened: OpenedStep = {
+    kind: 'open',
+    run: { ...state, manifest },
+    document,
+    attempt: claimed.attempt,
+    retries: claimed.retries,
+    lastError: claimed.last_error,
+    unsettled: claimed.in_flight ?? lostTry(claimed),
+    history: read ?? (await history()),
+    tools: await readRunTools(tx, manifest),
+    ...(await readPinnedTexts(tx, manifest)),
+  };
+  // The streams are locked last.
+  if (added.length > 0) await appendFrames(tx, [stateBatch(identityOf(run), added)]);
+  return opened;
+}
+
+/** Why the try speaks anew, for the announcement before its first frames; null for a first try. */
+export function retryNoteOf(retries: readonly StepRetry[]): RetryNote | null {
+  const last = retries.at(-1);
+  return last ? { cause: last.cause, errorCode: last.error_code, delayMs: last.delay_ms } : null;
+}
+
+/** The try before this one, where it left no word. */
+function lostTry({ attempt, retries }: ClaimedRow): number | null {
+  const last = retries.at(-1);
+  return last?.cause === 'worker_lost' && last.error_code === null && last.attempt === attempt - 1 ? last.attempt : null;
+}

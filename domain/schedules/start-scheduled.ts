@@ -1,0 +1,93 @@
+import { fail, Failure } from '../../workflows/contracts/failure.ts';
+import { placeRuns } from '../runs/start/place-runs.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { ScheduleRow } from '../../db/triggers/schedules.ts';
+import type { RenderedStart, Outcome } from '../../db/triggers/occurrences.ts';
+import { isActiveUserOf } from '../../db/triggers/active-users.ts';
+
+/** What a start came to: a run, or why there is none. `isPersonaUnknown`: the run has the agent's default instead. */
+export type ScheduledStart = { readonly runId: string; readonly isPersonaUnknown: boolean } | { readonly failure: Failure };
+
+interface ScheduledRun {
+  readonly rendered: RenderedStart;
+  readonly currency: string;
+}
+
+/**
+ * Starts the run of one instant in the schedule's workspace; an unknown persona falls back to the default. A start that is refused gives its failure and has written
+ * nothing that counts. Throws what may be tried again.
+ */
+export async function startScheduled(tx: TenantTransaction, schedule: ScheduleRow, run: ScheduledRun): Promise<ScheduledStart> {
+  const { subject, personaSlug } = run.rendered;
+  const place = { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id };
+  if (subject?.kind === 'user' && !(await isActiveUserOf(tx, place, subject.id)))
+    return {
+      failure: fail('state_conflict', {
+        reason: 'subject_unknown',
+        detail: 'The user for whom the run would work is not active in the workspace.',
+      }),
+    };
+  const started = await placeRun(tx, schedule, { ...run, personaSlug });
+  if (!isUnknownPersona(started)) return started instanceof Failure ? { failure: started } : { runId: started, isPersonaUnknown: false };
+  const withDefault = await placeRun(tx, schedule, { ...run, personaSlug: null });
+  return withDefault instanceof Failure ? { failure: withDefault } : { runId: withDefault, isPersonaUnknown: true };
+}
+
+/** The id of the run, or why there is none. It waits for its turn, so it takes nobody's place and ends nothing. */
+async function placeRun(
+  tx: TenantTransaction,
+  schedule: ScheduleRow,
+  { rendered, currency, personaSlug }: ScheduledRun & { readonly personaSlug: string | null },
+): Promise<string | Failure> {
+  const {
+    outcomes: [outcome],
+  } = await placeRuns(tx, [
+    {
+      workspaceId: schedule.workspace_id,
+      defaultWorkspaceId: null,
+      agent: { id: schedule.agent_id },
+      revisionId: null,
+      input: { text: rendered.prompt, ...(rendered.input === null ? {} : { json: rendered.input }) },
+      sessionKey: rendered.sessionKey,
+      personaSlug,
+      subject: rendered.subject,
+      source: 'schedule',
+      triggerId: schedule.id,
+      createdBy: {
+        kind: schedule.created_by_user_id === null ? 'system' : 'user',
+        id: schedule.created_by_user_id,
+        actingUserId: null,
+      },
+      onBusy: 'enqueue',
+      limits: {},
+      metadata: {},
+      currency,
+    },
+  ]);
+  if (outcome === undefined) throw new Error('a start gave nothing');
+  if (!(outcome instanceof Failure)) return outcome.run.id;
+  if (outcome.retryable) throw outcome;
+  return outcome;
+}
+
+function isUnknownPersona(outcome: string | Failure): boolean {
+  return outcome instanceof Failure && outcome.errors.some(({ pointer }) => pointer === '/persona_slug');
+}
+
+/** Starts the run of an instant whose templates are filled; null with the reason when they could not be. */
+export async function startOutcome(
+  tx: TenantTransaction,
+  schedule: ScheduleRow,
+  start: { readonly rendered: RenderedStart | null; readonly renderFault: string | null; readonly currency: string },
+): Promise<Outcome> {
+  const { rendered, renderFault, currency } = start;
+  if (rendered === null) return { status: 'failed', reason: renderFault ?? 'template' };
+  const started = await startScheduled(tx, schedule, { rendered, currency });
+  if ('failure' in started) return { status: 'failed', reason: reasonOf(started.failure), failure: started.failure };
+  return { status: 'started', runId: started.runId, ...(started.isPersonaUnknown ? { reason: 'persona_unknown' } : {}) };
+}
+
+function reasonOf(error: Failure): string {
+  const reason: unknown = error.context['reason'];
+  return typeof reason === 'string' ? reason : error.code;
+}

@@ -1,0 +1,207 @@
+import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import {
+  appendFramesNow,
+  sealBatch,
+  toAnswer,
+  type AppendAnswer,
+  type RawAnswer,
+  type RetryNote,
+  type SealedBatch,
+} from '../../db/streams/append.ts';
+import type { RunIdentity } from '../../db/streams/frame-text.ts';
+import type { FrameDraft } from '../../db/streams/frame.schema.ts';
+import { PendingFrames, type CallOfDelta, type ReasoningDelta, type TextDelta } from './pending-frames.ts';
+
+/** Who writes: a run, its scope (`s<step>` or `c:<tool_call_id>`) and the attempt as the row counts it. */
+export interface WriterIdentity {
+  readonly run: RunIdentity;
+  readonly scope: string;
+  readonly attempt: number;
+  readonly retry?: RetryNote | null;
+}
+
+/** Why `signal` was aborted: the run is to be cancelled, another attempt has taken over, the run has ended, or its frames can't be written. */
+export type WriterAbort = 'cancelled' | 'fenced' | 'ended' | Failure;
+
+/** What a writer needs of the emitter of its process. */
+export interface WriterHost {
+  /** Something waits; `isUrgent` may not wait for the next interval. */
+  wake(writer: FrameWriter): void;
+  /** Told of each change of the bytes that wait. */
+  account(writer: FrameWriter, bytes: number): void;
+  /** Resolves when there is room again; null while there is. */
+  room(writer: FrameWriter): Promise<void> | null;
+  release(writer: FrameWriter): void;
+}
+
+interface Waiter {
+  readonly batch: number;
+  readonly resolve: (answer: AppendAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const limitFlushMs = 30_000;
+
+/** Frames of one scope of one run: merged, cut into batches, appended by the emitter of the process. Nothing here is waited for while reading. */
+export class FrameWriter {
+  readonly identity: WriterIdentity;
+  lastFlushAt = 0;
+  /** Set while its run's row is locked by somebody: the batch goes alone and again at this time. */
+  retryAt = 0;
+
+  readonly #host: WriterHost;
+  readonly #pending = new PendingFrames();
+  readonly #abort = new AbortController();
+  #batch = 0;
+  #sealed: { readonly number: number; readonly batch: SealedBatch; readonly bytes: number } | null = null;
+  #waiters: Waiter[] = [];
+  #answer: AppendAnswer | null = null;
+  #isDead = false;
+  #isClosed = false;
+
+  constructor(host: WriterHost, identity: WriterIdentity) {
+    this.#host = host;
+    this.identity = identity;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get isUrgent(): boolean {
+    return this.#pending.isUrgent || this.#waiters.length > 0;
+  }
+
+  get bytes(): number {
+    return this.#pending.bytes + (this.#sealed?.bytes ?? 0);
+  }
+
+  get hasWork(): boolean {
+    return !this.#isDead && (this.#sealed !== null || !this.#pending.isEmpty);
+  }
+
+  delta(part: TextDelta): void {
+    this.#add(() => this.#pending.delta(part));
+  }
+
+  reasoning(part: ReasoningDelta): void {
+    this.#add(() => this.#pending.reasoning(part));
+  }
+
+  argsDelta(call: CallOfDelta, delta: string): void {
+    this.#add(() => this.#pending.argsDelta(call, delta));
+  }
+
+  frame(draft: FrameDraft): void {
+    this.#add(() => this.#pending.frame(draft));
+  }
+
+  /** For the provider's read loop: resolves at once unless too much waits for PostgreSQL; rejects service_unavailable after 30 s of that. */
+  async room(): Promise<void> {
+    const room = this.#host.room(this);
+    if (room) await room;
+  }
+
+  /** Resolves when all frames so far are committed; rejects service_unavailable after 30 s. Null when nothing was ever written. */
+  flush(): Promise<AppendAnswer | null> {
+    if (!this.hasWork) return Promise.resolve(this.#answer);
+
+    const batch = this.#pending.isEmpty ? this.#batch : this.#batch + 1;
+    const flushed = new Promise<AppendAnswer>((resolve, reject) => {
+      const timer = setTimeout(() => reject(fail('service_unavailable', { detail: 'Frames could not be written.' })), limitFlushMs);
+      this.#waiters.push({
+        batch,
+        resolve: (answer) => (clearTimeout(timer), resolve(answer)),
+        reject: (error) => (clearTimeout(timer), reject(error)),
+      });
+    });
+    this.#host.wake(this);
+    return flushed;
+  }
+
+  /**
+   * Appends frames in a transaction of the caller, behind everything this writer has written: what is pending is committed first. Safe when
+   * the transaction is run again, since batch numbers only rise. The answer may be `fenced` or `ended`: then the transaction must not commit.
+   */
+  async appendInside(tx: TenantTransaction, frames: readonly FrameDraft[]): Promise<AppendAnswer> {
+    const flushed = await this.flush();
+    if (this.#isDead && flushed) return flushed;
+
+    const [answer] = await appendFramesNow(tx, [{ ...this.identity, batch: ++this.#batch, frames }]);
+    if (!answer) throw new Error('append_frames gave no answer');
+    this.#hear(answer);
+    return answer;
+  }
+
+  /** Ends the writer. What is pending is still appended. */
+  close(): void {
+    this.#isClosed = true;
+    if (!this.hasWork) this.#host.release(this);
+    else this.#host.wake(this);
+  }
+
+  /** Tells the writer of a cancel that was heard elsewhere. Frames are still written: they are part of what the run leaves. */
+  cancel(): void {
+    this.#abort.abort('cancelled' satisfies WriterAbort);
+  }
+
+  /** The batch to append next; the same one, byte for byte, until it is answered. */
+  seal(at: Date): SealedBatch {
+    if (!this.#sealed) {
+      const bytes = this.#pending.bytes;
+      const batch = { ...this.identity, batch: ++this.#batch, frames: this.#pending.take() };
+      this.#sealed = { number: batch.batch, batch: sealBatch(batch, at), bytes };
+    }
+    return this.#sealed.batch;
+  }
+
+  settle(raw: RawAnswer, now: number): void {
+    const number = this.#sealed?.number ?? this.#batch;
+    this.#sealed = null;
+    this.lastFlushAt = now;
+    this.retryAt = 0;
+    this.#hear(toAnswer(raw));
+    this.#resolve(number);
+    this.#host.account(this, this.bytes);
+    if (this.#isClosed && !this.hasWork) this.#host.release(this);
+  }
+
+  /** Gives up: its frames can't be written at all. */
+  kill(failure: Failure): void {
+    this.#abort.abort(failure satisfies WriterAbort);
+    this.#die();
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(failure);
+    this.#host.release(this);
+  }
+
+  #hear(answer: AppendAnswer): void {
+    this.#answer = answer;
+    if (answer.result === 'fenced' || answer.result === 'ended') {
+      this.#abort.abort(answer.result satisfies WriterAbort);
+      this.#die();
+    } else if (answer.isCancelRequested) this.cancel();
+  }
+
+  #die(): void {
+    this.#isDead = true;
+    this.#sealed = null;
+    this.#pending.take();
+    this.#host.account(this, 0);
+  }
+
+  #resolve(upTo: number): void {
+    const answer = this.#answer;
+    if (!answer) return;
+    const due = this.#waiters.filter((waiter) => this.#isDead || waiter.batch <= upTo);
+    this.#waiters = this.#waiters.filter((waiter) => !due.includes(waiter));
+    for (const waiter of due) waiter.resolve(answer);
+  }
+
+  #add(write: () => void): void {
+    if (this.#isDead || this.#isClosed) return;
+    write();
+    this.#host.account(this, this.bytes);
+    this.#host.wake(this);
+  }
+}
