@@ -1,6 +1,6 @@
-import { fail, Failure } from '../../workflows/contracts/failure.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
-import { takeCode } from '../mcp/consents.ts';
+import { storeCode } from '../mcp/consents.ts';
 import { readToolkitOfCall } from '../mcp/consent-of-call.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { CheckedResolution } from './check-resolutions.ts';
@@ -14,11 +14,8 @@ export async function takeConsent(
   const toolkitId = approval.tool_call_id === null ? null : await readToolkitOfCall(tx, approval.tool_call_id);
   const { code, state } = codeOf(resolution.response);
   if (toolkitId === null || subjectId === null) throw refused(`${pointer}/response/state`);
-  try {
-    await takeCode(tx, keys, { toolkitId, principal: { kind: 'user', id: subjectId }, code, state });
-  } catch (error) {
-    throw error instanceof Failure && error.code === 'validation_failed' ? refused(`${pointer}/response/state`) : error;
-  }
+  const isTaken = await storeCode(tx, keys, { toolkitId, principal: { kind: 'user', id: subjectId }, code, state });
+  if (!isTaken) throw refused(`${pointer}/response/state`);
 }
 
 /** The response fits the question's schema, which demands both. */

@@ -103,7 +103,6 @@ export const areasInOneRoom: readonly string[] = [
   'audit',
   'http',
   'identity',
-  'mcp',
   'oauth',
   'operator',
   'runs',
