@@ -1,6 +1,6 @@
 import { denyPending, resolveApprovals } from '../../db/approvals/resolve.ts';
 import { requireQuestion } from '../../db/approvals/require-question.ts';
-import { attachmentsForRuns } from '../../db/attachments/run-attachments.ts';
+import { attachmentsForRuns } from '../../db/runs/input/run-attachments.ts';
 import { addMessage } from '../../db/runs/input/added-input.ts';
 import { addClientResults } from '../../db/runs/calls/client-results.ts';
 import { lockConversationOfRun } from '../../db/runs/start/conversations.ts';

@@ -99,7 +99,6 @@ export const importRules: readonly ImportRule[] = [
 export const areasInOneRoom: readonly string[] = [
   'agents',
   'approvals',
-  'attachments',
   'audit',
   'http',
   'identity',

@@ -1,7 +1,7 @@
 import { cutText } from '../../../workflows/contracts/cut-text.ts';
 import { findInexact } from '../../../workflows/contracts/exact-json.ts';
 import { isTerminal } from '../../../workflows/contracts/runs.ts';
-import { shareWithRun } from '../../attachments/run-attachments.ts';
+import { shareWithRun } from '../../attachments/run-links.ts';
 import { row, rows } from '../../sql.ts';
 import type { FrameDraft } from '../../streams/frame.schema.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

@@ -1,7 +1,6 @@
 import { agentRunSignals } from '../../../workflows/contracts/agent-run.ts';
 import { invalid, type Failure } from '../../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../../workflows/contracts/queues.ts';
-import { linkToRun } from '../../attachments/run-attachments.ts';
 import { newId } from '../../ids.ts';
 import { addOutbox } from '../../outbox.ts';
 import { rows } from '../../sql.ts';
@@ -12,6 +11,7 @@ import { messageFrame } from '../run-frames.ts';
 import type { RunState } from '../run-state.ts';
 import type { ContentBlock } from '../run-types.ts';
 import type { RunInput } from '../read/run-view.ts';
+import { linkToRun } from './run-attachments.ts';
 
 const limitTextChars = 262_144;
 /** Of an open object in a body: what is joined would be taken as one, too. */

@@ -7,7 +7,7 @@ import { variablesOf } from '../../agents/instructions.ts';
 import type { PersonaDocument } from '../../agents/persona-document.ts';
 import type { RevisionDocument } from '../../agents/revision-document.ts';
 import { upgradeDocument } from '../../agents/upgrade-document.ts';
-import { unusableInputs } from '../../attachments/run-attachments.ts';
+import { unusableInputs } from '../input/run-attachments.ts';
 import { wakeReplyOf } from '../../channels/replies.ts';
 import { recordSkillUse } from '../../skills/skill-uses.ts';
 import { row, rows } from '../../sql.ts';

@@ -1,7 +1,7 @@
 import { followedTime } from '../../database-clock.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
-import { linkToRun } from '../../attachments/run-attachments.ts';
+import { linkToRun } from '../input/run-attachments.ts';
 import { pullRequestMessage } from '../../code-review/wake.ts';
 import { runCapKey } from '../../billing/cap-keys.ts';
 import { openCaps, type CapDraft } from '../../billing/caps.ts';

@@ -1,6 +1,7 @@
 import type { Role } from '../../../workflows/contracts/access.ts';
 import { invalid } from '../../../workflows/contracts/failure.ts';
-import { attachmentsForRuns, type AttachmentRef } from '../../attachments/run-attachments.ts';
+import type { AttachmentRef } from '../../attachments/run-attachments.ts';
+import { attachmentsForRuns } from '../input/run-attachments.ts';
 import { refuseRank } from '../../reach.ts';
 import type { Scoped } from '../../scope.ts';
 import { usersSeen } from '../../tenancy/users.ts';
