@@ -2,7 +2,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import { readScanned } from '../../db/attachments/run-attachments.ts';
 import { keysWithoutRow } from '../../db/attachments/storage-keys.ts';
 import { sweep } from '../../db/transaction.ts';
-import { settleScan } from '../../domain/attachments/scan.ts';
+import { settleScan } from '../../domain/attachments/attachments.ts';
 import { deleteReleased, releases } from '../../domain/attachments/sweep.ts';
 import type { AttachmentActivities } from '../../workflows/contracts/attachments.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';

@@ -3,7 +3,7 @@ import type { CallState } from '../../db/runs/calls/call-state.ts';
 import type { CallEnd } from '../../db/runs/calls/tool-calls.ts';
 import { linkToRun } from '../../db/runs/input/run-attachments.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { insertAttachment } from '../../domain/attachments/insert-attachment.ts';
+import { insertAttachment } from '../../domain/attachments/attachments.ts';
 import { storeFile, type StoredFile } from '../../ports/storage/attachment-bytes.ts';
 import { newStorageKey } from '../../ports/storage/key.ts';
 import type { Storage } from '../../ports/storage/storage.ts';

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readStop, runsToStop, stopReasons, stopRun } from '../../db/operator/stopped-runs.ts';
-import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../db/triggers/pause.ts';
+import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../domain/triggers/pause.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { StopActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -3,8 +3,8 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OccurrenceStatus } from './schedule-occurrence.entity.ts';
 import { emitEvent } from './events.ts';
-import { syncSchedule, type ScheduleRow } from './schedules.ts';
-import { startScheduled, type RenderedStart } from './start-scheduled.ts';
+import type { ScheduleRow } from './schedules.ts';
+import { syncSchedule } from './write-schedules.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
 
 /** One instant as the evaluator gives it. */
@@ -23,6 +23,15 @@ export interface Instant {
 export interface Live {
   readonly started: { readonly id: string; readonly run_id: string | null }[];
   readonly buffered: string | null;
+}
+
+/** The templates of a schedule, filled for one instant. */
+export interface RenderedStart {
+  readonly prompt: string;
+  readonly input: Record<string, unknown> | null;
+  readonly sessionKey: string | null;
+  readonly personaSlug: string | null;
+  readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
 /** What came of an instant. */
@@ -183,29 +192,33 @@ export async function emitPaused(
   });
 }
 
-/** Starts the run of an instant whose templates are filled; null with the reason when they could not be. */
-export async function startOutcome(
+/** Ends the occurrence of a run that is under way; null: no schedule has started it. */
+export function endOccurrenceOf(
   tx: TenantTransaction,
-  schedule: ScheduleRow,
-  start: { readonly rendered: RenderedStart | null; readonly renderFault: string | null; readonly currency: string },
-): Promise<Outcome> {
-  const { rendered, renderFault, currency } = start;
-  if (rendered === null) return { status: 'failed', reason: renderFault ?? 'template' };
-  const started = await startScheduled(tx, schedule, { rendered, currency });
-  if ('failure' in started) return { status: 'failed', reason: reasonOf(started.failure), failure: started.failure };
-  return { status: 'started', runId: started.runId, ...(started.isPersonaUnknown ? { reason: 'persona_unknown' } : {}) };
+  runId: string,
+  status: 'succeeded' | 'failed' | 'cancelled',
+): Promise<{ readonly id: string; readonly schedule_id: string; readonly kind: string } | null> {
+  return row(
+    tx.em,
+    `update schedule_occurrences set status = ?, finished_at = now() where run_id = ? and status = 'started' returning id, schedule_id, kind`,
+    [status, runId],
+  );
 }
 
-/** Notes instants that nobody fired in time, so that each has a row; those that have one are left. */
-export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[], now: Date): Promise<void> {
-  for (const instant of instants) {
-    const occurrenceId = await claim(tx, schedule, instant, schedule.overlap);
-    const outcome: Outcome = instant.isSkipped ? { status: 'skipped_dst' } : { status: 'missed', reason: 'never_fired' };
-    if (occurrenceId !== null) await settle(tx, schedule, { occurrenceId, outcome, now });
-  }
+/** The newest buffered occurrence of a schedule, with its templates filled. */
+export function findBuffered(
+  tx: TenantTransaction,
+  scheduleId: string,
+): Promise<{ readonly id: string; readonly rendered: RenderedStart | null } | null> {
+  return row(
+    tx.em,
+    "select o.id, o.rendered from schedule_occurrences o where o.schedule_id = ? and o.status = 'buffered' order by o.nominal_at desc limit 1",
+    [scheduleId],
+  );
 }
 
-function reasonOf(error: Failure): string {
-  const reason: unknown = error.context['reason'];
-  return typeof reason === 'string' ? reason : error.code;
+/** Whether a run has not ended, nor is about to. */
+export async function isLiveRun(tx: TenantTransaction, runId: string): Promise<boolean> {
+  const live = await row(tx.em, "select id from runs where id = ? and status in ('queued', 'running', 'waiting')", [runId]);
+  return live !== null;
 }

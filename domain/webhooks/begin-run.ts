@@ -1,4 +1,4 @@
-import { isActiveUserOf } from '../../db/triggers/start-scheduled.ts';
+import { isActiveUserOf } from '../../db/triggers/active-users.ts';
 import { refuseUnready } from '../../db/runs/start/start-refusals.ts';
 import { startRuns, type StartCause, type StartedRun, type StartRun } from '../../db/runs/start/start-run.ts';
 import { resolveStarts } from '../../db/runs/start/start-target.ts';

@@ -97,7 +97,6 @@ export const importRules: readonly ImportRule[] = [
  * has entities and queries. The list only shrinks.
  */
 export const areasInOneRoom: readonly string[] = [
-  'agents',
   'approvals',
   'audit',
   'http',
@@ -108,5 +107,4 @@ export const areasInOneRoom: readonly string[] = [
   'secrets',
   'streams',
   'tenancy',
-  'triggers',
 ];

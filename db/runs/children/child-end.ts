@@ -5,7 +5,7 @@ import { shareWithRun } from '../../attachments/run-links.ts';
 import { row, rows } from '../../sql.ts';
 import type { FrameDraft } from '../../streams/frame.schema.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { DelegateOutput } from './delegates.ts';
+import type { DelegateOutput } from '../../agents/delegate-target.ts';
 import { resultWithoutOutput, type RunOutput } from '../run-frames.ts';
 import type { RunState } from '../run-state.ts';
 import type { RunFault, StepFault } from '../run-types.ts';

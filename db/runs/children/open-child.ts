@@ -10,7 +10,7 @@ import { isOpen, lockCall, type CallState } from '../calls/call-state.ts';
 import { endChildCall, readChild } from './child-end.ts';
 import { injectHistory, inputOfCall } from './child-input.ts';
 import { countDescendants, limitsForChild, refusalOfChild } from './child-limits.ts';
-import type { PinnedDelegate } from './delegates.ts';
+import type { PinnedDelegate } from '../../agents/delegate-target.ts';
 import { readRestartPoint, type RestartPoint } from '../start/restart-run.ts';
 import { resultWithoutOutput } from '../run-frames.ts';
 import { identityOf, lockRunWithAncestors, pathOf, type RunState } from '../run-state.ts';

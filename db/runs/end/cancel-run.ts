@@ -1,6 +1,6 @@
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../../workflows/contracts/runs.ts';
-import { followRunEnd } from '../../triggers/run-ended.ts';
+import { followRunEnd } from './run-ended.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { cancelLocked, lockForCancel, type Cancel, type LockedForCancel } from './cancel-locked.ts';
 import { readRunRow } from '../read/run-queries.ts';

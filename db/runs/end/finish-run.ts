@@ -8,7 +8,7 @@ import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../../st
 import type { FrameDraft } from '../../streams/frame.schema.ts';
 import { openMessages } from '../../streams/open-messages.ts';
 import { emitRunEvent } from '../../triggers/events.ts';
-import { followRunEnd } from '../../triggers/run-ended.ts';
+import { followRunEnd } from './run-ended.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';

@@ -3,7 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { closeRunCaps } from '../../billing/caps.ts';
 import { row, rows } from '../../sql.ts';
 import { appendFrames, lockStreams, stateBatch } from '../../streams/append.ts';
-import { followRunEnd } from '../../triggers/run-ended.ts';
+import { followRunEnd } from '../end/run-ended.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { cancelAndClose } from '../end/cancel-run.ts';
 import { activateNext, limitQueue, lockConversationOfRun, type ConversationRow, type StartableRun } from './conversations.ts';

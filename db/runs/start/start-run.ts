@@ -1,7 +1,7 @@
 import { Failure } from '../../../workflows/contracts/failure.ts';
 import type { ReviewRequest } from '../../../workflows/contracts/pull-requests.ts';
 import type { RunSource } from '../../../workflows/contracts/runs.ts';
-import { followRunEnd } from '../../triggers/run-ended.ts';
+import { followRunEnd } from '../end/run-ended.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { placeRuns } from './place-runs.ts';
 import type { RunLimitsDraft } from './run-limits.ts';

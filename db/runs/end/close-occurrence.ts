@@ -1,12 +1,11 @@
-import { Failure } from '../../workflows/contracts/failure.ts';
-import { databaseTime } from '../database-time.ts';
-import type { RunState } from '../runs/run-state.ts';
-import { wakeBackfills } from '../schedules/wake-backfills.ts';
-import { row } from '../sql.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { emitOccurrence, noteEnd, readLive, settle, startOutcome, type Outcome } from './occurrences.ts';
-import { lockSchedule, type ScheduleRow } from './schedules.ts';
-import type { RenderedStart } from './start-scheduled.ts';
+import { Failure } from '../../../workflows/contracts/failure.ts';
+import { databaseTime } from '../../database-time.ts';
+import type { RunState } from '../run-state.ts';
+import { wakeBackfills } from '../../schedules/wake-backfills.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { emitOccurrence, endOccurrenceOf, findBuffered, noteEnd, readLive, settle, type Outcome } from '../../triggers/occurrences.ts';
+import { lockSchedule, type ScheduleRow } from '../../triggers/schedules.ts';
+import { startOutcome } from '../start/start-scheduled.ts';
 
 /**
  * Closes the occurrence of a run in the transaction that ends it, and starts the one that was buffered behind it, or wakes the backfill that waits for it. Nothing
@@ -14,11 +13,7 @@ import type { RenderedStart } from './start-scheduled.ts';
  */
 export async function closeOccurrenceOf(tx: TenantTransaction, run: RunState, status: 'succeeded' | 'failed' | 'cancelled'): Promise<void> {
   if (run.source !== 'schedule' || run.trigger_id === null) return;
-  const closed = await row<{ id: string; schedule_id: string; kind: string }>(
-    tx.em,
-    `update schedule_occurrences set status = ?, finished_at = now() where run_id = ? and status = 'started' returning id, schedule_id, kind`,
-    [status, run.id],
-  );
+  const closed = await endOccurrenceOf(tx, run.id, status);
   if (!closed) return;
   const schedule = await lockSchedule(tx, closed.schedule_id);
   if (!schedule) return;
@@ -36,11 +31,7 @@ async function startBuffered(
   schedule: ScheduleRow,
   { currency, now }: { readonly currency: string; readonly now: Date },
 ): Promise<void> {
-  const buffered = await row<{ id: string; rendered: RenderedStart | null }>(
-    tx.em,
-    "select o.id, o.rendered from schedule_occurrences o where o.schedule_id = ? and o.status = 'buffered' order by o.nominal_at desc limit 1",
-    [schedule.id],
-  );
+  const buffered = await findBuffered(tx, schedule.id);
   if (!buffered) return;
   const { id: occurrenceId, rendered } = buffered;
   const outcome =

@@ -1,10 +1,11 @@
-import { cancelRun } from '../runs/end/cancel-run.ts';
-import { row, rows } from '../sql.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { claim, readLive, settle, startOutcome, type Instant, type Outcome } from './occurrences.ts';
-import type { Overlap } from './schedule.entity.ts';
-import type { ScheduleRow } from './schedules.ts';
-import type { RenderedStart } from './start-scheduled.ts';
+import { cancelRun } from '../../db/runs/end/cancel-run.ts';
+import { startOutcome } from '../../db/runs/start/start-scheduled.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { claim, isLiveRun, readLive, settle, type Instant, type Outcome, type RenderedStart } from '../../db/triggers/occurrences.ts';
+import type { Overlap } from '../../db/triggers/schedule.entity.ts';
+import type { ScheduleRow } from '../../db/triggers/schedules.ts';
+import { moveBehind } from '../../db/triggers/write-schedules.ts';
+import type { Strike } from '../../ports/schedule/cadence.ts';
 
 /** What is done with an instant that is due. */
 export interface Firing {
@@ -18,6 +19,12 @@ export interface Firing {
   readonly now: Date;
   /** Absent: the schedule's own. */
   readonly overlap?: Overlap;
+}
+
+/** An instant as the evaluator gives it, as it is claimed. */
+export function instantOf(strike: Strike, kind: Instant['kind'], backfillId?: string): Instant {
+  const { at, localTime, shiftedFrom, isSkipped } = strike;
+  return { kind, nominalAt: new Date(at), localTime, shiftedFrom, isSkipped, ...(backfillId === undefined ? {} : { backfillId }) };
 }
 
 /** What came of an instant, and its row. */
@@ -71,17 +78,10 @@ async function outcomeOf(tx: TenantTransaction, schedule: ScheduleRow, firing: F
 }
 
 async function cancelLive(tx: TenantTransaction, runId: string): Promise<void> {
-  const live = await row(tx.em, "select id from runs where id = ? and status in ('queued', 'running', 'waiting')", [runId]);
-  if (live) await cancelRun(tx, { runId, policy: 'interrupt', reason: 'schedule_overlap' });
+  if (await isLiveRun(tx, runId)) await cancelRun(tx, { runId, policy: 'interrupt', reason: 'schedule_overlap' });
 }
 
 /** What has been looked at is never looked at again: by evaluation, whatever came of it. An instant that comes behind a later one moves nothing. */
 async function moveOn(tx: TenantTransaction, schedule: ScheduleRow, { instant, nextRunAt }: Firing): Promise<void> {
-  if (instant.kind !== 'regular') return;
-  await rows(
-    tx.em,
-    `update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), last_occurrence_at = ?::timestamptz, next_run_at = ?::timestamptz 
-      where id = ? and coalesce(last_occurrence_at, '-infinity') <= ?::timestamptz`,
-    [instant.nominalAt, instant.nominalAt, nextRunAt, schedule.id, instant.nominalAt],
-  );
+  if (instant.kind === 'regular') await moveBehind(tx, schedule.id, { nominalAt: instant.nominalAt, nextRunAt });
 }

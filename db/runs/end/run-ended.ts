@@ -1,10 +1,10 @@
-import { openReplyOf } from '../channels/replies.ts';
-import { endItemOf } from '../evaluations/run-ended.ts';
-import type { RunState } from '../runs/run-state.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { openCallbackOf } from '../webhooks/callbacks.ts';
+import { openReplyOf } from '../../channels/replies.ts';
+import { endItemOf } from '../../evaluations/run-ended.ts';
+import type { RunState } from '../run-state.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { openCallbackOf } from '../../webhooks/callbacks.ts';
 import { closeOccurrenceOf } from './close-occurrence.ts';
-import { emitRunEvent } from './events.ts';
+import { emitRunEvent } from '../../triggers/events.ts';
 
 /**
  * Does what hangs on the end of a run, in the transaction that ends it: closes the occurrence of its schedule, writes the callback of its hook, takes the place of its

@@ -1,31 +1,36 @@
-import { fail, Failure } from '../../workflows/contracts/failure.ts';
-import { placeRuns } from '../runs/start/place-runs.ts';
-import { row } from '../sql.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { ScheduleRow } from './schedules.ts';
-
-/** The templates of a schedule, filled for one instant. */
-export interface RenderedStart {
-  readonly prompt: string;
-  readonly input: Record<string, unknown> | null;
-  readonly sessionKey: string | null;
-  readonly personaSlug: string | null;
-  readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
-}
+import { fail, Failure } from '../../../workflows/contracts/failure.ts';
+import { placeRuns } from './place-runs.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { isActiveUserOf } from '../../triggers/active-users.ts';
+import type { Outcome, RenderedStart } from '../../triggers/occurrences.ts';
+import type { ScheduleRow } from '../../triggers/schedules.ts';
 
 /** What a start came to: a run, or why there is none. `isPersonaUnknown`: the run has the agent's default instead. */
-export type ScheduledStart = { readonly runId: string; readonly isPersonaUnknown: boolean } | { readonly failure: Failure };
+type ScheduledStart = { readonly runId: string; readonly isPersonaUnknown: boolean } | { readonly failure: Failure };
 
 interface ScheduledRun {
   readonly rendered: RenderedStart;
   readonly currency: string;
 }
 
+/** Starts the run of an instant whose templates are filled; null with the reason when they could not be. */
+export async function startOutcome(
+  tx: TenantTransaction,
+  schedule: ScheduleRow,
+  start: { readonly rendered: RenderedStart | null; readonly renderFault: string | null; readonly currency: string },
+): Promise<Outcome> {
+  const { rendered, renderFault, currency } = start;
+  if (rendered === null) return { status: 'failed', reason: renderFault ?? 'template' };
+  const started = await startScheduled(tx, schedule, { rendered, currency });
+  if ('failure' in started) return { status: 'failed', reason: reasonOf(started.failure), failure: started.failure };
+  return { status: 'started', runId: started.runId, ...(started.isPersonaUnknown ? { reason: 'persona_unknown' } : {}) };
+}
+
 /**
  * Starts the run of one instant in the schedule's workspace; an unknown persona falls back to the default. A start that is refused gives its failure and has written
  * nothing that counts. Throws what may be tried again.
  */
-export async function startScheduled(tx: TenantTransaction, schedule: ScheduleRow, run: ScheduledRun): Promise<ScheduledStart> {
+async function startScheduled(tx: TenantTransaction, schedule: ScheduleRow, run: ScheduledRun): Promise<ScheduledStart> {
   const { subject, personaSlug } = run.rendered;
   const place = { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id };
   if (subject?.kind === 'user' && !(await isActiveUserOf(tx, place, subject.id)))
@@ -82,18 +87,7 @@ function isUnknownPersona(outcome: string | Failure): boolean {
   return outcome instanceof Failure && outcome.errors.some(({ pointer }) => pointer === '/persona_slug');
 }
 
-/** Whether somebody may work in a trigger's workspace today: not who was deactivated, nor who has moved away. */
-export async function isActiveUserOf(
-  tx: TenantTransaction,
-  { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
-  id: string,
-): Promise<boolean> {
-  const found = await row(
-    tx.em,
-    `select u.id from users u where u.id::text = lower(?) and u.organization_id = ? and u.is_active and u.deleted_at is null
-       and (u.scope = 'organization' or u.workspace_id = ?::uuid
-         or exists (select from workspace_grants g where g.user_id = u.id and g.workspace_id = ?::uuid))`,
-    [id, organizationId, workspaceId, workspaceId],
-  );
-  return found !== null;
+function reasonOf(error: Failure): string {
+  const reason: unknown = error.context['reason'];
+  return typeof reason === 'string' ? reason : error.code;
 }
