@@ -1,9 +1,9 @@
 import { Agent } from '../db/agents/agent.entity.ts';
 import { AgentRevision } from '../db/agents/agent-revision.entity.ts';
 import { completeBinding, completeDocument, noBindings, type RevisionDocument } from '../db/agents/revision-document.ts';
-import { insertRevision, setActiveRevision } from '../db/agents/revisions.ts';
 import { writeAudit } from '../db/audit/audit.ts';
-import { newId } from '../db/ids.ts';
+import { insertAgent } from '../domain/agents/create-agent.ts';
+import { publishRevision } from '../domain/agents/revisions.ts';
 import { completeWebFetchConfig, webFetchInputSchema } from '../domain/tools/tool-config.ts';
 import { Tool } from '../db/tools/tool.entity.ts';
 import { insertTool } from '../domain/tools/tools.ts';
@@ -15,7 +15,12 @@ export interface FirstAgentOptions {
   readonly defaultModelId: string;
 }
 
-const agentSlug = 'guide';
+const agentFields = {
+  slug: 'guide',
+  name: 'Guide',
+  description: 'Reads a web page and answers questions about it.',
+  avatar_preset: 'navigator',
+} as const;
 const toolSlug = 'web_fetch';
 const note = 'made by longhaul bootstrap';
 
@@ -28,15 +33,13 @@ const instructions = `You answer questions about web pages. When the question na
 export async function firstAgent(tx: TenantTransaction, options: FirstAgentOptions): Promise<string> {
   const { organizationId, workspaceId, defaultModelId } = options;
   const home = { scope: 'workspace' as const, organizationId, workspaceId };
-  const existing = await tx.em.findOne(Agent, { workspaceId, slug: agentSlug, deletedAt: null });
-  const agent = existing ?? (await insertAgent(tx, home));
+  const existing = await tx.em.findOne(Agent, { workspaceId, slug: agentFields.slug, deletedAt: null });
+  const agent = existing ?? (await insertAgent(tx, { home, fields: agentFields, createdByUserId: null }));
   const active = agent.activeRevisionId === null ? null : await tx.em.findOne(AgentRevision, { id: agent.activeRevisionId });
 
   if (existing && active && !isOutdated(active, defaultModelId)) return agent.id;
   const document = active ? { ...active.document, model: defaultModelId } : await firstDocument(tx, { home, defaultModelId });
-  const revision = await insertRevision(tx, { agent, document, note, baseRevisionId: null });
-
-  await setActiveRevision(tx, agent.id, revision.id);
+  const revisionId = await publishRevision(tx, { agent, document, note });
   await writeAudit(tx, {
     action: existing ? 'update' : 'create',
     operationId: null,
@@ -46,7 +49,7 @@ export async function firstAgent(tx: TenantTransaction, options: FirstAgentOptio
       label: agent.slug,
       organizationId,
       workspaceId,
-      changes: { active_revision_id: { to: revision.id } },
+      changes: { active_revision_id: { to: revisionId } },
     },
     ip: null,
     userAgent: null,
@@ -62,24 +65,6 @@ interface RowScope {
   readonly scope: 'workspace';
   readonly organizationId: string;
   readonly workspaceId: string;
-}
-
-async function insertAgent(tx: TenantTransaction, home: RowScope): Promise<Agent> {
-  const agent = tx.em.create(Agent, {
-    id: newId(),
-    ...home,
-    slug: agentSlug,
-    name: 'Guide',
-    description: 'Reads a web page and answers questions about it.',
-    avatarPreset: 'navigator',
-    imageUrl: null,
-    activeRevisionId: null,
-    createdByUserId: null,
-    deletedAt: null,
-  });
-
-  await tx.em.flush();
-  return agent;
 }
 
 async function firstDocument(

@@ -1,7 +1,9 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { deleteExpired, dropDeadLinks, expireUnlinked, keysWithoutRow } from '../../db/attachments/attachment-sweep.ts';
-import { readScanned, settleScan } from '../../db/attachments/scan.ts';
+import { readScanned } from '../../db/attachments/run-attachments.ts';
+import { keysWithoutRow } from '../../db/attachments/storage-keys.ts';
 import { sweep } from '../../db/transaction.ts';
+import { settleScan } from '../../domain/attachments/attachments.ts';
+import { deleteReleased, releases } from '../../domain/attachments/sweep.ts';
 import type { AttachmentActivities } from '../../workflows/contracts/attachments.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -35,8 +37,7 @@ export function createAttachmentActivities(deps: ActivityDeps): AttachmentActivi
 /** Gives how many attachments and stray objects went. */
 export async function sweepAttachments(deps: SweepDeps): Promise<number> {
   const { db, log } = deps;
-  await sweepAll(log, { what: 'attachment links', deleteSome: (limit) => sweep(db, (em) => dropDeadLinks(em, limit)) });
-  await sweepAll(log, { what: 'attachments let go', deleteSome: (limit) => sweep(db, (em) => expireUnlinked(em, limit)) });
+  for (const { what, releaseSome } of releases) await sweepAll(log, { what, deleteSome: (limit) => releaseSome(db, limit) });
   const deleted = (await removeExpired(deps)) + (await removeStrays(deps));
   await deps.storage.tidy(new Date(Date.now() - orphanAgeMs));
   if (deleted > 0) log.info({ deleted, what: 'attachments' }, 'swept');
@@ -47,7 +48,7 @@ export async function sweepAttachments(deps: SweepDeps): Promise<number> {
 async function removeExpired({ db, storage }: SweepDeps): Promise<number> {
   let removed = 0;
   for (;;) {
-    const keys = await sweep(db, (em) => deleteExpired(em, keysARound));
+    const keys = await deleteReleased(db, keysARound);
     for (const key of keys) {
       cancellationSignal().throwIfAborted();
       await storage.remove(key);

@@ -1,15 +1,16 @@
-import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
-import { linkToRun, toAttachmentRef, type AttachmentRef } from '../../db/attachments/run-attachments.ts';
+import { toAttachmentRef, type AttachmentRef } from '../../db/attachments/run-attachments.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
+import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
+import { linkToRun } from '../../domain/attachments/run-attachments.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { insertAttachment } from '../../domain/attachments/attachments.ts';
 import { storeFile, type StoredFile } from '../../ports/storage/attachment-bytes.ts';
 import { newStorageKey } from '../../ports/storage/key.ts';
 import type { Storage } from '../../ports/storage/storage.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { cleanText } from '../model/plain-text.ts';
 import type { ToolFile, ToolOutcome } from '../tools/outcome.ts';
-import { cutText } from '../tools/output.ts';
-import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
+import { cutText } from '../../workflows/contracts/cut-text.ts';
 
 /** Files of a result whose bytes are stored; their rows are written with the result itself. */
 export interface KeptFiles {

@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
-import { fillAwaited, giveUpAwaited } from '../../db/attachments/awaited.ts';
 import { filesToFetch, readAnswered } from '../../db/channels/answered.ts';
+import { fillAwaited, giveUpAwaited } from '../../domain/attachments/attachments.ts';
 import { storeFile } from '../../ports/storage/attachment-bytes.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import { deadlineIn } from '../../ports/deadline.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
+import { insertAttachment } from '../../domain/attachments/attachments.ts';
 import { findExport } from '../../db/evaluations/find-export.ts';
 import { resultsBehind } from '../../db/evaluations/results.ts';
 import { readEvaluationState, type EvaluationState } from '../../db/evaluations/work.ts';

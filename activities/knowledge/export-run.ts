@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
+import { insertAttachment } from '../../domain/attachments/attachments.ts';
 import { countOnRun, moveOn } from '../../domain/knowledge/run-batches.ts';
 import { exportName, exportOptionsOf, keepExport } from '../../domain/knowledge/transfers.ts';
 import { exportRecords } from '../../domain/knowledge/export-bundle.ts';

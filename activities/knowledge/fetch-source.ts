@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { cancellationSignal, Context } from '@temporalio/activity';
-import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
+import { insertAttachment } from '../../domain/attachments/attachments.ts';
 import { readSourceBytes } from '../../db/knowledge/sources.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { readIngestBase } from '../../domain/knowledge/embed-staged.ts';

@@ -1,6 +1,6 @@
-import { openConnection, findConnection, storeGrant } from '../../db/mcp/connections.ts';
-import { holdThere } from '../../db/toolkits/mcp-toolkits.ts';
-import { beginConsent, endConsent, findReturned } from '../../db/mcp/consents.ts';
+import { findConnection } from '../../db/mcp/connection-queries.ts';
+import { findReturned } from '../../db/mcp/consent-queries.ts';
+import { beginConsent, endConsent, storeExchanged } from '../../domain/mcp/consents.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress/egress.ts';
 import type { McpError } from '../../ports/mcp/errors.ts';
 import { askConsent, exchangeCode, McpOauthError } from '../../ports/mcp/oauth.ts';
@@ -34,10 +34,8 @@ export async function exchangeReturned(deps: ConsentDeps, asker: McpAsker): Prom
     throw error;
   });
   const grant = { at, client, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken };
-  await transact(async (tx) => {
-    await storeGrant(tx, deps.keys, { ...connection, grant, scopes: tokens.scopes ?? scopes, lifeS: tokens.lifeS });
-    await endConsent(tx, returned.stateHash);
-  });
+  const exchanged = { ...connection, grant, scopes: tokens.scopes ?? scopes, lifeS: tokens.lifeS, stateHash: returned.stateHash };
+  await transact((tx) => storeExchanged(tx, deps.keys, exchanged));
   return true;
 }
 
@@ -62,13 +60,8 @@ export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal:
     const asked = await askConsent({ ...deps, ...asker }, { url, challenge, clientId: auth.client_id, scopes: auth.scopes, redirectUri });
     const { at, client, verifier, scopes } = asked;
     const consent = { at, client, verifier, redirectUri, scopes, code: null };
-    const isBegun = await transact(async (tx) => {
-      // A grant of the former server would go to the new one.
-      if (!(await holdThere(tx, toolkit))) return false;
-      const connection = await openConnection(tx, toolkit, principal);
-      await beginConsent(tx, deps.keys, { connection, state: asked.state, consent, url: asked.url, lifeS });
-      return true;
-    });
+    const begun = { toolkit, principal, state: asked.state, consent, url: asked.url, lifeS };
+    const isBegun = await transact((tx) => beginConsent(tx, deps.keys, begun));
     if (!isBegun) return without('The address or the credentials of the toolkit changed during the sync.');
     return {
       told: 'The server asks for consent: open authorization_url of the status, then sync again with code and state.',

@@ -1,18 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  dropRefreshLease,
-  findConnection,
-  readGrant,
-  refuseGrant,
-  storeGrant,
-  takeRefreshLease,
-  type McpConnectionRow,
-  type McpPrincipal,
-} from '../../db/mcp/connections.ts';
+import { findConnection, readGrant, type McpConnectionRow, type McpPrincipal } from '../../db/mcp/connection-queries.ts';
 import type { McpGrant } from '../../db/mcp/grant.ts';
 import { isStillThere, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { dropRefreshLease, refuseGrant, storeRefreshed, takeRefreshLease } from '../../domain/mcp/refresh.ts';
 import type { Egress, EgressPolicy } from '../../ports/egress/egress.ts';
 import { McpError } from '../../ports/mcp/errors.ts';
 import { McpOauthError, refreshTokens } from '../../ports/mcp/oauth.ts';
@@ -117,7 +109,9 @@ async function refresh(parts: CredentialParts, asker: McpAsker, { connection, gr
   try {
     const tokens = await refreshTokens({ ...parts, ...asker }, { at: grant.at, client: grant.client, refreshToken });
     const fresh = { ...grant, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken };
-    await asker.transact((tx) => storeGrant(tx, parts.keys, { ...connection, grant: fresh, scopes: tokens.scopes, lifeS: tokens.lifeS }));
+    await asker.transact((tx) =>
+      storeRefreshed(tx, parts.keys, { ...connection, grant: fresh, scopes: tokens.scopes, lifeS: tokens.lifeS }),
+    );
   } catch (error) {
     if (error instanceof McpOauthError && error.isRefusal) {
       await asker.transact((tx) => refuseGrant(tx, connection, error.message));

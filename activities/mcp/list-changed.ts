@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { McpPrincipal } from '../../db/mcp/connections.ts';
+import type { McpPrincipal } from '../../db/mcp/connection-queries.ts';
 import type { McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import { requestSync } from '../../domain/toolkits/syncs.ts';
 import { newId } from '../../db/ids.ts';

@@ -1,4 +1,5 @@
-import { openConsentUrl, wakeConsenting } from '../../db/mcp/consent-of-call.ts';
+import { openConsentUrl } from '../../db/mcp/consent-of-call.ts';
+import { wakeConsenting } from '../../domain/mcp/consents.ts';
 import { McpOauthError } from '../../ports/mcp/oauth.ts';
 import { McpError } from '../../ports/mcp/errors.ts';
 import { consentNeeded, exchangeReturned, type ConsentDeps } from './consent.ts';

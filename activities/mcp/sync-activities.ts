@@ -1,5 +1,5 @@
 import { cancellationSignal, Context } from '@temporalio/activity';
-import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts';
+import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connection-queries.ts';
 import { readMcpToolkit, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts';

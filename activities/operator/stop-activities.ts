@@ -1,12 +1,12 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readStop, runsToStop, stopReasons } from '../../db/operator/stopped-runs.ts';
-import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../db/triggers/pause.ts';
+import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../domain/triggers/pause.ts';
+import { stopRun } from '../../domain/runs/end/stop-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { StopActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
-import { stopRun } from '../../domain/runs/end/stop-run.ts';
 
 const runsARound = 200;
 

@@ -1,8 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import Type from 'typebox';
 import { Value } from 'typebox/value';
-import type { McpPrincipal } from '../../db/mcp/connections.ts';
-import { sharedPrincipal } from '../../db/mcp/connections.ts';
+import type { McpPrincipal } from '../../db/mcp/connection-queries.ts';
+import { sharedPrincipal } from '../../db/mcp/connection-queries.ts';
 import { readRemoteTool, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from '../../ports/egress/egress.ts';

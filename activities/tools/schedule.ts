@@ -1,9 +1,10 @@
 import { followedTime } from '../../db/database-clock.ts';
 import { readRunPrincipal, type RunPrincipal } from '../../db/runs/start/run-principal.ts';
 import { iso } from '../../db/sql.ts';
-import { countActiveOfTool, createSchedule, readScheduleOfCall } from '../../db/triggers/schedules.ts';
+import { countActiveOfTool, readScheduleOfCall } from '../../db/triggers/schedules.ts';
 import type { ScheduleToolConfig } from '../../db/tools/kind-config.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { createSchedule } from '../../domain/triggers/create-schedule.ts';
 import { strikesAfter } from '../../ports/schedule/cadence.ts';
 import { planSchedule, ScheduleProblem, type SchedulePlan, type ScheduleTimes } from '../../ports/schedule/plan.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';

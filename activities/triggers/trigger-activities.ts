@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { databaseTime } from '../../db/database-time.ts';
-import { markSynced, markUnsynced, readSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
+import { readSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
+import { markSynced, markUnsynced } from '../../domain/triggers/sync.ts';
 import { dueInstant, fillInstant, fireUnchanged } from '../../domain/schedules/fire.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import { removeTriggerSchedule, strikeSince, upsertTriggerSchedule } from '../../temporal/trigger-schedules.ts';

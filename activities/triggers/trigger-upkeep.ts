@@ -3,30 +3,20 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { databaseTime } from '../../db/database-time.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
-import { noteMissed } from '../../db/triggers/occurrences.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
-import {
-  moveWatermark,
-  overdueSchedules,
-  schedulesToCompile,
-  storeCompiled,
-  syncAgain,
-  syncedSchedules,
-  unsyncedSchedules,
-  type DueSchedule,
-} from '../../db/triggers/upkeep.ts';
+import { overdueSchedules, schedulesToCompile, syncedSchedules, unsyncedSchedules, type DueSchedule } from '../../db/triggers/upkeep.ts';
 import { schedulesWithOpenBackfills } from '../../db/schedules/backfill-queries.ts';
 import { wakeBackfills } from '../../db/schedules/wake-backfills.ts';
 import { overdueGroups } from '../../db/webhooks/upkeep.ts';
-import { instantOf } from '../../domain/schedules/fire.ts';
+import { noteOverdue } from '../../domain/schedules/missed.ts';
+import { storeCompiled, syncAgain } from '../../domain/triggers/sync.ts';
 import { restartLostFanOuts } from '../../domain/events/upkeep.ts';
 import { findLostReplies, wakeLostReply } from '../../domain/channels/state.ts';
 import { restartLostCallbacks } from '../../domain/webhooks/callbacks.ts';
 import { wakeOverdue } from '../../domain/webhooks/groups.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { strikesAfter } from '../../ports/schedule/cadence.ts';
 import { compileTimetable } from '../../ports/schedule/compile-cadence.ts';
-import { nextAfter, timetableOf } from '../../ports/schedule/plan.ts';
+import { timetableOf } from '../../ports/schedule/plan.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
@@ -34,7 +24,6 @@ import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
 
 const maxATick = 200;
-const maxMissed = 1_000;
 
 type Upkeep = (tx: TenantTransaction, schedule: ScheduleRow) => Promise<void>;
 
@@ -117,22 +106,4 @@ async function inPlaceOf(deps: ActivityDeps, due: DueSchedule, work: Upkeep): Pr
     const schedule = await lockSchedule(tx, due.id);
     if (schedule) await work(tx, schedule);
   });
-}
-
-/** Each instant up to the last that may still be caught up with gets its row, if it has none. */
-async function noteOverdue(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
-  if (!schedule.is_active || schedule.deleted_at !== null) return;
-  const timetable = timetableOf(schedule);
-  const now = await databaseTime(tx.em);
-  const until = new Date(now.getTime() - (schedule.catch_up_seconds + schedule.jitter_seconds + 60) * 1_000);
-  const strikes = strikesAfter(timetable, {
-    after: new Date(schedule.evaluated_until).getTime(),
-    until: until.getTime(),
-    count: maxMissed,
-  });
-  const instants = strikes.map((strike) => instantOf(strike, 'regular'));
-  await noteMissed(tx, schedule, instants, now);
-  // Cut short: the next pass goes on behind the last one noted.
-  const reached = strikes.length === maxMissed ? new Date(strikes.at(-1)?.at ?? until) : until;
-  await moveWatermark(tx, schedule, { until: reached, nextRunAt: nextAfter(timetable, reached) });
 }

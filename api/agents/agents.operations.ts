@@ -1,11 +1,14 @@
+import { personaOperations } from './personas.operations.ts';
+import { effectiveOperations } from './effective.operations.ts';
+import { revisionOperations } from './revisions.operations.ts';
+import { portabilityOperations } from './portability.operations.ts';
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { listAgentRows, readAgent, requireAgent } from '../../db/agents/agents.ts';
-import { deleteAgent } from '../../db/agents/delete-agent.ts';
+import { deleteAgent } from '../../domain/agents/delete-agent.ts';
 import { cancelRunsOfDeletedAgent } from '../../domain/runs/end/cancel-run.ts';
-import type { RevisionDraft } from '../../db/agents/revision-document.ts';
-import { insertRevision, setActiveRevision } from '../../db/agents/revisions.ts';
-import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
+import { changeAgent } from '../../domain/agents/change-agent.ts';
+import { createAgent } from '../../domain/agents/create-agent.ts';
 import { listSubAgents } from '../../db/agents/sub-agents.ts';
 import { mapPage } from '../../db/page.ts';
 import { refuseRank } from '../../db/reach.ts';
@@ -14,18 +17,12 @@ import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes } from '../http/input/bounds.ts';
 import { noteOfNamed } from '../http/operation/audit.ts';
-import { area, get, list, patch, post, remove, reply, type Ctx } from '../http/operation/operation.ts';
-import { applyUpdate } from './agent-update.ts';
+import { area, get, list, patch, post, remove, reply } from '../http/operation/operation.ts';
 import { AgentCreate, AgentFilters, AgentParams, AgentUpdate, AgentView, toAgentDetailView, toAgentView } from './agent.schema.ts';
-import { effectiveOperations } from './effective.operations.ts';
 import { checkImageUrl } from './image-url.ts';
-import { newAgent } from './new-agent.ts';
-import { personaOperations } from './personas.operations.ts';
-import { portabilityOperations } from './portability.operations.ts';
 import { AgentDeletion, AgentSummary, SubAgentFilters, toAgentSummary } from './portability.schema.ts';
 import { revisionChecks } from './revision-checks.ts';
 import { toRevisionDraft } from './revision.schema.ts';
-import { revisionOperations } from './revisions.operations.ts';
 
 export const agents = area('Agents', {
   listAgents: list(
@@ -74,10 +71,9 @@ export const agents = area('Agents', {
       const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       await checkImageUrl(ctx, body.image_url, home.organizationId);
       if (body.activate === true) refuseRank(ctx.caller, home.workspaceId ?? '', 'admin');
-      const agent = newAgent(ctx, home, body);
-      await ctx.em.persist(agent).flush();
-      if (body.revision) await addFirstRevision(ctx, agent, { draft: toRevisionDraft(body.revision), activate: body.activate === true });
-      return toAgentDetailView(await readAgent(ctx, agent.id));
+      const first = body.revision ? { draft: toRevisionDraft(body.revision), activate: body.activate === true } : null;
+      const id = await createAgent(ctx, { home, fields: body, createdByUserId: ctx.caller.userId }, first, revisionChecks(ctx));
+      return toAgentDetailView(await readAgent(ctx, id));
     },
   ),
 
@@ -118,8 +114,7 @@ export const agents = area('Agents', {
       checkBytes('/attributes', body.attributes, 16_384);
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion' });
       await checkImageUrl(ctx, body.image_url, agent.organizationId);
-      const changes = applyUpdate(agent, body);
-      await ctx.em.flush();
+      const changes = await changeAgent(ctx, agent, body);
       ctx.audit(noteOfNamed('agent', agent, changes));
       const row = await readAgent(ctx, agent.id);
       return reply(toAgentDetailView(row), { version: row.row_version });
@@ -173,16 +168,3 @@ export const agents = area('Agents', {
   ...effectiveOperations,
   ...personaOperations,
 });
-
-/** Revision 1 of an agent just made; inactive unless asked for. */
-async function addFirstRevision(
-  ctx: Ctx,
-  agent: Agent,
-  first: { readonly draft: RevisionDraft; readonly activate: boolean },
-): Promise<void> {
-  const { document, problems } = await validateRevision(ctx, { home: agent, draft: first.draft }, revisionChecks(ctx));
-  refuseInvalid(problems, '/revision');
-  if (first.activate) refuseNotActivatable(problems);
-  const { id } = await insertRevision(ctx, { agent, document, note: null, baseRevisionId: null });
-  if (first.activate) await setActiveRevision(ctx, agent.id, id);
-}

@@ -3,11 +3,11 @@ import { effectiveConfiguration, hashOfConfiguration, promptTokens, type Effecti
 import { readAgentSource, type AgentSource } from '../../db/agents/effective-source.ts';
 import { templateVariables, variablesOf, withSkills } from '../../db/agents/instructions.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
-import { diffDocuments } from '../../db/agents/revision-diff.ts';
+import { diffDocuments } from '../../domain/agents/revision-diff.ts';
 import type { RevisionDocument } from '../../db/agents/revision-document.ts';
-import { readRevisionPair } from '../../db/agents/revisions.ts';
-import { atRun } from '../../db/agents/revision-problems.ts';
-import { validateRevision, type RevisionProblem } from '../../db/agents/validate-revision.ts';
+import { readRevisionPair } from '../../domain/agents/revisions.ts';
+import { atRun, type RevisionProblem } from '../../domain/agents/revision-problems.ts';
+import { validateRevision } from '../../domain/agents/validate-revision.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { see } from '../../db/scope.ts';
 import { TemplateError } from '../../ports/templates/templates.ts';

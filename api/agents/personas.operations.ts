@@ -1,28 +1,15 @@
 import type { Static } from 'typebox';
-import { isDeepStrictEqual } from 'node:util';
 import { forgetReplies } from '../../db/http/idempotency.ts';
-import { creatorOf } from '../../db/actor-ref.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { requireAgent } from '../../db/agents/agents.ts';
 import { Persona } from '../../db/agents/persona.entity.ts';
-import type { PersonaDraft } from '../../db/agents/persona-document.ts';
-import {
-  clearDefault,
-  insertPersonas,
-  insertVersions,
-  listPersonaRows,
-  readPersona,
-  refuseFull,
-  type PersonaRow,
-} from '../../db/agents/personas.ts';
-import { keepPersonaRefs } from '../../db/agents/persona-refs.ts';
-import { validatePersona } from '../../db/agents/validate-persona.ts';
-import { refuseInvalid } from '../../db/agents/validate-revision.ts';
+import { listPersonaRows, readPersona, type PersonaRow } from '../../db/agents/personas.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
+import { addPersona, changePersona, deletePersona } from '../../domain/agents/personas.ts';
 import { noteOfRow } from '../http/operation/audit.ts';
 import { changesOf } from '../http/operation/changes.ts';
-import { list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
+import { list, patch, post, remove, reply, type AuditNote } from '../http/operation/operation.ts';
 import { AgentParams } from './agent.schema.ts';
 import { checkImageUrl } from './image-url.ts';
 import {
@@ -71,15 +58,9 @@ export const personaOperations = {
     },
     async (ctx, { params, body }) => {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null });
-      const document = await checked(ctx, agent, toPersonaDraft(body));
-      await refuseFull(ctx, agent.id);
-      const isDefault = body.is_default ?? false;
-      if (isDefault) await clearDefault(ctx, agent.id, null);
-      const [id = ''] = await insertPersonas(ctx, {
-        agent,
-        personas: [{ document, isDefault, isActive: body.is_active ?? true }],
-        createdBy: creatorOf(ctx.actor),
-      });
+      const draft = toPersonaDraft(body);
+      await checkImageUrl(ctx, draft.image_url, agent.organizationId);
+      const id = await addPersona(ctx, agent, { draft, isDefault: body.is_default, isActive: body.is_active }, revisionChecks(ctx));
       const row = await readPersona(ctx, agent.id, id);
       ctx.audit(noteOf(row, {}));
       return reply(toPersonaView(row), { version: row.row_version });
@@ -103,17 +84,10 @@ export const personaOperations = {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null });
       const before = await readPersona(ctx, agent.id, params.persona_id);
       const persona = await seeForChange(ctx, Persona, before.id, { versionProperty: 'rowVersion' });
-      const document = await checked(ctx, agent, toChangedDraft(before.document, body));
-      if (body.is_default === true) await clearDefault(ctx, agent.id, persona.id);
-      const isAnew = !isDeepStrictEqual(document, before.document);
-      if (isAnew) Object.assign(persona, { document, version: persona.version + 1 });
-      if (body.is_default !== undefined) persona.isDefault = body.is_default;
-      if (body.is_active !== undefined) persona.isActive = body.is_active;
-      await ctx.em.flush();
-      if (isAnew) {
-        await insertVersions(ctx, { agent, versions: [{ id: persona.id, version: persona.version }], createdBy: creatorOf(ctx.actor) });
-        await keepPersonaRefs(ctx, [persona.id]);
-      }
+      const draft = toChangedDraft(before.document, body);
+      await checkImageUrl(ctx, draft.image_url, agent.organizationId);
+      const asked = { draft, isDefault: body.is_default, isActive: body.is_active };
+      await changePersona(ctx, { agent, persona, before: before.document }, asked, revisionChecks(ctx));
       const row = await readPersona(ctx, agent.id, persona.id);
       ctx.audit(noteOf(row, changesOf(toPersonaView(before), toPersonaView(row), auditedFields)));
       return reply(toPersonaView(row), { version: row.row_version });
@@ -134,23 +108,12 @@ export const personaOperations = {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null, openWhenFrozen: true });
       const row = await readPersona(ctx, agent.id, params.persona_id);
       const persona = await seeForChange(ctx, Persona, row.id, { versionProperty: 'rowVersion', openWhenFrozen: true });
-      persona.deletedAt = ctx.deps.now();
-      persona.isDefault = false;
-      await ctx.em.flush();
-      await keepPersonaRefs(ctx, [persona.id]);
+      await deletePersona(ctx, persona, ctx.deps.now());
       await forgetReplies(ctx, [persona.id]);
       ctx.audit(noteOf(row, {}));
     },
   ),
 };
-
-/** The document of a draft that can be stored. Throws 422 with all that stands against it. */
-async function checked(ctx: Ctx, agent: Agent, draft: PersonaDraft) {
-  await checkImageUrl(ctx, draft.image_url, agent.organizationId);
-  const { document, problems } = await validatePersona(ctx, { home: agent, draft }, revisionChecks(ctx));
-  refuseInvalid(problems, '');
-  return document;
-}
 
 function noteOf(row: PersonaRow, changes: AuditNote['changes']): AuditNote {
   return { ...noteOfRow('persona', row, changes), label: row.slug };

@@ -1,4 +1,4 @@
-import type { RevisionChecks } from '../../db/agents/validate-revision.ts';
+import type { RevisionChecks } from '../../domain/agents/validate-revision.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { toMend } from '../../ports/json/schema.ts';
 import { missingCapabilities } from '../../ports/models/models.ts';

@@ -1,10 +1,9 @@
 import { Agent } from '../../db/agents/agent.entity.ts';
-import { lockActivations } from '../../db/agents/agent-graph.ts';
 import { readAgent, requireAgent } from '../../db/agents/agents.ts';
-import { insertRevision, listRevisionRows, readRevision, setActiveRevision } from '../../db/agents/revisions.ts';
-import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
+import { listRevisionRows, readRevision } from '../../db/agents/revisions.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
+import { activateRevision, addRevision } from '../../domain/agents/revisions.ts';
 import { noteOfNamed } from '../http/operation/audit.ts';
 import { get, list, post, reply } from '../http/operation/operation.ts';
 import { AgentParams, AgentRevisionParams, AgentView, toAgentDetailView } from './agent.schema.ts';
@@ -53,13 +52,8 @@ export const revisionOperations = {
     },
     async (ctx, { params, body }) => {
       const agent = await seeForChange(ctx, Agent, params.agent_id);
-      const { document, problems } = await validateRevision(
-        ctx,
-        { home: agent, draft: toRevisionDraft(body.document) },
-        revisionChecks(ctx),
-      );
-      refuseInvalid(problems, '/document');
-      const { id } = await insertRevision(ctx, { agent, document, note: body.note ?? null, baseRevisionId: body.base_revision_id ?? null });
+      const asked = { draft: toRevisionDraft(body.document), note: body.note ?? null, baseRevisionId: body.base_revision_id ?? null };
+      const id = await addRevision(ctx, agent, asked, revisionChecks(ctx));
       ctx.audit({ ...noteOfNamed('agent_revision', agent), resourceId: id });
       return toAgentRevisionView(await readRevision(ctx, agent.id, id));
     },
@@ -95,13 +89,9 @@ export const revisionOperations = {
     },
     async (ctx, { params }) => {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion' });
-      await lockActivations(ctx, agent.organizationId);
-      const revision = await readRevision(ctx, agent.id, params.revision_id);
-      const { problems } = await validateRevision(ctx, { home: agent, draft: revision.document }, revisionChecks(ctx));
-      refuseNotActivatable(problems);
       const from = agent.activeRevisionId;
-      await setActiveRevision(ctx, agent.id, revision.id);
-      ctx.audit(noteOfNamed('agent', agent, from === revision.id ? {} : { active_revision_id: { from, to: revision.id } }));
+      const to = await activateRevision(ctx, agent, params.revision_id, revisionChecks(ctx));
+      ctx.audit(noteOfNamed('agent', agent, from === to ? {} : { active_revision_id: { from, to } }));
       const row = await readAgent(ctx, agent.id);
       return reply(toAgentDetailView(row), { version: row.row_version });
     },

@@ -1,5 +1,5 @@
 import { seeAttachment, uploaderOf } from '../../db/attachments/attachments.ts';
-import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
+import { insertAttachment } from '../../domain/attachments/attachments.ts';
 import { openReadOnly } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { area, post, raw } from '../http/operation/operation.ts';

@@ -1,5 +1,5 @@
 import type Type from 'typebox';
-import { usableAttachment } from '../../db/attachments/attachments.ts';
+import { usableAttachment } from '../../domain/attachments/usable-attachment.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
 import type { SentItem } from '../../domain/evaluations/dataset.ts';

@@ -1,4 +1,4 @@
-import { openMcpSession } from '../../db/mcp/server-sessions.ts';
+import { openMcpSession } from '../../ports/mcp/server-sessions.ts';
 import { principalOf } from '../streams/attach.ts';
 import { answerBatch } from './batch.ts';
 import { eraOf, metaKeys, sessionVersions } from './era.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import Type from 'typebox';
-import { endMcpSession, touchMcpSession } from '../../db/mcp/server-sessions.ts';
+import { endMcpSession, touchMcpSession } from '../../ports/mcp/server-sessions.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import { raw, rawPost, remove } from '../http/operation/operation.ts';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { touchMcpSession, type McpSessionStore } from '../../db/mcp/server-sessions.ts';
+import { touchMcpSession, type McpSessionStore } from '../../ports/mcp/server-sessions.ts';
 import type { Deps } from '../http/operation/deps.ts';
 import { principalOf } from '../streams/attach.ts';
 import type { Http, RawCtx } from './exchange.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { mcpConnectionStates, mcpPrincipalKinds } from '../../db/mcp/mcp-connection.entity.ts';
-import type { McpConnectionFacts } from '../../db/mcp/connections.ts';
+import type { McpConnectionFacts } from '../../db/mcp/connection-queries.ts';
 import type { McpStatusRow } from '../../db/mcp/status.ts';
 import { mcpTransports } from '../../db/toolkits/toolkit-config.ts';
 import { toolkitRevisionStates } from '../../workflows/contracts/toolkits.ts';

@@ -1,7 +1,9 @@
+import { resolverOf } from './resolver.ts';
 import { denyPending, resolveApprovals } from '../../domain/approvals/resolve.ts';
-import { attachmentsForRuns } from '../../db/attachments/run-attachments.ts';
+import { attachmentsForRuns } from '../../domain/attachments/run-attachments.ts';
 import { addMessage } from '../../domain/runs/input/added-input.ts';
 import { addClientResults } from '../../domain/runs/calls/client-results.ts';
+import { requireQuestion } from '../../domain/approvals/check-resolutions.ts';
 import { lockConversationOfRun } from '../../db/runs/start/conversations.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { readRunRow, type RunPlace } from '../../db/runs/read/run-queries.ts';
@@ -12,8 +14,6 @@ import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { checkBytes } from '../http/input/bounds.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import type { RunInputAdd } from './input.schema.ts';
-import { resolverOf } from './resolver.ts';
-import { requireQuestion } from '../../domain/approvals/check-resolutions.ts';
 
 type Added<K extends RunInputAdd['kind']> = Extract<RunInputAdd, { kind: K }>;
 

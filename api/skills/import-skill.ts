@@ -1,6 +1,6 @@
 import { organizationOf } from '../../db/reach.ts';
 import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
-import { usableAttachment } from '../../db/attachments/attachments.ts';
+import { usableAttachment } from '../../domain/attachments/usable-attachment.ts';
 import type { ReadImport } from '../../domain/skills/import-skill.ts';
 import type { NewSkillFile } from '../../domain/skills/skill-files.ts';
 import { skillDocuments } from '../../domain/skills/skill-text.ts';

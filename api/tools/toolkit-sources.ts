@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { usableAttachment } from '../../db/attachments/attachments.ts';
+import { usableAttachment } from '../../domain/attachments/usable-attachment.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { openReadOnly, tenantOf } from '../../db/transaction.ts';
 import { requireToolkit } from '../../db/toolkits/toolkits.ts';

@@ -2,7 +2,8 @@ import type { Scope } from '../../workflows/contracts/access.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
-import { row } from '../sql.ts';
+import { row, rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Agent, type avatarPresets } from './agent.entity.ts';
 import type { AgentRevisionRow } from './revisions.ts';
 import { upgradeDocument } from './upgrade-document.ts';
@@ -71,6 +72,18 @@ export function findAgentPlace(
     agentId,
     ...visible.params,
   ]);
+}
+
+/** Runs of an agent that have not ended, those in line first. */
+export function liveRunsOf(
+  tx: Pick<TenantTransaction, 'em'>,
+  agentId: string,
+): Promise<{ readonly id: string; readonly status: string }[]> {
+  return rows(
+    tx.em,
+    "select id, status from runs where agent_id = ? and status in ('queued', 'running', 'waiting', 'cancelling') order by activated_at is not null, id desc",
+    [agentId],
+  );
 }
 
 /** Agents that the caller sees, newest first. */

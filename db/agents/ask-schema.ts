@@ -1,4 +1,5 @@
 import { inNewestDialect, mapSchema } from '../../workflows/contracts/schema-dialect.ts';
+import type { SubAgentBinding } from './revision-document.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -29,6 +30,11 @@ export function askInputSchema(inputSchema: Schema | null): Schema {
     required: ['input'],
     additionalProperties: false,
   };
+}
+
+/** The name under which the model asks an agent. */
+export function askSlug(binding: Pick<SubAgentBinding, 'slug'>): string {
+  return `ask_${binding.slug.replaceAll('.', '_')}`.slice(0, 64);
 }
 
 /** The schema as it reads within another document, which is of 2020-12: its local references start at its new place. */

@@ -1,4 +1,3 @@
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { AgentRow } from './agents.ts';
@@ -18,14 +17,14 @@ export interface CopiedParts {
 
 /**
  * The document of the revision asked for, else of the active one, else of the newest, and the personas of an agent which the caller has been
- * shown; in one statement. A revision asked for that is not the agent's is 404, or 422 at `pointer` where a body named it.
+ * shown; in one statement. The document is null, too, when the revision asked for is not the agent's.
  */
-export async function readCopiedParts(
+export async function findCopiedParts(
   ctx: Pick<Scoped, 'em'>,
   agent: Pick<AgentRow, 'id' | 'active_revision_id'>,
-  asked: { readonly revisionId: string | null; readonly pointer: string | null },
+  revisionId: string | null,
 ): Promise<CopiedParts> {
-  const wanted = asked.revisionId ?? agent.active_revision_id;
+  const wanted = revisionId ?? agent.active_revision_id;
   const found = await row<{ document: RevisionDocument | null; personas: CopiedPersona[] }>(
     ctx.em,
     `select (select v.document from agent_revisions v where v.agent_id = ? and (?::uuid is null or v.id = ?::uuid) order by v.number desc limit 1) as document,
@@ -34,9 +33,5 @@ export async function readCopiedParts(
     [agent.id, wanted, wanted, agent.id],
   );
   const { document = null, personas = [] } = found ?? {};
-  if (document === null && asked.revisionId !== null) {
-    if (asked.pointer === null) throw fail('not_found');
-    throw invalid(asked.pointer, 'reference', 'The agent has no such revision.', { kind: 'agent_revision' });
-  }
   return { document: document && upgradeDocument(document), personas };
 }

@@ -1,6 +1,20 @@
-import type { PinnedDelegate } from '../runs/children/delegates.ts';
 import type { DelegateToolConfig } from '../tools/kind-config.ts';
 import type { BoundAgent, BoundRows } from './bound-rows.ts';
+
+export type DelegateOutput = 'text' | 'json';
+
+/** Whom a delegate tool asks, as a run keeps it to its end. */
+export interface PinnedDelegate {
+  readonly agent_id: string;
+  readonly agent_slug: string;
+  readonly revision_id: string;
+  /** Null: the agent's default one. */
+  readonly persona_slug: string | null;
+  readonly history: 'none' | 'summary';
+  readonly output: DelegateOutput;
+  /** Decimal string. */
+  readonly max_cost: string | null;
+}
 
 /** Whom a delegate tool asks, null when that agent can't be asked. */
 export function delegateOf(config: Readonly<Record<string, unknown>> | undefined, bound: BoundRows): PinnedDelegate | null {

@@ -1,11 +1,10 @@
-import { askInputSchema } from './ask-schema.ts';
+import { askInputSchema, askSlug } from './ask-schema.ts';
 import type { BoundAgent, BoundRows } from './bound-rows.ts';
 import { findAgent, usableRevision } from './delegate-target.ts';
 import type { EffectiveSubAgent, EffectiveWarning } from './effective.ts';
 import { approvalOf, stricter, type EffectiveTool } from './effective-tools.ts';
 import type { PersonaDocument } from './persona-document.ts';
 import type { RevisionDocument, SubAgentBinding } from './revision-document.ts';
-import { askSlug } from './validate-revision.ts';
 
 interface DelegateSource {
   readonly document: RevisionDocument;

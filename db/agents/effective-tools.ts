@@ -1,8 +1,7 @@
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
-import type { PinnedDelegate } from '../runs/children/delegates.ts';
 import type { BoundRows, BoundTool } from './bound-rows.ts';
 import type { EffectiveWarning } from './effective.ts';
-import { delegateOf } from './delegate-target.ts';
+import { delegateOf, type PinnedDelegate } from './delegate-target.ts';
 import type { PersonaDocument } from './persona-document.ts';
 import type { RevisionDocument, ToolApproval } from './revision-document.ts';
 

@@ -1,5 +1,7 @@
 import { Decimal } from 'decimal.js';
-import type { RunLimits } from '../runs/run-types.ts';
+import type { FrameData } from '../streams/frame.schema.ts';
+
+type RunLimits = FrameData<'run.started'>['limits'];
 
 /** Upper bounds of each run of a revision. */
 export interface RevisionLimits extends RunLimits {

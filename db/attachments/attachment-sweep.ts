@@ -41,24 +41,3 @@ export async function deleteExpired(em: SqlEntityManager, limit: number): Promis
   );
   return deleted.map((row) => row.storage_key);
 }
-
-/** Keys of an organization's attachments that lie in no place of its own: those of operators who did not say where they worked. */
-export async function keysElsewhere(em: SqlEntityManager, organizationId: string, place: string): Promise<string[]> {
-  const found = await rows<{ storage_key: string }>(
-    em,
-    'select storage_key from attachments where organization_id = ? and not starts_with(storage_key, ?)',
-    [organizationId, place],
-  );
-  return found.map((row) => row.storage_key);
-}
-
-/** Those of the keys that no row names; a rejected row's bytes are meant to be gone. */
-export async function keysWithoutRow(em: SqlEntityManager, keys: readonly string[]): Promise<string[]> {
-  const found = await rows<{ key: string }>(
-    em,
-    `select k.key from unnest(?::text[]) as k(key)
-      where not exists (select 1 from attachments a where a.storage_key = k.key and a.state <> 'rejected')`,
-    [keys],
-  );
-  return found.map((row) => row.key);
-}

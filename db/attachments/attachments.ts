@@ -1,4 +1,4 @@
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import type { Caller } from '../caller.ts';
@@ -32,18 +32,6 @@ export interface AttachmentRow {
   readonly created_at: Time;
 }
 
-/** An attachment whose bytes may be used: what `ports/storage/storage.ts readWhole` takes, and what is to be known of it. */
-export interface UsableAttachment {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly workspaceId: string | null;
-  readonly filename: string;
-  readonly mediaType: string;
-  readonly sizeBytes: number;
-  readonly sha256: string;
-  readonly storageKey: string;
-}
-
 /** How long bytes stay that nothing holds. */
 export const unlinkedHours = 24;
 
@@ -57,37 +45,6 @@ export async function seeAttachment(ctx: Scoped, id: string): Promise<Attachment
   const found = await findAttachment(ctx, id);
   if (!found) throw fail('not_found');
   return found;
-}
-
-/**
- * An attachment that a body names and whose bytes are to be used now.
- * @throws 422 `reference` at `pointer` for what the caller does not see, 409 `attachment_not_ready` unless it is ready.
- */
-export async function usableAttachment(ctx: Scoped, id: string, pointer = '/attachment_id'): Promise<UsableAttachment> {
-  const found = await findAttachment(ctx, id);
-  if (!found) throw unknownAttachment(pointer);
-  refuseNotReady(found.state);
-  return {
-    id: found.id,
-    organizationId: found.organization_id,
-    workspaceId: found.workspace_id,
-    filename: found.filename,
-    mediaType: found.media_type,
-    sizeBytes: found.size_bytes,
-    sha256: found.sha256,
-    storageKey: found.storage_key,
-  };
-}
-
-/** 422 for an id that does not resolve, whatever the reason. */
-export function unknownAttachment(pointer: string): Error {
-  return invalid(pointer, 'reference', 'The attachment does not exist.', { kind: 'attachment' });
-}
-
-/** 409 while an attachment is looked at, and for good when it was rejected. */
-export function refuseNotReady(state: AttachmentRow['state']): void {
-  if (state === 'ready') return;
-  throw fail('state_conflict', { reason: 'attachment_not_ready', detail: 'The attachment is not ready.', context: { state } });
 }
 
 /** Who uploads. A client that works for nobody is named by its own id, so that it finds its uploads again. */
@@ -155,7 +112,8 @@ export function visibleAttachments(ctx: Scoped): Predicate {
   };
 }
 
-async function findAttachment(ctx: Scoped, id: string): Promise<AttachmentRow | null> {
+/** An attachment that the caller sees; null: there is none. */
+export async function findAttachment(ctx: Scoped, id: string): Promise<AttachmentRow | null> {
   const visible = visibleAttachments(ctx);
   return row<AttachmentRow>(ctx.em, `select ${attachmentColumns} from attachments a where a.id = ? and ${visible.sql}`, [
     id,

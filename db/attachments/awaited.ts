@@ -3,7 +3,6 @@ import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { unlinkedHours, attachmentColumns, type AttachmentRow } from './attachments.ts';
-import { startScan } from './insert-attachment.ts';
 
 /** A file whose bytes are still elsewhere. */
 export interface AwaitedFile {
@@ -38,34 +37,30 @@ export async function insertAwaited(tx: TenantTransaction, file: AwaitedFile): P
   return id;
 }
 
-/** Says of an awaited file that its bytes are there; where somebody looks at files, that begins now. */
-export async function fillAwaited(
+/** An awaited file whose bytes are there. */
+export interface FilledFile {
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+  readonly isScanned: boolean;
+}
+
+/** Writes what is known of the bytes of a file that is awaited still; null: it is not. */
+export function fillAwaitedRow(
   tx: TenantTransaction,
   id: string,
-  {
-    filename,
-    mediaType,
-    sizeBytes,
-    sha256,
-    isScanned,
-  }: {
-    readonly filename: string;
-    readonly mediaType: string;
-    readonly sizeBytes: number;
-    readonly sha256: string;
-    readonly isScanned: boolean;
-  },
-): Promise<void> {
-  const filled = await row<AttachmentRow>(
+  { filename, mediaType, sizeBytes, sha256, isScanned }: FilledFile,
+): Promise<AttachmentRow | null> {
+  return row<AttachmentRow>(
     tx.em,
     `update attachments a set filename = ?, media_type = ?, size_bytes = ?, sha256 = ?, state = case when ? then 'scanning' else 'ready' end
       where a.id = ? and a.state = 'scanning' and a.sha256 = '' returning ${attachmentColumns}`,
     [filename, mediaType, sizeBytes, sha256, isScanned, id],
   );
-  if (filled && isScanned) await startScan(tx, filled);
 }
 
-/** Gives an awaited file up: it can't be had, or may not be stored. */
-export async function giveUpAwaited(tx: TenantTransaction, id: string): Promise<void> {
+/** Rejects a file that is awaited still. */
+export async function rejectAwaited(tx: TenantTransaction, id: string): Promise<void> {
   await change(tx.em, "update attachments set state = 'rejected' where id = ? and state = 'scanning' and sha256 = ''", [id]);
 }

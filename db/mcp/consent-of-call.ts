@@ -1,10 +1,6 @@
-import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
-import { workflowIds } from '../../workflows/contracts/queues.ts';
-import { newId } from '../ids.ts';
-import { addOutboxAll } from '../outbox.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { McpPrincipal } from './connections.ts';
+import type { McpPrincipal } from './connection-queries.ts';
 
 /** A call of a tool whose toolkit has a grant of its own for each user, and the user for whom its run works. */
 export interface ConsentingCall {
@@ -46,22 +42,15 @@ export async function openConsentUrl(tx: TenantTransaction, toolkitId: string, p
   return found?.url ?? null;
 }
 
-/** Wakes the runs of a user whose calls wait for a consent to this toolkit: there is one now. */
-export async function wakeConsenting(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<void> {
+/** The runs of a user that wait for the consent to a toolkit, by their ids. */
+export async function runsAwaitingConsent(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<string[]> {
   const waiting = await rows<{ run_id: string }>(
     tx.em,
     `select distinct a.run_id from approvals a join runs r on r.id = a.run_id join tool_calls c on c.id = a.tool_call_id join tools t on t.id = c.tool_id
       where a.status = 'pending' and a.reason = 'auth' and t.toolkit_id = ? and r.subject_kind = 'user' and r.subject_id = ?::text order by a.run_id`,
     [toolkitId, principal.id],
   );
-  const occasion = newId();
-  await addOutboxAll(
-    tx,
-    waiting.map(({ run_id: runId }) => ({
-      message: { kind: 'workflow.signal', workflowId: workflowIds.run(runId), signal: agentRunSignals.approvalDecided },
-      dedupeKey: `consent:${runId}:${occasion}`,
-    })),
-  );
+  return waiting.map(({ run_id: runId }) => runId);
 }
 
 /** The toolkit of the tool that a call calls; null: it has none, or is gone. */

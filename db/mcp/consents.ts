@@ -1,39 +1,32 @@
 import { createHash } from 'node:crypto';
 import type { KeyRing } from '../identity/key-ring.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
 import { change, row } from '../sql.ts';
-import { open, seal } from '../tenancy/envelope.ts';
+import { seal } from '../tenancy/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { McpConnectionRow, McpPrincipal } from './connections.ts';
+import type { McpConnectionRow, McpPrincipal } from './connection-queries.ts';
+import { openConsent, type StoredConsent } from './consent-queries.ts';
 import { authorizationBinding, type McpConsent } from './grant.ts';
 
 type Keks = Pick<KeyRing, 'keks'>;
 
-interface StoredConsent {
-  readonly state_hash: string;
-  readonly connection_id: string;
-  readonly organization_id: string | null;
-  readonly verifier_enc: Buffer;
-}
-
-export interface ReturnedConsent {
-  readonly stateHash: string;
+/** A consent that begins: its state opens it once, within `lifeS` seconds, and `url` is where the person has to go. */
+export interface BegunConsent {
+  readonly state: string;
   readonly consent: McpConsent;
+  readonly url: string;
+  readonly lifeS: number;
 }
 
-/** Begins a consent: its state opens it once, within `lifeS` seconds. The connection tells where the person has to go. */
-export async function beginConsent(
-  tx: TenantTransaction,
-  keys: Keks,
-  begun: {
-    readonly connection: McpConnectionRow;
-    readonly state: string;
-    readonly consent: McpConsent;
-    readonly url: string;
-    readonly lifeS: number;
-  },
-): Promise<void> {
-  const { connection } = begun;
+/** A code as a person brings it back, and whose consent it is to belong to. */
+export interface ReturnedCode {
+  readonly toolkitId: string;
+  readonly principal: McpPrincipal;
+  readonly code: string;
+  readonly state: string;
+}
+
+/** Writes a consent in place of an older one of its connection, whose row names the address then. */
+export async function insertConsent(tx: TenantTransaction, keys: Keks, connection: McpConnectionRow, begun: BegunConsent): Promise<void> {
   const stateHash = hashOf(begun.state);
   const binding = authorizationBinding(connection.organization_id, stateHash);
   const envelope = await seal(tx.em, keys, binding, Buffer.from(JSON.stringify(begun.consent)));
@@ -52,15 +45,8 @@ export async function beginConsent(
   );
 }
 
-/**
- * Takes the code that came back, sealed, for the sync that exchanges it: 422 when the state is unknown, spent, too old, or of another
- * toolkit or principal; one answer for all.
- */
-export async function takeCode(
-  tx: TenantTransaction,
-  keys: Keks,
-  back: { readonly toolkitId: string; readonly principal: McpPrincipal; readonly code: string; readonly state: string },
-): Promise<void> {
+/** Stores the code that came back, sealed, with its consent. False: the state is unknown, spent, too old, or of another toolkit or principal. */
+export async function storeCode(tx: TenantTransaction, keys: Keks, back: ReturnedCode): Promise<boolean> {
   const stored = await row<StoredConsent>(
     tx.em,
     `select a.state_hash, a.connection_id, a.organization_id, a.verifier_enc from mcp_authorizations a join mcp_connections c on c.id = a.connection_id
@@ -68,7 +54,7 @@ export async function takeCode(
         and c.principal_id is not distinct from ?::uuid for update of a`,
     [hashOf(back.state), back.toolkitId, back.principal.kind, back.principal.id],
   );
-  if (!stored) throw stateRefused();
+  if (!stored) return false;
 
   const consent = await openConsent(tx, keys, stored);
   const binding = authorizationBinding(stored.organization_id, stored.state_hash);
@@ -78,35 +64,12 @@ export async function takeCode(
     "update mcp_authorizations set used_at = now(), verifier_enc = ?, expires_at = now() + interval '10 minutes' where state_hash = ?",
     [envelope, stored.state_hash],
   );
+  return true;
 }
 
-/** The consent of a connection whose code has come back and waits to be exchanged. */
-export async function findReturned(tx: TenantTransaction, keys: Keks, connectionId: string): Promise<ReturnedConsent | null> {
-  const stored = await row<StoredConsent>(
-    tx.em,
-    `select state_hash, connection_id, organization_id, verifier_enc from mcp_authorizations
-      where connection_id = ? and used_at is not null and expires_at > now() order by used_at desc limit 1`,
-    [connectionId],
-  );
-  return stored && { stateHash: stored.state_hash, consent: await openConsent(tx, keys, stored) };
-}
-
-/** A code is good for one exchange, whatever came of it. */
-export async function endConsent(tx: TenantTransaction, stateHash: string): Promise<void> {
+/** Deletes a consent whose code has come back. */
+export async function deleteConsent(tx: TenantTransaction, stateHash: string): Promise<void> {
   await change(tx.em, 'delete from mcp_authorizations where state_hash = ?', [stateHash]);
-}
-
-async function openConsent(tx: TenantTransaction, keys: Keks, stored: StoredConsent): Promise<McpConsent> {
-  const text = await open(tx.em, keys, authorizationBinding(stored.organization_id, stored.state_hash), stored.verifier_enc);
-  return JSON.parse(text.toString()) as McpConsent; // written here alone
-}
-
-function stateRefused() {
-  const message = 'is unknown, used, too old or of another toolkit';
-  return fail('validation_failed', {
-    detail: 'The authorization does not belong to a consent that is under way.',
-    errors: [{ in: 'body', pointer: '/authorization/state', name: null, rule: 'state', message }],
-  });
 }
 
 function hashOf(state: string): string {

@@ -1,4 +1,3 @@
-import { fail } from '../../workflows/contracts/failure.ts';
 import { inSightOf, seen, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
@@ -22,8 +21,8 @@ export interface McpStatusRow {
   readonly quarantined: readonly string[];
 }
 
-/** The status of a toolkit that the caller sees. Throws 404, and 409 `not_mcp` for another kind. One query. */
-export async function readMcpStatus(ctx: Scoped, toolkitId: string): Promise<McpStatusRow> {
+/** The status of a toolkit of any kind that the caller sees. Throws 404. One query. */
+export async function readStatus(ctx: Scoped, toolkitId: string): Promise<McpStatusRow> {
   const visible = inSightOf(ctx, Toolkit, 'k');
   const found = await row<McpStatusRow>(
     ctx.em,
@@ -35,7 +34,5 @@ export async function readMcpStatus(ctx: Scoped, toolkitId: string): Promise<Mcp
        from toolkits k where k.id = ? and k.deleted_at is null and ${visible.sql}`,
     [toolkitId, ...visible.params],
   );
-  const status = seen(ctx, found);
-  if (status.kind !== 'mcp') throw fail('state_conflict', { reason: 'not_mcp', detail: 'The toolkit is not of kind mcp.' });
-  return status;
+  return seen(ctx, found);
 }

@@ -3,7 +3,8 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OccurrenceStatus } from './schedule-occurrence.entity.ts';
 import { emitEvent } from './events.ts';
-import { syncSchedule, type ScheduleRow } from './schedules.ts';
+import { syncSchedule } from './write-schedules.ts';
+import type { ScheduleRow } from './schedules.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
 
 /** One instant as the evaluator gives it. */
@@ -22,6 +23,15 @@ export interface Instant {
 export interface Live {
   readonly started: { readonly id: string; readonly run_id: string | null }[];
   readonly buffered: string | null;
+}
+
+/** The templates of a schedule, filled for one instant. */
+export interface RenderedStart {
+  readonly prompt: string;
+  readonly input: Record<string, unknown> | null;
+  readonly sessionKey: string | null;
+  readonly personaSlug: string | null;
+  readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
 /** What came of an instant. */
@@ -182,24 +192,6 @@ export async function emitPaused(
   });
 }
 
-/** Notes instants that nobody fired in time, so that each has a row; those that have one are left. */
-export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[], now: Date): Promise<void> {
-  for (const instant of instants) {
-    const occurrenceId = await claim(tx, schedule, instant, schedule.overlap);
-    const outcome: Outcome = instant.isSkipped ? { status: 'skipped_dst' } : { status: 'missed', reason: 'never_fired' };
-    if (occurrenceId !== null) await settle(tx, schedule, { occurrenceId, outcome, now });
-  }
-}
-
-/** The templates of a schedule, filled for one instant. */
-export interface RenderedStart {
-  readonly prompt: string;
-  readonly input: Record<string, unknown> | null;
-  readonly sessionKey: string | null;
-  readonly personaSlug: string | null;
-  readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
-}
-
 /** Closes the occurrence that a run was started for; null: there is none that is open. */
 export function closeOccurrence(
   tx: TenantTransaction,
@@ -228,18 +220,4 @@ export function readBuffered(
 /** Whether a run may still be told to end. */
 export async function isLiveRun(tx: TenantTransaction, runId: string): Promise<boolean> {
   return (await row(tx.em, "select id from runs where id = ? and status in ('queued', 'running', 'waiting')", [runId])) !== null;
-}
-
-/** Records the last instant of a schedule that was evaluated; nothing for one that comes behind a later one. */
-export async function recordEvaluated(
-  tx: TenantTransaction,
-  scheduleId: string,
-  { nominalAt, nextRunAt }: { readonly nominalAt: Date; readonly nextRunAt: Date | null },
-): Promise<void> {
-  await rows(
-    tx.em,
-    `update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), last_occurrence_at = ?::timestamptz, next_run_at = ?::timestamptz 
-      where id = ? and coalesce(last_occurrence_at, '-infinity') <= ?::timestamptz`,
-    [nominalAt, nominalAt, nextRunAt, scheduleId, nominalAt],
-  );
 }

@@ -1,8 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { databaseTime } from '../database-time.ts';
 import { rows } from '../sql.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { syncSchedule, type ScheduleRow } from './schedules.ts';
 
 /** A schedule that upkeep looks at, with its tenant. */
 export interface DueSchedule {
@@ -49,31 +46,4 @@ export function syncedSchedules(em: SqlEntityManager): Promise<DueSchedule[]> {
        and s.updated_at < now() - interval '2 minutes' order by s.id`,
     [],
   );
-}
-
-/** Sends the sync of a schedule again; once a minute. */
-export async function syncAgain(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
-  await syncSchedule(tx, schedule, `:${Math.floor((await databaseTime(tx.em)).getTime() / 60_000)}`);
-}
-
-/** Instants up to here have been looked at. */
-export async function moveWatermark(
-  tx: TenantTransaction,
-  schedule: ScheduleRow,
-  { until, nextRunAt }: { readonly until: Date; readonly nextRunAt: Date | null },
-): Promise<void> {
-  await rows(
-    tx.em,
-    'update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), next_run_at = ?::timestamptz where id = ?',
-    [until, nextRunAt, schedule.id],
-  );
-}
-
-/** Stores a schedule's instants computed anew, and has them sent. */
-export async function storeCompiled(tx: TenantTransaction, schedule: ScheduleRow, compiled: object): Promise<void> {
-  await rows(tx.em, `update schedules set compiled = ?::jsonb, sync_state = 'pending', version = version + 1 where id = ?`, [
-    JSON.stringify(compiled),
-    schedule.id,
-  ]);
-  await syncSchedule(tx, { ...schedule, version: schedule.version + 1 });
 }

@@ -1,9 +1,9 @@
-import { fail, Failure } from '../../workflows/contracts/failure.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
-import { takeCode } from '../../db/mcp/consents.ts';
 import { readToolkitOfCall } from '../../db/mcp/consent-of-call.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { CheckedResolution } from '../../db/approvals/question-rows.ts';
+import { storeCode } from '../../db/mcp/consents.ts';
 
 /** Keeps the code of a consent, sealed, for the call that exchanges it. Throws 422 for a state that is not of this call's consent. */
 export async function takeConsent(
@@ -14,11 +14,8 @@ export async function takeConsent(
   const toolkitId = approval.tool_call_id === null ? null : await readToolkitOfCall(tx, approval.tool_call_id);
   const { code, state } = codeOf(resolution.response);
   if (toolkitId === null || subjectId === null) throw refused(`${pointer}/response/state`);
-  try {
-    await takeCode(tx, keys, { toolkitId, principal: { kind: 'user', id: subjectId }, code, state });
-  } catch (error) {
-    throw error instanceof Failure && error.code === 'validation_failed' ? refused(`${pointer}/response/state`) : error;
-  }
+  const isTaken = await storeCode(tx, keys, { toolkitId, principal: { kind: 'user', id: subjectId }, code, state });
+  if (!isTaken) throw refused(`${pointer}/response/state`);
 }
 
 /** The response fits the question's schema, which demands both. */

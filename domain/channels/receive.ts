@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { insertAwaited } from '../../db/attachments/awaited.ts';
-import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
+import { insertAttachment } from '../attachments/attachments.ts';
 import type { AttachmentRef } from '../../db/attachments/run-attachments.ts';
 import { channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import type { StoredChannelFile } from '../../db/channels/channel-message.entity.ts';

@@ -1,5 +1,6 @@
 import { creatorOf } from '../../db/actor-ref.ts';
-import { unknownAttachment, usableAttachment, type UsableAttachment } from '../../db/attachments/attachments.ts';
+import { usableAttachment, type UsableAttachment } from '../attachments/usable-attachment.ts';
+import { unknownAttachment } from '../attachments/refusals.ts';
 import { newId } from '../../db/ids.ts';
 import { applyChange, emptyChange, removeChunks } from '../../db/knowledge/base-counters.ts';
 import { linkToSource, unlinkSource } from '../../db/knowledge/change-sources.ts';

@@ -2,12 +2,12 @@ import { databaseTime } from '../../db/database-time.ts';
 import { hasLiveBackfillRun, lockBackfill, readRunInstants, type BackfillRow } from '../../db/schedules/backfill-queries.ts';
 import { endBackfill, moveBackfill } from '../../db/schedules/backfills.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { fireInstant } from './fire-instant.ts';
+import { fireInstant, instantOf } from './fire-instant.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import { strikesAfter, type Strike } from '../../ports/schedule/cadence.ts';
 import { timetableOf } from '../../ports/schedule/plan.ts';
 import type { BackfillStep } from '../../workflows/contracts/triggers.ts';
-import { instantOf, type Filled } from './fire.ts';
+import type { Filled } from './fire.ts';
 
 /** Instants of a backfill that come next. */
 export interface NextInstants {

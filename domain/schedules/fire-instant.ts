@@ -1,18 +1,11 @@
 import { cancelRun } from '../runs/end/cancel-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import {
-  claim,
-  readLive,
-  settle,
-  type Instant,
-  type Outcome,
-  type RenderedStart,
-  isLiveRun,
-  recordEvaluated,
-} from '../../db/triggers/occurrences.ts';
+import { claim, readLive, settle, type Instant, type Outcome, type RenderedStart, isLiveRun } from '../../db/triggers/occurrences.ts';
+import { moveBehind } from '../../db/triggers/write-schedules.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import { startOutcome } from './start-scheduled.ts';
+import type { Strike } from '../../ports/schedule/cadence.ts';
 
 /** What is done with an instant that is due. */
 export interface Firing {
@@ -26,6 +19,12 @@ export interface Firing {
   readonly now: Date;
   /** Absent: the schedule's own. */
   readonly overlap?: Overlap;
+}
+
+/** An instant as the evaluator gives it, as it is claimed. */
+export function instantOf(strike: Strike, kind: Instant['kind'], backfillId?: string): Instant {
+  const { at, localTime, shiftedFrom, isSkipped } = strike;
+  return { kind, nominalAt: new Date(at), localTime, shiftedFrom, isSkipped, ...(backfillId === undefined ? {} : { backfillId }) };
 }
 
 /** What came of an instant, and its row. */
@@ -79,12 +78,10 @@ async function outcomeOf(tx: TenantTransaction, schedule: ScheduleRow, firing: F
 }
 
 async function cancelLive(tx: TenantTransaction, runId: string): Promise<void> {
-  const live = await isLiveRun(tx, runId);
-  if (live) await cancelRun(tx, { runId, policy: 'interrupt', reason: 'schedule_overlap' });
+  if (await isLiveRun(tx, runId)) await cancelRun(tx, { runId, policy: 'interrupt', reason: 'schedule_overlap' });
 }
 
 /** What has been looked at is never looked at again: by evaluation, whatever came of it. An instant that comes behind a later one moves nothing. */
 async function moveOn(tx: TenantTransaction, schedule: ScheduleRow, { instant, nextRunAt }: Firing): Promise<void> {
-  if (instant.kind !== 'regular') return;
-  await recordEvaluated(tx, schedule.id, { nominalAt: instant.nominalAt, nextRunAt });
+  if (instant.kind === 'regular') await moveBehind(tx, schedule.id, { nominalAt: instant.nominalAt, nextRunAt });
 }

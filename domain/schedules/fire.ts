@@ -1,7 +1,7 @@
 import { databaseTime } from '../../db/database-time.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { fireInstant, type Firing } from './fire-instant.ts';
-import { nextManualInstant, type Instant } from '../../db/triggers/occurrences.ts';
+import { fireInstant, type Firing, instantOf } from './fire-instant.ts';
+import { nextManualInstant } from '../../db/triggers/occurrences.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';
 import { lockSchedule, readSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import { strikeAt, type Strike } from '../../ports/schedule/cadence.ts';
@@ -66,12 +66,6 @@ export async function fireUnchanged(
     now: await databaseTime(tx.em),
   });
   return true;
-}
-
-/** An instant as the evaluator gives it, as it is claimed. */
-export function instantOf(strike: Strike, kind: Instant['kind'], backfillId?: string): Instant {
-  const { at, localTime, shiftedFrom, isSkipped } = strike;
-  return { kind, nominalAt: new Date(at), localTime, shiftedFrom, isSkipped, ...(backfillId === undefined ? {} : { backfillId }) };
 }
 
 /** What a person asks for beside the clock. */

@@ -5,11 +5,13 @@ import type { Scoped } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { cancelBuffered, emitPaused } from '../../db/triggers/occurrences.ts';
 import type { Schedule } from '../../db/triggers/schedule.entity.ts';
-import { createSchedule, syncSchedule, type SubjectTemplate } from '../../db/triggers/schedules.ts';
+import type { SubjectTemplate } from '../../db/triggers/schedules.ts';
+import { syncSchedule } from '../../db/triggers/write-schedules.ts';
 import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
 import { nextAfter, timetableOf } from '../../ports/schedule/plan.ts';
 import type { Templates } from '../../ports/templates/templates.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
+import { createSchedule } from '../triggers/create-schedule.ts';
 import { planOf, refuseFields, refuseOthersSubject, refuseReason, type ScheduleFields, type TimeFields } from './schedule-rules.ts';
 
 /** What the rules of schedules ask of the deployment: templates of the schedule's organization. */

@@ -1,8 +1,9 @@
-import { insertAttachment, type NewAttachment } from '../../db/attachments/insert-attachment.ts';
+import type { NewAttachment } from '../../db/attachments/write-attachment.ts';
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
 import { linkSkillFiles } from '../../db/skills/skill-files.ts';
 import type { Skill } from '../../db/skills/skill.entity.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { insertAttachment } from '../attachments/attachments.ts';
 
 /** A file of a skill whose bytes are stored. */
 export interface NewSkillFile {

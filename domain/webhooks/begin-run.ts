@@ -1,12 +1,12 @@
 import { refuseUnready } from '../runs/start/start-refusals.ts';
 import { startRuns, type StartedRun } from '../runs/start/start-run.ts';
 import { resolveStarts } from '../runs/start/start-target.ts';
+import { isActiveUserOf } from '../../db/triggers/active-users.ts';
+import type { StartCause, StartRun } from '../../db/runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Hook } from '../../db/webhooks/hooks.ts';
 import type { DeliveryWarning } from '../../db/webhooks/webhook-delivery.entity.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
-import { isActiveUserOf } from '../../db/triggers/active-users.ts';
-import type { StartCause, StartRun } from '../../db/runs/start/start-run.ts';
 
 /** The templates of an endpoint, filled for one request. */
 export interface FilledTexts {

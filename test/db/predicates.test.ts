@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { validateRevision } from '../../db/agents/validate-revision.ts';
+import { validateRevision } from '../../domain/agents/validate-revision.ts';
 import type { TenantSettings } from '../../db/caller.ts';
 import { readMe } from '../../db/identity/me.ts';
 import { newId } from '../../db/ids.ts';

@@ -5,8 +5,10 @@ import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { fireInstant, type Firing } from '../../domain/schedules/fire-instant.ts';
-import { noteMissed, type Instant } from '../../db/triggers/occurrences.ts';
-import { lockSchedule, type NewSchedule } from '../../db/triggers/schedules.ts';
+import { noteMissed } from '../../domain/schedules/missed.ts';
+import type { Instant } from '../../db/triggers/occurrences.ts';
+import { lockSchedule } from '../../db/triggers/schedules.ts';
+import type { NewSchedule } from '../../db/triggers/write-schedules.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';
 import { makeSchedule, within, type SchedulePlace } from '../workflows/schedule-world.ts';
 

@@ -3,9 +3,10 @@ import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { sweep } from '../../db/transaction.ts';
 import { row, rows } from '../../db/sql.ts';
 import { fireInstant, type Firing } from '../../domain/schedules/fire-instant.ts';
-import { noteMissed } from '../../db/triggers/occurrences.ts';
-import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../db/triggers/pause.ts';
-import { lockSchedule, type NewSchedule } from '../../db/triggers/schedules.ts';
+import { noteMissed } from '../../domain/schedules/missed.ts';
+import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../domain/triggers/pause.ts';
+import { lockSchedule } from '../../db/triggers/schedules.ts';
+import type { NewSchedule } from '../../db/triggers/write-schedules.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';
 import { makeSchedule, occurrencesOf, scheduleRow, within, type SchedulePlace } from '../workflows/schedule-world.ts';
 

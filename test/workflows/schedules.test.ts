@@ -10,7 +10,7 @@ import { executeSchedule } from '../../activities/tools/schedule.ts';
 import type { ToolExecution } from '../../activities/tools/outcome.ts';
 import { newId } from '../../db/ids.ts';
 import { fireInstant } from '../../domain/schedules/fire-instant.ts';
-import { pauseSchedulesOfAgent } from '../../db/triggers/pause.ts';
+import { pauseSchedulesOfAgent } from '../../domain/triggers/pause.ts';
 import { lockSchedule } from '../../db/triggers/schedules.ts';
 import { runUpkeep } from '../support/upkeep.ts';
 

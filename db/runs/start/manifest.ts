@@ -1,7 +1,7 @@
 import type { CallGate } from '../../../workflows/contracts/approvals.ts';
 import type { EffectiveConfiguration } from '../../agents/effective.ts';
 import type { KnowledgeBinding } from '../../agents/revision-document.ts';
-import type { PinnedDelegate } from '../children/delegates.ts';
+import type { PinnedDelegate } from '../../agents/delegate-target.ts';
 
 /** A tool as a run uses it to its end: the version pinned, the binding's own bounds. */
 export interface PinnedTool {

@@ -9,17 +9,17 @@ import { isOpen, lockCall, type CallState } from '../../../db/runs/calls/call-st
 import { endChildCall } from './child-end.ts';
 import { injectHistory, inputOfCall } from './child-input.ts';
 import { limitsForChild, refusalOfChild } from './child-limits.ts';
-import type { PinnedDelegate } from '../../../db/runs/children/delegates.ts';
+import type { PinnedDelegate } from '../../../db/agents/delegate-target.ts';
 import { readRestartPoint, type RestartPoint } from '../../../db/runs/start/restart-run.ts';
 import { resultWithoutOutput } from '../../../db/runs/run-frames.ts';
 import { identityOf, lockRunWithAncestors, pathOf, type RunState } from '../../../db/runs/run-state.ts';
 import type { StepFault } from '../../../db/runs/run-types.ts';
 import { startRun } from '../start/start-run.ts';
 import { subAgentFrame } from '../../../db/runs/children/sub-agent-frame.ts';
+import { countDescendants, readChild, writeChildClaim, openChildStep, readCause } from '../../../db/runs/children/child-rows.ts';
+import type { StartCause, StartRun } from '../../../db/runs/start/start-run.ts';
 import { endCall, executingFrame } from '../calls/tool-calls.ts';
 import { settleStatus } from '../waiting.ts';
-import { readChild, countDescendants, writeChildClaim, openChildStep, readCause } from '../../../db/runs/children/child-rows.ts';
-import type { StartCause, StartRun } from '../../../db/runs/start/start-run.ts';
 
 export interface OpenChild {
   readonly runId: string;

@@ -1,7 +1,7 @@
 import { agentRunSignals } from '../../../workflows/contracts/agent-run.ts';
 import { invalid, type Failure } from '../../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../../workflows/contracts/queues.ts';
-import { linkToRun } from '../../../db/attachments/run-attachments.ts';
+import { linkToRun } from '../../attachments/run-attachments.ts';
 import { newId } from '../../../db/ids.ts';
 import { addOutbox } from '../../../db/outbox.ts';
 import type { FrameDraft } from '../../../db/streams/frame.schema.ts';

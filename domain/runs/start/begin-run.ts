@@ -5,7 +5,7 @@ import { readBoundRows } from '../../../db/agents/bound-rows.ts';
 import { effectiveConfiguration, hashOfConfiguration, type Deployment } from '../../../db/agents/effective.ts';
 import { variablesOf } from '../../../db/agents/instructions.ts';
 import { upgradeDocument } from '../../../db/agents/upgrade-document.ts';
-import { unusableInputs } from '../../../db/attachments/run-attachments.ts';
+import { unusableInputs } from '../../attachments/run-attachments.ts';
 import { wakeReplyOf } from '../../../db/channels/replies.ts';
 import { recordSkillUse } from '../../../db/skills/skill-uses.ts';
 import { appendFrames, stateBatch } from '../../../db/streams/append.ts';

@@ -1,7 +1,7 @@
 import { followedTime } from '../../../db/database-clock.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
-import { linkToRun } from '../../../db/attachments/run-attachments.ts';
+import { linkToRun } from '../../attachments/run-attachments.ts';
 import { pullRequestMessage } from '../../../db/code-review/wake.ts';
 import { runCapKey } from '../../../db/billing/cap-keys.ts';
 import { openCaps, type CapDraft } from '../../../db/billing/caps.ts';

@@ -1,5 +1,6 @@
 import { invalid } from '../../../workflows/contracts/failure.ts';
-import { attachmentsForRuns, type AttachmentRef } from '../../../db/attachments/run-attachments.ts';
+import { attachmentsForRuns } from '../../attachments/run-attachments.ts';
+import type { AttachmentRef } from '../../../db/attachments/run-attachments.ts';
 import { refuseRank } from '../../../db/reach.ts';
 import type { Scoped } from '../../../db/scope.ts';
 import { usersSeen } from '../../../db/tenancy/users.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { createToolsChanged } from '../../../activities/mcp/list-changed.ts';
-import { sharedPrincipal } from '../../../db/mcp/connections.ts';
+import { sharedPrincipal } from '../../../db/mcp/connection-queries.ts';
 import type { McpToolkit } from '../../../db/toolkits/mcp-toolkits.ts';
 import { newId } from '../../../db/ids.ts';
 import { sweep } from '../../../db/transaction.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { deleteExpired, dropDeadLinks, expireUnlinked, keysWithoutRow } from '../../../db/attachments/attachment-sweep.ts';
+import { deleteExpired, dropDeadLinks, expireUnlinked } from '../../../db/attachments/attachment-sweep.ts';
+import { keysWithoutRow } from '../../../db/attachments/storage-keys.ts';
 import { newStorageKey } from '../../../ports/storage/key.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { change, row } from '../../../db/sql.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { openConnection, type McpPrincipal } from '../../../db/mcp/connections.ts';
+import type { McpPrincipal } from '../../../db/mcp/connection-queries.ts';
+import { openConnection } from '../../../db/mcp/connections.ts';
 import { systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { hang, startMcpServer, type FakeMcpServer } from '../../fakes/mcp-server.ts';
 import type { TestTenant } from '../../support/tenant.ts';

@@ -1,23 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../../db/identity/key-ring.ts';
 import { newId } from '../../../db/ids.ts';
-import {
-  findConnection,
-  forgetConnections,
-  openConnection,
-  readGrant,
-  refuseGrant,
-  sharedPrincipal,
-  storeGrant,
-  takeRefreshLease,
-  type McpConnectionRow,
-} from '../../../db/mcp/connections.ts';
-import { beginConsent, findReturned, takeCode } from '../../../db/mcp/consents.ts';
+import { findConnection, readGrant, sharedPrincipal, type McpConnectionRow } from '../../../db/mcp/connection-queries.ts';
+import { forgetConnections, openConnection, storeGrant } from '../../../db/mcp/connections.ts';
+import { findReturned } from '../../../db/mcp/consent-queries.ts';
+import { insertConsent } from '../../../db/mcp/consents.ts';
 import type { McpConsent, McpGrant } from '../../../db/mcp/grant.ts';
 import { holdThere } from '../../../db/toolkits/mcp-toolkits.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { takeCode } from '../../../domain/mcp/consents.ts';
+import { refuseGrant, takeRefreshLease } from '../../../domain/mcp/refresh.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';
 import { makeWorld } from '../world.ts';
 
@@ -91,7 +85,7 @@ test('a state is good once, for ten minutes, for its own toolkit and principal',
   const connection = await makeConnection();
   const other = await makeConnection();
   const begin = (state: string) =>
-    inPlace((tx) => beginConsent(tx, keys, { connection, state, consent, url: 'https://as.example/x', lifeS: 600 }));
+    inPlace((tx) => insertConsent(tx, keys, connection, { state, consent, url: 'https://as.example/x', lifeS: 600 }));
   const back = (state: string, toolkitId = connection.toolkit_id) =>
     inPlace((tx) => takeCode(tx, keys, { toolkitId, principal: sharedPrincipal, code: 'the-code', state }));
 

@@ -1,8 +1,8 @@
 import { fail } from '../../workflows/contracts/failure.ts';
-import { rows } from '../sql.ts';
 import { pauseSchedulesOfAgent } from '../triggers/pause.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { Agent } from './agent.entity.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { Agent } from '../../db/agents/agent.entity.ts';
+import { liveRunsOf } from '../../db/agents/agents.ts';
 
 /**
  * Deletes an agent softly: it starts no run any more, its schedules pause. The caller holds its lock. Runs that have not ended stand against
@@ -13,11 +13,7 @@ export async function deleteAgent(
   agent: Agent,
   { force, now }: { readonly force: boolean; readonly now: Date },
 ): Promise<string[]> {
-  const live = await rows<{ id: string; status: string }>(
-    tx.em,
-    "select id, status from runs where agent_id = ? and status in ('queued', 'running', 'waiting', 'cancelling') order by activated_at is not null, id desc",
-    [agent.id],
-  );
+  const live = await liveRunsOf(tx, agent.id);
   if (live.length > 0 && !force)
     throw fail('state_conflict', {
       reason: 'runs_live',

@@ -1,8 +1,6 @@
-import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
-import { addOutbox } from '../outbox.ts';
-import { rows } from '../sql.ts';
+import { change, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { attachmentColumns, unlinkedHours, type AttachmentRow } from './attachments.ts';
 import type { Attachment } from './attachment.entity.ts';
@@ -22,8 +20,8 @@ export interface NewAttachment {
   readonly createdBy: ActorRef;
 }
 
-/** Writes the row of stored bytes. Nothing holds them yet: unless something does within a day, they go. */
-export async function insertAttachment(tx: TenantTransaction, file: NewAttachment): Promise<AttachmentRow> {
+/** Writes the row of stored bytes, `scanning` where somebody looks at them first. */
+export async function insertAttachmentRow(tx: TenantTransaction, file: NewAttachment): Promise<AttachmentRow> {
   const [made] = await rows<AttachmentRow>(
     tx.em,
     `insert into attachments as a (id, organization_id, workspace_id, filename, media_type, size_bytes, sha256, purpose, state, created_by,
@@ -45,27 +43,10 @@ export async function insertAttachment(tx: TenantTransaction, file: NewAttachmen
     ],
   );
   if (!made) throw new Error('an attachment that was made is not visible');
-  if (file.isScanned) await startScan(tx, made);
   return made;
 }
 
-/** Has somebody look at stored bytes. Not behind a batch: runs wait for it. */
-export async function startScan(tx: TenantTransaction, { id, organization_id, workspace_id }: AttachmentRow): Promise<void> {
-  await addOutbox(
-    tx,
-    {
-      kind: 'workflow.start',
-      workflowType: 'attachmentScan',
-      workflowId: workflowIds.scan(id),
-      taskQueue: taskQueues.runs,
-      args: [{ attachmentId: id }],
-      organizationId: organization_id,
-      workspaceId: workspace_id,
-      correlationId: tx.correlationId,
-      reuse: 'reject_duplicate',
-      priority: 3,
-      searchAttributes: {},
-    },
-    { dedupeKey: workflowIds.scan(id) },
-  );
+/** Writes what was found of an attachment that is looked at; nothing for any other. */
+export function storeVerdict(tx: TenantTransaction, attachmentId: string, state: 'ready' | 'rejected'): Promise<number> {
+  return change(tx.em, `update attachments set state = ? where id = ? and state = 'scanning'`, [state, attachmentId]);
 }

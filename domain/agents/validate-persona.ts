@@ -1,9 +1,9 @@
-import { completePersona, type PersonaDocument, type PersonaDraft } from './persona-document.ts';
+import { completePersona, type PersonaDocument, type PersonaDraft } from '../../db/agents/persona-document.ts';
 import { atCreate, type RevisionProblem } from './revision-problems.ts';
-import { readTargets, type RevisionHome } from './revision-targets.ts';
+import { readTargets, type RevisionHome } from '../../db/agents/revision-targets.ts';
 import { bindKnowledge } from './validate-references.ts';
 import type { RevisionChecks } from './validate-revision.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 
 const optionsPointer = '/model_settings/provider_options';

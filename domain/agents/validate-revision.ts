@@ -1,20 +1,18 @@
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { followDelegations, limitDelegations } from './agent-graph.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { askSlug } from '../../db/agents/ask-schema.ts';
+import { followDelegations, limitDelegations } from '../../db/agents/agent-graph.ts';
 import {
   completeDocument,
   type RevisionDocument,
   type RevisionDraft,
   type SubAgentBinding,
   type ToolBinding,
-} from './revision-document.ts';
+} from '../../db/agents/revision-document.ts';
 import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
-import { readTargets, type RevisionHome } from './revision-targets.ts';
+import { readTargets, type RevisionHome } from '../../db/agents/revision-targets.ts';
 import { documentProblems } from './validate-model.ts';
 import { bindKnowledge, bindSkills, bindSubAgents } from './validate-references.ts';
 import { bindToolkits, bindTools } from './validate-tools.ts';
-
-export { refuseInvalid, refuseNotActivatable, type RevisionProblem } from './revision-problems.ts';
-export type { RevisionHome } from './revision-targets.ts';
 
 /** One rule that a schema or a value breaks; pointers lie within it. */
 interface SchemaFault {
@@ -82,11 +80,6 @@ export async function validateRevision(
     ...(await documentProblems(document, checks)),
   ];
   return { document, problems };
-}
-
-/** The name under which the model asks an agent. */
-export function askSlug(binding: Pick<SubAgentBinding, 'slug'>): string {
-  return `ask_${binding.slug.replaceAll('.', '_')}`.slice(0, 64);
 }
 
 /** An agent becomes a tool, whose name must be free. */

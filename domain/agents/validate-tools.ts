@@ -1,6 +1,12 @@
-import { completeBinding, completeToolkitBinding, type RevisionDraft, type ToolBinding, type ToolkitBinding } from './revision-document.ts';
+import {
+  completeBinding,
+  completeToolkitBinding,
+  type RevisionDraft,
+  type ToolBinding,
+  type ToolkitBinding,
+} from '../../db/agents/revision-document.ts';
 import { atActivation, atCreate, atRun, type RevisionProblem } from './revision-problems.ts';
-import { nearest, type RevisionTargets, type ToolTarget, type ToolkitTarget } from './revision-targets.ts';
+import { nearest, type RevisionTargets, type ToolTarget, type ToolkitTarget } from '../../db/agents/revision-targets.ts';
 import { unresolved } from './validate-references.ts';
 import type { RevisionChecks } from './validate-revision.ts';
 

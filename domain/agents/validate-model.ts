@@ -1,5 +1,5 @@
-import { limitDocumentBytes, type RevisionDocument } from './revision-document.ts';
-import { resultToolSlug } from './result-tool.ts';
+import { limitDocumentBytes, type RevisionDocument } from '../../db/agents/revision-document.ts';
+import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { atCreate, atRun, type RevisionProblem } from './revision-problems.ts';
 import type { ModelChecks, RevisionChecks } from './validate-revision.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';

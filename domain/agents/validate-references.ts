@@ -8,9 +8,9 @@ import {
   type RevisionDraft,
   type SkillBinding,
   type SubAgentBinding,
-} from './revision-document.ts';
+} from '../../db/agents/revision-document.ts';
 import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
-import { nearest, type AgentTarget, type RevisionHome, type RevisionTargets, type SkillTarget } from './revision-targets.ts';
+import { nearest, type AgentTarget, type RevisionHome, type RevisionTargets, type SkillTarget } from '../../db/agents/revision-targets.ts';
 
 type ReferenceKind = 'tool' | 'toolkit' | 'skill' | 'sub_agent' | 'knowledge';
 

@@ -1,0 +1,48 @@
+import { newId } from '../ids.ts';
+import { queueStatement, rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+
+/** Where a run lives, and what an attachment of it belongs to. */
+export interface AttachingRun {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly conversationId: string;
+}
+
+/** Locks attachments of an organization; gives how many of them there are. */
+export async function lockAttachments(tx: TenantTransaction, organizationId: string, ids: readonly string[]): Promise<number> {
+  const held = await rows(
+    tx.em,
+    'select a.id from attachments a where a.id = any(?::uuid[]) and a.organization_id = ? order by a.id for no key update',
+    [ids, organizationId],
+  );
+  return held.length;
+}
+
+/** Links locked attachments, each named once, to a run; what it holds already is no fault. They have no end any more. Leaves with the next statement. */
+export async function linkLocked(tx: TenantTransaction, run: AttachingRun, ids: readonly string[]): Promise<void> {
+  const links = ids.map((id) => ({ id: newId(), attachment: id }));
+  await queueStatement(
+    tx.em,
+    `with held as (update attachments set expires_at = null where id = any(?::uuid[]))
+     insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
+     select l.id, l.attachment, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid)
+     on conflict do nothing`,
+    [ids, run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links)],
+  );
+}
+
+/** Lets a run read files of another, which stay as long as one of the two does. What it has already, or what is gone, is left as it is. */
+export async function shareWithRun(tx: TenantTransaction, run: AttachingRun, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const links = ids.map((id) => ({ id: newId(), attachment: id }));
+  await rows(
+    tx.em,
+    `insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
+     select l.id, a.id, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid)
+       join attachments a on a.id = l.attachment and a.organization_id = ?
+     on conflict do nothing`,
+    [run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links), run.organizationId],
+  );
+}

@@ -1,0 +1,21 @@
+import type { AgentRow } from '../../db/agents/agents.ts';
+import { findCopiedParts, type CopiedParts } from '../../db/agents/copied-revision.ts';
+import type { Scoped } from '../../db/scope.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+
+/**
+ * The document of the revision asked for, else of the active one, else of the newest, and the personas of an agent which the caller has been
+ * shown; in one statement. A revision asked for that is not the agent's is 404, or 422 at `pointer` where a body named it.
+ */
+export async function readCopiedParts(
+  ctx: Pick<Scoped, 'em'>,
+  agent: Pick<AgentRow, 'id' | 'active_revision_id'>,
+  asked: { readonly revisionId: string | null; readonly pointer: string | null },
+): Promise<CopiedParts> {
+  const parts = await findCopiedParts(ctx, agent, asked.revisionId);
+  if (parts.document === null && asked.revisionId !== null) {
+    if (asked.pointer === null) throw fail('not_found');
+    throw invalid(asked.pointer, 'reference', 'The agent has no such revision.', { kind: 'agent_revision' });
+  }
+  return parts;
+}

@@ -1,0 +1,126 @@
+import { creatorOf } from '../../db/actor-ref.ts';
+import { Agent, type avatarPresets } from '../../db/agents/agent.entity.ts';
+import type { PersonaDraft } from '../../db/agents/persona-document.ts';
+import type { RevisionDocument, RevisionDraft } from '../../db/agents/revision-document.ts';
+import { insertPersonas, type NewPersona } from '../../db/agents/write-personas.ts';
+import { newId } from '../../db/ids.ts';
+import type { RowScope } from '../../db/new-row-scope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+import { refuseInvalid, type RevisionProblem } from './revision-problems.ts';
+import { addFirstRevision, insertRevision } from './revisions.ts';
+import { validatePersona } from './validate-persona.ts';
+import { validateRevision, type RevisionChecks } from './validate-revision.ts';
+
+/** What is said of an agent to be made, under the names of the wire. */
+export interface AgentFields {
+  readonly slug: string;
+  readonly name: string;
+  readonly description?: string | null;
+  readonly avatar_preset?: (typeof avatarPresets)[number] | null;
+  readonly image_url?: string | null;
+  readonly is_active?: boolean;
+  readonly attributes?: Record<string, unknown>;
+}
+
+/** An agent to be made, and where it lives. */
+export interface NewAgent {
+  readonly home: RowScope;
+  readonly fields: AgentFields;
+  readonly createdByUserId: string | null;
+}
+
+export interface PersonaToStore {
+  readonly draft: PersonaDraft;
+  readonly isDefault: boolean;
+  readonly isActive: boolean;
+}
+
+/** What an agent has beside its row when it is imported or cloned. */
+export interface WholeAgent {
+  readonly draft: RevisionDraft | RevisionDocument | null;
+  readonly personas: readonly PersonaToStore[];
+  /** Where in the body the revision stands. */
+  readonly at: string;
+  readonly personasAt: string;
+}
+
+/** Makes an agent without a revision. Gives it. */
+export async function insertAgent(tx: TenantTransaction, agent: NewAgent): Promise<Agent> {
+  const made = newAgent(tx, agent);
+  await tx.em.persist(made).flush();
+  return made;
+}
+
+/** Makes an agent, with its first revision if one is sent along: active only if asked for. Gives its id. Throws 422, and 409 `revision_not_activatable`. */
+export async function createAgent(
+  tx: TenantTransaction,
+  agent: NewAgent,
+  first: { readonly draft: RevisionDraft; readonly activate: boolean } | null,
+  checks: RevisionChecks,
+): Promise<string> {
+  const made = await insertAgent(tx, agent);
+  if (first) await addFirstRevision(tx, made, first, checks);
+  return made.id;
+}
+
+/** Makes an agent with its first revision, which stays inactive, and its personas, or nothing: 422 tells everything that stands against it at once. Gives its id. */
+export async function createWholeAgent(
+  tx: TenantTransaction,
+  agent: NewAgent,
+  { draft, personas, at, personasAt }: WholeAgent,
+  checks: RevisionChecks,
+): Promise<string> {
+  const made = newAgent(tx, agent);
+  refuseUnclear(personas);
+  const problems: RevisionProblem[] = [];
+  const revision = draft === null ? null : await validateRevision(tx, { home: made, draft }, checks);
+  problems.push(...under(at, revision?.problems ?? []));
+  const stored: NewPersona[] = [];
+  for (const [index, { draft: persona, isDefault, isActive }] of personas.entries()) {
+    const checked = await validatePersona(tx, { home: made, draft: persona }, checks);
+    problems.push(...under(`${personasAt}/${index}`, checked.problems));
+    stored.push({ document: checked.document, isDefault, isActive });
+  }
+  refuseInvalid(problems, '');
+
+  await tx.em.persist(made).flush();
+  if (revision) await insertRevision(tx, { agent: made, document: revision.document, note: null, baseRevisionId: null });
+  await insertPersonas(tx, { agent: made, personas: stored, createdBy: creatorOf(tx.actor) });
+  return made.id;
+}
+
+function under(prefix: string, problems: readonly RevisionProblem[]): RevisionProblem[] {
+  return problems.map((problem) => ({ ...problem, pointer: prefix + problem.pointer }));
+}
+
+/** Two personas of one slug, or two defaults, could not both be stored. */
+function refuseUnclear(personas: readonly PersonaToStore[]): void {
+  const slugs = personas.map(({ draft }) => draft.slug);
+  const twice = slugs.findIndex((slug, index) => slugs.indexOf(slug) < index);
+  if (twice >= 0) throw invalid(`/personas/${twice}/slug`, 'uniqueItems', 'The slug is taken by another persona.');
+  const second = personas.flatMap(({ isDefault }, index) => (isDefault ? [index] : []))[1];
+  if (second !== undefined) throw invalid(`/personas/${second}/is_default`, 'uniqueItems', 'An agent has one default persona.');
+}
+
+/** An agent that is not stored yet: it is persisted once everything about it has been checked. */
+function newAgent(tx: TenantTransaction, { home, fields, createdByUserId }: NewAgent): Agent {
+  return tx.em.create(
+    Agent,
+    {
+      id: newId(),
+      ...home,
+      slug: fields.slug,
+      name: fields.name,
+      description: fields.description ?? null,
+      avatarPreset: fields.avatar_preset ?? null,
+      imageUrl: fields.image_url ?? null,
+      isActive: fields.is_active ?? true,
+      attributes: fields.attributes ?? {},
+      activeRevisionId: null,
+      createdByUserId,
+      deletedAt: null,
+    },
+    { persist: false },
+  );
+}

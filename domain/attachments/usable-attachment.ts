@@ -1,0 +1,35 @@
+import { findAttachment } from '../../db/attachments/attachments.ts';
+import { refuseNotReady, unknownAttachment } from './refusals.ts';
+import type { Scoped } from '../../db/scope.ts';
+
+/** An attachment whose bytes may be used: what `ports/storage/storage.ts readWhole` takes, and what is to be known of it. */
+export interface UsableAttachment {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string | null;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+  readonly storageKey: string;
+}
+
+/**
+ * An attachment that a body names and whose bytes are to be used now.
+ * @throws 422 `reference` at `pointer` for what the caller does not see, 409 `attachment_not_ready` unless it is ready.
+ */
+export async function usableAttachment(ctx: Scoped, id: string, pointer = '/attachment_id'): Promise<UsableAttachment> {
+  const found = await findAttachment(ctx, id);
+  if (!found) throw unknownAttachment(pointer);
+  refuseNotReady(found.state);
+  return {
+    id: found.id,
+    organizationId: found.organization_id,
+    workspaceId: found.workspace_id,
+    filename: found.filename,
+    mediaType: found.media_type,
+    sizeBytes: found.size_bytes,
+    sha256: found.sha256,
+    storageKey: found.storage_key,
+  };
+}

@@ -1,0 +1,74 @@
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { newId } from '../../db/ids.ts';
+import type { McpPrincipal } from '../../db/mcp/connection-queries.ts';
+import { openConnection, storeGrant, type FreshGrant, type McpConnectionAt } from '../../db/mcp/connections.ts';
+import { runsAwaitingConsent } from '../../db/mcp/consent-of-call.ts';
+import { deleteConsent, insertConsent, storeCode, type BegunConsent, type ReturnedCode } from '../../db/mcp/consents.ts';
+import { addOutboxAll } from '../../db/outbox.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { holdThere, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
+import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { workflowIds } from '../../workflows/contracts/queues.ts';
+
+type Keks = Pick<KeyRing, 'keks'>;
+
+/**
+ * Begins a consent: its state opens it once, within `lifeS` seconds. The connection, made where there is none, tells where the person has to go. False: the address or
+ * the credentials of the toolkit are others by now, and nothing has begun.
+ */
+export async function beginConsent(
+  tx: TenantTransaction,
+  keys: Keks,
+  { toolkit, principal, ...begun }: BegunConsent & { readonly toolkit: McpToolkit; readonly principal: McpPrincipal },
+): Promise<boolean> {
+  // A grant of the former server would go to the new one.
+  if (!(await holdThere(tx, toolkit))) return false;
+  const connection = await openConnection(tx, toolkit, principal);
+  await insertConsent(tx, keys, connection, begun);
+  return true;
+}
+
+/**
+ * Takes the code that came back, sealed, for the sync that exchanges it: 422 when the state is unknown, spent, too old, or of another
+ * toolkit or principal; one answer for all.
+ */
+export async function takeCode(tx: TenantTransaction, keys: Keks, back: ReturnedCode): Promise<void> {
+  if (!(await storeCode(tx, keys, back))) throw stateRefused();
+}
+
+/** Keeps the grant for which a code was exchanged, unless somebody has written the connection meanwhile. The code is spent. */
+export async function storeExchanged(
+  tx: TenantTransaction,
+  keys: Keks,
+  { stateHash, ...at }: McpConnectionAt & FreshGrant & { readonly stateHash: string },
+): Promise<void> {
+  await storeGrant(tx, keys, at);
+  await endConsent(tx, stateHash);
+}
+
+/** A code is good for one exchange, whatever came of it. */
+export async function endConsent(tx: TenantTransaction, stateHash: string): Promise<void> {
+  await deleteConsent(tx, stateHash);
+}
+
+/** Wakes the runs of a user whose calls wait for a consent to this toolkit: there is one now. */
+export async function wakeConsenting(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<void> {
+  const waiting = await runsAwaitingConsent(tx, toolkitId, principal);
+  const occasion = newId();
+  await addOutboxAll(
+    tx,
+    waiting.map((runId) => ({
+      message: { kind: 'workflow.signal', workflowId: workflowIds.run(runId), signal: agentRunSignals.approvalDecided },
+      dedupeKey: `consent:${runId}:${occasion}`,
+    })),
+  );
+}
+
+function stateRefused() {
+  const message = 'is unknown, used, too old or of another toolkit';
+  return fail('validation_failed', {
+    detail: 'The authorization does not belong to a consent that is under way.',
+    errors: [{ in: 'body', pointer: '/authorization/state', name: null, rule: 'state', message }],
+  });
+}

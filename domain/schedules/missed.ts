@@ -1,0 +1,37 @@
+import { databaseTime } from '../../db/database-time.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { claim, settle, type Instant, type Outcome } from '../../db/triggers/occurrences.ts';
+import type { ScheduleRow } from '../../db/triggers/schedules.ts';
+import { moveWatermark } from '../../db/triggers/write-schedules.ts';
+import { strikesAfter } from '../../ports/schedule/cadence.ts';
+import { nextAfter, timetableOf } from '../../ports/schedule/plan.ts';
+import { instantOf } from './fire-instant.ts';
+
+const maxMissed = 1_000;
+
+/** Each instant of a locked schedule up to the last that may still be caught up with gets its row, if it has none. */
+export async function noteOverdue(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
+  if (!schedule.is_active || schedule.deleted_at !== null) return;
+  const timetable = timetableOf(schedule);
+  const now = await databaseTime(tx.em);
+  const until = new Date(now.getTime() - (schedule.catch_up_seconds + schedule.jitter_seconds + 60) * 1_000);
+  const strikes = strikesAfter(timetable, {
+    after: new Date(schedule.evaluated_until).getTime(),
+    until: until.getTime(),
+    count: maxMissed,
+  });
+  const instants = strikes.map((strike) => instantOf(strike, 'regular'));
+  await noteMissed(tx, schedule, instants, now);
+  // Cut short: the next pass goes on behind the last one noted.
+  const reached = strikes.length === maxMissed ? new Date(strikes.at(-1)?.at ?? until) : until;
+  await moveWatermark(tx, schedule.id, { until: reached, nextRunAt: nextAfter(timetable, reached) });
+}
+
+/** Notes instants that nobody fired in time, so that each has a row; those that have one are left. */
+export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[], now: Date): Promise<void> {
+  for (const instant of instants) {
+    const occurrenceId = await claim(tx, schedule, instant, schedule.overlap);
+    const outcome: Outcome = instant.isSkipped ? { status: 'skipped_dst' } : { status: 'missed', reason: 'never_fired' };
+    if (occurrenceId !== null) await settle(tx, schedule, { occurrenceId, outcome, now });
+  }
+}

@@ -1,0 +1,22 @@
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { countSchedules } from '../../db/triggers/schedules.ts';
+import { insertSchedule, syncSchedule, type NewSchedule } from '../../db/triggers/write-schedules.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+
+const limitSchedules = 500;
+
+/**
+ * Makes a schedule; creating never starts a run. Its clock is set after the commit. Throws 422 `reference` for an agent that does not live in
+ * the workspace or wider, 409 `limit_reached` at 500 schedules of a workspace.
+ */
+export async function createSchedule(tx: TenantTransaction, schedule: NewSchedule): Promise<string> {
+  const { organizationId, workspaceId } = schedule;
+  const { schedules, hasAgent } = await countSchedules(tx, schedule);
+  if (!hasAgent) throw invalid('/agent_id', 'reference', 'The agent does not exist in this workspace.', { kind: 'agent' });
+  if (schedules >= limitSchedules)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace has at most ${limitSchedules} schedules.` });
+
+  const id = await insertSchedule(tx, schedule);
+  await syncSchedule(tx, { id, organization_id: organizationId, workspace_id: workspaceId, version: 1 });
+  return id;
+}
