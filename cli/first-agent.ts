@@ -2,8 +2,8 @@ import { Agent } from '../db/agents/agent.entity.ts';
 import { AgentRevision } from '../db/agents/agent-revision.entity.ts';
 import { completeBinding, completeDocument, noBindings, type RevisionDocument } from '../db/agents/revision-document.ts';
 import { insertRevision, setActiveRevision } from '../db/agents/revisions.ts';
-import { writeAudit } from '../db/audit/audit.ts';
 import { newId } from '../db/ids.ts';
+import { recordChange } from '../domain/audit/record.ts';
 import { completeWebFetchConfig, webFetchInputSchema } from '../domain/tools/tool-config.ts';
 import { Tool } from '../db/tools/tool.entity.ts';
 import { insertTool } from '../domain/tools/tools.ts';
@@ -37,9 +37,8 @@ export async function firstAgent(tx: TenantTransaction, options: FirstAgentOptio
   const revision = await insertRevision(tx, { agent, document, note, baseRevisionId: null });
 
   await setActiveRevision(tx, agent.id, revision.id);
-  await writeAudit(tx, {
+  await recordChange(tx, {
     action: existing ? 'update' : 'create',
-    operationId: null,
     note: {
       resourceType: 'agent',
       resourceId: agent.id,
@@ -48,8 +47,6 @@ export async function firstAgent(tx: TenantTransaction, options: FirstAgentOptio
       workspaceId,
       changes: { active_revision_id: { to: revision.id } },
     },
-    ip: null,
-    userAgent: null,
   });
   return agent.id;
 }
@@ -109,12 +106,9 @@ async function insertWebFetch(tx: TenantTransaction, home: RowScope): Promise<st
     isActive: true,
   });
 
-  await writeAudit(tx, {
+  await recordChange(tx, {
     action: 'create',
-    operationId: null,
     note: { resourceType: 'tool', resourceId: toolId, label: toolSlug, organizationId: home.organizationId, workspaceId: home.workspaceId },
-    ip: null,
-    userAgent: null,
   });
   return toolId;
 }

@@ -1,5 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { readStop, runsToStop, stopReasons, stopRun } from '../../db/operator/stopped-runs.ts';
+import { readStop, runsToStop, stopReasons } from '../../db/operator/stopped-runs.ts';
+import { stopRun } from '../../domain/operator/stopped-runs.ts';
 import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../db/triggers/pause.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { StopActivities } from '../../workflows/contracts/operator.ts';

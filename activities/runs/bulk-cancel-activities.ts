@@ -1,5 +1,5 @@
-import { writeAudit } from '../../db/audit/audit.ts';
 import { cancelRound, lockBulkCancel } from '../../db/runs/end/bulk-cancel.ts';
+import { recordChange } from '../../domain/audit/record.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { BulkCancelActivities } from '../../workflows/contracts/bulk-cancel.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -25,9 +25,8 @@ async function cancelSome(tx: TenantTransaction, cancelId: string): Promise<numb
   const cancelled = await cancelRound(tx, bulk, runsARound);
   if (cancelled > 0) return cancelled;
 
-  await writeAudit(tx, {
+  await recordChange(tx, {
     action: 'submit',
-    operationId: null,
     note: {
       resourceType: 'bulk_cancel',
       resourceId: bulk.id,
@@ -35,8 +34,6 @@ async function cancelSome(tx: TenantTransaction, cancelId: string): Promise<numb
       workspaceId: bulk.workspace_id,
       changes: { cancelled: { to: bulk.cancelled } },
     },
-    ip: null,
-    userAgent: null,
   });
   return 0;
 }

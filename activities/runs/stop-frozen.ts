@@ -1,4 +1,4 @@
-import { stopRun } from '../../db/operator/stopped-runs.ts';
+import { stopRun } from '../../domain/operator/stopped-runs.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from './as-run.ts';

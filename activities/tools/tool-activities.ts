@@ -3,8 +3,8 @@ import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } fro
 import { readRunTools, type RunTool } from '../../db/runs/start/manifest-tools.ts';
 import { sayAlive, stoodStill } from '../../db/runs/steps/retries.ts';
 import { claimCall, readWholeOutput, recordRetry } from '../../db/runs/calls/tool-calls.ts';
-import { isAimedAsNow } from '../../db/secrets/secret-aim.ts';
-import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
+import { isAimedAsNow } from '../../domain/secrets/secret-aim.ts';
+import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../workflows/contracts/agent-run.ts';

@@ -1,4 +1,4 @@
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { listAgentRows, readAgent, requireAgent } from '../../db/agents/agents.ts';
 import { deleteAgent } from '../../db/agents/delete-agent.ts';

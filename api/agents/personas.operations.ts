@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { isDeepStrictEqual } from 'node:util';
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { creatorOf } from '../../db/actor-ref.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { requireAgent } from '../../db/agents/agents.ts';

@@ -1,8 +1,8 @@
-import { writeAudit } from '../audit/audit.ts';
-import { cancelRun } from '../runs/end/cancel-run.ts';
 import { tenantPredicate } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { idsBehind, type PurgedPlace } from './purge-tables.ts';
 
 export const stopReasons = ['organization_suspended', 'organization_deleting', 'workspace_archived'] as const;
 /** Why a place takes no more work. */
@@ -47,41 +47,36 @@ export async function countLiveRuns(tx: TenantTransaction): Promise<number> {
   return found?.live ?? 0;
 }
 
-/**
- * Cancels a run whose place is stopped, by what the rows say in this transaction: the newest state wins. False when the place works. A run
- * that has ended, or has been told already, stays as it is.
- */
-export async function stopRun(tx: TenantTransaction, runId: string): Promise<boolean> {
-  const found = await row<{ status: string; run_status: string; is_active: boolean; organization_id: string; workspace_id: string }>(
+/** A run whose place takes no more work, and the state of both. */
+export interface FrozenRun {
+  /** Of the organization. */
+  readonly status: string;
+  readonly run_status: string;
+  /** Of the workspace. */
+  readonly is_active: boolean;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+}
+
+/** A run whose place takes no more work; null when it does, or there is no such run. */
+export function findFrozenRun(tx: TenantTransaction, runId: string): Promise<FrozenRun | null> {
+  return row<FrozenRun>(
     tx.em,
     `select o.status, w.is_active, r.status as run_status, r.organization_id, r.workspace_id
        from runs r join workspaces w on w.id = r.workspace_id join organizations o on o.id = r.organization_id
       where r.id = ? and ${frozen}`,
     [runId],
   );
-  const reason = found && stopReason(found.status, found.is_active);
-  if (!found || reason === null) return false;
-  if (!['queued', 'running', 'waiting'].includes(found.run_status)) return true;
-
-  await cancelRun(tx, { runId, policy: 'interrupt', reason });
-  await writeAudit(tx, {
-    action: 'submit',
-    operationId: null,
-    note: {
-      resourceType: 'run',
-      resourceId: runId,
-      organizationId: found.organization_id,
-      workspaceId: found.workspace_id,
-      changes: { cancel_reason: { to: reason } },
-    },
-    ip: null,
-    userAgent: null,
-  });
-  return true;
 }
 
-function stopReason(status: string, isActive: boolean): StopReason | null {
+/** Why a place in this state takes no more work; null while it does. */
+export function stopReason(status: string, isActive: boolean): StopReason | null {
   if (status === 'suspended') return 'organization_suspended';
   if (status === 'deleting') return 'organization_deleting';
   return isActive ? null : 'workspace_archived';
+}
+
+/** Up to 500 runs of a place behind a position, by their ids. */
+export async function runsOfPlace(em: SqlEntityManager, place: PurgedPlace, after: string | null): Promise<string[]> {
+  return idsBehind(em, { table: 'runs', place, after });
 }
