@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger } from 'pino';
-import { createIdentity } from '../db/identity/identity.ts';
+import { createIdentity } from '../domain/identity/identity.ts';
 import type { KeyRing } from '../db/identity/key-ring.ts';
 import { connectDatabases, whenDatabaseAnswers } from '../db/orm.ts';
 import type { Databases } from '../db/databases.ts';

@@ -1,9 +1,10 @@
 import { pino } from 'pino';
 import { createAnchor } from '../activities/maintenance/anchor.ts';
-import { anchorMark, checkAnchored } from '../db/audit/anchored.ts';
-import { platformChain } from '../db/audit/chain.ts';
+import { anchorMark, checkAnchored } from '../domain/audit/anchored.ts';
+import { platformChain, auditChains } from '../db/audit/chain.ts';
 import { buriedOrganizations } from '../db/audit/proofs.ts';
-import { auditChains, verifyChain, type AuditFault, type VerifiedChain } from '../db/audit/verify.ts';
+import type { AuditFault } from '../db/audit/check-seal.ts';
+import { verifyChain, type VerifiedChain } from '../domain/audit/verify.ts';
 import { markAt } from '../db/http/system-status.ts';
 import { sweep } from '../db/transaction.ts';
 import { anchorPathOf, createAnchorFile, type AnchorFile, type AnchorLine, type ReadAnchor } from '../ports/storage/anchor-file.ts';

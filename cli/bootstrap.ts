@@ -5,13 +5,13 @@ import { newServiceKeyPlaintext } from '../db/identity/service-key-format.ts';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/databases.ts';
 import { Organization } from '../db/tenancy/organization.entity.ts';
-import { OrganizationSettings, type EgressAllowance } from '../db/tenancy/organization-settings.entity.ts';
-import { Workspace } from '../db/tenancy/workspace.entity.ts';
 import { systemActor, transact } from '../db/transaction.ts';
 import type { TenantTransaction } from '../db/tenant-transaction.ts';
 import { lockBootstrap } from '../db/tenancy/bootstrap-lock.ts';
-import { ensureServiceKey, ensureUser, record } from './bootstrap-secrets.ts';
+import { ensureServiceKey, ensureUser, UnknownSecretError } from '../domain/identity/bootstrap.ts';
+import { SetupError } from './setup-error.ts';
 import { firstAgent } from './first-agent.ts';
+import { ensureOrganization, ensureWorkspace, organizationSlug } from '../domain/tenancy/bootstrap.ts';
 
 /** What `.longhaul/access.json` holds: how to reach the deployment as its first people and programs. */
 export interface BootstrapAccess {
@@ -59,8 +59,6 @@ export interface Bootstrapped {
 
 const operatorEmail = 'operator@longhaul.local';
 const ownerEmail = 'owner@longhaul.local';
-const organizationSlug = 'longhaul';
-const workspaceSlug = 'main';
 
 /**
  * Makes what a new deployment needs, each part only when it is missing: an operator, an organization with a workspace and its owner, a
@@ -78,9 +76,19 @@ export async function bootstrap({ db, keys }: BootstrapDeps, options: BootstrapO
 
   const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, (tx) =>
     makeMissing(tx, { keys, options, given, hashes, resets }),
-  );
+  ).catch(asSetupError);
 
   return value;
+}
+
+/** The one fault that the person at the keyboard can mend. */
+function asSetupError(error: unknown): never {
+  if (!(error instanceof UnknownSecretError)) throw error;
+  throw new SetupError(
+    `This database has ${error.what} already, and this state folder does not know its secret. ` +
+      'Run this with the state folder in which the deployment was made (LONGHAUL_STATE_DIR: it has access.json). ' +
+      '`longhaul bootstrap --reset-access` gives the owner, the operator and the bootstrap key new secrets: the old ones then end.',
+  );
 }
 
 interface Parts {
@@ -95,6 +103,7 @@ async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes
   const { publicUrl, defaultModelId } = options;
 
   await lockBootstrap(tx);
+  const at = new Date();
   const known = resets ? null : await ofThisDatabase(tx, options.known);
   const operatorPassword = await ensureUser(tx, {
     email: operatorEmail,
@@ -103,8 +112,13 @@ async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes
     given: { password: given.operatorPassword, hash: hashes.operator },
     known: known?.operator_email === operatorEmail ? known.operator_password : null,
     resets,
+    at,
   });
-  const { organizationId, isNew } = await ensureOrganization(tx, options);
+  const { organizationId, isNew } = await ensureOrganization(tx, {
+    publicUrl,
+    internalUrl: options.internalUrl,
+    formerUrl: options.known?.base_url ?? null,
+  });
   const workspaceId = await ensureWorkspace(tx, organizationId);
   const ownerPassword = await ensureUser(tx, {
     email: ownerEmail,
@@ -113,6 +127,7 @@ async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes
     given: { password: given.ownerPassword, hash: hashes.owner },
     known: known?.email === ownerEmail ? known.password : null,
     resets,
+    at,
   });
   const access: BootstrapAccess = {
     base_url: publicUrl,
@@ -128,6 +143,7 @@ async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes
       given: given.serviceKey,
       known: known?.service_key ?? null,
       resets,
+      at,
     }),
     organization_id: organizationId,
     workspace_id: workspaceId,
@@ -147,85 +163,4 @@ function newSecrets(): BootstrapSecrets {
 async function ofThisDatabase(tx: TenantTransaction, known: BootstrapAccess | null): Promise<BootstrapAccess | null> {
   const found = known && (await tx.em.findOne(Organization, { slug: organizationSlug }));
   return known && found?.id === known.organization_id ? known : null;
-}
-
-async function ensureOrganization(tx: TenantTransaction, options: BootstrapOptions): Promise<{ organizationId: string; isNew: boolean }> {
-  const existing = await tx.em.findOne(Organization, { slug: organizationSlug });
-
-  if (existing) {
-    await allowOrigin(tx, existing.id, options);
-    return { organizationId: existing.id, isNew: false };
-  }
-  const organizationId = newId();
-
-  tx.em.create(Organization, {
-    id: organizationId,
-    name: 'Longhaul',
-    slug: organizationSlug,
-    suspendedAt: null,
-    suspendedReason: null,
-    deleteAfter: null,
-    purgedAt: null,
-  });
-  tx.em.create(OrganizationSettings, { organizationId, runRetentionDays: null, egressAllowlist: wantedEntries(options) });
-  await tx.em.flush();
-  await record(tx, 'create', { resourceType: 'organization', resourceId: organizationId, label: organizationSlug, organizationId });
-  return { organizationId, isNew: true };
-}
-
-// The port may differ from start to start: the entry of the last one goes, so that the list doesn't grow.
-async function allowOrigin(tx: TenantTransaction, organizationId: string, options: BootstrapOptions): Promise<void> {
-  const settings = await tx.em.findOneOrFail(OrganizationSettings, { organizationId });
-  const outdated = options.known ? originEntry(options.known.base_url) : null;
-  const isSame = (entry: EgressAllowance, other: EgressAllowance) => entry.host === other.host && entry.port === other.port;
-
-  const wanted = wantedEntries(options);
-  const present = settings.egressAllowlist;
-  const missing = wanted.filter((entry) => !present.some((other) => isSame(entry, other)));
-  if (missing.length === 0) return;
-  const kept = present.filter((entry) => !outdated || !isSame(entry, outdated) || wanted.some((other) => isSame(entry, other)));
-  settings.egressAllowlist = [...kept, ...missing];
-  await tx.em.flush();
-  await record(tx, 'update', {
-    resourceType: 'organization_settings',
-    resourceId: organizationId,
-    organizationId,
-    changes: { egress_allowlist: { to: settings.egressAllowlist } },
-  });
-}
-
-function wantedEntries({ publicUrl, internalUrl }: BootstrapOptions): EgressAllowance[] {
-  return [publicUrl, ...(internalUrl === null ? [] : [internalUrl])].map(originEntry);
-}
-
-function originEntry(publicUrl: string): EgressAllowance {
-  const url = new URL(publicUrl);
-  const isPlain = url.protocol === 'http:';
-
-  return { host: url.hostname, port: url.port === '' ? (isPlain ? 80 : 443) : Number(url.port), allow_http: isPlain };
-}
-
-async function ensureWorkspace(tx: TenantTransaction, organizationId: string): Promise<string> {
-  const existing = await tx.em.findOne(Workspace, { organizationId, slug: workspaceSlug });
-
-  if (existing) return existing.id;
-  const workspace = tx.em.create(Workspace, {
-    id: newId(),
-    organizationId,
-    slug: workspaceSlug,
-    name: 'Main',
-    description: null,
-    archivedAt: null,
-    purgeAfter: null,
-  });
-
-  await tx.em.flush();
-  await record(tx, 'create', {
-    resourceType: 'workspace',
-    resourceId: workspace.id,
-    label: workspaceSlug,
-    organizationId,
-    workspaceId: workspace.id,
-  });
-  return workspace.id;
 }

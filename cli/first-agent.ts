@@ -1,9 +1,9 @@
 import { Agent } from '../db/agents/agent.entity.ts';
 import { AgentRevision } from '../db/agents/agent-revision.entity.ts';
 import { completeBinding, completeDocument, noBindings, type RevisionDocument } from '../db/agents/revision-document.ts';
-import { writeAudit } from '../db/audit/audit.ts';
 import { insertAgent } from '../domain/agents/create-agent.ts';
 import { publishRevision } from '../domain/agents/revisions.ts';
+import { recordChange } from '../domain/audit/record.ts';
 import { completeWebFetchConfig, webFetchInputSchema } from '../domain/tools/tool-config.ts';
 import { Tool } from '../db/tools/tool.entity.ts';
 import { insertTool } from '../domain/tools/tools.ts';
@@ -40,9 +40,8 @@ export async function firstAgent(tx: TenantTransaction, options: FirstAgentOptio
   if (existing && active && !isOutdated(active, defaultModelId)) return agent.id;
   const document = active ? { ...active.document, model: defaultModelId } : await firstDocument(tx, { home, defaultModelId });
   const revisionId = await publishRevision(tx, { agent, document, note });
-  await writeAudit(tx, {
+  await recordChange(tx, {
     action: existing ? 'update' : 'create',
-    operationId: null,
     note: {
       resourceType: 'agent',
       resourceId: agent.id,
@@ -51,8 +50,6 @@ export async function firstAgent(tx: TenantTransaction, options: FirstAgentOptio
       workspaceId,
       changes: { active_revision_id: { to: revisionId } },
     },
-    ip: null,
-    userAgent: null,
   });
   return agent.id;
 }
@@ -94,12 +91,9 @@ async function insertWebFetch(tx: TenantTransaction, home: RowScope): Promise<st
     isActive: true,
   });
 
-  await writeAudit(tx, {
+  await recordChange(tx, {
     action: 'create',
-    operationId: null,
     note: { resourceType: 'tool', resourceId: toolId, label: toolSlug, organizationId: home.organizationId, workspaceId: home.workspaceId },
-    ip: null,
-    userAgent: null,
   });
   return toolId;
 }

@@ -1,5 +1,5 @@
 import { OtherKeksError } from '../db/tenancy/envelope.ts';
-import { rotateKeys } from '../db/tenancy/rotate-keys.ts';
+import { rotateKeys } from '../domain/tenancy/rotate-keys.ts';
 import { withDeployment } from './attach.ts';
 import type { CliEnv } from './env.ts';
 import { SetupError } from './setup-error.ts';

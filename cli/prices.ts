@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { writeSystemEntry } from '../db/audit/system-entry.ts';
+import { writeSystemEntry } from '../domain/audit/system-entry.ts';
 import { pricesOfModels } from '../db/billing/model-prices.ts';
 import type { Databases } from '../db/databases.ts';
 import { sweep } from '../db/transaction.ts';

@@ -1,7 +1,7 @@
 import { findLogin } from '../db/identity/gates.ts';
 import type { KeyRing } from '../db/identity/key-ring.ts';
 import { normalizeEmail } from '../db/identity/people.ts';
-import { resetFactor } from '../db/identity/reset-factor.ts';
+import { resetFactor } from '../domain/identity/reset-factor.ts';
 import { newId } from '../db/ids.ts';
 import { addMail } from '../db/mail.ts';
 import type { Databases } from '../db/databases.ts';

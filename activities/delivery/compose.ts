@@ -1,7 +1,8 @@
 import { findLogin } from '../../db/identity/gates.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { mailToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
-import { openReset, tokenState } from '../../db/identity/reset-request.ts';
+import { openReset } from '../../domain/identity/reset-request.ts';
+import { tokenState } from '../../db/identity/token-state.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import type { MailMessage, StoredMail } from '../../db/mail.ts';
 import type { Databases } from '../../db/databases.ts';

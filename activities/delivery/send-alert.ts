@@ -1,6 +1,6 @@
 import { readersAmong } from '../../db/alerts/alert-readers.ts';
 import { iso } from '../../db/sql.ts';
-import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
+import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { DueDelivery, RuleOfDelivery } from '../../domain/alerts/tries.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { anchorMark, auditHeads, lockAnchor, type ChainHead } from '../../db/audit/anchored.ts';
-import { setMark } from '../../db/http/system-status.ts';
+import type { ChainHead } from '../../db/audit/anchored.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
+import { takeHeads } from '../../domain/audit/anchored.ts';
 import type { AnchorFile } from '../../ports/storage/anchor-file.ts';
 
 /** Puts the heads of the audit log where whoever can write to the database can't reach. */
@@ -31,15 +31,7 @@ const headsALine = 100;
 export function createAnchor({ db, file, log, known = new Map() }: AnchorDeps): Anchor {
   let failures = 0;
   let dueAt = Number.NEGATIVE_INFINITY;
-  const append = () => sweep(db, async (em) => appendChanged({ file, log, known }, await newHeads(em)));
-
-  async function newHeads(em: Parameters<typeof auditHeads>[0]): Promise<ChainHead[]> {
-    await lockAnchor(em);
-    const heads = await auditHeads(em);
-    // A log without a seal leaves the file empty: the mark would make that look like a loss.
-    if (heads.length > 0) await setMark(em, anchorMark, { chains: heads.length });
-    return heads;
-  }
+  const append = () => sweep(db, async (em) => appendChanged({ file, log, known }, await takeHeads(em)));
 
   return {
     append,

@@ -1,7 +1,7 @@
 import { eraseOldNotices } from '../../domain/alerts/alert-retention.ts';
 import { eraseOldOccurrences } from '../../domain/schedules/retention.ts';
 import { eraseOldDeliveries } from '../../domain/webhooks/retention.ts';
-import { runRetention, type Retained } from '../../db/audit/retention.ts';
+import { runRetention, type Retained } from '../../domain/audit/retention.ts';
 import type { AuditKeys } from '../../db/audit/seal.ts';
 import type { Databases } from '../../db/databases.ts';
 import { eraseOldRuns, type RetentionOptions } from '../../domain/runs/end/run-retention.ts';

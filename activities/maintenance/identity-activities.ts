@@ -1,9 +1,9 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
-import { sweepLoginFailures } from '../../db/identity/login-failure-retention.ts';
-import { turnSigningKeys } from '../../db/identity/signing-key-rotation.ts';
-import { identitySweeps, sweepIdentity } from '../../db/identity/sweep.ts';
+import { sweepLoginFailures } from '../../domain/identity/login-failure-retention.ts';
+import { turnSigningKeys } from '../../domain/identity/signing-key-rotation.ts';
+import { identityUpkeep } from '../../domain/identity/upkeep.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
@@ -24,8 +24,8 @@ export function createIdentityActivities(deps: IdentityUpkeepDeps): Pick<Mainten
     async sweepIdentity() {
       let deleted = await sweepLoginFailures(db, cancellationSignal());
 
-      for (const what of identitySweeps)
-        deleted += await sweepAll(log, { what, deleteSome: (limit) => sweep(db, (em) => sweepIdentity(em, what, limit)) });
+      for (const { what, deleteSome } of identityUpkeep)
+        deleted += await sweepAll(log, { what, deleteSome: (limit) => sweep(db, (em) => deleteSome(em, limit)) });
       return deleted + (await sweepSubjects(deps));
     },
     async turnSigningKeys() {

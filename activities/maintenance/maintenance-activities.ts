@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { sweepIdempotencyKeys } from '../../db/http/idempotency.ts';
+import { sweepKeys } from '../../domain/http/idempotency.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweepOutbox } from '../../db/outbox.ts';
 import { sweep } from '../../db/transaction.ts';
@@ -30,7 +30,7 @@ export function createMaintenanceActivities({ db, log, reconciler, dispatch }: M
       return report;
     },
     sweepIdempotency: async () => {
-      const keys = await sweepAll(log, { what: 'idempotency', deleteSome: (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit)) });
+      const keys = await sweepAll(log, { what: 'idempotency', deleteSome: (limit) => sweep(db, (em) => sweepKeys(em, limit)) });
       return keys + (await sweepAll(log, { what: 'tool tests', deleteSome: (limit) => sweep(db, (em) => sweepToolTests(em, limit)) }));
     },
     sweepOutbox: () => sweepAll(log, { what: 'outbox', deleteSome: (limit) => sweep(db, (em) => sweepOutbox(em, limit)) }),

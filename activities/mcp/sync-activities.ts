@@ -3,7 +3,7 @@ import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connection-quer
 import { readMcpToolkit, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
-import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
+import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ToolkitHome } from '../../db/toolkits/revisions.ts';

@@ -1,16 +1,10 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Deleted } from '../../db/operator/purge-tables.ts';
-import { duePurges, lockDue, requestPurge } from '../../db/operator/purges.ts';
-import {
-  clearTable,
-  dueWorkspaces,
-  rehouse,
-  removeWorkspace,
-  tablesToClear,
-  type DueWorkspace,
-} from '../../db/operator/purge-workspace.ts';
-import { newId } from '../../db/ids.ts';
-import { emptyOutgoing, organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
+import { duePurges } from '../../db/operator/purges.ts';
+import { requestDuePurge } from '../../domain/operator/purges.ts';
+import { dueWorkspaces, type DueWorkspace } from '../../db/operator/due-workspaces.ts';
+import { clearTable, rehouse, removeWorkspace, tablesToClear } from '../../domain/operator/purge-workspace.ts';
+import { sweep } from '../../db/transaction.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { eraseStreamsOf } from './erase-streams.ts';
@@ -32,13 +26,7 @@ export function createDueActivities(deps: ActivityDeps): Pick<MaintenanceActivit
 }
 
 async function startOne({ db, dispatch }: ActivityDeps, organizationId: string): Promise<void> {
-  const outgoing = emptyOutgoing();
-  await sweep(db, async (em) => {
-    if (!(await lockDue(em, organizationId))) return;
-    const tx = { em, tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId(), outgoing };
-    await requestPurge(tx, organizationId, { reason: null, requestedByUserId: null });
-  });
-  await dispatch(outgoing);
+  await dispatch(await sweep(db, (em) => requestDuePurge(em, organizationId)));
 }
 
 async function purgeOne(deps: ActivityDeps, workspace: DueWorkspace): Promise<void> {

@@ -1,5 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { runsOfPlace, type PurgedPlace } from '../../db/operator/purge-tables.ts';
+import type { PurgedPlace } from '../../db/operator/purge-tables.ts';
+import { runsOfPlace } from '../../db/operator/stopped-runs.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 

@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { keysElsewhere } from '../../db/attachments/storage-keys.ts';
-import { buryOrganization, deleteBatch, dropKeys, failPurge, lockOut, openPurge } from '../../db/operator/purge-steps.ts';
+import { buryOrganization, deleteBatch, dropKeys, failPurge, lockOut, openPurge } from '../../domain/operator/purge-steps.ts';
 import type { Deleted } from '../../db/operator/purge-tables.ts';
 import { countLiveRuns } from '../../db/operator/stopped-runs.ts';
 import { sweep } from '../../db/transaction.ts';

@@ -1,10 +1,10 @@
-import { writeAudit } from '../../db/audit/audit.ts';
 import { cancelRound } from '../../domain/runs/end/bulk-cancel.ts';
+import { lockBulkCancel } from '../../db/runs/end/cancellable-runs.ts';
+import { recordChange } from '../../domain/audit/record.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { BulkCancelActivities } from '../../workflows/contracts/bulk-cancel.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
-import { lockBulkCancel } from '../../db/runs/end/cancellable-runs.ts';
 
 const runsARound = 200;
 
@@ -26,9 +26,8 @@ async function cancelSome(tx: TenantTransaction, cancelId: string): Promise<numb
   const cancelled = await cancelRound(tx, bulk, runsARound);
   if (cancelled > 0) return cancelled;
 
-  await writeAudit(tx, {
+  await recordChange(tx, {
     action: 'submit',
-    operationId: null,
     note: {
       resourceType: 'bulk_cancel',
       resourceId: bulk.id,
@@ -36,8 +35,6 @@ async function cancelSome(tx: TenantTransaction, cancelId: string): Promise<numb
       workspaceId: bulk.workspace_id,
       changes: { cancelled: { to: bulk.cancelled } },
     },
-    ip: null,
-    userAgent: null,
   });
   return 0;
 }

@@ -1,7 +1,7 @@
+import { stopRun } from '../../domain/runs/end/stop-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from './as-run.ts';
-import { stopRun } from '../../domain/runs/end/stop-run.ts';
 
 /**
  * An activity met a frozen place before the stop of the place met its run: the run is told to end, as the stop would have. False when the place

@@ -1,4 +1,4 @@
-import { braveSearchUrl } from '../../db/secrets/secret-aim.ts';
+import { braveSearchUrl } from '../../domain/secrets/secret-aim.ts';
 import type { WebSearchToolConfig } from '../../db/tools/kind-config.ts';
 import { valueAt } from '../../ports/json/pointer.ts';
 

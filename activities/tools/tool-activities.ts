@@ -3,8 +3,10 @@ import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } fro
 import { readRunTools, type RunTool } from '../../db/runs/start/manifest-tools.ts';
 import { stoodStill } from '../../db/runs/steps/retries.ts';
 import { claimCall, recordRetry } from '../../domain/runs/calls/tool-calls.ts';
-import { isAimedAsNow } from '../../db/secrets/secret-aim.ts';
-import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
+import { isAimedAsNow } from '../../domain/secrets/secret-aim.ts';
+import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
+import { sayAlive } from '../../domain/runs/steps/tries.ts';
+import { readWholeOutput } from '../../db/runs/calls/whole-output.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../workflows/contracts/agent-run.ts';
@@ -25,8 +27,6 @@ import { failed, toolError, type ToolOutcome } from './outcome.ts';
 import { gateOf, refusalOf } from './refusal.ts';
 import { maxTries, settleTool } from './settle-tool.ts';
 import { failedEnd, settlementOf, type Settlement } from './settlement.ts';
-import { readWholeOutput } from '../../db/runs/calls/whole-output.ts';
-import { sayAlive } from '../../domain/runs/steps/tries.ts';
 
 /** The activities of a single tool call. The claim is committed before the effect, the result before the activity completes. */
 export function createToolActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'runTool' | 'settleTool'> {

@@ -1,5 +1,5 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
+import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { TestedTool, TestState } from '../../db/tools/tool-tests.ts';

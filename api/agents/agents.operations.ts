@@ -2,7 +2,7 @@ import { personaOperations } from './personas.operations.ts';
 import { effectiveOperations } from './effective.operations.ts';
 import { revisionOperations } from './revisions.operations.ts';
 import { portabilityOperations } from './portability.operations.ts';
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { listAgentRows, readAgent, requireAgent } from '../../db/agents/agents.ts';
 import { deleteAgent } from '../../domain/agents/delete-agent.ts';

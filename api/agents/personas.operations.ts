@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { requireAgent } from '../../db/agents/agents.ts';
 import { Persona } from '../../db/agents/persona.entity.ts';

@@ -1,6 +1,6 @@
 import { AlertRule } from '../../db/alerts/alert-rule.entity.ts';
 import { listRuleRows, readRule, type AlertRuleRow } from '../../db/alerts/rules.ts';
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { findAgentPlace } from '../../db/agents/agents.ts';

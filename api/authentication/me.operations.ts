@@ -1,6 +1,5 @@
-import { takeMailToken } from '../../db/identity/mail-tokens.ts';
 import { readMe } from '../../db/identity/me.ts';
-import { confirmAddress } from '../../db/identity/profile.ts';
+import { confirmAddress } from '../../domain/identity/profile.ts';
 import { get, patch, post, reply, type Ctx } from '../http/operation/operation.ts';
 import { MeUpdate, MeView, toMeView } from './me.schema.ts';
 import { accountNote } from './own-account.ts';
@@ -66,8 +65,7 @@ export const meOperations = {
       const { token } = identified;
       const { id: userId, organizationId, workspaceId } = token.person;
 
-      const { email } = await takeMailToken(ctx, { hash: token.hash, purpose: 'email_confirm', userId });
-      await confirmAddress(ctx, { userId, email });
+      await confirmAddress(ctx, { userId, tokenHash: token.hash });
       ctx.audit(accountNote({ userId, organizationId, workspaceId }, { email: { changed: true } }));
     },
   ),

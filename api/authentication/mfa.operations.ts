@@ -1,17 +1,6 @@
-import {
-  confirmFactor,
-  deleteFactor,
-  factorActive,
-  lockFactor,
-  noFactor,
-  readFactor,
-  removeFactor,
-  storeFactor,
-} from '../../db/identity/factors.ts';
-import { notify } from '../../db/identity/notices.ts';
-import { inventRecoveryCodes, replaceRecoveryCodes } from '../../db/identity/recovery-codes.ts';
-import { newTotpSecret, otpauthUri, stepOfTotp } from '../../db/identity/totp.ts';
+import { newTotpSecret, otpauthUri } from '../../db/identity/totp.ts';
 import { readUser } from '../../db/tenancy/users.ts';
+import { confirmFactor, removeOwnFactor, renewRecoveryCodes, storeFactor } from '../../domain/identity/factors.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { TokenView } from '../http/views/login-view.ts';
 import { post, remove, type Ctx, type IdentifyRequest } from '../http/operation/operation.ts';
@@ -114,18 +103,8 @@ export const mfaOperations = {
     },
     async (ctx) => {
       const account = ownAccount(ctx.caller);
-      const { userId, sessionId } = account;
-      const { isConfirmed, isRequired } = await lockFactor(ctx, account);
+      const isConfirmed = await removeOwnFactor(ctx, ctx.deps.keys, account);
 
-      if (isConfirmed && isRequired) {
-        throw fail('state_conflict', { reason: 'factor_required', detail: 'the organization demands a second factor' });
-      }
-      if (isConfirmed) {
-        await removeFactor(ctx, { userId, exceptSessionId: sessionId });
-        await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_removed' });
-      } else {
-        await deleteFactor(ctx, userId);
-      }
       ctx.audit(accountNote(account, isConfirmed ? { mfa_enabled: { from: true, to: false } } : {}));
     },
   ),
@@ -145,11 +124,8 @@ export const mfaOperations = {
     },
     async (ctx) => {
       const account = ownAccount(ctx.caller);
-      const { isConfirmed } = await lockFactor(ctx, account);
+      const made = await renewRecoveryCodes(ctx, ctx.deps.keys, account);
 
-      if (!isConfirmed) throw noFactor();
-      const made = await replaceRecoveryCodes(ctx, ctx.deps.keys, account);
-      await notify(ctx, ctx.deps.keys, { ...account, template: 'recovery_codes_replaced' });
       ctx.audit(accountNote(account, { recovery_codes: { changed: true } }));
       return toRecoveryCodesView(made);
     },
@@ -163,18 +139,8 @@ async function countConfirmation({ caller, limits }: IdentifyRequest): Promise<v
 
 async function confirm(ctx: Ctx, code: string) {
   const account = ownAccount(ctx.caller);
-  const { userId, sessionId } = account;
-  const factor = await readFactor(ctx, ctx.deps.keys, account);
+  const made = await confirmFactor(ctx, ctx.deps.keys, { account, code, now: ctx.deps.now() });
 
-  if (!factor) throw noFactor();
-  if (factor.isConfirmed) throw factorActive();
-  if (factor.isOver) throw fail('gone', { detail: 'this secret is too old: enrol again' });
-  const step = stepOfTotp(factor.secret, code, ctx.deps.now());
-  if (step === null) throw fail('mfa_code_invalid');
-
-  const { codes, hashes: codeHashes } = inventRecoveryCodes(ctx.deps.keys, userId);
-  const createdAt = await confirmFactor(ctx, { userId, sessionId, sealed: factor.sealed, step, codeHashes });
-  await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_added' });
   ctx.audit(accountNote(account, { mfa_enabled: { from: false, to: true } }));
-  return toRecoveryCodesView({ codes, createdAt });
+  return toRecoveryCodesView(made);
 }

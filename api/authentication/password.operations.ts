@@ -1,6 +1,4 @@
-import { changePassword, resetPassword } from '../../db/identity/credentials.ts';
-import { takeMailToken } from '../../db/identity/mail-tokens.ts';
-import { notify } from '../../db/identity/notices.ts';
+import { changePassword, resetPassword } from '../../domain/identity/credentials.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { addMail } from '../../db/mail.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -30,14 +28,13 @@ export const passwordOperations = {
     async (ctx, { identified }) => {
       const { email, hashes } = identified;
       const account = ownAccount(ctx.caller);
-      const { userId, sessionId, organizationId } = account;
+      const { userId, organizationId } = account;
 
       if (!hashes) {
         await keepFailure(ctx, { email, person: { id: userId, organizationId }, reason: 'wrong_password' });
         throw fail('login_failed');
       }
-      if (!(await changePassword(ctx, { userId, sessionId, ...hashes }))) throw fail('login_failed');
-      await notify(ctx, ctx.deps.keys, { ...account, template: 'password_changed' });
+      await changePassword(ctx, ctx.deps.keys, { account, ...hashes });
       ctx.audit(accountNote(account, { password: { changed: true } }));
     },
   ),
@@ -85,9 +82,7 @@ export const passwordOperations = {
       const { id: userId, organizationId, workspaceId } = token.person;
       const account = { userId, organizationId, workspaceId };
 
-      await takeMailToken(ctx, { hash: token.hash, purpose: 'password_reset', userId });
-      await resetPassword(ctx, { userId, passwordHash });
-      await notify(ctx, ctx.deps.keys, { ...account, template: 'password_changed' });
+      await resetPassword(ctx, ctx.deps.keys, { account, tokenHash: token.hash, passwordHash });
       ctx.audit(accountNote(account, { password: { changed: true } }));
     },
   ),

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
-import { callerOfPerson } from '../../db/identity/caller.ts';
-import { readOwnCredential } from '../../db/identity/credentials.ts';
-import { readMailToken, type ShownToken } from '../../db/identity/mail-tokens.ts';
+import { callerOfPerson } from '../../domain/identity/caller.ts';
+import { readOwnCredential } from '../../domain/identity/credentials.ts';
+import { readMailToken, type ShownToken } from '../../domain/identity/mail-tokens.ts';
 import { checkNewPassword, hashNewPassword } from '../http/views/new-password.ts';
 import { accountHash } from '../../db/identity/opaque-tokens.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';

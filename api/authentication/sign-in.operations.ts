@@ -1,13 +1,7 @@
 import type { Static } from 'typebox';
-import { writeAudit } from '../../db/audit/audit.ts';
-import { openChallenge } from '../../db/identity/challenges.ts';
-import { revokeSession } from '../../db/identity/endings.ts';
-import { replaceOutdatedHash } from '../../db/identity/credentials.ts';
-import { notify } from '../../db/identity/notices.ts';
-import { defaultLifetime, judgeRefresh, openSession, rotateRefresh, type SessionDevice } from '../../db/identity/sessions.ts';
-import { newId } from '../../db/ids.ts';
-import { readUser } from '../../db/tenancy/users.ts';
-import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { SessionDevice } from '../../db/identity/sessions.ts';
+import { endSession } from '../../domain/identity/sessions.ts';
+import { challengeSignIn, endFamily, refreshSession, signIn } from '../../domain/identity/sign-in.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post, type Ctx } from '../http/operation/operation.ts';
 import { LoginView, TokenView, toChallengeView, toLoginView, toTokenView } from '../http/views/login-view.ts';
@@ -69,7 +63,7 @@ export const signInOperations = {
     async (ctx) => {
       const { sessionId, organizationId, workspaceId } = ownAccount(ctx.caller);
 
-      await revokeSession(ctx, { sessionId, reason: 'logout' });
+      await endSession(ctx, { sessionId, reason: 'logout' });
       ctx.audit({ resourceType: 'session', resourceId: sessionId, organizationId, workspaceId });
     },
   ),
@@ -86,64 +80,33 @@ async function logIn(ctx: Ctx, body: Static<typeof LoginBody>, { verdict, networ
 }
 
 async function session(ctx: Ctx, verdict: AcceptedLogin, device: SessionDevice) {
-  const { person, idleDays, absoluteDays } = verdict.found;
-  const { id: userId } = person;
-  const sessionId = newId();
-  const lifetime = { idleDays: idleDays ?? defaultLifetime.idleDays, absoluteDays: absoluteDays ?? defaultLifetime.absoluteDays };
+  const { person } = verdict.found;
+  const opened = await signIn(ctx, verdict, { device, issue: (ids) => ctx.deps.identity.tokens.issue(ids) });
 
-  // In one round trip: the user is read as this login leaves it, and a token without its session opens nothing.
-  const [opened, user, access] = await Promise.all([
-    openSession(ctx, { person, passwordHash: verdict.passwordHash, sessionId, device, lifetime }),
-    readUser(ctx, userId),
-    ctx.deps.identity.tokens.issue({ userId, sessionId }),
-  ]);
-
-  // The password or the user's state has changed since the password was verified, or a second factor was confirmed while this waited.
-  if (!opened || !user || user.mfa_enabled) throw fail('login_failed');
-  if (verdict.freshHash !== null) await replaceOutdatedHash(ctx, { userId, from: verdict.passwordHash, to: verdict.freshHash });
   ctx.audit({
     resourceType: 'session',
-    resourceId: sessionId,
+    resourceId: opened.refresh.sessionId,
     organizationId: person.organizationId,
     workspaceId: person.workspaceId,
   });
-  return toLoginView({ access, refresh: opened, user });
+  return toLoginView(opened);
 }
 
 /** Half a sign-in: no token, and nothing to audit until the second factor. */
-async function challenge(ctx: Ctx, verdict: AcceptedLogin, { label: deviceLabel }: SessionDevice) {
-  const { id: userId } = verdict.found.person;
-  const opened = await openChallenge(ctx, { userId, passwordHash: verdict.passwordHash, deviceLabel });
+async function challenge(ctx: Ctx, verdict: AcceptedLogin, { label }: SessionDevice) {
+  const opened = await challengeSignIn(ctx, verdict, label);
 
-  if (!opened) throw fail('login_failed');
-  if (verdict.freshHash !== null) await replaceOutdatedHash(ctx, { userId, from: verdict.passwordHash, to: verdict.freshHash });
   ctx.audit(null);
   return toChallengeView(opened);
 }
 
 async function refresh(ctx: Ctx, { hash, found }: RefreshAttempt) {
-  const issued = await rotateRefresh(ctx, { hash, idleDays: found.idleDays ?? defaultLifetime.idleDays });
+  const issued = await refreshSession(ctx, { hash, idleDays: found.idleDays });
 
-  if (issued) return toTokenView(await grantOf(ctx, found.person.id, issued));
-  const verdict = await judgeRefresh(ctx, hash);
-
-  if (verdict === 'refresh_reuse_detected') {
-    await ctx.commitNow((tx) => endFamily(ctx, tx, found));
+  if (typeof issued !== 'string') return toTokenView(await grantOf(ctx, found.person.id, issued));
+  if (issued === 'refresh_reuse_detected') {
+    const request = { operationId: ctx.operationId, ip: ctx.address, userAgent: ctx.userAgent };
+    await ctx.commitNow((tx) => endFamily(tx, ctx.deps.keys, { found, request }));
   }
-  throw fail(verdict);
-}
-
-/** A token that comes back ends its family, is audited and told to its owner: once, of any number at once. */
-async function endFamily(ctx: Ctx, tx: TenantTransaction, { session, person }: RefreshAttempt['found']): Promise<void> {
-  const { id: userId, organizationId, workspaceId } = person;
-  if (!(await revokeSession(tx, { sessionId: session.id, reason: 'refresh_reuse' }))) return;
-
-  await notify(tx, ctx.deps.keys, { template: 'refresh_reuse', userId, organizationId, workspaceId });
-  await writeAudit(tx, {
-    action: 'logout',
-    operationId: ctx.operationId,
-    note: { resourceType: 'session', resourceId: session.id, organizationId, workspaceId },
-    ip: ctx.address,
-    userAgent: ctx.userAgent,
-  });
+  throw fail(issued);
 }

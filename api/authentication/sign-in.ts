@@ -1,13 +1,14 @@
 import type { Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
-import { callerOfPerson, nobody } from '../../db/identity/caller.ts';
+import { callerOfPerson, nobody } from '../../domain/identity/caller.ts';
 import { findLogin, findRefresh, type LoginAnswer, type RefreshAnswer } from '../../db/identity/gates.ts';
-import { recordLoginFailure, type LoginFailure } from '../../db/identity/login-failures.ts';
+import type { LoginFailure } from '../../db/identity/login-failures.ts';
 import { accountHash, isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
+import { recordLoginFailure } from '../../domain/identity/sign-in.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Deps } from '../http/operation/deps.ts';
 import { markHandled } from '../http/mark-handled.ts';

@@ -1,24 +1,19 @@
 import type { Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
-import { callerOfPerson } from '../../db/identity/caller.ts';
-import { countTry, type CountedTry } from '../../db/identity/challenges.ts';
-import { readOwnCredential, type OwnCredential } from '../../db/identity/credentials.ts';
-import { openFactor, readFactor, spendStep, type StoredFactor } from '../../db/identity/factors.ts';
+import { callerOfPerson } from '../../domain/identity/caller.ts';
+import type { OwnCredential } from '../../db/identity/credentials.ts';
+import { readOwnCredential } from '../../domain/identity/credentials.ts';
 import { findChallenge, type ChallengeAnswer } from '../../db/identity/gates.ts';
-import { notify } from '../../db/identity/notices.ts';
-import { useRecoveryCode } from '../../db/identity/recovery-codes.ts';
-import { defaultLifetime, openVerifiedSession } from '../../db/identity/sessions.ts';
-import { stepOfTotp } from '../../db/identity/totp.ts';
-import { markVerified } from '../../db/identity/verification.ts';
+import type { CountedTry } from '../../db/identity/challenges.ts';
+import { completeChallenge, countChallengeTry, freshenSession, spendCodeNow, spendCodeOfTry } from '../../domain/identity/verification.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { toTokenView, type TokenView } from '../http/views/login-view.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import type { MfaVerifyBody } from './mfa.schema.ts';
-import { grantOf, keepFailure, ownAccount, type OwnAccount } from './own-account.ts';
+import { grantOf, keepFailure, ownAccount } from './own-account.ts';
 
 type Method = 'totp' | 'recovery_code' | 'password';
-type Account = Omit<OwnAccount, 'sessionId'>;
 
 /** A code that was shown, before it is looked at; a password that was. */
 export type MfaAttempt =
@@ -75,25 +70,19 @@ export async function completeLogin(
   const counted = await countedTry(ctx, { challengeId, userId: person.id });
   const account = { userId: person.id, organizationId: person.organizationId, workspaceId: person.workspaceId };
 
-  const sealed = method === 'recovery_code' ? null : counted.sealedFactor;
-  const factor = sealed && { sealed, secret: await openFactor(ctx, ctx.deps.keys, { ...account, sealed }) };
-
-  if (!(await isRight(ctx, account, { method, code, factor }))) {
+  const { sealedFactor } = counted;
+  if (!(await spendCodeOfTry(ctx, ctx.deps.keys, { account, method, code, now: ctx.deps.now(), sealedFactor }))) {
     await keepFailure(ctx, { email, person, reason: 'wrong_code' });
     throw fail('mfa_code_invalid');
   }
-  const opened = await openVerifiedSession(ctx, {
+  const opened = await completeChallenge(ctx, {
     person,
     challengeId,
     device: { label: counted.deviceLabel, userAgent: ctx.userAgent ?? '', networkAddress: truncateAddress(ctx.address) },
-    mfaLevel: method === 'recovery_code' ? 'recovery_code' : 'totp',
-    lifetime: {
-      idleDays: found.idleDays ?? defaultLifetime.idleDays,
-      absoluteDays: found.absoluteDays ?? defaultLifetime.absoluteDays,
-    },
+    method,
+    lifetime: found,
   });
 
-  if (!opened) throw fail('mfa_code_invalid');
   ctx.audit({
     resourceType: 'session',
     resourceId: opened.sessionId,
@@ -112,7 +101,7 @@ export async function stepUp(
   const account = ownAccount(ctx.caller);
   const { userId, sessionId, organizationId, workspaceId } = account;
 
-  if (!(isPasswordRight ?? (await isRightNow(ctx, account, { method, code })))) {
+  if (!(isPasswordRight ?? (await spendCodeNow(ctx, ctx.deps.keys, { account, method, code, now: ctx.deps.now() })))) {
     await keepFailure(ctx, {
       email,
       person: { id: userId, organizationId },
@@ -120,7 +109,7 @@ export async function stepUp(
     });
     throw fail('mfa_code_invalid');
   }
-  if (!(await markVerified(ctx, { sessionId, mfaLevel: method === 'password' ? 'none' : method }))) throw fail('session_revoked');
+  await freshenSession(ctx, { sessionId, method });
   ctx.audit({
     resourceType: 'session',
     resourceId: sessionId,
@@ -132,38 +121,16 @@ export async function stepUp(
 }
 
 async function countedTry(ctx: Ctx, of: { challengeId: string; userId: string }): Promise<CountedTry> {
-  let counted: Awaited<ReturnType<typeof countTry>> = null;
+  let counted: CountedTry | null = null;
 
   await ctx.commitNow(async (tx) => {
-    counted = await countTry(tx, of);
+    counted = await countChallengeTry(tx, of);
   });
   return counted ?? deadChallenge();
 }
 
 function deadChallenge(): never {
   throw fail('mfa_code_invalid');
-}
-
-/** Reads the factor of whoever steps up first. */
-async function isRightNow(ctx: Ctx, account: Account, shown: { method: Method; code: string }): Promise<boolean> {
-  const factor = shown.method === 'recovery_code' ? null : await readFactor(ctx, ctx.deps.keys, account);
-  return isRight(ctx, account, { ...shown, factor: factor?.isConfirmed ? factor : null });
-}
-
-/** Uses a code up: a recovery code, or the time step of the factor's. */
-async function isRight(
-  ctx: Ctx,
-  account: Account,
-  { method, code, factor }: { method: Method; code: string; factor: Pick<StoredFactor, 'secret' | 'sealed'> | null },
-): Promise<boolean> {
-  const { userId } = account;
-  if (method !== 'recovery_code') {
-    const step = factor && stepOfTotp(factor.secret, code, ctx.deps.now());
-    return factor !== null && step !== null && spendStep(ctx, { userId, sealed: factor.sealed, step });
-  }
-  const used = await useRecoveryCode(ctx, ctx.deps.keys, { userId, code });
-  if (used?.left === 0) await notify(ctx, ctx.deps.keys, { template: 'recovery_codes_used_up', ...account });
-  return used !== null;
 }
 
 function passwordNotTaken() {

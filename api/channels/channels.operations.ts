@@ -1,6 +1,6 @@
 import { Channel } from '../../db/channels/channel.entity.ts';
 import { listChannelRows, readChannel, type ChannelRow } from '../../db/channels/channels.ts';
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';

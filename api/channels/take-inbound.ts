@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { nobody } from '../../db/identity/caller.ts';
+import { nobody } from '../../domain/identity/caller.ts';
 import type { Caller } from '../../db/caller.ts';
 import { findChannel, secretsOfFound, type FoundChannel } from '../../db/channels/open-channel.ts';
 import type { Inbound, InboundChannel, InboundRequest } from '../../ports/channels/inbound.ts';

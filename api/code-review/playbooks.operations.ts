@@ -1,6 +1,6 @@
 import { findRevision, listPlaybookRows, listRevisionRows, readPlaybook, type PlaybookRow } from '../../db/code-review/playbooks.ts';
 import { ReviewPlaybook } from '../../db/code-review/review-playbook.entity.ts';
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { organizationOf, scopeOf } from '../../db/reach.ts';

@@ -1,4 +1,4 @@
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { countBase } from '../../db/knowledge/base-stats.ts';
 import { listBaseRows, readBase } from '../../db/knowledge/bases.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';

@@ -1,4 +1,4 @@
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { listGrantRows, type KnowledgeGrantRow } from '../../db/knowledge/grants.ts';
 import { mapPage } from '../../db/page.ts';
 import { changeGrant, makeGrant, removeGrant, seeGrantForChange } from '../../domain/knowledge/grants.ts';

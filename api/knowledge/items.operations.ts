@@ -1,5 +1,5 @@
 import { creatorOf } from '../../db/actor-ref.ts';
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { requireBase, requireBaseOfItem } from '../../domain/knowledge/base-rights.ts';
 import { listItemChunkRows, listItemRows, listItemVersionRows, readItem } from '../../db/knowledge/items.ts';
 import { mapPage } from '../../db/page.ts';

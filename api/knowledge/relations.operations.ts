@@ -1,4 +1,4 @@
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { requireBaseOfItem } from '../../domain/knowledge/base-rights.ts';
 import { mapPage } from '../../db/page.ts';
 import { pageOfWalk, walkRelations } from '../../db/knowledge/relations.ts';

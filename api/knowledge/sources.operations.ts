@@ -1,4 +1,4 @@
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { requireBase } from '../../domain/knowledge/base-rights.ts';
 import type { KnowledgeSource } from '../../db/knowledge/knowledge-source.entity.ts';
 import { listSourceRows, readSource } from '../../db/knowledge/sources.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { FoundClient } from '../../db/identity/oauth-gates.ts';
-import { isRegisteredRedirect, withAnswer } from '../../db/oauth/redirect-uri.ts';
+import { isRegisteredRedirect, withAnswer } from '../../domain/oauth/redirect-uri.ts';
 import type { AuthorizationRequest } from '../../db/oauth/transactions.ts';
 import type { Violation } from '../../workflows/contracts/failure.ts';
 import { oauthFail, OauthFailure } from '../http/credentials/oauth-failure.ts';

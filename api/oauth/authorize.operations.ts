@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { findClient } from '../../db/identity/oauth-gates.ts';
-import { withAnswer } from '../../db/oauth/redirect-uri.ts';
-import { closeTransaction, issueCode, lockTransaction, openTransaction } from '../../db/oauth/transactions.ts';
+import { withAnswer } from '../../domain/oauth/redirect-uri.ts';
+import { lockUndecided, noteRequest, settleTransaction } from '../../domain/oauth/authorization.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { OauthFailure } from '../http/credentials/oauth-failure.ts';
 import { get, post, reply, seeOther, type Ctx } from '../http/operation/operation.ts';
@@ -62,7 +62,7 @@ export const authorizeOperations = {
 async function start(ctx: Ctx, query: Static<typeof AuthorizeQuery>, attempt: AuthorizationAttempt) {
   if (attempt.kind === 'refused') return seeOther(attempt.redirectTo);
   const { client, request, isBrowser } = attempt;
-  const opened = await openTransaction(ctx, { clientId: client.clientId, request });
+  const opened = await noteRequest(ctx, { clientId: client.clientId, request });
 
   if (!isBrowser) return toTransactionView(client, request, opened);
   const { consentUrl } = ctx.deps.env.oauth;
@@ -76,12 +76,8 @@ async function start(ctx: Ctx, query: Static<typeof AuthorizeQuery>, attempt: Au
 
 async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) {
   const { userId } = ctx.caller;
-  const transaction = await lockTransaction(ctx, body.transaction_id);
-
-  if (!transaction || userId === null) throw fail('not_found');
-  if (transaction.isDecided) throw fail('state_conflict', { reason: 'already_decided' });
-  if (transaction.isOver) throw fail('gone', { detail: 'the request has run out: start again in the application' });
-  const { request, clientId } = transaction;
+  if (userId === null) throw fail('not_found');
+  const { request, clientId } = await lockUndecided(ctx, body.transaction_id);
   const scopes = body.decision === 'approve' ? chosen(request.scope.split(' '), body.scopes) : [];
   const client = await findClient(ctx.deps.db, clientId);
 
@@ -89,7 +85,8 @@ async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) 
   // Whose grant it is: the organization of the person, whatever the caller is narrowed to.
   const who = { userId, organizationId: ctx.caller.view ? null : ctx.caller.organizationId };
 
-  await closeTransaction(ctx, body.transaction_id, who);
+  const granted = body.decision === 'deny' ? null : { ...request, clientId, scope: scopes.join(' ') };
+  const code = await settleTransaction(ctx, body.transaction_id, { who, sessionId: ctx.caller.sessionId, granted });
   ctx.audit({
     resourceType: 'oauth_client',
     resourceId: client.id,
@@ -97,17 +94,8 @@ async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) 
     changes: { decision: { to: body.decision }, scopes: { to: scopes }, resource: { to: request.resource } },
   });
   const answer: Record<string, string> =
-    body.decision === 'deny'
-      ? { error: 'access_denied', error_description: 'The user has denied the request.' }
-      : { code: await codeOf(ctx, { ...request, ...who, clientId, scope: scopes.join(' ') }) };
+    code === null ? { error: 'access_denied', error_description: 'The user has denied the request.' } : { code };
   return { redirect_to: withAnswer(request.redirectUri, { ...answer, state: request.state, iss: ctx.deps.env.publicUrl }) };
-}
-
-async function codeOf(ctx: Ctx, grant: Omit<Parameters<typeof issueCode>[1], 'sessionId'>): Promise<string> {
-  const code = await issueCode(ctx, { ...grant, sessionId: ctx.caller.sessionId });
-
-  if (code === null) throw fail('session_revoked');
-  return code;
 }
 
 function chosen(asked: readonly string[], wanted: readonly string[] | undefined): readonly string[] {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { FoundClient } from '../../db/identity/oauth-gates.ts';
-import { isLoopbackUri, isPrivateUri, shownRedirect } from '../../db/oauth/redirect-uri.ts';
+import { isLoopbackUri, isPrivateUri, shownRedirect } from '../../domain/oauth/redirect-uri.ts';
 import type { AuthorizationRequest } from '../../db/oauth/transactions.ts';
 import { iso } from '../../db/sql.ts';
 import { oauthScopes } from '../http/credentials/scopes.ts';

@@ -1,6 +1,5 @@
 import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
-import { storeDocument } from '../../db/oauth/clients.ts';
-import { nobodyTenant, systemActor, transact } from '../../db/transaction.ts';
+import { keepDocument } from '../../domain/oauth/clients.ts';
 import { DocumentRefused, isDocumentUrl, type ClientDocument } from '../../ports/egress/client-documents.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { OauthFailure } from '../http/credentials/oauth-failure.ts';
@@ -32,11 +31,7 @@ async function readDocument({ deps, correlationId }: Asking, clientId: string): 
   const keep = async ({ document, lifeSeconds }: ClientDocument): Promise<void> => {
     const fault = faultOfDocument(document);
     if (fault !== null) throw new DocumentRefused(fault);
-    const client = { ...accept(document), clientId, kind: 'document' } as const;
-
-    await transact(deps.db, { tenant: nobodyTenant, actor: systemActor, correlationId }, (tx) =>
-      storeDocument(tx, client, { document, lifeSeconds }),
-    );
+    await keepDocument(deps.db, { ...accept(document), clientId }, { document, lifeSeconds, correlationId });
   };
   try {
     // Another may have stored it since this request looked for it.

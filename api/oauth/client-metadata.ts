@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import Type from 'typebox';
-import type { NewClient } from '../../db/oauth/clients.ts';
-import { faultOfRedirectUri, hostOfRedirect } from '../../db/oauth/redirect-uri.ts';
+import type { NewClient } from '../../db/oauth/write-clients.ts';
+import { faultOfRedirectUri, hostOfRedirect } from '../../domain/oauth/redirect-uri.ts';
 import { oauthFail, OauthFailure } from '../http/credentials/oauth-failure.ts';
 import { listOf, nullable, text } from '../http/input/schema.ts';
 import { knownScopes } from './scope-rules.ts';

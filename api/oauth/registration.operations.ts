@@ -1,12 +1,11 @@
 import type { Static } from 'typebox';
-import { endSessionsOfClient, findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
-import { addClient, deleteClient, newClientId } from '../../db/oauth/clients.ts';
-import { isRegistrationToken, newClientSecret, newRegistrationToken } from '../../db/oauth/client-secrets.ts';
-import { isPrivateUri } from '../../db/oauth/redirect-uri.ts';
+import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
+import { isRegistrationToken } from '../../db/oauth/client-secrets.ts';
+import { registerClient, unregisterClient } from '../../domain/oauth/clients.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { OauthFailure } from '../http/credentials/oauth-failure.ts';
 import { get, post, remove, type PrecheckRequest, type Ctx, type IdentifyRequest } from '../http/operation/operation.ts';
-import { acceptMetadata, ClientRegistrationRequest, type AcceptedMetadata } from './client-metadata.ts';
+import { acceptMetadata, ClientRegistrationRequest } from './client-metadata.ts';
 import { OauthClientRegistrationView, RegistrationParams, toRegistrationView } from './registration.schema.ts';
 
 /** A client that has shown its registration token, and that token. */
@@ -64,8 +63,7 @@ export const registrationOperations = {
     async (ctx, { identified }) => {
       const { client } = identified;
 
-      if (!(await deleteClient(ctx, client.id))) throw wrongToken();
-      await endSessionsOfClient(ctx, client.clientId);
+      if (!(await unregisterClient(ctx, client))) throw wrongToken();
       ctx.audit({ resourceType: 'oauth_client', resourceId: client.id, label: client.clientName });
     },
   ),
@@ -82,16 +80,7 @@ async function precheckRegistration({ deps, limits, limitAddress }: PrecheckRequ
 }
 
 async function register(ctx: Ctx, body: Static<typeof ClientRegistrationRequest>) {
-  const metadata = publicIfNative(acceptMetadata(body, ['authorization_code']));
-  const token = newRegistrationToken();
-  const secret = metadata.tokenEndpointAuthMethod === 'none' ? null : newClientSecret(ctx.deps.keys.peppers);
-  const client = await addClient(ctx, {
-    ...metadata,
-    clientId: newClientId(),
-    kind: 'registered',
-    secretHash: secret?.hash ?? null,
-    registrationHash: token.hash,
-  });
+  const { client, token, secret } = await registerClient(ctx, acceptMetadata(body, ['authorization_code']), ctx.deps.keys.peppers);
 
   ctx.audit({
     resourceType: 'oauth_client',
@@ -101,13 +90,8 @@ async function register(ctx: Ctx, body: Static<typeof ClientRegistrationRequest>
   });
   return toRegistrationView(
     { ...client, authMethod: client.tokenEndpointAuthMethod },
-    { publicUrl: ctx.deps.env.publicUrl, issuedAt: client.createdAt, token: token.plaintext, secret: secret?.plaintext ?? null },
+    { publicUrl: ctx.deps.env.publicUrl, issuedAt: client.createdAt, token, secret },
   );
-}
-
-/** An application with a scheme of its own runs on people's devices, where a secret is none: it becomes a public client, whatever it asked for, and is told so (RFC 8252 §8.5, RFC 7591 §3.2.1). */
-function publicIfNative(metadata: AcceptedMetadata): AcceptedMetadata {
-  return metadata.redirectUris.some(isPrivateUri) ? { ...metadata, tokenEndpointAuthMethod: 'none' } : metadata;
 }
 
 /** The client whose registration token is the bearer; an unknown client and a wrong token are one answer. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../db/caller.ts';
-import { callerOfPerson } from '../../db/identity/caller.ts';
-import { callerOfClient } from '../../db/identity/oauth-caller.ts';
+import { callerOfPerson } from '../../domain/identity/caller.ts';
+import { callerOfClient } from '../../domain/identity/oauth-caller.ts';
 import { findCode, findGrant, type FoundClient, type FoundCode, type FoundGrant } from '../../db/identity/oauth-gates.ts';
 import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { oauthFail } from '../http/credentials/oauth-failure.ts';

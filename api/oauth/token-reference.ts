@@ -1,9 +1,9 @@
 import type { Caller } from '../../db/caller.ts';
-import { callerOfPerson, nobody } from '../../db/identity/caller.ts';
+import { callerOfPerson, nobody } from '../../domain/identity/caller.ts';
 import { findSession } from '../../db/identity/gates.ts';
-import { callerOfClient } from '../../db/identity/oauth-caller.ts';
+import { callerOfClient } from '../../domain/identity/oauth-caller.ts';
 import { findGrant, type FoundClient } from '../../db/identity/oauth-gates.ts';
-import { isOauthTokenLike, type OauthClaims } from '../../db/identity/oauth-tokens.ts';
+import { isOauthTokenLike, type OauthClaims } from '../../domain/identity/oauth-tokens.ts';
 import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import type { FoundSession, Person } from '../../db/identity/people.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';

@@ -1,11 +1,8 @@
-import { writeAudit } from '../../db/audit/audit.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
-import { revokeSession } from '../../db/identity/endings.ts';
-import type { OauthSubject } from '../../db/identity/oauth-tokens.ts';
-import { defaultLifetime } from '../../db/identity/sessions.ts';
-import { accessTokenLifeS } from '../../db/identity/signed-tokens.ts';
-import { addMail } from '../../db/mail.ts';
-import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused } from '../../db/oauth/grants.ts';
+import { endSession } from '../../domain/identity/sessions.ts';
+import type { OauthSubject } from '../../domain/identity/oauth-tokens.ts';
+import { accessTokenLifeS } from '../../domain/identity/signed-tokens.ts';
+import { endReusedGrant, exchangeCode, refreshGrant, reuseOfCode, spoilUnproven, type Reuse } from '../../domain/oauth/grants.ts';
 import { post, type Ctx } from '../http/operation/operation.ts';
 import { attemptReference } from './token-reference.ts';
 import { attemptToken, invalidGrant, type TokenAttempt } from './token-attempt.ts';
@@ -50,7 +47,7 @@ export const tokenOperations = {
     async (ctx, { identified }) => {
       const { session } = identified;
 
-      if (session) await revokeSession(ctx, { sessionId: session.id, reason: 'client_revoked' });
+      if (session) await endSession(ctx, { sessionId: session.id, reason: 'client_revoked' });
     },
   ),
 
@@ -112,18 +109,17 @@ async function issue(ctx: Ctx, attempt: TokenAttempt) {
 
 async function exchange(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'code' }>) {
   const { client, code, hash, scopes } = attempt;
-  const opened = await openGrant(ctx, {
+  const opened = await exchangeCode(ctx, {
     codeHash: hash,
     clientName: client.clientName,
     scope: scopes.join(' '),
     device: { userAgent: ctx.userAgent ?? '', networkAddress: truncateAddress(ctx.address) },
-    lifetime: { idleDays: code.idleDays ?? defaultLifetime.idleDays, absoluteDays: code.absoluteDays ?? defaultLifetime.absoluteDays },
+    idleDays: code.idleDays,
+    absoluteDays: code.absoluteDays,
     hasRefresh: client.grantTypes.includes('refresh_token'),
   });
 
-  if (opened) return opened;
-  // Somebody has used it between the look and this: the second of two, as good as a replay.
-  return endReused(ctx, attempt, { sessionId: await sessionOfUsedCode(ctx, hash), reason: 'code_reuse' });
+  return 'reason' in opened ? endReused(ctx, attempt, opened) : opened;
 }
 
 /**
@@ -133,44 +129,29 @@ async function exchange(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'code' 
 async function spoil(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'unproven_code' }>): Promise<never> {
   const { client, hash } = attempt;
   let isSpoiled = false;
-  await ctx.commitNow(async (tx) => void (isSpoiled = await spoilCode(tx, hash)));
+  await ctx.commitNow(async (tx) => void (isSpoiled = await spoilUnproven(tx, hash)));
 
   ctx.log.warn({ client_id: client.clientId }, 'authorization code came without its proof');
   if (isSpoiled) throw invalidGrant();
-  return endReused(ctx, attempt, { sessionId: await sessionOfUsedCode(ctx, hash), reason: 'code_reuse' });
+  return endReused(ctx, attempt, await reuseOfCode(ctx, hash));
 }
 
 async function refresh(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'refresh' }>) {
   const { client, grant, hash } = attempt;
-  const rotated = await rotateGrant(ctx, { hash, clientId: client.clientId, idleDays: grant.idleDays ?? defaultLifetime.idleDays });
+  const rotated = await refreshGrant(ctx, { hash, clientId: client.clientId, sessionId: grant.session.id, idleDays: grant.idleDays });
 
-  if (rotated) return rotated;
-  const isReuse = await wasReused(ctx, { hash, clientId: client.clientId });
-  return endReused(ctx, attempt, { sessionId: isReuse ? grant.session.id : null, reason: 'refresh_reuse' });
+  return 'reason' in rotated ? endReused(ctx, attempt, rotated) : rotated;
 }
 
 /** Refuses what was used before; a grant that may be in the wrong hands ends, which stays although the reply is an error. */
-async function endReused(
-  ctx: Ctx,
-  { client }: TokenAttempt,
-  { sessionId, reason }: { sessionId: string | null; reason: 'code_reuse' | 'refresh_reuse' },
-): Promise<never> {
+async function endReused(ctx: Ctx, { client: { clientId } }: TokenAttempt, { sessionId, reason }: Reuse): Promise<never> {
   const { userId, organizationId, workspaceId } = ctx.caller;
   if (sessionId === null || userId === null) throw invalidGrant();
 
-  await ctx.commitNow(async (tx) => {
-    if (!(await revokeSession(tx, { sessionId, reason }))) return;
-    const note = {
-      resourceType: 'session',
-      resourceId: sessionId,
-      organizationId,
-      workspaceId,
-      changes: { reason: { to: reason }, client_id: { to: client.clientId } },
-    };
-    await writeAudit(tx, { action: 'logout', operationId: ctx.operationId, note, ip: ctx.address, userAgent: ctx.userAgent });
-    if (reason === 'refresh_reuse' && ctx.deps.env.mail !== null)
-      await addMail(tx, ctx.deps.keys, { mail: { template: 'refresh_reuse', userId }, home: { organizationId, workspaceId } });
-  });
+  const owner = { userId, organizationId, workspaceId };
+  const request = { operationId: ctx.operationId, ip: ctx.address, userAgent: ctx.userAgent };
+  const mailKeys = ctx.deps.env.mail === null ? null : ctx.deps.keys;
+  await ctx.commitNow((tx) => endReusedGrant(tx, { sessionId, reason }, { clientId, owner, request, mailKeys }));
   throw invalidGrant();
 }
 

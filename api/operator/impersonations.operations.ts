@@ -1,13 +1,7 @@
 import { noteOfRow } from '../http/operation/audit.ts';
-import {
-  endImpersonation,
-  insertImpersonation,
-  listImpersonationRows,
-  lockImpersonation,
-  lockTarget,
-} from '../../db/operator/impersonations.ts';
-import { lockMaker } from '../../db/identity/maker.ts';
+import { listImpersonationRows } from '../../db/operator/impersonations.ts';
 import { mapPage } from '../../db/page.ts';
+import { endImpersonation, startImpersonation } from '../../domain/operator/impersonations.ts';
 import { list, post, remove } from '../http/operation/operation.ts';
 import {
   ImpersonationFilters,
@@ -39,14 +33,11 @@ export const impersonationOperations = {
     },
     async (ctx, { body }) => {
       const minutes = body.minutes ?? 30;
-      const target = await lockTarget(ctx, body.user_id);
-      // So that it ends with the operator who begins it, or isn't begun.
-      await lockMaker(ctx);
-      const { impersonation, token } = await insertImpersonation(ctx, target, { reason: body.reason, minutes });
+      const { impersonation, token } = await startImpersonation(ctx, { userId: body.user_id, reason: body.reason, minutes });
 
       ctx.audit(
         noteOfRow('impersonation', impersonation, {
-          target_user_id: { to: target.id },
+          target_user_id: { to: impersonation.target_user_id },
           reason: { to: body.reason },
           minutes: { to: minutes },
         }),
@@ -82,11 +73,8 @@ export const impersonationOperations = {
       params: ImpersonationParams,
     },
     async (ctx, { params }) => {
-      const before = await lockImpersonation(ctx, params.impersonation_id);
-      if (before.ended_at !== null) return ctx.audit(noteOfRow('impersonation', before, {}));
-
-      const after = await endImpersonation(ctx, before.id);
-      ctx.audit(noteOfRow('impersonation', after, { ended_at: { from: null, to: after.ended_at } }));
+      const { before, after } = await endImpersonation(ctx, params.impersonation_id);
+      ctx.audit(noteOfRow('impersonation', after, before === after ? {} : { ended_at: { from: null, to: after.ended_at } }));
     },
   ),
 };

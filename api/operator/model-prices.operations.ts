@@ -1,4 +1,4 @@
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { createPrice, deletePrice } from '../../domain/billing/model-prices.ts';
 import { importPrices } from '../../domain/billing/price-import.ts';
 import type { PriceRules } from '../../domain/billing/new-price.ts';

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import type { NewClient } from '../../db/oauth/clients.ts';
+import type { NewClient } from '../../db/oauth/write-clients.ts';
 import { homeOfClient } from '../../db/oauth/client-home.ts';
-import { faultOfRedirectUri } from '../../db/oauth/redirect-uri.ts';
+import { faultOfRedirectUri } from '../../domain/oauth/redirect-uri.ts';
 import { refuseNarrowed, workspacesOf } from '../../db/reach.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';

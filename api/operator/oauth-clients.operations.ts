@@ -1,11 +1,7 @@
 import type { Static } from 'typebox';
-import { forgetReplies } from '../../db/http/idempotency.ts';
-import { endSessionsOfClient } from '../../db/identity/oauth-gates.ts';
-import { addClient, deleteClient, listClients, lockClient, newClientId, replaceSecret, type ShownClient } from '../../db/oauth/clients.ts';
-import { newClientSecret } from '../../db/oauth/client-secrets.ts';
+import { listClients, type ShownClient } from '../../db/oauth/clients.ts';
 import { mapPage } from '../../db/page.ts';
-import { workspacesOf } from '../../db/reach.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
+import { createClient, deleteClient, rotateClientSecret, seeClientForChange } from '../../domain/oauth/clients.ts';
 import { list, post, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import { checkNewClient, readHome } from './oauth-client-rules.ts';
 import {
@@ -66,16 +62,11 @@ export const oauthClientOperations = {
       success: [200],
     },
     async (ctx, { params }) => {
-      const client = await found(ctx, params.client_id);
+      const client = await seeClientForChange(ctx, params.client_id);
 
-      if (client.tokenEndpointAuthMethod === 'none')
-        throw fail('state_conflict', { reason: 'public_client', detail: 'a public client has no secret' });
-      const secret = newClientSecret(ctx.deps.keys.peppers);
-      const changed = await replaceSecret(ctx, client.id, secret.hash);
-      // Streams that the client opened for itself end too.
-      ctx.outgoing.revoked.push(`oauth_client:${client.id}`);
+      const rotated = await rotateClientSecret(ctx, client, ctx.deps.keys.peppers);
       ctx.audit({ ...noteOf(client), changes: { client_secret: { changed: true } } });
-      return toOauthClientSecretView(changed, secret.plaintext);
+      return toOauthClientSecretView(rotated.client, rotated.secret);
     },
   ),
 
@@ -90,28 +81,18 @@ export const oauthClientOperations = {
       params: OauthClientParams,
     },
     async (ctx, { params }) => {
-      const client = await found(ctx, params.client_id);
+      const client = await seeClientForChange(ctx, params.client_id);
 
-      await deleteClient(ctx, client.id);
-      await forgetReplies(ctx, [client.id]);
-      await endSessionsOfClient(ctx, client.clientId);
-      ctx.outgoing.revoked.push(`oauth_client:${client.id}`);
+      await deleteClient(ctx, client);
       ctx.audit(noteOf(client));
     },
   ),
 };
 
 async function create(ctx: Ctx, body: Static<typeof OauthClientCreate>) {
-  const client = checkNewClient(body);
-  const home = await readHome(ctx, client);
-  const secret = client.tokenEndpointAuthMethod === 'none' ? null : newClientSecret(ctx.deps.keys.peppers);
-  const added = await addClient(ctx, {
-    ...client,
-    ...home,
-    clientId: newClientId(),
-    kind: 'preregistered',
-    secretHash: secret?.hash ?? null,
-  });
+  const described = checkNewClient(body);
+  const home = await readHome(ctx, described);
+  const { client: added, secret } = await createClient(ctx, { ...described, ...home }, ctx.deps.keys.peppers);
 
   ctx.audit({
     ...noteOf(added),
@@ -122,15 +103,7 @@ async function create(ctx: Ctx, body: Static<typeof OauthClientCreate>) {
       role: { to: added.role },
     },
   });
-  return toOauthClientSecretView(added, secret?.plaintext ?? null);
-}
-
-async function found(ctx: Ctx, clientId: string): Promise<ShownClient> {
-  const client = await lockClient(ctx, clientId);
-
-  if (!client) throw fail('not_found');
-  if (client.workspaceId === null && workspacesOf(ctx.caller) !== null) throw fail('resource_forbidden');
-  return client;
+  return toOauthClientSecretView(added, secret);
 }
 
 function noteOf(client: ShownClient): AuditNote {

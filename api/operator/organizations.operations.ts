@@ -1,14 +1,15 @@
-import { insertOrganization, setActive, setDeleting, setSuspended } from '../../db/operator/organizations.ts';
-import { isPurged, requestPurge } from '../../db/operator/purges.ts';
-import { resumeOrganization, stopOrganization } from '../../db/operator/stops.ts';
-import { insertWorkspace } from '../../db/tenancy/new-workspace.ts';
 import type { OrganizationRow } from '../../db/tenancy/organization-row.ts';
-import { lockOrganization } from '../../db/tenancy/organizations.ts';
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import {
+  createOrganization,
+  deleteOrganization,
+  purgeOrganization,
+  resumeOrganization,
+  suspendOrganization,
+} from '../../domain/operator/organizations.ts';
 import { post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import { OrganizationView, toOrganizationView } from '../http/views/organization-view.ts';
 import { checkTimezone } from '../http/views/zones.ts';
-import { addOwner, prepareOwner } from './first-owner.ts';
+import { prepareOwner } from './first-owner.ts';
 import {
   OrganizationCreate,
   OrganizationParams,
@@ -42,15 +43,7 @@ export const operatorOrganizationOperations = {
     },
     async (ctx, { body, identified }) => {
       checkTimezone('/timezone', body.timezone);
-      const organization = await insertOrganization(ctx, { name: body.name, slug: body.slug, timezone: body.timezone ?? 'UTC' });
-      await insertWorkspace(ctx, organization, {
-        name: body.workspace?.name ?? 'Main',
-        slug: body.workspace?.slug ?? (body.workspace?.name === undefined ? 'main' : null),
-        description: null,
-        timezone: organization.timezone,
-        currency: 'USD',
-      });
-      await addOwner(ctx, organization.id, { owner: body.owner, ...identified });
+      const organization = await createOrganization(ctx, ctx.deps.keys, { asked: body, ...identified });
 
       ctx.audit(noteOf(organization, { name: { to: organization.name }, slug: { to: organization.slug } }));
       return toOrganizationView(organization);
@@ -73,12 +66,9 @@ export const operatorOrganizationOperations = {
       success: [200],
     },
     async (ctx, { params, body }) => {
-      const before = await lockConfirmed(ctx, params.organization_id, body.confirm);
-      if (before.status === 'deleting') throw fail('state_conflict', { reason: 'deleting', detail: 'The organization is being deleted.' });
-      if (before.status === 'suspended') return unchanged(ctx, before);
+      const { before, after } = await suspendOrganization(ctx, params.organization_id, body);
+      if (before === after) return unchanged(ctx, before);
 
-      const after = await setSuspended(ctx, before.id, body.reason);
-      await stopOrganization(ctx, after.id);
       ctx.audit(noteOf(after, { ...statusChange(before, after), reason: { to: body.reason } }));
       return toOrganizationView(after);
     },
@@ -97,12 +87,9 @@ export const operatorOrganizationOperations = {
       success: [200],
     },
     async (ctx, { params }) => {
-      const before = await lockOrganization(ctx, params.organization_id, { openWhenFrozen: true });
-      if (before.status === 'active') return unchanged(ctx, before);
-      if (await isPurged(ctx, before.id)) throw fail('state_conflict', { reason: 'purging', detail: 'The organization is being purged.' });
+      const { before, after } = await resumeOrganization(ctx, params.organization_id);
+      if (before === after) return unchanged(ctx, before);
 
-      const after = await setActive(ctx, before.id);
-      await resumeOrganization(ctx, after.id);
       ctx.audit(noteOf(after, statusChange(before, after)));
       return toOrganizationView(after);
     },
@@ -119,11 +106,9 @@ export const operatorOrganizationOperations = {
       params: OrganizationParams,
     },
     async (ctx, { params }) => {
-      const before = await lockOrganization(ctx, params.organization_id, { openWhenFrozen: true });
-      if (before.status === 'deleting') return ctx.audit(noteOf(before, {}));
+      const { before, after } = await deleteOrganization(ctx, params.organization_id);
+      if (before === after) return ctx.audit(noteOf(before, {}));
 
-      const after = await setDeleting(ctx, before.id);
-      await stopOrganization(ctx, after.id);
       ctx.audit(noteOf(after, statusChange(before, after)));
     },
   ),
@@ -145,23 +130,13 @@ export const operatorOrganizationOperations = {
       success: [202],
     },
     async (ctx, { params, body }) => {
-      const organization = await lockConfirmed(ctx, params.organization_id, body.confirm);
-      if (organization.status !== 'deleting')
-        throw fail('state_conflict', { reason: 'not_deleted', detail: 'Delete the organization first.' });
+      const { organization, purge } = await purgeOrganization(ctx, params.organization_id, body);
 
-      const purge = await requestPurge(ctx, organization.id, { reason: body.reason, requestedByUserId: ctx.caller.principalId });
       ctx.audit(noteOf(organization, { reason: { to: body.reason }, purge_id: { to: purge.id } }));
       return reply(toPurgeView(purge), { status: 202 });
     },
   ),
 };
-
-/** The organization, locked; 422 unless the caller has typed its slug. */
-async function lockConfirmed(ctx: Ctx, id: string, slug: string): Promise<OrganizationRow> {
-  const organization = await lockOrganization(ctx, id, { openWhenFrozen: true });
-  if (slug !== organization.slug) throw invalid('/confirm', 'confirm', 'must be the slug of the organization');
-  return organization;
-}
 
 function unchanged(ctx: Ctx, organization: OrganizationRow) {
   ctx.audit(noteOf(organization, {}));

@@ -2,13 +2,14 @@ import type { Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
 import { newId } from '../../db/ids.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
-import { callerOfPerson } from '../../db/identity/caller.ts';
+import { callerOfPerson } from '../../domain/identity/caller.ts';
 import { checkNewPassword } from '../http/views/new-password.ts';
 import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { normalizeEmail, type Person } from '../../db/identity/people.ts';
-import { defaultLifetime, openSession } from '../../db/identity/sessions.ts';
-import { acceptInvitation, findInvitation, judgeInvitation, noInvitation, type InvitationAnswer } from '../../db/tenancy/acceptance.ts';
+import { findInvitation, type InvitationAnswer } from '../../db/tenancy/acceptance.ts';
+import { acceptInvitation, judgeInvitation, noInvitation } from '../../domain/tenancy/acceptance.ts';
 import { readUser } from '../../db/tenancy/users.ts';
+import { openFirstSession } from '../../domain/identity/sessions.ts';
 import { toLoginView, type LoginView } from '../http/views/login-view.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import type { InvitationAccept } from './invitation.schema.ts';
@@ -58,18 +59,14 @@ export async function accept(ctx: Ctx, attempt: AttemptedAcceptance): Promise<St
   const { person, invitation, passwordHash } = attempt;
   await acceptInvitation(ctx, { ...attempt, userId: person.id });
 
-  const refresh = await openSession(ctx, {
+  const refresh = await openFirstSession(ctx, {
     person,
     passwordHash,
-    sessionId: newId(),
     device: { label: null, userAgent: (ctx.userAgent ?? '').slice(0, 400), networkAddress: truncateAddress(ctx.address) },
-    lifetime: {
-      idleDays: invitation.idleDays ?? defaultLifetime.idleDays,
-      absoluteDays: invitation.absoluteDays ?? defaultLifetime.absoluteDays,
-    },
+    lifetime: invitation,
   });
   const user = await readUser(ctx, person.id);
-  if (!refresh || !user) throw new Error('a user who was just made is not there');
+  if (!user) throw new Error('a user who was just made is not there');
 
   const access = await ctx.deps.identity.tokens.issue({ userId: person.id, sessionId: refresh.sessionId });
   ctx.audit({

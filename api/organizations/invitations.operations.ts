@@ -1,24 +1,8 @@
-import { noteOfRow } from '../http/operation/audit.ts';
-import type { Static } from 'typebox';
-import { lockMaker, madeBy } from '../../db/identity/maker.ts';
-import { normalizeEmail } from '../../db/identity/people.ts';
 import { mapPage } from '../../db/page.ts';
-import { resolveNewRowScope } from '../../db/new-row-scope.ts';
-import {
-  listInvitationRows,
-  lockInvitation,
-  maxResends,
-  renewInvitation,
-  seeInvitation,
-  setRevoked,
-  writeInvitation,
-  type InvitationRow,
-  type LockedInvitation,
-} from '../../db/tenancy/invitations.ts';
-import { countPending, prepareInvitation, refuseMorePending, taken } from '../../db/tenancy/inviting.ts';
-import { admitsDomain, lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
-import { refuseHigherRank, refuseUnattended } from '../../db/tenancy/rank-rules.ts';
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { listInvitationRows, seeInvitation } from '../../db/tenancy/invitations.ts';
+import { lockInvitation } from '../../domain/tenancy/invitations.ts';
+import { invite, resendInvitation, revokeInvitation } from '../../domain/tenancy/inviting.ts';
+import { noteOfRow } from '../http/operation/audit.ts';
 import { LoginView } from '../http/views/login-view.ts';
 import { get, list, post, remove, type Ctx } from '../http/operation/operation.ts';
 import { accept, attemptAcceptance } from './accept-invitation.ts';
@@ -64,7 +48,7 @@ export const invitationOperations = {
       example: { body: { email: 'grace@example.com', role: 'member' } },
     },
     async (ctx, { body }) => {
-      const invitation = await invite(ctx, body);
+      const invitation = await invite(ctx, mailKeysOf(ctx), body);
       ctx.audit(
         noteOfRow('invitation', invitation, {
           email: { changed: true },
@@ -101,8 +85,7 @@ export const invitationOperations = {
     },
     async (ctx, { params }) => {
       const invitation = await lockInvitation(ctx, params.invitation_id, { openWhenFrozen: true });
-      if (invitation.status === 'accepted') throw notPending();
-      const revoked = invitation.status === 'revoked' ? invitation : await setRevoked(ctx, invitation.id);
+      const revoked = await revokeInvitation(ctx, invitation);
 
       ctx.audit(noteOfRow('invitation', revoked, changesOf(invitation, revoked, ['status'])));
     },
@@ -123,7 +106,7 @@ export const invitationOperations = {
     },
     async (ctx, { params }) => {
       const invitation = await lockInvitation(ctx, params.invitation_id, { mayCountAgain: true });
-      const renewed = await resend(ctx, invitation);
+      const renewed = await resendInvitation(ctx, mailKeysOf(ctx), invitation);
 
       ctx.audit(
         noteOfRow('invitation', renewed, {
@@ -161,58 +144,6 @@ export const invitationOperations = {
   ),
 };
 
-async function invite(ctx: Ctx, body: Static<typeof InvitationCreate>): Promise<InvitationRow> {
-  const { scope, organizationId, workspaceId } = await resolveNewRowScope(ctx, body);
-  if (organizationId === null || scope === 'platform')
-    throw invalid('/scope', 'range', 'an operator names the organization with X-View-Organization, or a workspace');
-  refuseUnattended(ctx.caller, body.role);
-  refuseHigherRank(ctx.caller, body.role, workspaceId);
-  refuseWithoutMailer(ctx);
-
-  const email = normalizeEmail(body.email);
-  const rules = await lockJoining(ctx, organizationId);
-  refuseDomain(email, rules);
-  const invitedByUserId = await prepareInvitation(ctx, { organizationId, email });
-  const { invitationDays } = rules;
-  const written = await writeInvitation(ctx, ctx.deps.keys, {
-    organizationId,
-    workspaceId,
-    scope,
-    email,
-    role: body.role,
-    invitedByUserId,
-    madeBy: madeBy(ctx.caller),
-    invitationDays,
-  });
-  if (!written) throw taken();
-  return written;
-}
-
-async function resend(ctx: Ctx, invitation: LockedInvitation): Promise<InvitationRow> {
-  if (invitation.status !== 'pending' && invitation.status !== 'expired') throw notPending();
-  refuseWithoutMailer(ctx);
-  if (!admitsDomain(invitation.email, { emailDomains: invitation.email_domains }))
-    throw fail('state_conflict', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
-  if (invitation.resend_count >= maxResends)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `an invitation is sent again at most ${maxResends} times` });
-  if (invitation.wait_s > 0)
-    throw fail('rate_limited', { retryAfterS: invitation.wait_s, context: { violated_policies: ['invitation_resend'] } });
-
-  // One that is over counts again from now on.
-  if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organization_id));
-  // Also as another user it is whoever holds the credential who vouches: the delegation ends, the invitation stays.
-  const { userId } = await lockMaker(ctx);
-  return renewInvitation(ctx, ctx.deps.keys, { locked: invitation, invitedByUserId: userId, madeBy: madeBy(ctx.caller) });
-}
-
-function refuseWithoutMailer({ deps }: Ctx): void {
-  if (deps.env.mail === null)
-    throw fail('state_conflict', {
-      reason: 'no_mailer',
-      detail: 'this deployment sends no mails: its operator has set neither SMTP_URL nor MAIL_DIR',
-    });
-}
-
-function notPending() {
-  return fail('state_conflict', { reason: 'not_pending', detail: 'this invitation was accepted or revoked' });
+function mailKeysOf({ deps }: Ctx) {
+  return deps.env.mail === null ? null : deps.keys;
 }

@@ -1,9 +1,7 @@
-import { assertPlaceActive } from '../../db/frozen.ts';
 import { mapPage } from '../../db/page.ts';
-import { lockGrantee, putGrant, refuseUngranted, removeGrant } from '../../db/tenancy/grants.ts';
 import { listMemberRows } from '../../db/tenancy/members.ts';
-import { refuseHigherRank, refuseOutranked, refuseUnattended } from '../../db/tenancy/rank-rules.ts';
-import { lockWorkspace, readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import { readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import { removeMember, setMember } from '../../domain/tenancy/grants.ts';
 import { list, put, remove, type AuditNote } from '../http/operation/operation.ts';
 import { MemberParams, MemberQuery, toWorkspaceMemberView, WorkspaceMemberPut, WorkspaceMemberView } from './member.schema.ts';
 import { WorkspaceParams } from './workspace.schema.ts';
@@ -45,16 +43,9 @@ export const memberOperations = {
       view: WorkspaceMemberView,
     },
     async (ctx, { params, body }) => {
-      const workspace = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
-      const user = await lockGrantee(ctx, workspace, params.user_id);
-      // The grant lives in this workspace, so the caller's rank here counts, whatever it is at home.
-      refuseHigherRank(ctx.caller, body.role, workspace.id);
-      refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
-      refuseUnattended(ctx.caller, user.home_role, body.role);
-      assertPlaceActive(workspace.status, workspace.is_active);
-      refuseUngranted(workspace, user);
+      const asked = { workspaceId: params.workspace_id, userId: params.user_id, role: body.role };
+      const { workspace, user, member } = await setMember(ctx, asked);
 
-      const member = await putGrant(ctx, { workspace, user, role: body.role }, ctx.caller.userId);
       ctx.audit(noteOf(workspace, user.id, user.granted_role === body.role ? {} : { role: { from: user.granted_role, to: body.role } }));
       return toWorkspaceMemberView(member);
     },
@@ -73,13 +64,8 @@ export const memberOperations = {
       params: MemberParams,
     },
     async (ctx, { params }) => {
-      const workspace = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
-      const user = await lockGrantee(ctx, workspace, params.user_id);
-      refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
-      refuseUnattended(ctx.caller, user.home_role);
-      refuseUngranted(workspace, user);
+      const { workspace, user } = await removeMember(ctx, { workspaceId: params.workspace_id, userId: params.user_id });
 
-      await removeGrant(ctx, workspace, user);
       ctx.audit(noteOf(workspace, user.id, { role: { from: user.granted_role, to: null } }));
     },
   ),

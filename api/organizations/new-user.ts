@@ -1,18 +1,11 @@
 import type { Static } from 'typebox';
-import { newId } from '../../db/ids.ts';
-import { hashNewPassword } from '../http/views/new-password.ts';
-import { isPerson, lockMaker } from '../../db/identity/maker.ts';
+import { isPerson } from '../../db/identity/maker.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
-import { addMail } from '../../db/mail.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { resolveNewRowScope } from '../../db/new-row-scope.ts';
-import { lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
-import { insertUser, type NewUser } from '../../db/tenancy/new-user.ts';
-import { refuseHigherRank, refuseUnattended, sessionRequired } from '../../db/tenancy/rank-rules.ts';
-import { refuseMisfit } from '../../db/tenancy/standing.ts';
-import type { UserRow } from '../../db/tenancy/users.ts';
+import { refuseUnattended, sessionRequired } from '../../domain/tenancy/rank-rules.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
+import type { IdentifyRequest } from '../http/operation/operation.ts';
+import { hashNewPassword } from '../http/views/new-password.ts';
 import type { UserCreate } from './user.schema.ts';
 
 /** A user's first password, hashed before the transaction; null: the user will choose it by mail. */
@@ -47,44 +40,4 @@ function refusePasswordByKey(password: string | undefined, sendsMails: boolean):
     throw sessionRequired('a key or a connected app sets no password: leave it out, and the user chooses one by mail');
   if (!sendsMails)
     throw sessionRequired("this deployment sends no mails, so a user needs a password, which only a person's own session sets");
-}
-
-/** Makes a user where the caller may: home, rank (R1), domains, the day's number, the address. Without a password one is asked for by mail. */
-export async function createUser(ctx: Ctx, body: Static<typeof UserCreate>, { passwordHash }: PreparedUser): Promise<UserRow> {
-  const home = await resolveNewRowScope(ctx, body);
-  refuseHigherRank(ctx.caller, body.role, home.workspaceId);
-  refuseMisfit(body.role, home.scope);
-
-  const email = normalizeEmail(body.email);
-  const rules = home.organizationId === null ? null : await lockJoining(ctx, home.organizationId);
-  if (rules) refuseDomain(email, rules);
-  // A request that was at work when its sender was put out makes nobody.
-  await lockMaker(ctx);
-
-  const id = newId();
-  const days = rules?.invitationDays ?? 7;
-  const firstPassword = passwordHash === null ? await mailFirstPassword(ctx, { id, home, days }) : null;
-  const { organizationId, scope, workspaceId } = home;
-  return insertUser(ctx, {
-    id,
-    email,
-    fullName: body.full_name ?? null,
-    role: body.role,
-    scope,
-    organizationId,
-    workspaceId,
-    passwordHash,
-    firstPassword,
-  });
-}
-
-async function mailFirstPassword(
-  ctx: Ctx,
-  { id, home, days }: { id: string; home: Pick<NewUser, 'organizationId' | 'workspaceId'>; days: number },
-): Promise<NonNullable<NewUser['firstPassword']>> {
-  const { outboxId, tokenHash } = await addMail(ctx, ctx.deps.keys, {
-    mail: { template: 'password_set', userId: id },
-    home: { organizationId: home.organizationId, workspaceId: home.workspaceId },
-  });
-  return { outboxId, tokenHash, days };
 }

@@ -1,15 +1,10 @@
 import type { Static } from 'typebox';
 import { mapPage } from '../../db/page.ts';
-import { changeOrganization, listOrganizationRows, lockOrganization, readOrganization } from '../../db/tenancy/organizations.ts';
-import { handOver } from '../../db/tenancy/ownership.ts';
-import {
-  changeSettings,
-  checkInstallations,
-  lockSettings,
-  readSettings,
-  settingNames,
-  type SettingsRow,
-} from '../../db/tenancy/settings.ts';
+import { listOrganizationRows, readOrganization } from '../../db/tenancy/organizations.ts';
+import { changeOrganization, lockOrganization } from '../../domain/tenancy/organizations.ts';
+import { handOver } from '../../domain/tenancy/ownership.ts';
+import { readSettings, settingNames, type SettingsRow } from '../../db/tenancy/settings.ts';
+import { changeSettings, checkInstallations, lockSettings } from '../../domain/tenancy/settings.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { get, list, patch, post, reply, type Ctx } from '../http/operation/operation.ts';
 import { OrganizationView, toOrganizationView } from '../http/views/organization-view.ts';

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import { mapPage } from '../../db/page.ts';
-import { removeOne, seeForChange } from '../../db/scope.ts';
-import { toolsInNeedOf } from '../../db/secrets/secret-use.ts';
-import { Secret } from '../../db/secrets/secret.entity.ts';
-import { findSecretId, listSecretRows, putSecretRow, type SecretBefore, type SecretRow } from '../../db/secrets/secrets.ts';
+import type { Secret } from '../../db/secrets/secret.entity.ts';
+import { listSecretRows, type SecretRow } from '../../db/secrets/secrets.ts';
+import type { SecretBefore } from '../../db/secrets/write-secrets.ts';
+import { deleteSecret, putSecretRow } from '../../domain/secrets/secrets.ts';
 import { type RowScope, resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { list, put, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
@@ -63,20 +63,9 @@ export const secretOperations = {
       query: SecretPlace,
     },
     async (ctx, { params, query }) => {
-      const place = await placeOfSecret(ctx, query);
-      const id = await findSecretId(ctx, place, params.name);
-      if (id === null) throw fail('not_found');
-      const secret = await seeForChange(ctx, Secret, id, { versionProperty: null, openWhenFrozen: true });
-      const usedBy = await toolsInNeedOf(ctx, secret);
-      if (usedBy.length > 0)
-        throw fail('state_conflict', {
-          reason: 'still_referenced',
-          detail: 'A tool needs this secret and would find no other value.',
-          context: { used_by: usedBy },
-        });
+      const secret = await deleteSecret(ctx, await placeOfSecret(ctx, query), params.name);
 
-      ctx.audit({ ...placeNote(secret), resourceId: id, label: secret.name });
-      await removeOne(ctx.em, Secret, id);
+      ctx.audit({ ...placeNote(secret), resourceId: secret.id, label: secret.name });
     },
   ),
 };

@@ -1,23 +1,13 @@
 import { noteOfRow } from '../http/operation/audit.ts';
-import { endSignInsOf, eraseCredentialsOf } from '../../db/identity/endings.ts';
 import { mapPage } from '../../db/page.ts';
-import { standingFor } from '../../db/tenancy/standing.ts';
-import {
-  endOwnThings,
-  eraseUser,
-  lockUser,
-  refuseLast,
-  refuseOwnAccount,
-  setActive,
-  setFullName,
-  setInactive,
-  setStanding,
-} from '../../db/tenancy/user-changes.ts';
+import { standingFor } from '../../domain/tenancy/standing.ts';
 import { listUserRows, seeUser } from '../../db/tenancy/users.ts';
+import { createUser } from '../../domain/tenancy/new-user.ts';
+import { deactivateUser, eraseUser, lockUser, refuseLast, setActive, setFullName, setStanding } from '../../domain/tenancy/user-changes.ts';
 import { get, list, patch, post, put, remove, reply } from '../http/operation/operation.ts';
 import { toUserView, UserView } from '../http/views/user-view.ts';
 import { changesOf, hasAny } from '../http/operation/changes.ts';
-import { createUser, prepareUser } from './new-user.ts';
+import { prepareUser } from './new-user.ts';
 import { UserCreate, UserParams, UserQuery, UserRolePut, UserUpdate } from './user.schema.ts';
 
 const standing = ['role', 'scope', 'workspace_id'] as const;
@@ -55,7 +45,7 @@ export const userOperations = {
       example: { body: { email: 'ada@example.com', full_name: 'Ada Lovelace', role: 'member', password: 'violet anchor meadow 42' } },
     },
     async (ctx, { body, identified }) => {
-      const user = await createUser(ctx, body, identified);
+      const user = await createUser(ctx, ctx.deps.keys, { asked: body, ...identified });
       const { role, scope, workspace_id } = user;
       ctx.audit(
         noteOfRow('user', user, {
@@ -153,11 +143,7 @@ export const userOperations = {
     },
     async (ctx, { params }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', mayLoseOwner: true });
-      refuseOwnAccount(ctx.caller, user);
-      refuseLast(user);
-      const changed = user.is_active ? await setInactive(ctx, user) : user;
-      await endOwnThings(ctx, user.id, { erases: false });
-      await endSignInsOf(ctx, { userId: user.id, reason: 'deactivation' });
+      const changed = await deactivateUser(ctx, user);
 
       ctx.audit(noteOfRow('user', changed, changesOf(user, changed, ['is_active'])));
       return toUserView(changed);
@@ -201,10 +187,6 @@ export const userOperations = {
     },
     async (ctx, { params }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'owner', mayLoseOwner: true, openWhenFrozen: true });
-      refuseOwnAccount(ctx.caller, user);
-      refuseLast(user);
-      await endOwnThings(ctx, user.id, { erases: true });
-      await eraseCredentialsOf(ctx, { userId: user.id });
       await eraseUser(ctx, user);
 
       ctx.audit(

@@ -1,18 +1,11 @@
 import type { Static } from 'typebox';
-import { resumeWorkspace, stopWorkspace } from '../../db/operator/stops.ts';
 import { mapPage, type Page } from '../../db/page.ts';
 import { isUnbounded, organizationOf } from '../../db/reach.ts';
-import { insertWorkspace } from '../../db/tenancy/new-workspace.ts';
-import { lockOrganization, readOrganization } from '../../db/tenancy/organizations.ts';
-import {
-  changeWorkspace,
-  listWorkspaceRows,
-  lockWorkspace,
-  readWorkspace,
-  setArchived,
-  setRestored,
-  type WorkspaceRow,
-} from '../../db/tenancy/workspaces.ts';
+import { readOrganization } from '../../db/tenancy/organizations.ts';
+import { listWorkspaceRows, readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import { insertWorkspace } from '../../domain/tenancy/new-workspace.ts';
+import { lockOrganization } from '../../domain/tenancy/organizations.ts';
+import { archiveWorkspace, changeWorkspace, lockWorkspace, restoreWorkspace } from '../../domain/tenancy/workspaces.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import { checkCurrency, checkTimezone } from '../http/views/zones.ts';
@@ -137,11 +130,8 @@ export const workspaceOperations = {
       params: WorkspaceParams,
     },
     async (ctx, { params }) => {
-      const before = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
-      if (!before.is_active) return ctx.audit(noteOf(before, {}));
+      const { before, after } = await archiveWorkspace(ctx, params.workspace_id);
 
-      const after = await setArchived(ctx, before);
-      await stopWorkspace(ctx, after.id, after.organization_id);
       ctx.audit(noteOf(after, changesOf<WorkspaceRow>(before, after, ['is_active'])));
     },
   ),
@@ -160,15 +150,8 @@ export const workspaceOperations = {
       success: [200],
     },
     async (ctx, { params }) => {
-      const before = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
-      if (before.is_past_purge) throw fail('not_found');
-      if (before.is_active) {
-        ctx.audit(noteOf(before, {}));
-        return toWorkspaceView(before);
-      }
+      const { before, after } = await restoreWorkspace(ctx, params.workspace_id);
 
-      const after = await setRestored(ctx, before);
-      await resumeWorkspace(ctx, after.id, after.organization_id);
       ctx.audit(noteOf(after, changesOf<WorkspaceRow>(before, after, ['is_active'])));
       return toWorkspaceView(after);
     },

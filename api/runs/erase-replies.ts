@@ -1,4 +1,4 @@
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { toEnvelope } from '../http/reply/error-envelope.ts';
 import type { Ctx } from '../http/operation/operation.ts';

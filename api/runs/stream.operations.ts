@@ -1,4 +1,4 @@
-import { issueStreamToken } from '../../db/identity/stream-tokens.ts';
+import { issueStreamToken } from '../../domain/identity/stream-tokens.ts';
 import { iso } from '../../db/sql.ts';
 import { openingState } from '../../db/runs/read/stream-opening.ts';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';

@@ -1,9 +1,9 @@
 import { noteOfRow } from '../http/operation/audit.ts';
 import type { Caller } from '../../db/caller.ts';
-import { endSignInsOf, lockSignInsOf, revokeSession } from '../../db/identity/endings.ts';
+import { endAllSessions, endOtherSessions, endSession } from '../../domain/identity/sessions.ts';
 import { listSessions, readSession } from '../../db/identity/session-list.ts';
 import { mapPage } from '../../db/page.ts';
-import { lockUser } from '../../db/tenancy/user-changes.ts';
+import { lockUser } from '../../domain/tenancy/user-changes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { area, get, list, post, remove, type Ctx } from '../http/operation/operation.ts';
 import { SessionView, toSessionView } from '../http/views/session-view.ts';
@@ -73,7 +73,7 @@ export const sessions = area('Sessions', {
     async (ctx, { params }) => {
       const session = await readSession(ctx, { userId: ownerOf(ctx.caller), sessionId: params.session_id });
 
-      await revokeSession(ctx, { sessionId: session.id, reason: session.id === ctx.caller.sessionId ? 'logout' : 'revoked' });
+      await endSession(ctx, { sessionId: session.id, reason: session.id === ctx.caller.sessionId ? 'logout' : 'revoked' });
       ctx.audit({ resourceType: 'session', resourceId: session.id, ...homeOf(ctx) });
     },
   ),
@@ -91,8 +91,7 @@ export const sessions = area('Sessions', {
     },
     async (ctx) => {
       const userId = ownerOf(ctx.caller);
-      await lockSignInsOf(ctx, userId);
-      const ids = await endSignInsOf(ctx, { userId, exceptSessionId: ctx.caller.sessionId, reason: 'revoked' });
+      const ids = await endOtherSessions(ctx, { userId, exceptSessionId: ctx.caller.sessionId });
 
       ctx.audit({ resourceType: 'user', resourceId: userId, ...homeOf(ctx), changes: { revoked_count: { from: null, to: ids.length } } });
       return toSessionRevocationView(ids);
@@ -114,7 +113,7 @@ export const sessions = area('Sessions', {
     },
     async (ctx, { params }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', allowsOneself: true, openWhenFrozen: true });
-      const ids = await endSignInsOf(ctx, { userId: user.id, reason: 'revoked' });
+      const ids = await endAllSessions(ctx, user.id);
 
       ctx.audit(noteOfRow('user', user, { revoked_count: { from: null, to: ids.length } }));
       return toSessionRevocationView(ids);

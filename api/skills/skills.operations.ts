@@ -1,4 +1,4 @@
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { uploaderOf } from '../../db/attachments/attachments.ts';

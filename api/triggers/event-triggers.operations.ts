@@ -1,6 +1,6 @@
 import { EventTrigger } from '../../db/events/event-trigger.entity.ts';
 import { listTriggerRows, readTrigger, type EventTriggerRow } from '../../db/events/triggers.ts';
-import { forgetReplies } from '../../db/http/idempotency.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { organizationOf } from '../../db/reach.ts';

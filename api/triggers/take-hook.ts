@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { newId } from '../../db/ids.ts';
-import { nobody } from '../../db/identity/caller.ts';
+import { nobody } from '../../domain/identity/caller.ts';
 import type { Caller } from '../../db/caller.ts';
 import { systemActor, withAutocommit, workspaceTenant } from '../../db/transaction.ts';
 import type { NewDelivery } from '../../db/webhooks/write-deliveries.ts';

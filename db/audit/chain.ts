@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { row } from '../sql.ts';
+import { row, rows } from '../sql.ts';
 import type { Predicate } from '../scope.ts';
 
 /** The chain of what happened outside every organization. */
@@ -32,4 +32,13 @@ export async function lockChain(em: SqlEntityManager, chain: string): Promise<vo
 export async function tryLockChain(em: SqlEntityManager, chain: string): Promise<boolean> {
   const taken = await row<{ taken: boolean }>(em, `select pg_try_advisory_xact_lock(${lockOf}) as taken`, [chain]);
   return taken?.taken === true;
+}
+
+/** Names of all chains that have seals or sealed entries. Sweeper's pool. */
+export async function auditChains(em: SqlEntityManager): Promise<string[]> {
+  const found = await rows<{ chain: string }>(
+    em,
+    `select chain from audit_seals union select coalesce(organization_id::text, 'platform') from audit_entries where seq is not null order by 1`,
+  );
+  return found.map(({ chain }) => chain);
 }

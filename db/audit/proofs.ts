@@ -3,7 +3,6 @@ import { rows } from '../sql.ts';
 import { inChain, organizationOfChain, platformChain } from './chain.ts';
 import { brokenSeal, checkEntries, sealColumns, type Checking, type Seal } from './check-seal.ts';
 import type { SealedEntry } from './entry-form.ts';
-import { logResource } from './purge-entry.ts';
 import type { AuditKeys } from './seal.ts';
 
 /** The fewest days that an organization can have its log kept. */
@@ -84,3 +83,6 @@ function numberIn({ changes }: SealedEntry, field: string): number | null {
   const value: unknown = typeof change === 'object' && change !== null ? Reflect.get(change, 'to') : null;
   return typeof value === 'number' ? value : null;
 }
+
+/** Resource type of the log itself. */
+export const logResource = 'audit_log';

@@ -1,84 +1,11 @@
-import { followedTime } from '../database-clock.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Logger } from 'pino';
-import { setMark } from '../http/system-status.ts';
-import { sweepLoginFailures } from '../identity/login-failure-retention.ts';
-import type { Databases } from '../databases.ts';
 import { change, row, rows } from '../sql.ts';
-import { sweep } from '../transaction.ts';
-import { chainOf, lockChain } from './chain.ts';
-import { checkEntries, sealColumns, type Checking, type Report, type Seal } from './check-seal.ts';
-import { fewestDays, provenPurges } from './proofs.ts';
-import { logResource, writePurgeEntry } from './purge-entry.ts';
-import { sealProof, type AuditKeys } from './seal.ts';
-
-/** The mark in `system_marks` that says when retention ran last. */
-export const retentionMark = 'retention';
-
-/** A transaction takes away at most so many seals, and stops after so many entries. */
-const maxSeals = 2_000;
-const maxEntries = 20_000;
-
-/** What one run took away. */
-export interface Retained {
-  readonly organizations: number;
-  readonly auditEntries: number;
-  readonly auditSeals: number;
-  readonly loginFailures: number;
-}
-
-/**
- * Deletes audit entries past their organization's `audit_retention_days`, by whole seals from the oldest on, and failed logins by age and
- * number. Each transaction takes some and writes one `purge` entry with counts: killed anywhere, the next run goes on. An organization whose
- * entries can't be taken, or don't hold any more, keeps no other from it; its error is thrown at the end. The platform's own chain has no end of keeping.
- */
-export async function runRetention(
-  db: Databases,
-  keys: AuditKeys,
-  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
-): Promise<Retained> {
-  const due = await sweep(db, organizationsPastRetention);
-  const total = { organizations: 0, auditEntries: 0, auditSeals: 0, loginFailures: 0 };
-
-  const faults: unknown[] = [];
-  for (const organizationId of due) {
-    try {
-      const purged = await purgeLog(db, keys, { organizationId, signal });
-      total.auditSeals += purged.seals;
-      total.auditEntries += purged.entries;
-      total.organizations += 1;
-    } catch (err) {
-      signal.throwIfAborted();
-      log.error({ err, organization_id: organizationId }, 'audit entries not purged');
-      faults.push(err);
-    }
-  }
-  total.loginFailures = await sweepLoginFailures(db, signal);
-  if (faults.length > 0) throw faults[0];
-
-  await sweep(db, (em) => setMark(em, retentionMark, total));
-  log.info(total, 'retention ran');
-  return total;
-}
-
-/** Takes everything that is due from the log of one organization. */
-async function purgeLog(
-  db: Databases,
-  keys: AuditKeys,
-  { organizationId, signal }: { readonly organizationId: string; readonly signal: AbortSignal },
-): Promise<Purged> {
-  const total = { seals: 0, entries: 0 };
-  for (;;) {
-    signal.throwIfAborted();
-    const purged = await sweep(db, (em) => purgeSeals(em, keys, organizationId));
-    if (purged.seals === 0) return total;
-    total.seals += purged.seals;
-    total.entries += purged.entries;
-  }
-}
+import { chainOf } from './chain.ts';
+import { sealColumns, type Seal } from './check-seal.ts';
+import { fewestDays } from './proofs.ts';
 
 /** Organizations whose oldest kept seal is past its days. */
-async function organizationsPastRetention(em: SqlEntityManager): Promise<string[]> {
+export async function organizationsPastRetention(em: SqlEntityManager): Promise<string[]> {
   const found = await rows<{ id: string }>(
     em,
     `select s.organization_id as id from organization_settings s
@@ -89,12 +16,8 @@ async function organizationsPastRetention(em: SqlEntityManager): Promise<string[
   return found.map(({ id }) => id);
 }
 
-interface Purged {
-  readonly seals: number;
-  readonly entries: number;
-}
-
-interface DueSeals {
+/** Seals that retention may take; null numbers: none. */
+export interface DueSeals {
   readonly seals: number;
   readonly from_seal: number | null;
   readonly through_seal: number | null;
@@ -102,78 +25,54 @@ interface DueSeals {
   readonly days: number | null;
 }
 
-/**
- * Takes the oldest seals of a chain that are past their days; none where no settings say how many. A seal is younger than all its entries, so
- * its own time decides. The entry that says so is sealed with it: killed anywhere, both stand or neither.
- */
-async function purgeSeals(em: SqlEntityManager, keys: AuditKeys, organizationId: string): Promise<Purged> {
-  const chain = chainOf(organizationId);
-  await lockChain(em, chain);
-  const due = await dueSeals(em, organizationId);
-  if (!due || due.seals === 0 || due.from_seal === null || due.through_seal === null || due.days === null) return { seals: 0, entries: 0 };
-  const { seals, through_seal: throughSeal, days } = due;
-  await refuseUntrue(em, { ...keys, chain }, { fromSeal: due.from_seal, throughSeal, days });
-
+/** Deletes the entries of a chain through a number, and marks their seals as purged; gives how many entries. */
+export async function takeSeals(
+  em: SqlEntityManager,
+  organizationId: string,
+  { throughSeal, throughSeq }: { readonly throughSeal: number; readonly throughSeq: number | null },
+): Promise<number> {
   const entries = await change(em, 'delete from audit_entries where organization_id = ?::uuid and seq <= ?::bigint', [
     organizationId,
-    due.through_seq,
+    throughSeq,
   ]);
   await change(
     em,
     "update audit_seals set purged_at = now(), entry_macs = '' where chain = ? and purged_at is null and seal_no <= ?::bigint",
-    [chain, throughSeal],
+    [chainOf(organizationId), throughSeal],
   );
-  const counts = { entries, seals, through_seal: throughSeal, days };
-  const entryId = await writePurgeEntry(em, { organizationId, resourceType: logResource, counts });
-  await sealProof(em, keys, { organizationId, entryId });
-  return { seals, entries };
+  return entries;
 }
 
-async function dueSeals(em: SqlEntityManager, organizationId: string): Promise<DueSeals | null> {
+/** The oldest seals of a chain that are past their days, of at most `maxSeals` and until they hold `maxEntries`, and the days by which that is so. */
+export async function dueSeals(
+  em: SqlEntityManager,
+  organizationId: string,
+  { maxSeals, maxEntries }: { readonly maxSeals: number; readonly maxEntries: number },
+): Promise<DueSeals | null> {
   return row<DueSeals>(
     em,
     `with oldest as (
        select seal_no, last_seq, created_at, sum(entries) over (order by seal_no) - entries as before
-       from audit_seals where chain = ? and purged_at is null order by seal_no limit ${maxSeals}),
+       from audit_seals where chain = ? and purged_at is null order by seal_no limit ?),
      kept as (
        select greatest(s.audit_retention_days, ${fewestDays}) as days,
               min(o.seal_no) filter (where o.created_at >= now() - make_interval(days => greatest(s.audit_retention_days, ${fewestDays}))) as seal_no
        from organization_settings s, oldest o where s.organization_id = ?::uuid group by s.organization_id)
      select count(*) as seals, min(o.seal_no) as from_seal, max(o.seal_no) as through_seal, max(o.last_seq) as through_seq, max(k.days) as days
-     from oldest o, kept k where o.before < ${maxEntries} and (k.seal_no is null or o.seal_no < k.seal_no)`,
-    [chainOf(organizationId), organizationId],
+     from oldest o, kept k where o.before < ? and (k.seal_no is null or o.seal_no < k.seal_no)`,
+    [chainOf(organizationId), maxSeals, organizationId, maxEntries],
   );
 }
 
-interface Taking {
-  readonly fromSeal: number;
-  readonly throughSeal: number;
-  readonly days: number;
-}
-
-/**
- * What is taken can't be held against its seal any more: so it has to hold now, by its own times, and what was taken before it has to be accounted for. Else
- * whoever can write to the database would have us delete, or vouch for, what they like.
- */
-async function refuseUntrue(
+/** The seals of a chain from a number through another, in their order. */
+export function sealsBetween(
   em: SqlEntityManager,
-  checking: Omit<Checking, 'report'>,
-  { fromSeal, throughSeal, days }: Taking,
-): Promise<void> {
-  const refuse = (what: string): never => {
-    throw new Error(`Nothing is taken from the audit log of ${checking.chain}: ${what}; see longhaul audit verify`);
-  };
-  const purges = await provenPurges(em, checking);
-  if (fromSeal > 1 && (purges.at(-1)?.throughSeal ?? 0) < fromSeal - 1) refuse(`what is gone before seal ${fromSeal} was not purged by us`);
-
-  const seals = await rows<Seal>(
+  chain: string,
+  { fromSeal, throughSeal }: { readonly fromSeal: number; readonly throughSeal: number },
+): Promise<Seal[]> {
+  return rows<Seal>(
     em,
     `select ${sealColumns} from audit_seals where chain = ? and seal_no between ?::bigint and ?::bigint order by seal_no`,
-    [checking.chain, fromSeal, throughSeal],
+    [chain, fromSeal, throughSeal],
   );
-  const report: Report = ({ sealNo, message }) => refuse(`seal ${sealNo}: ${message}`);
-  const youngestMs = followedTime(em).getTime() - days * 86_400_000;
-  for await (const { seal, entries } of checkEntries(em, { ...checking, report }, seals))
-    if (entries.some((entry) => Date.parse(entry.created_at) > youngestMs))
-      refuse(`seal ${seal.seal_no} holds entries that are younger than ${days} days`);
 }

@@ -1,11 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Role } from '../../workflows/contracts/access.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
-import type { Caller } from '../caller.ts';
 import { newId } from '../ids.ts';
-import { refuseRank, workspacesOf } from '../reach.ts';
 import { row, run, queueStatement } from '../sql.ts';
-import type { Binding } from '../tenancy/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { forgetSql } from './idempotency-gates.sql.ts';
 
@@ -123,6 +118,16 @@ function storeParams(id: string, lease: string, { status, headers, body, bodyKey
   return [status, JSON.stringify(headers), body, bodyKeyId, [...shownIds], id, lease];
 }
 
+/** Deletes the key of a request under its own lease that has stored nothing. False when it stands. */
+export async function deleteUnstored(em: SqlEntityManager, id: string, lease: string): Promise<boolean> {
+  const released = await row(
+    em,
+    `delete from idempotency_keys where id = ? and state = 'running' and lease_until = ?::timestamptz and status is null returning id`,
+    [id, lease],
+  );
+  return released !== null;
+}
+
 /** Makes the stand-in final: what was to follow it failed, but its effect stands. */
 export async function settleStandIn(em: SqlEntityManager, id: string, lease: string): Promise<void> {
   await row(
@@ -134,66 +139,9 @@ export async function settleStandIn(em: SqlEntityManager, id: string, lease: str
   );
 }
 
-/**
- * Gives a key free whose request left nothing to repeat. A stand-in that is there although the request failed was committed, and the answer
- * to that commit lost: its effect stands, so it becomes final instead.
- */
-export async function releaseKey(em: SqlEntityManager, id: string, lease: string): Promise<void> {
-  const released = await row(
-    em,
-    `delete from idempotency_keys where id = ? and state = 'running' and lease_until = ?::timestamptz and status is null returning id`,
-    [id, lease],
-  );
-  if (!released) await settleStandIn(em, id, lease);
-}
-
 /** Removes a row past its end that the sweep has not reached yet. */
 export async function removeExpiredKey(em: SqlEntityManager, id: string): Promise<void> {
   await row(em, 'delete from idempotency_keys where id = ? and expires_at <= clock_timestamp() returning id', [id]);
-}
-
-/** Tables of the rows that the paths of operations with a key name, by parameter. */
-export const tablesOfPaths: Readonly<Record<string, string>> = {
-  agent_id: 'agents',
-  channel_id: 'channels',
-  delivery_id: 'webhook_deliveries',
-  endpoint_id: 'webhook_endpoints',
-  schedule_id: 'schedules',
-  item_id: 'knowledge_items',
-  kb_id: 'knowledge_bases',
-  playbook_id: 'review_playbooks',
-  rule_id: 'alert_rules',
-  run_id: 'runs',
-  source_id: 'knowledge_sources',
-  tool_id: 'tools',
-  toolkit_id: 'toolkits',
-};
-
-/** The workspaces of the rows that a path names. 404 for a row that is out of the caller's sight, as for the row itself. */
-export async function placesOfPath(em: SqlEntityManager, params: unknown): Promise<Set<string>> {
-  const places = new Set<string>();
-  for (const [name, id] of Object.entries(params ?? {})) {
-    const table = tablesOfPaths[name];
-    if (table === undefined) continue;
-    const found = await row<{ workspace_id: string | null }>(em, `select workspace_id from ${table} where id = ?`, [id]);
-    if (!found) throw fail('not_found');
-    if (found.workspace_id !== null) places.add(found.workspace_id);
-  }
-  return places;
-}
-
-/** 404 where the caller no longer sees one of the workspaces that a stored reply tells of, 403 where its rank there is below the floor now. */
-export function refuseLostPlaces(caller: Caller, workspaceIds: Iterable<string>, floor: Role | null): void {
-  const seen = workspacesOf(caller);
-  for (const workspaceId of workspaceIds) {
-    if (seen !== null && !seen.includes(workspaceId)) throw fail('not_found');
-    refuseRank(caller, workspaceId, floor);
-  }
-}
-
-/** Whether the run that a reply shows is there, and stays there to the end of the transaction: whoever purges it finds the reply then. */
-export async function holdShownRun(em: SqlEntityManager, runId: string): Promise<boolean> {
-  return (await row(em, 'select 1 from runs where id = ? and deleted_at is null for share', [runId])) !== null;
 }
 
 /**
@@ -208,11 +156,6 @@ export async function forgetReplies(tx: Pick<TenantTransaction, 'em'>, ids: read
 export async function sweepReplies(em: SqlEntityManager, organizationId: string, ids: readonly string[]): Promise<void> {
   const own = '(k.organization_id = ?::uuid or k.organization_id is null)';
   await row(em, forgetSql({ ids: '?::uuid[]', gone: "'{}'::jsonb", own }), [[...ids], organizationId]);
-}
-
-/** Ties a sealed reply to its row: moved to another, it opens no more. */
-export function storedReplyBinding(organizationId: string | null, id: string): Binding {
-  return { organizationId, aad: ['idempotency_keys', id] };
 }
 
 /** Deletes rows past their end, at most `limit`; the number deleted. For the sweeper. */

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { change, row } from '../sql.ts';
+import { row } from '../sql.ts';
 
 /** What the database says about itself. */
 export interface PostgresFacts {
@@ -59,16 +59,6 @@ export async function runFacts(em: SqlEntityManager): Promise<RunFacts> {
 export async function markAt(em: SqlEntityManager, name: string): Promise<string | null> {
   const mark = await row<{ at: string }>(em, 'select at from system_marks where name = ?', [name]);
   return mark?.at ?? null;
-}
-
-/** Notes that something of the deployment has just been done. Sweeper's pool. */
-export async function setMark(em: SqlEntityManager, name: string, detail: object): Promise<void> {
-  await change(
-    em,
-    `insert into system_marks (name, at, detail) values (?, now(), ?::jsonb)
-     on conflict (name) do update set at = excluded.at, detail = excluded.detail`,
-    [name, JSON.stringify(detail)],
-  );
 }
 
 /** Whether an organization demands a second factor; false where it is unknown. */

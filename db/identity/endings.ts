@@ -28,7 +28,7 @@ interface Ending {
 /**
  * Ends whatever a person, or somebody in their place, is signed in with or could still get in by: sessions and connected apps with their tokens,
  * unused stream tokens and open streams, half-done sign-ins, unused codes and links of mails, and a change of address under way, whoever asked for
- * it. Keys end where they lie (`endOwnThings` of `db/tenancy/user-changes.ts`). Gives the ids of the sessions that have ended by this.
+ * it. Keys end where they lie (`endOwnThings` of `domain/tenancy/user-changes.ts`). Gives the ids of the sessions that have ended by this.
  *
  * An earlier statement has locked the user or their credential: every sign-in locks both, every approval and change of address the latter. So one
  * statement sees all that came before, and whoever comes after finds nothing to go on with.

@@ -1,14 +1,8 @@
-import { fail } from '../../workflows/contracts/failure.ts';
 import { change, iso, row } from '../sql.ts';
-import { open, seal, type Binding } from '../tenancy/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { endSignInsOf } from './endings.ts';
-import type { KeyRing } from './key-ring.ts';
 
 /** Minutes in which a new factor must be confirmed. */
 const confirmMinutes = 15;
-
-type Keks = Pick<KeyRing, 'keks'>;
 
 /** A second factor as it is stored, opened. */
 export interface StoredFactor {
@@ -24,13 +18,8 @@ export interface FactorPlace {
   readonly organizationId: string | null;
 }
 
-/** Stores an unconfirmed factor in place of an older unconfirmed one. 409 `factor_active` when there is a confirmed one. */
-export async function storeFactor(
-  tx: TenantTransaction,
-  keys: Keks,
-  { secret, ...place }: FactorPlace & { readonly secret: string },
-): Promise<string> {
-  const sealed = await seal(tx.em, keys, bindingOf(place), Buffer.from(secret));
+/** Writes an unconfirmed factor in place of an older unconfirmed one, and gives its end; null when there is a confirmed one. */
+export async function writeFactor(tx: TenantTransaction, place: FactorPlace & { readonly sealed: Buffer }): Promise<string | null> {
   const stored = await row<{ expires_at: string }>(
     tx.em,
     `insert into totp_factors (user_id, organization_id, secret_enc, created_at, expires_at)
@@ -38,34 +27,20 @@ export async function storeFactor(
      on conflict (user_id) do update set secret_enc = excluded.secret_enc, created_at = now(), expires_at = excluded.expires_at, last_step = null
        where totp_factors.confirmed_at is null
      returning expires_at`,
-    [place.userId, place.organizationId, sealed],
+    [place.userId, place.organizationId, place.sealed],
   );
-
-  if (!stored) throw factorActive();
-  return iso(stored.expires_at);
+  return stored && iso(stored.expires_at);
 }
 
-/** The factor of a user, confirmed or not; null without one. */
-export async function readFactor(tx: TenantTransaction, keys: Keks, place: FactorPlace): Promise<StoredFactor | null> {
+/** The factor of a user as it is stored; null without one. */
+export async function findFactor(tx: TenantTransaction, userId: string): Promise<Omit<StoredFactor, 'secret'> | null> {
   const found = await row<{ secret_enc: Buffer; is_confirmed: boolean; is_over: boolean }>(
     tx.em,
     `select secret_enc, confirmed_at is not null as is_confirmed, coalesce(expires_at <= now(), false) as is_over
      from totp_factors where user_id = ?::uuid`,
-    [place.userId],
+    [userId],
   );
-  if (!found) return null;
-
-  const secret = await openFactor(tx, keys, { ...place, sealed: found.secret_enc });
-  return { secret, sealed: found.secret_enc, isConfirmed: found.is_confirmed, isOver: found.is_over };
-}
-
-/** The secret of a factor as it was read. */
-export async function openFactor(
-  tx: TenantTransaction,
-  keys: Keks,
-  { sealed, ...place }: FactorPlace & { readonly sealed: Buffer },
-): Promise<string> {
-  return (await open(tx.em, keys, bindingOf(place), sealed)).toString();
+  return found && { sealed: found.secret_enc, isConfirmed: found.is_confirmed, isOver: found.is_over };
 }
 
 /**
@@ -84,24 +59,24 @@ export async function spendStep(
   return spent === 1;
 }
 
+/** What is written with the factor whose code was right. */
+export interface ConfirmedFactor {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly sealed: Buffer;
+  readonly step: number;
+  readonly codeHashes: readonly Buffer[];
+}
+
 /**
- * Confirms the factor whose code was right, which is spent with it, stores its recovery codes, notes on the session that its user has just verified
- * themselves by it, and ends whatever else the user was signed in with or had under way, which knows nothing of the factor. Gives the time. The
- * credential is written to wait for a sign-in by password alone that is under way, or to let it see the factor.
- * 409 when the factor was replaced or confirmed meanwhile, 401 when the session has ended.
+ * Confirms a factor with its recovery codes, and notes it on the session. The credential is written to wait for a sign-in by password alone that is under
+ * way, or to let it see the factor.
  */
-export async function confirmFactor(
+export function writeConfirmed(
   tx: TenantTransaction,
-  confirmed: {
-    readonly userId: string;
-    readonly sessionId: string;
-    readonly sealed: Buffer;
-    readonly step: number;
-    readonly codeHashes: readonly Buffer[];
-  },
-): Promise<string> {
-  const { userId, sessionId, sealed, step, codeHashes } = confirmed;
-  const done = await row<{ is_confirmed: boolean; is_live: boolean; at: string }>(
+  { userId, sessionId, sealed, step, codeHashes }: ConfirmedFactor,
+): Promise<{ readonly is_confirmed: boolean; readonly is_live: boolean; readonly at: string } | null> {
+  return row<{ is_confirmed: boolean; is_live: boolean; at: string }>(
     tx.em,
     `with confirmed as (
        update totp_factors set confirmed_at = now(), expires_at = null, last_step = ?
@@ -116,11 +91,6 @@ export async function confirmFactor(
      select exists (select from confirmed) as is_confirmed, exists (select from verified) as is_live, now() as at`,
     [step, userId, sealed, codeHashes, sessionId],
   );
-
-  if (!done?.is_confirmed) throw factorActive();
-  if (!done.is_live) throw fail('session_revoked');
-  await endSignInsOf(tx, { userId, exceptSessionId: sessionId, reason: 'factor_added' });
-  return iso(done.at);
 }
 
 /** Whether a user has a confirmed factor, which is locked, and whether the organization demands one. */
@@ -155,28 +125,4 @@ export async function deleteFactor(tx: TenantTransaction, userId: string): Promi
     [userId, userId, userId],
   );
   return gone?.count ?? 0;
-}
-
-/** Takes a confirmed factor away, with whatever its user is signed in with or has under way; one session may go on. */
-export async function removeFactor(
-  tx: TenantTransaction,
-  { userId, exceptSessionId }: { readonly userId: string; readonly exceptSessionId: string | null },
-): Promise<boolean> {
-  if ((await deleteFactor(tx, userId)) === 0) return false;
-  await endSignInsOf(tx, { userId, exceptSessionId, reason: 'factor_removed' });
-  return true;
-}
-
-/** 409: there is no confirmed factor to work with. */
-export function noFactor() {
-  return fail('state_conflict', { reason: 'no_factor', detail: 'there is no second factor' });
-}
-
-/** 409: a confirmed factor is in the way. */
-export function factorActive() {
-  return fail('state_conflict', { reason: 'factor_active', detail: 'a second factor is confirmed already' });
-}
-
-function bindingOf({ userId, organizationId }: FactorPlace): Binding {
-  return { organizationId, aad: ['totp_factors', userId] };
 }

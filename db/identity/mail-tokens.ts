@@ -1,9 +1,5 @@
-import { fail } from '../../workflows/contracts/failure.ts';
 import { change, row } from '../sql.ts';
-import type { Databases } from '../databases.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { findMailToken, type MailTokenAnswer } from './gates.ts';
-import { isOpaqueToken, tokenHash } from './opaque-tokens.ts';
 import { isAskerStanding } from './session-right.sql.ts';
 
 /** What the token of a mail is good for, and nothing else. */
@@ -11,33 +7,19 @@ export type MailPurpose = 'password_reset' | 'email_confirm';
 
 const confirmHours = 24;
 
-/** Whoever shows a token that is open; `hash` is what is stored of it. */
-export interface ShownToken extends MailTokenAnswer {
+/** A token that is to be used up, by its digest. */
+export interface UsedToken {
   readonly hash: Buffer;
+  readonly purpose: MailPurpose;
+  readonly userId: string;
 }
 
-/**
- * Whose token it is. Throws one 410 for one that is garbled, unknown, used, expired, replaced, of another purpose, or of a user who may not sign
- * in.
- */
-export async function readMailToken(db: Databases, token: string, purpose: MailPurpose): Promise<ShownToken> {
-  if (!isOpaqueToken('mail', token)) throw goneToken();
-  const hash = tokenHash(token);
-  const found = await findMailToken(db, hash, purpose);
-
-  if (!found?.isOpen || !found.person.isActive) throw goneToken();
-  return { ...found, hash };
-}
-
-/**
- * Uses a token up: of any number at once one gets its payload, the others 410, and so does whoever shows one that a session has asked for which has
- * been ended since.
- */
-export async function takeMailToken(
+/** Uses an open token up and gives its payload; null when it is not open any more. */
+export function useMailToken(
   tx: TenantTransaction,
-  { hash, purpose, userId }: { readonly hash: Buffer; readonly purpose: MailPurpose; readonly userId: string },
-): Promise<{ readonly email: string | null }> {
-  const taken = await row<{ email: string | null }>(
+  { hash, purpose, userId }: UsedToken,
+): Promise<{ readonly email: string | null } | null> {
+  return row<{ email: string | null }>(
     tx.em,
     // Behind the credential's lock, as whatever ends sign-ins takes it.
     `with held as (select c.user_id from user_credentials c where c.user_id = ?::uuid for no key update)
@@ -47,9 +29,6 @@ export async function takeMailToken(
       returning c.payload ->> 'email' as email`,
     [userId, hash, purpose],
   );
-
-  if (!taken) throw goneToken();
-  return taken;
 }
 
 /**
@@ -82,8 +61,4 @@ export async function openConfirmation(
        now() + make_interval(hours => ${confirmHours}) from wanted`,
     [userId, organizationId, email, outboxId, sessionId, confirmation.tokenHash],
   );
-}
-
-function goneToken() {
-  return fail('gone', { detail: 'this link has been used, replaced, or is too old' });
 }

@@ -1,5 +1,4 @@
 import { lowerRole, type Role, type Scope } from '../../workflows/contracts/access.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
 import type { Predicate, Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
@@ -65,17 +64,11 @@ export function standingMaker(caller: Caller): Predicate {
   };
 }
 
-/** Locks who stands behind the caller. Throws 401 `session_revoked` when person or credential has ended meanwhile. */
-export async function lockMaker({ em, caller }: Scoped): Promise<Maker> {
+/** Who stands behind the caller, locked; null when person or credential has ended meanwhile. */
+export async function findMaker({ em, caller }: Scoped): Promise<Maker | null> {
   const { sql, params } = standingMaker(caller);
   const found = await row<{ user_id: string | null; role: Role | null; scope: Scope | null; workspace_id: string | null }>(em, sql, params);
-  if (!found) throw makerGone();
-  return { userId: found.user_id, role: found.role, scope: found.scope, workspaceId: found.workspace_id };
-}
-
-/** 401 for a request whose credential or person has ended while it was at work. */
-export function makerGone() {
-  return fail('session_revoked');
+  return found && { userId: found.user_id, role: found.role, scope: found.scope, workspaceId: found.workspace_id };
 }
 
 /** The rank of a locked maker in a workspace, or in the whole organization (null), today; null where they have none. */

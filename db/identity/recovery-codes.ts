@@ -1,38 +1,15 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import { iso, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { KeyRing, NamedKey } from './key-ring.ts';
 
-type Peppers = Pick<KeyRing, 'peppers'>;
-
-const codeCount = 10;
-const codeBytes = 10;
-const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
-
-/** Codes as they are shown, once. */
-export interface NewRecoveryCodes {
-  readonly codes: readonly string[];
-  readonly createdAt: string;
-}
-
-/** Ten codes of a user, and what is stored of them. */
-export function inventRecoveryCodes(
-  { peppers }: Peppers,
-  userId: string,
-): { readonly codes: readonly string[]; readonly hashes: Buffer[] } {
-  const codes = Array.from({ length: codeCount }, newCode);
-
-  return { codes, hashes: codes.map((code) => hashOf(peppers[0], userId, bareCode(code))) };
-}
-
-/** Makes new recovery codes in place of the old ones, which die. */
-export async function replaceRecoveryCodes(
+/** Writes the recovery codes of a user in place of the older ones; gives the time. */
+export async function replaceCodes(
   tx: TenantTransaction,
-  keys: Peppers,
-  { userId, organizationId }: { readonly userId: string; readonly organizationId: string | null },
-): Promise<NewRecoveryCodes> {
-  const { codes, hashes } = inventRecoveryCodes(keys, userId);
-
+  {
+    userId,
+    organizationId,
+    hashes,
+  }: { readonly userId: string; readonly organizationId: string | null; readonly hashes: readonly Buffer[] },
+): Promise<string> {
   const made = await row<{ created_at: string }>(
     tx.em,
     `with older as (delete from recovery_codes where user_id = ?::uuid)
@@ -42,41 +19,15 @@ export async function replaceRecoveryCodes(
   );
 
   if (!made) throw new Error('no recovery codes were made');
-  return { codes, createdAt: iso(made.created_at) };
+  return iso(made.created_at);
 }
 
-/** Uses a recovery code up, by one conditional update: of two at once one is let in. Null for a wrong or used one; else how many are left. */
-export async function useRecoveryCode(
-  tx: TenantTransaction,
-  { peppers }: Peppers,
-  { userId, code }: { readonly userId: string; readonly code: string },
-): Promise<{ readonly left: number } | null> {
-  const bare = bareCode(code);
-  if (!/^[a-z2-7]{16}$/.test(bare)) return null;
-  const hashes = peppers.map((pepper) => hashOf(pepper, userId, bare));
-  const used = await row<{ left: number }>(
+/** Uses the code of one of some digests up; null when there is none, else how many are left. */
+export function useCode(tx: TenantTransaction, userId: string, hashes: readonly Buffer[]): Promise<{ readonly left: number } | null> {
+  return row<{ left: number }>(
     tx.em,
     `update recovery_codes r set used_at = now() where r.user_id = ?::uuid and r.code_hash = any(?::bytea[]) and r.used_at is null
      returning (select count(*)::int from recovery_codes o where o.user_id = r.user_id and o.used_at is null and o.code_hash <> r.code_hash) as left`,
     [userId, hashes],
   );
-
-  return used;
-}
-
-/** `xxxx-xxxx-xxxx-xxxx` in base32: 80 random bits. */
-function newCode(): string {
-  const bits = [...randomBytes(codeBytes)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
-  const letters = (bits.match(/.{5}/g) ?? []).map((group) => base32.charAt(Number.parseInt(group, 2))).join('');
-
-  return (letters.match(/.{4}/g) ?? []).join('-');
-}
-
-/** As it is compared: without case, dashes and spaces, which people type as they like. */
-function bareCode(code: string): string {
-  return code.toLowerCase().replaceAll(/[\s-]/g, '');
-}
-
-function hashOf({ secret }: NamedKey, userId: string, bare: string): Buffer {
-  return createHmac('sha256', secret).update(`recovery:${userId}:${bare}`).digest();
 }

@@ -5,12 +5,6 @@ import { newOpaqueToken, tokenHash } from './opaque-tokens.ts';
 import type { Person } from './people.ts';
 import type { Session } from './session.entity.ts';
 
-/** Days without refresh and days in all after which a session ends; the organization's settings may say otherwise. */
-export const defaultLifetime = { idleDays: 14, absoluteDays: 90 } as const;
-
-/** Seconds inside which a second use of a refresh token is a lost race and no theft. */
-const raceSeconds = 10;
-
 export interface SessionDevice {
   readonly label: string | null;
   readonly userAgent: string;
@@ -167,12 +161,18 @@ export async function rotateRefresh(
   return issued && { sessionId: issued.session_id, refreshToken, refreshExpiresAt: issued.expires_at };
 }
 
-/** Why a refresh token did not win: its session is gone, it ran out, it lost a race, or it was used before. */
-export type RefreshVerdict = 'session_revoked' | 'credential_invalid' | 'refresh_superseded' | 'refresh_reuse_detected';
+/** A refresh token as it stands. */
+export interface RefreshState {
+  readonly is_revoked: boolean;
+  readonly is_over: boolean;
+  readonly was_used: boolean;
+  /** Used so short a time ago that this is a lost race; null where it was not used. */
+  readonly is_race: boolean | null;
+}
 
-/** The verdict on a loser, from the rows and the clock of the same transaction. */
-export async function judgeRefresh(tx: TenantTransaction, hash: Buffer): Promise<RefreshVerdict> {
-  const found = await row<{ is_revoked: boolean; is_over: boolean; was_used: boolean; is_race: boolean | null }>(
+/** How a refresh token of a login and its session stand; null for an unknown one. */
+export function findRefreshState(tx: TenantTransaction, hash: Buffer, raceSeconds: number): Promise<RefreshState | null> {
+  return row<RefreshState>(
     tx.em,
     `select s.revoked_at is not null as is_revoked, least(s.idle_expires_at, s.expires_at) <= now() as is_over,
       t.used_at is not null as was_used, clock_timestamp() - t.used_at <= make_interval(secs => ?) as is_race
@@ -180,9 +180,4 @@ export async function judgeRefresh(tx: TenantTransaction, hash: Buffer): Promise
     where t.token_hash = ? and s.kind = 'login'`,
     [raceSeconds, hash],
   );
-
-  if (!found) return 'credential_invalid';
-  if (found.is_revoked) return 'session_revoked';
-  if (found.is_over || !found.was_used) return 'credential_invalid';
-  return found.is_race ? 'refresh_superseded' : 'refresh_reuse_detected';
 }

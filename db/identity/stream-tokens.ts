@@ -1,66 +1,41 @@
-import { fail } from '../../workflows/contracts/failure.ts';
-import type { Caller } from '../caller.ts';
-import type { Databases } from '../databases.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { actAs, callerOfImpersonation, callerOfKey, narrowTo, refuseRestriction } from './caller.ts';
-import { takeStreamToken } from './gates.ts';
-import { callerOfAnySession, callerOfClient } from './oauth-caller.ts';
-import { isOpaqueToken, newOpaqueToken, tokenHash } from './opaque-tokens.ts';
 
 /** Seconds in which a stream token must be used; it limits the opening, not the socket. */
 const streamTokenLifeS = 60;
 
-/** Makes a token that opens one socket of one run as the caller. The run has been shown to the caller before. */
-export async function issueStreamToken(
-  ctx: TenantTransaction & { readonly caller: Caller },
-  run: { readonly id: string; readonly organizationId: string; readonly workspaceId: string },
-): Promise<{ token: string; expiresAt: Date | string }> {
-  const { caller } = ctx;
-  const token = newOpaqueToken('stream');
-  const made = await row<{ expires_at: Date | string }>(
-    ctx.em,
+/** A token as it is stored. */
+export interface NewStreamToken {
+  readonly tokenHash: Buffer;
+  readonly runId: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly principalKind: string;
+  readonly principalId: string | null;
+  readonly sessionId: string | null;
+  readonly actingUserId: string | null;
+}
+
+/** Writes a token; gives its end. */
+export async function insertStreamToken(tx: TenantTransaction, made: NewStreamToken): Promise<Date | string> {
+  const written = await row<{ expires_at: Date | string }>(
+    tx.em,
     `insert into stream_tokens (token_hash, run_id, organization_id, workspace_id, principal_kind, principal_id, session_id, acting_user_id, created_at, expires_at)
     values (?, ?, ?, ?, ?, ?, ?, ?, now(), now() + make_interval(secs => ?))
     returning expires_at`,
     [
-      tokenHash(token),
-      run.id,
-      run.organizationId,
-      run.workspaceId,
-      caller.impersonationId === null ? caller.kind : 'impersonation',
-      caller.impersonationId ?? caller.principalId,
-      caller.sessionId,
-      caller.actingUserId,
+      made.tokenHash,
+      made.runId,
+      made.organizationId,
+      made.workspaceId,
+      made.principalKind,
+      made.principalId,
+      made.sessionId,
+      made.actingUserId,
       streamTokenLifeS,
     ],
   );
 
-  if (!made) throw new Error('a stream token was not made');
-  return { token, expiresAt: made.expires_at };
-}
-
-/**
- * Uses a token up and gives the caller it stands for, as it is now. Throws `stream_token_used`, `stream_token_invalid` (unknown, over, or
- * of another run), `session_revoked`, `mfa_required` or `credential_invalid`. Whether the caller still sees the run is for the reader to ask.
- */
-export async function openStreamToken(db: Databases, token: string, runId: string): Promise<Caller> {
-  if (!isOpaqueToken('stream', token)) throw fail('stream_token_invalid');
-  const taken = await takeStreamToken(db, tokenHash(token), runId);
-
-  if (taken.result === 'used') throw fail('stream_token_used');
-  if (taken.result !== 'ok') throw fail('stream_token_invalid');
-  const { person, session, key, creator, client, acting, impersonation, organizationId, workspaceId } = taken;
-
-  if (impersonation) return callerOfImpersonation(impersonation);
-
-  if (session?.isRevoked || session?.isOver || (person && !person.isActive)) throw fail('session_revoked');
-  const caller = person ? callerOfAnySession(person, session) : key ? callerOfKey(key, creator) : client && callerOfClient(client, null);
-
-  if (!caller || taken.isOutdated) throw fail('credential_invalid');
-  refuseRestriction(caller);
-  // An operator sees through a token what its run belongs to, no more.
-  const narrowed = caller.scope === 'platform' ? narrowTo(caller, { organizationId, workspaceId }) : caller;
-
-  return taken.isActing ? actAs(narrowed, acting) : narrowed;
+  if (!written) throw new Error('a stream token was not made');
+  return written.expires_at;
 }

@@ -23,11 +23,6 @@ export async function insertOrganization(
   return made;
 }
 
-/** Whether an address is in use anywhere in the deployment. */
-export async function isAddressTaken(tx: TenantTransaction, email: string): Promise<boolean> {
-  return (await row(tx.em, 'select id from users where email = ? and deleted_at is null', [email])) !== null;
-}
-
 /** Suspends a locked, active organization. */
 export function setSuspended(tx: TenantTransaction, id: string, reason: string): Promise<OrganizationRow> {
   return write(tx, id, { sql: "status = 'suspended', suspended_at = now(), suspended_reason = ?", params: [reason] });
@@ -55,4 +50,9 @@ async function write(
   );
   if (!written) throw new Error('a locked organization was not written');
   return written;
+}
+
+/** Whether an address is in use anywhere in the deployment. */
+export async function isAddressTaken(tx: TenantTransaction, email: string): Promise<boolean> {
+  return (await row(tx.em, 'select id from users where email = ? and deleted_at is null', [email])) !== null;
 }

@@ -90,7 +90,7 @@ async function deleteByParents(em: SqlEntityManager, { table, place, parent, aft
   return { deleted, after: deleted < rowsATransaction ? last : after, isDone: false };
 }
 
-async function idsBehind(
+export async function idsBehind(
   em: SqlEntityManager,
   { table, place, after }: { readonly table: string; readonly place: PurgedPlace; readonly after: string | null },
 ): Promise<string[]> {
@@ -109,11 +109,6 @@ function deleteWhere(em: SqlEntityManager, table: string, { sql, params }: Predi
     ...params,
     rowsATransaction,
   ]);
-}
-
-/** Up to 500 runs of a place behind a position, by their ids. */
-export async function runsOfPlace(em: SqlEntityManager, place: PurgedPlace, after: string | null): Promise<string[]> {
-  return idsBehind(em, { table: 'runs', place, after });
 }
 
 /** The first table that still has a row of the place; null when all are empty. */

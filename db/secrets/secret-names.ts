@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { NamingRow } from './resolve-secret.ts';
+import type { NamingRow } from './nearest-secret.ts';
 
 /** Those among some names that have a value which a row would take: of its workspace, of its organization, never of a scope wider than its own. */
 export async function namesWithValue(

@@ -1,6 +1,7 @@
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Secret } from './secret.entity.ts';
+import type { Scope } from '../../workflows/contracts/access.ts';
 
 const maxNamed = 20;
 
@@ -36,4 +37,34 @@ function needing({ scope, organizationId, workspaceId, name }: Secret): { sql: s
     default:
       return scope satisfies never;
   }
+}
+
+/** The config of a tool's row as it is now; null when it is gone. */
+export async function readToolConfig(tx: Pick<TenantTransaction, 'em'>, toolId: string): Promise<Record<string, unknown> | null> {
+  const [now] = await rows<{ config: Record<string, unknown> }>(tx.em, 'select t.config from tools t where t.id = ?', [toolId]);
+  return now?.config ?? null;
+}
+
+/** A place of a secret that several tools may use. */
+export interface SharedPlace {
+  readonly scope: Scope;
+  readonly workspace_id: string | null;
+}
+
+/** Places in which one of the names has a value that a row of this home would take, for itself or for any workspace in which it works. */
+export async function sharedPlacesOf(
+  tx: TenantTransaction,
+  home: { readonly scope: Scope; readonly organizationId: string | null; readonly workspaceId: string | null },
+  names: readonly string[],
+): Promise<SharedPlace[]> {
+  const within = {
+    workspace: "s.scope = 'workspace' and s.workspace_id = ?::uuid",
+    organization: 's.organization_id = ?::uuid',
+    platform: '?::uuid is null',
+  }[home.scope];
+  return rows<SharedPlace>(
+    tx.em,
+    `select distinct s.scope, s.workspace_id from secrets s where s.tool_id is null and s.value_version > 0 and s.name = any(?::text[]) and ${within}`,
+    [[...names], home.scope === 'workspace' ? home.workspaceId : home.organizationId],
+  );
 }

@@ -2,7 +2,8 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { newId } from '../ids.ts';
-import { change, row, rows } from '../sql.ts';
+import { row, rows } from '../sql.ts';
+import { insertDataKey, retireDataKey, writeWrapped } from './data-keys.ts';
 
 /** The deployment keys, newest first. */
 export type Keks = Pick<KeyRing, 'keks'>;
@@ -114,7 +115,7 @@ export async function renewDataKeys(
     [before, limit],
   );
   for (const { id, organization_id: organizationId } of old) {
-    await change(em, 'update data_keys set retired_at = now() where id = ?', [id]);
+    await retireDataKey(em, id);
     await insertKey(em, keys, organizationId);
   }
   return old.length;
@@ -137,11 +138,7 @@ export async function rewrapDataKeys(em: SqlEntityManager, keys: Keks, limit: nu
   ]);
   for (const old of stored) {
     const { secret } = unwrap(keys, old);
-    await change(em, 'update data_keys set wrapped = ?, kek_id = ? where id = ?', [
-      wrap(keys, old.id, old.organization_id, secret),
-      newest.id,
-      old.id,
-    ]);
+    await writeWrapped(em, { id: old.id, wrapped: wrap(keys, old.id, old.organization_id, secret), kekId: newest.id });
   }
   return stored.length;
 }
@@ -159,12 +156,7 @@ async function liveKey(em: SqlEntityManager, keys: Keks, organizationId: string 
 
 async function insertKey(em: SqlEntityManager, keys: Keks, organizationId: string | null): Promise<void> {
   const id = newId();
-  await change(em, 'insert into data_keys (id, organization_id, wrapped, kek_id) values (?, ?, ?, ?) on conflict do nothing', [
-    id,
-    organizationId,
-    wrap(keys, id, organizationId, randomBytes(32)),
-    keys.keks[0].id,
-  ]);
+  await insertDataKey(em, { id, organizationId, wrapped: wrap(keys, id, organizationId, randomBytes(32)), kekId: keys.keks[0].id });
 }
 
 // Two forms, since `is not distinct from` is no condition of an index.

@@ -1,9 +1,4 @@
-import { assertPlaceActive } from '../frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { newId } from '../ids.ts';
-import type { KeyRing } from '../identity/key-ring.ts';
-import type { MadeBy } from '../identity/maker.ts';
-import { addMail } from '../mail.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import type { Caller } from '../caller.ts';
@@ -12,7 +7,6 @@ import type { Changing, Predicate, Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Invitation } from './invitation.entity.ts';
-import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 
 /** As views show it: `expired` is computed, by the database's clock. */
 export const invitationStatuses = ['pending', 'accepted', 'revoked', 'expired'] as const;
@@ -48,30 +42,15 @@ export interface LockedInvitation extends InvitationRow {
   readonly email_domains: readonly string[];
 }
 
-/** A new invitation, whose rules have been kept. */
-interface NewInvitation {
-  readonly organizationId: string;
-  readonly workspaceId: string | null;
-  readonly scope: Invitation['scope'];
-  /** Normalized. */
-  readonly email: string;
-  readonly role: Invitation['role'];
-  readonly invitedByUserId: string | null;
-  /** Null: a person's session invites, or the deployment itself. */
-  readonly madeBy: MadeBy | null;
-  readonly invitationDays: number;
-}
-
-/** Once a minute, ten times in all. */
+/** Between two mails of one invitation. */
 const resendWaitSeconds = 60;
-export const maxResends = 10;
 
 const status = "case when i.status = 'pending' and i.expires_at <= now() then 'expired' else i.status end";
 const before = ['id', 'email', 'role', 'scope', 'organization_id', 'workspace_id'].map((name) => `i.${name}`).join(', ');
 const after = ['invited_by_user_id', 'expires_at', 'sent_at', 'send_count', 'accepted_at', 'accepted_user_id', 'created_at', 'updated_at']
   .map((name) => `i.${name}`)
   .join(', ');
-const columns = `${before}, ${status} as status, ${after}`;
+export const columns = `${before}, ${status} as status, ${after}`;
 
 /** Which invitations a caller sees, over `invitations i`: those of `workspaceIds`; the organization's own only callers of all of it. */
 function invitationsSeenBy(caller: Caller, workspaceIds: readonly string[] | null): Predicate {
@@ -121,28 +100,20 @@ export function listInvitationRows(
   });
 }
 
-interface LockOptions {
-  readonly openWhenFrozen?: boolean;
-  /** It will count as pending anew: the organization is locked first, in the order of whoever invites. */
-  readonly mayCountAgain?: boolean;
+/** Locks the organization of an invitation. */
+export async function lockOrganizationOfInvitation(tx: Pick<TenantTransaction, 'em'>, id: string): Promise<void> {
+  await row(tx.em, 'select id from organizations where id = (select organization_id from invitations where id = ?) for no key update', [
+    id,
+  ]);
 }
 
-/**
- * Loads and locks an invitation for a change. In this order: 404, 403 below the floor there and for an invitation to a rank above the
- * caller's own or, by a key, above member, 423 in a frozen place (unless `openWhenFrozen`).
- */
-export async function lockInvitation(
-  ctx: Changing,
+/** One invitation that the caller sees, locked, with the state of the place to which it leads; null when there is none. */
+export function findInvitationForChange(
+  ctx: Scoped,
   id: string,
-  { openWhenFrozen = false, mayCountAgain = false }: LockOptions = {},
-): Promise<LockedInvitation> {
-  if (mayCountAgain) {
-    await row(ctx.em, 'select id from organizations where id = (select organization_id from invitations where id = ?) for no key update', [
-      id,
-    ]);
-  }
+): Promise<(LockedInvitation & { readonly organization_status: string; readonly is_home_active: boolean | null }) | null> {
   const visible = invitationsSeenBy(ctx.caller, workspacesOf(ctx.caller));
-  const found = await row<LockedInvitation & { readonly organization_status: string; readonly is_home_active: boolean | null }>(
+  return row<LockedInvitation & { readonly organization_status: string; readonly is_home_active: boolean | null }>(
     ctx.em,
     `select ${columns}, i.resend_count, s.invitation_days, to_jsonb(s.allowed_email_domains) as email_domains, o.status as organization_status, w.is_active as is_home_active,
        case when i.resend_count = 0 then 0 else greatest(0, ceil(extract(epoch from
@@ -152,106 +123,4 @@ export async function lockInvitation(
      where i.id = ? and ${visible.sql} for no key update of i`,
     [id, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-
-  refuseRank(ctx.caller, found.workspace_id ?? '', ctx.floor);
-  refuseUnattended(ctx.caller, found.role);
-  refuseHigherRank(ctx.caller, found.role, found.workspace_id);
-  if (!openWhenFrozen) assertPlaceActive(found.organization_status, found.is_home_active);
-  return found;
-}
-
-/**
- * Writes an invitation and the mail that carries its token; gives the row. Null when one of the same address is pending in the
- * organization, and not over. Checks nobody's rights.
- */
-export async function writeInvitation(
-  tx: TenantTransaction,
-  keys: Pick<KeyRing, 'mailKeys'>,
-  invitation: NewInvitation,
-): Promise<InvitationRow | null> {
-  const { organizationId, workspaceId, email } = invitation;
-  const id = newId();
-  const { tokenHash } = await addMail(tx, keys, {
-    mail: { template: 'invitation', invitationId: id },
-    home: { organizationId, workspaceId },
-  });
-  const written = await insert(tx, { ...invitation, id, tokenHash });
-  if (written) return written;
-
-  // It may be over, in a workspace that the caller doesn't see.
-  const freed = await row<{ is_freed: boolean }>(tx.em, 'select gate_expire_invitation(?::uuid, ?) as is_freed', [organizationId, email]);
-  return freed?.is_freed ? insert(tx, { ...invitation, id, tokenHash }) : null;
-}
-
-/**
- * Gives a locked invitation a new token and end, and mails it; the old token is dead with this statement. Whoever sends it anew vouches for it from
- * now on.
- */
-export async function renewInvitation(
-  tx: TenantTransaction,
-  keys: Pick<KeyRing, 'mailKeys'>,
-  { locked, ...by }: { readonly locked: LockedInvitation } & Pick<NewInvitation, 'invitedByUserId' | 'madeBy'>,
-): Promise<InvitationRow> {
-  const { tokenHash } = await addMail(tx, keys, {
-    mail: { template: 'invitation', invitationId: locked.id },
-    home: { organizationId: locked.organization_id, workspaceId: locked.workspace_id },
-  });
-  return changed(tx, locked.id, {
-    sql: `token_hash = ?, expires_at = now() + make_interval(days => ?), queued_at = clock_timestamp(), resend_count = i.resend_count + 1,
-      invited_by_user_id = ?, credential_kind = ?, credential_id = ?::uuid, unvouched_at = null`,
-    params: [tokenHash, locked.invitation_days, by.invitedByUserId, by.madeBy?.kind ?? null, by.madeBy?.id ?? null],
-  });
-}
-
-/** Ends a locked invitation: its token is dead. */
-export function setRevoked(tx: TenantTransaction, invitationId: string): Promise<InvitationRow> {
-  return changed(tx, invitationId, { sql: "status = 'revoked'", params: [] });
-}
-
-function insert(
-  tx: TenantTransaction,
-  {
-    id,
-    organizationId,
-    workspaceId,
-    scope,
-    email,
-    role,
-    tokenHash,
-    invitedByUserId,
-    madeBy,
-    invitationDays,
-  }: NewInvitation & { id: string; tokenHash: Buffer },
-): Promise<InvitationRow | null> {
-  return row<InvitationRow>(
-    tx.em,
-    `insert into invitations as i (id, organization_id, workspace_id, scope, email, role, token_hash, invited_by_user_id, credential_kind, credential_id, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?::uuid, now() + make_interval(days => ?))
-     on conflict (organization_id, email) where status = 'pending' do nothing returning ${columns}`,
-    [
-      id,
-      organizationId,
-      workspaceId,
-      scope,
-      email,
-      role,
-      tokenHash,
-      invitedByUserId,
-      madeBy?.kind ?? null,
-      madeBy?.id ?? null,
-      invitationDays,
-    ],
-  );
-}
-
-async function changed(tx: TenantTransaction, id: string, set: Predicate): Promise<InvitationRow> {
-  const written = await row<InvitationRow>(
-    tx.em,
-    `update invitations i set ${set.sql}, version = i.version + 1, updated_at = clock_timestamp()
-      where i.id = ? and i.status = 'pending' returning ${columns}`,
-    [...set.params, id],
-  );
-  if (!written) throw new Error('a locked invitation was not changed');
-  return written;
 }

@@ -1,5 +1,4 @@
-import { writeAudit } from '../audit/audit.ts';
-import type { TokenState } from '../identity/reset-request.ts';
+import type { TokenState } from '../identity/token-state.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
@@ -66,28 +65,4 @@ export async function readInvitation(
 
   const { email, role, organization_name: organizationName, workspace_name: workspaceName, inviter_name: inviterName } = found;
   return { token: { state: 'open', expiresAt: found.expires_at }, facts: { email, role, organizationName, workspaceName, inviterName } };
-}
-
-/** Notes that an invitation has been mailed; one that was resent, accepted or revoked meanwhile counts, too: the mail is out. */
-export async function markInvitationSent(tx: TenantTransaction, invitationId: string): Promise<void> {
-  const sent = await row<{ workspace_id: string | null; send_count: number }>(
-    tx.em,
-    `update invitations set sent_at = now(), send_count = send_count + 1, version = version + 1, updated_at = now()
-    where id = ? returning workspace_id, send_count`,
-    [invitationId],
-  );
-  if (!sent) return;
-
-  await writeAudit(tx, {
-    action: 'update',
-    operationId: null,
-    note: {
-      resourceType: 'invitation',
-      resourceId: invitationId,
-      workspaceId: sent.workspace_id,
-      changes: { send_count: { from: sent.send_count - 1, to: sent.send_count } },
-    },
-    ip: null,
-    userAgent: null,
-  });
 }

@@ -1,11 +1,7 @@
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { userColumns, type UserRow } from './users.ts';
-
-/** Users that an organization may make in 24 hours: an address in use anywhere is refused, so each try tells something. */
-const maxUsersADay = 200;
 
 export interface NewUser {
   readonly id: string;
@@ -21,23 +17,20 @@ export interface NewUser {
 }
 
 // Those who came by an invitation don't count: they were asked, not made. The newest 200 by id are all that a full day can hold.
-const madeToday = `(select count(*) from (
+const madeToday = (limit: number) => `(select count(*) from (
     select made.created_at from users made where made.organization_id = ?::uuid
       and not exists (select from invitations i where i.organization_id = made.organization_id and i.accepted_user_id = made.id)
-    order by made.id desc limit ${maxUsersADay}) newest
+    order by made.id desc limit ${limit}) newest
   where newest.created_at > now() - interval '24 hours')`;
 
-/**
- * Makes a user, in an organization that the transaction has locked, with credentials and, without a password, the challenge of the mail that
- * asks for one; the address is not verified. One statement. 429 beyond the day's number, 409 `already_exists` for an address in use anywhere.
- */
-export async function insertUser(tx: TenantTransaction, user: NewUser): Promise<UserRow> {
+/** Writes a user with credentials and the challenge of the mail; null when the organization has made `maxADay` today. A taken address is 409. */
+export function writeUser(tx: TenantTransaction, user: NewUser, maxADay: number): Promise<UserRow | null> {
   const { firstPassword } = user;
-  const made = await row<UserRow>(
+  return row<UserRow>(
     tx.em,
     `with u as (
        insert into users (id, email, full_name, role, scope, organization_id, workspace_id)
-       select ?::uuid, ?, ?, ?, ?, ?::uuid, ?::uuid where ?::uuid is null or ${madeToday} < ${maxUsersADay}
+       select ?::uuid, ?, ?, ?, ?, ?::uuid, ?::uuid where ?::uuid is null or ${madeToday(maxADay)} < ${maxADay}
        returning *),
      credential as (
        insert into user_credentials (user_id, organization_id, password_hash) select id, organization_id, ?::text from u),
@@ -63,12 +56,4 @@ export async function insertUser(tx: TenantTransaction, user: NewUser): Promise<
       firstPassword !== null,
     ],
   );
-  if (!made) {
-    throw fail('rate_limited', {
-      detail: `an organization makes at most ${maxUsersADay} users a day`,
-      retryAfterS: 3_600,
-      context: { violated_policies: ['user_create'] },
-    });
-  }
-  return made;
 }

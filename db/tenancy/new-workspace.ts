@@ -1,58 +1,30 @@
-import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { OrganizationRow } from './organization-row.ts';
 import { workspaceColumns, type WorkspaceFields, type WorkspaceRow } from './workspaces.ts';
 
-/** Archived ones count: they can come back. A caller's session settings hold as many. */
-export const maxWorkspaces = 1_000;
-
-/** Null: made from the name. */
-type NewWorkspace = Omit<WorkspaceFields, 'slug'> & { readonly slug: string | null };
-
-/**
- * Makes a workspace in an organization that the transaction has locked, so that two at once can neither pass the limit nor be given one
- * slug. 409 `limit_reached`, and `already_exists` when the slug asked for is taken.
- */
-export async function insertWorkspace(tx: TenantTransaction, organization: OrganizationRow, fields: NewWorkspace): Promise<WorkspaceRow> {
-  const base = fields.slug ?? slugOf(fields.name);
-  const present = await row<{ total: number; alike: string[] }>(
+/** How many workspaces an organization has, and the slugs that begin like this. */
+export function countWorkspaces(
+  tx: TenantTransaction,
+  organizationId: string,
+  slug: string,
+): Promise<{ readonly total: number; readonly alike: readonly string[] } | null> {
+  return row<{ total: number; alike: string[] }>(
     tx.em,
     `select count(*) as total, coalesce(array_agg(slug) filter (where starts_with(slug, ?)), '{}') as alike
        from workspaces where organization_id = ?`,
-    [base, organization.id],
+    [slug, organizationId],
   );
-  if (present && present.total >= maxWorkspaces)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `an organization has at most ${maxWorkspaces} workspaces` });
-  const slug = fields.slug ?? freeSlug(base, new Set(present?.alike));
+}
 
+/** Writes a workspace. A taken slug is 409 `already_exists`. */
+export async function writeWorkspace(tx: TenantTransaction, organizationId: string, fields: WorkspaceFields): Promise<WorkspaceRow> {
   const made = await row<WorkspaceRow>(
     tx.em,
     `insert into workspaces as w (id, organization_id, slug, name, description, timezone, currency)
      values (?, ?, ?, ?, ?, ?, ?) returning ${workspaceColumns}`,
-    [newId(), organization.id, slug, fields.name, fields.description, fields.timezone, fields.currency],
+    [newId(), organizationId, fields.slug, fields.name, fields.description, fields.timezone, fields.currency],
   );
   if (!made) throw new Error('an inserted workspace was not returned');
   return made;
-}
-
-/** A slug from a name: Latin letters without their marks, digits, and a hyphen for everything between. */
-export function slugOf(name: string): string {
-  const plain = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-  // Room for the number.
-  const words = plain
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replace(/^-/, '')
-    .slice(0, 110)
-    .replace(/-$/, '');
-  return words === '' ? 'workspace' : words;
-}
-
-/** The slug itself, else the first free one of `slug-2`, `slug-3`, … */
-export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(slug)) return slug;
-  let number = 2;
-  while (taken.has(`${slug}-${number}`)) number += 1;
-  return `${slug}-${number}`;
 }

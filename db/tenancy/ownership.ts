@@ -1,43 +1,27 @@
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { change, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-export interface Transfer {
-  readonly organizationId: string;
-  /** Becomes an owner of the whole organization. */
-  readonly toUserId: string;
-  /** Becomes an admin. */
-  readonly fromUserId: string;
-}
-
-interface Party {
+/** A user of whom the ownership of an organization goes, or to whom. */
+export interface Party {
   readonly id: string;
   readonly role: Role;
   readonly scope: Scope;
   readonly is_active: boolean;
 }
 
-/**
- * Hands the ownership of an organization from one of its owners to another user, whose organization is locked by the transaction. 422
- * `reference` for somebody who is none of the organization's users, 409 `target_inactive`, `not_owner`, `own_account`.
- */
-export async function handOver(tx: TenantTransaction, { organizationId, toUserId, fromUserId }: Transfer): Promise<void> {
-  const parties = await rows<Party>(
+/** Those among some users who are of an organization, locked in the order of their ids. */
+export function lockParties(tx: TenantTransaction, organizationId: string, userIds: readonly string[]): Promise<Party[]> {
+  return rows<Party>(
     tx.em,
     `select id, role, scope, is_active from users where organization_id = ? and id = any(?::uuid[]) and deleted_at is null
       order by id for no key update`,
-    [organizationId, [toUserId, fromUserId]],
+    [organizationId, userIds],
   );
-  const target = parties.find(({ id }) => id === toUserId);
-  const giver = parties.find(({ id }) => id === fromUserId);
+}
 
-  if (!target) throw unknownUser('/user_id');
-  if (!giver) throw unknownUser('/from_user_id');
-  if (target === giver) throw fail('state_conflict', { reason: 'own_account', detail: 'an owner hands over to somebody else' });
-  if (!target.is_active) throw fail('state_conflict', { reason: 'target_inactive' });
-  if (giver.role !== 'owner' || giver.scope !== 'organization') throw fail('state_conflict', { reason: 'not_owner' });
-
+/** Makes one user an owner of the whole organization and the other an admin of it. */
+export async function writeOwner(tx: TenantTransaction, toUserId: string, fromUserId: string): Promise<void> {
   await change(
     tx.em,
     `update users set role = case id when ?::uuid then 'owner' else 'admin' end, scope = 'organization', workspace_id = null,
@@ -45,21 +29,14 @@ export async function handOver(tx: TenantTransaction, { organizationId, toUserId
       where id = any(?::uuid[]) and not (id = ?::uuid and role = 'owner' and scope = 'organization')`,
     [toUserId, [toUserId, fromUserId], toUserId],
   );
-  if (target.scope === 'workspace') await leaveWorkspaces(tx, toUserId);
-  // Open streams are looked at again now.
-  tx.outgoing.revoked.push(`user:${toUserId}`, `user:${fromUserId}`);
 }
 
-// Who sees every workspace has no home and no grants; grants would come back to life should the user be narrowed again.
-async function leaveWorkspaces(tx: TenantTransaction, userId: string): Promise<void> {
+/** Ends the grants of a user who sees every workspace now and has no home; grants would come back to life should the user be narrowed again. */
+export async function leaveWorkspaces(tx: TenantTransaction, userId: string): Promise<void> {
   await change(
     tx.em,
     `with ended as (delete from workspace_grants where user_id = ?)
      update sessions set workspace_id = null where user_id = ? and revoked_at is null`,
     [userId, userId],
   );
-}
-
-function unknownUser(pointer: string) {
-  return invalid(pointer, 'reference', 'refers to a user who does not exist');
 }

@@ -1,5 +1,5 @@
-import { storedReplyBinding } from '../http/idempotency.ts';
-import { envelopeOf as signingKeyBinding } from '../identity/signing-key-rotation.ts';
+import { storedReplyBinding } from '../http/stored-replies.ts';
+import { envelopeOf as signingKeyBinding } from '../identity/signing-key-rows.ts';
 import { authorizationBinding, connectionBinding } from '../mcp/grant.ts';
 import { secretBinding, type SecretPlace } from '../secrets/secret-binding.ts';
 import { channelBinding, channelMessageBinding } from '../channels/channel-binding.ts';

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { writeSystemEntry } from '../../db/audit/system-entry.ts';
+import { writeSystemEntry } from '../audit/system-entry.ts';
 import { hasRates, insertRates, type NewRate } from '../../db/billing/fx-rates.ts';
 
 /** Stores rates, audited; a pair that has a rate of that day keeps it. Gives how many are new. */

@@ -1,4 +1,4 @@
-import { writeSystemEntry } from '../../db/audit/system-entry.ts';
+import { writeSystemEntry } from '../audit/system-entry.ts';
 import { ledgerSpans, rebuildDay, type LedgerSpan } from '../../db/billing/rebuild-rollups.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';

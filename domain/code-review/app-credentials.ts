@@ -1,6 +1,6 @@
 import { isListedInstallation, type BindingPlace } from '../../db/code-review/bindings.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
-import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
+import { resolveSecret } from '../secrets/resolve-secret.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { isAppKey, pemOf, type AppCredentials } from '../../ports/github/app-key.ts';
 import type { GitHubSettings } from '../../ports/github/settings.ts';

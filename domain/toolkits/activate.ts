@@ -1,6 +1,7 @@
 import { followedTime } from '../../db/database-clock.ts';
 import { newId } from '../../db/ids.ts';
-import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
+import { isAimedAnew } from '../secrets/secret-aim.ts';
+import { dropOwnSecrets } from '../../db/secrets/write-secrets.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { formerSettings, type FormerSettings } from '../../db/toolkits/former-settings.ts';
 import { switchActiveRevision } from '../../db/toolkits/revisions.ts';

@@ -1,7 +1,8 @@
 import { newId } from '../../db/ids.ts';
 import { forgetConnections } from '../../db/mcp/connections.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
-import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
+import { isAimedAnew } from '../secrets/secret-aim.ts';
+import { dropOwnSecrets } from '../../db/secrets/write-secrets.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { Toolkit, type ToolkitKind } from '../../db/toolkits/toolkit.entity.ts';
 import { agentsBinding } from '../../db/toolkits/toolkits.ts';

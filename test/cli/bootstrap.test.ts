@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { verify } from '@node-rs/argon2';
 import { bootstrap, type BootstrapAccess } from '../../cli/bootstrap.ts';
-import { callerOfKey } from '../../db/identity/caller.ts';
+import { callerOfKey } from '../../domain/identity/caller.ts';
 import { findLogin, findServiceKey } from '../../db/identity/gates.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newServiceKeyPlaintext, serviceKeyHashes } from '../../db/identity/service-key-format.ts';

@@ -1,7 +1,9 @@
-import { sealAll } from '../../db/audit/seal-all.ts';
+import { sealAll } from '../../domain/audit/seal-all.ts';
 import { sealColumns, type Seal } from '../../db/audit/check-seal.ts';
 import { entryForm, entryMac, sealedColumns, sealKinds, sealMac, type SealedEntry } from '../../db/audit/entry-form.ts';
-import { auditChains, verifyChain, type AuditFault } from '../../db/audit/verify.ts';
+import type { AuditFault } from '../../db/audit/check-seal.ts';
+import { auditChains } from '../../db/audit/chain.ts';
+import { verifyChain } from '../../domain/audit/verify.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import type { Databases } from '../../db/databases.ts';

@@ -5,7 +5,7 @@ import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { openTransaction, systemActor, sweep, tenantOf } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
-import { runRetention } from '../../db/audit/retention.ts';
+import { runRetention } from '../../domain/audit/retention.ts';
 import { callerOf } from '../support/caller.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { withAdmin } from '../support/template.ts';

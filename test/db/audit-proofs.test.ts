@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { runRetention } from '../../db/audit/retention.ts';
-import { verifyChain } from '../../db/audit/verify.ts';
+import { runRetention } from '../../domain/audit/retention.ts';
+import { verifyChain } from '../../domain/audit/verify.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';

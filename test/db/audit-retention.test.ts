@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { retentionMark, runRetention } from '../../db/audit/retention.ts';
-import { maxFailures } from '../../db/identity/login-failure-retention.ts';
+import { retentionMark, runRetention } from '../../domain/audit/retention.ts';
+import { maxFailures } from '../../domain/identity/login-failure-retention.ts';
 import { markAt } from '../../db/http/system-status.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { sweep } from '../../db/transaction.ts';

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { maxInSeal } from '../../db/audit/seal.ts';
-import { sealMark } from '../../db/audit/seal-all.ts';
-import { auditChains, verifyChain } from '../../db/audit/verify.ts';
+import { sealMark } from '../../domain/audit/seal-all.ts';
+import { auditChains } from '../../db/audit/chain.ts';
+import { verifyChain } from '../../domain/audit/verify.ts';
 import { markAt } from '../../db/http/system-status.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';

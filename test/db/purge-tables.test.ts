@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { deleteSome, firstLeft, tablesOfOrganization, tablesOfWorkspace, type Deleted } from '../../db/operator/purge-tables.ts';
-import { rehouse } from '../../db/operator/purge-workspace.ts';
+import { rehouse } from '../../domain/operator/purge-workspace.ts';
 import { sweep } from '../../db/transaction.ts';
 import { tenantKeys } from '../../db/tenancy/tenant-keys.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';

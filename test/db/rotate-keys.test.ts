@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { storedReplyBinding } from '../../db/http/idempotency.ts';
+import { storedReplyBinding } from '../../db/http/stored-replies.ts';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
-import { createSigningKeys } from '../../db/identity/signing-keys.ts';
+import { createSigningKeys } from '../../domain/identity/signing-keys.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
 import { authorizationBinding, connectionBinding } from '../../db/mcp/grant.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { keyIdOf, open, seal, sealedTables, type Binding } from '../../db/tenancy/envelope.ts';
-import { rotateKeys } from '../../db/tenancy/rotate-keys.ts';
+import { rotateKeys } from '../../domain/tenancy/rotate-keys.ts';
 import { sealedColumns } from '../../db/tenancy/sealed-columns.ts';
 import { channelBinding, channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';

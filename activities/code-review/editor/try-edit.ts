@@ -2,7 +2,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import { readAnswer } from '../../../db/code-review/answers.ts';
 import { readSandboxLimits } from '../../../db/code-review/editor-facts.ts';
 import type { ReviewRun } from '../../../db/code-review/review-run.ts';
-import { resolveSecret } from '../../../db/secrets/resolve-secret.ts';
+import { resolveSecret } from '../../../domain/secrets/resolve-secret.ts';
 import { readEditorAnswer, type EditorAnswer } from '../../../domain/code-review/editor/answer.ts';
 import { applyEdits, type Applied } from '../../../domain/code-review/editor/apply.ts';
 import { editStages, roundOrdinal, type EditMade, type EditStart } from '../../../domain/code-review/editor/kept.ts';

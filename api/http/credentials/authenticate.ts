@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../../db/caller.ts';
-import { isOauthTokenLike } from '../../../db/identity/oauth-tokens.ts';
+import { isOauthTokenLike } from '../../../domain/identity/oauth-tokens.ts';
 import { isServiceKeyLike } from '../../../db/identity/service-key-format.ts';
 import { fail, Failure } from '../../../workflows/contracts/failure.ts';
 import { readDelegation, type Delegation } from './delegation.ts';

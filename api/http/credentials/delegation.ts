@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../../db/caller.ts';
-import { actAs, narrowTo, refuseDelegation } from '../../../db/identity/caller.ts';
+import { actAs, narrowTo, refuseDelegation } from '../../../domain/identity/caller.ts';
 import type { SessionAnswer } from '../../../db/identity/gates.ts';
 import type { Person } from '../../../db/identity/people.ts';
 import { fail, type Failure } from '../../../workflows/contracts/failure.ts';

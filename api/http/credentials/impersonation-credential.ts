@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../../db/caller.ts';
-import { callerOfImpersonation } from '../../../db/identity/caller.ts';
+import { callerOfImpersonation } from '../../../domain/identity/caller.ts';
 import { findImpersonation } from '../../../db/identity/gates.ts';
 import { isOpaqueToken, tokenHash } from '../../../db/identity/opaque-tokens.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';

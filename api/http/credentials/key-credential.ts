@@ -1,5 +1,5 @@
 import type { Caller } from '../../../db/caller.ts';
-import { callerOfKey } from '../../../db/identity/caller.ts';
+import { callerOfKey } from '../../../domain/identity/caller.ts';
 import { findServiceKey } from '../../../db/identity/gates.ts';
 import { isWellFormedServiceKey, serviceKeyHashes } from '../../../db/identity/service-key-format.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';

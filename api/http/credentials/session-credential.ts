@@ -1,5 +1,5 @@
 import type { Caller } from '../../../db/caller.ts';
-import { callerOfPerson } from '../../../db/identity/caller.ts';
+import { callerOfPerson } from '../../../domain/identity/caller.ts';
 import { findSession } from '../../../db/identity/gates.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { delegate, idOrNull, narrow, type Delegation } from './delegation.ts';

@@ -1,21 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../../../db/caller.ts';
-import {
-  holdShownRun,
-  placesOfPath,
-  refuseLostPlaces,
-  releaseKey,
-  removeExpiredKey,
-  reserveKey,
-  settleStandIn,
-  storeReply,
-  storeReplyLater,
-  takeOverLease,
-  type IdempotencyRow,
-  type IdempotencyScope,
-} from '../../../db/http/idempotency.ts';
+import type { IdempotencyRow, IdempotencyScope } from '../../../db/http/idempotency.ts';
+import { holdShownRun } from '../../../db/http/stored-replies.ts';
 import { withAutocommit, transact, type TransactionOptions } from '../../../db/transaction.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import {
+  claimKey,
+  refuseLostPlaces,
+  releaseKey,
+  settleKey,
+  storeSuccess as store,
+  type HeldKey,
+} from '../../../domain/http/idempotency.ts';
 import { fail, type Failure } from '../../../workflows/contracts/failure.ts';
 import type { AppDeps } from '../operation/deps.ts';
 import { toEnvelope } from '../reply/error-envelope.ts';
@@ -70,17 +66,17 @@ export async function storeSuccess(
   isFinal: boolean,
 ): Promise<void> {
   const stored = await toStored(reserving.deps.keys, tx, reservation, reply);
-  await storeReplyLater(tx.em, reservation.id, reservation.lease, stored, isFinal);
+  await store(tx, reservation, stored, { isFinal });
 }
 
 /** Stores a refusal that a repeat must get too, or gives the key free. Never throws: the request already has its answer. */
 export async function settleRefusal(reserving: Reserving, reservation: Reservation, failure: Failure): Promise<void> {
   const isStored = storedRefusals.has(failure.status) && failure.code !== 'idempotency_in_progress';
   await quietly(reserving, async (tx) => {
-    if (!isStored) return releaseKey(tx.em, reservation.id, reservation.lease);
+    if (!isStored) return releaseKey(tx, reservation);
     const shown = (await showsPurgedRun(tx, failure)) ? fail('not_found') : failure;
     const reply = refusalOf(reserving.deps, shown, reserving.options.correlationId);
-    await storeReply(tx.em, reservation.id, reservation.lease, await toStored(reserving.deps.keys, tx, reservation, reply), true);
+    await settleKey(tx, reservation, await toStored(reserving.deps.keys, tx, reservation, reply));
   });
 }
 
@@ -93,8 +89,7 @@ async function showsPurgedRun(tx: TenantTransaction, { context: { run } }: Failu
 /** Replaces the stored 202 by the final reply, or makes it final when there is none. */
 export async function settleFinal(reserving: Reserving, reservation: Reservation, reply: Rendered | null): Promise<void> {
   await quietly(reserving, async (tx) => {
-    if (!reply) return settleStandIn(tx.em, reservation.id, reservation.lease);
-    await storeReply(tx.em, reservation.id, reservation.lease, await toStored(reserving.deps.keys, tx, reservation, reply), true);
+    await settleKey(tx, reservation, reply && (await toStored(reserving.deps.keys, tx, reservation, reply)));
   });
 }
 
@@ -105,27 +100,14 @@ async function attempt(
   scope: IdempotencyScope,
   fingerprint: Buffer,
 ): Promise<KeyReservation | null> {
-  const found = await reserveKey(tx.em, scope, fingerprint);
-  if (!found) return null;
-  if (found.isMine && found.leaseUntil) return mine(reserving, found, found.leaseUntil);
-  if (found.isExpired) {
-    await removeExpiredKey(tx.em, found.id);
-    return null;
-  }
-  if (!found.fingerprint.equals(fingerprint)) throw fail('idempotency_key_mismatch');
-  if (found.state === 'done') return { kind: 'replay', reply: await replay(reserving, tx, found) };
-  if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: 1 });
-  // The holder died after its commit: what it stored stands.
-  if (found.status !== null) return { kind: 'replay', reply: await replay(reserving, tx, found) };
-
-  const lease = await takeOverLease(tx.em, found.id, found.leaseUntil);
-  return lease ? mine(reserving, found, lease) : null;
+  const claim = await claimKey(tx, scope, fingerprint);
+  if (claim === null) return null;
+  return claim.kind === 'mine' ? mine(reserving, claim) : { kind: 'replay', reply: await replay(reserving, tx, claim.found) };
 }
 
 /**
  * What a repeat gets. One whose row was erased gets what the row itself answers now, and so does one who no longer sees where it lies (404) or has too low a
- * rank there (403): a right that is lost is lost for what was stored, too. A reply that names no workspace (a revision, the test of a tool) lies where the row
- * of its path lies.
+ * rank there (403): a right that is lost is lost for what was stored, too.
  */
 async function replay(
   { deps, caller, operation, options, input }: Reserving,
@@ -138,8 +120,7 @@ async function replay(
       headers: { 'content-type': refusalType, 'idempotency-replayed': 'true' },
     };
   const reply = await toReply(deps.keys, tx, found);
-  const named = workspacesIn(reply);
-  refuseLostPlaces(caller, named.size > 0 ? named : await placesOfPath(tx.em, input.params), floorOf(operation));
+  await refuseLostPlaces(tx, caller, { named: workspacesIn(reply), params: input.params, floor: floorOf(operation) });
   return reply;
 }
 
@@ -148,8 +129,8 @@ function refusalOf(deps: AppDeps, failure: Failure, correlationId: string): Rend
   return { status: failure.status, headers: { 'content-type': refusalType }, body: JSON.stringify(envelope) };
 }
 
-function mine({ operation }: Reserving, row: IdempotencyRow, lease: string): KeyReservation {
-  return { kind: 'mine', reservation: { id: row.id, lease, isSecret: operation.secretReply === true } };
+function mine({ operation }: Reserving, { id, lease }: HeldKey): KeyReservation {
+  return { kind: 'mine', reservation: { id, lease, isSecret: operation.secretReply === true } };
 }
 
 /** Null for a caller without an identity of its own, which can't own a key. */

@@ -1,4 +1,5 @@
-import { storedReplyBinding, type IdempotencyRow, type StoredReply } from '../../../db/http/idempotency.ts';
+import type { IdempotencyRow, StoredReply } from '../../../db/http/idempotency.ts';
+import { storedReplyBinding } from '../../../db/http/stored-replies.ts';
 import type { KeyRing } from '../../../db/identity/key-ring.ts';
 import { keyIdOf, open, seal } from '../../../db/tenancy/envelope.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';

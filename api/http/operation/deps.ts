@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import type { Identity } from '../../../db/identity/identity.ts';
+import type { Identity } from '../../../domain/identity/identity.ts';
 import type { KeyRing } from '../../../db/identity/key-ring.ts';
 import type { Databases } from '../../../db/databases.ts';
 import type { Outgoing } from '../../../db/tenant-transaction.ts';

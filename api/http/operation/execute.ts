@@ -1,4 +1,5 @@
-import { writeAuditLater, type AuditOptions } from '../../../db/audit/audit.ts';
+import type { AuditOptions } from '../../../db/audit/audit.ts';
+import { recordRequest } from '../../../domain/audit/record.ts';
 import { isRetried } from '../../../db/faults.ts';
 import { openTransaction, emptyOutgoing, openReadOnly } from '../../../db/transaction.ts';
 import type { Outgoing, TenantTransaction } from '../../../db/tenant-transaction.ts';
@@ -68,7 +69,7 @@ async function run(
 
   const note = noteOf(noted, () => defaultNote(operation, view, input.params));
   // The net under the handlers, which refuse earlier: what was done in a frozen place is rolled back. Both leave with the commit.
-  if (operation.audit !== 'none' && reply.status < 300 && note) await writeAuditLater(tx, auditOf(execution, operation.audit, note));
+  if (operation.audit !== 'none' && reply.status < 300 && note) await recordRequest(tx, auditOf(execution, operation.audit, note));
   if (reservation) await storeSuccess(execution, tx, reservation, reply, options.afterCommit === undefined);
   return { reply, afterCommit: options.afterCommit ?? null };
 }

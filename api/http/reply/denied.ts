@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { writeAudit } from '../../../db/audit/audit.ts';
 import { tenantOf, transact } from '../../../db/transaction.ts';
+import { recordRefused } from '../../../domain/audit/record.ts';
 import { actorOf, defaultNote } from '../operation/audit.ts';
 import type { Deps } from '../operation/deps.ts';
 import { toFailure } from './error-envelope.ts';
@@ -33,14 +33,12 @@ export async function recordDenied(deps: Deps, request: FastifyRequest, tried: T
   const params = Object.entries((tried ? tried.params : request.params) ?? {}).filter(([, value]) => plainId.test(String(value)));
   const note = { ...defaultNote(operation, null, Object.fromEntries(params)), workspaceId: caller.workspaceId };
   await transact(deps.db, { tenant: tenantOf(caller), actor: actorOf(caller), correlationId: request.id }, (tx) =>
-    writeAudit(tx, {
-      // The log has no action for reading.
-      action: operation.audit === 'none' ? 'impersonate' : operation.audit,
+    recordRefused(tx, {
+      action: operation.audit,
       operationId: operation.operationId,
       note: { ...note, organizationId: caller.organizationId },
       ip: address,
       userAgent: userAgentOf(request),
-      outcome: 'denied',
     }),
   );
 }

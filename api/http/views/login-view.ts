@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { LoginChallenge } from '../../../db/identity/challenges.ts';
 import type { IssuedRefresh } from '../../../db/identity/sessions.ts';
-import { accessTokenLifeS } from '../../../db/identity/session-tokens.ts';
+import { accessTokenLifeS } from '../../../domain/identity/session-tokens.ts';
 import { iso } from '../../../db/sql.ts';
 import type { UserRow } from '../../../db/tenancy/users.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';

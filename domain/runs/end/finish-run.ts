@@ -11,7 +11,6 @@ import { emitRunEvent } from '../../../db/triggers/events.ts';
 import { followRunEnd } from './run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { hasStepBehind } from '../../../db/runs/end/end-rows.ts';
-import { row } from '../../../db/sql.ts';
 import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';
 import { lockConversationOfRun } from '../../../db/runs/start/conversations.ts';
 import { hasDelegates } from '../../../db/runs/children/delegates.ts';

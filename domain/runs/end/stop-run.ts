@@ -1,4 +1,4 @@
-import { writeAudit } from '../../../db/audit/audit.ts';
+import { recordChange } from '../../audit/record.ts';
 import { cancelRun } from './cancel-run.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { readStopOfRun } from '../../../db/operator/stopped-runs.ts';
@@ -13,9 +13,8 @@ export async function stopRun(tx: TenantTransaction, runId: string): Promise<boo
   if (!['queued', 'running', 'waiting'].includes(found.runStatus)) return true;
 
   await cancelRun(tx, { runId, policy: 'interrupt', reason: found.reason });
-  await writeAudit(tx, {
+  await recordChange(tx, {
     action: 'submit',
-    operationId: null,
     note: {
       resourceType: 'run',
       resourceId: runId,
@@ -23,8 +22,6 @@ export async function stopRun(tx: TenantTransaction, runId: string): Promise<boo
       workspaceId: found.workspaceId,
       changes: { cancel_reason: { to: found.reason } },
     },
-    ip: null,
-    userAgent: null,
   });
   return true;
 }

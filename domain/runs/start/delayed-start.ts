@@ -13,7 +13,6 @@ import type { RunFault } from '../../../db/runs/run-types.ts';
 import { statusFrame } from '../../../db/runs/status-frame.ts';
 import { readDelayed, enterLine, failQueued } from '../../../db/runs/start/queue-rows.ts';
 import { activateNext } from './conversations.ts';
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 
 /** How long a run whose time has come waits for a place in a full line before it asks again. */
 const fullLineMs = 30_000;

@@ -1,7 +1,7 @@
 import { hashPassword } from '../../../db/identity/passwords.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../../db/identity/service-key-format.ts';
-import { createSessionTokens } from '../../../db/identity/session-tokens.ts';
-import { createSigningKeys } from '../../../db/identity/signing-keys.ts';
+import { createSessionTokens } from '../../../domain/identity/session-tokens.ts';
+import { createSigningKeys } from '../../../domain/identity/signing-keys.ts';
 import type { Role } from '../../../workflows/contracts/access.ts';
 import { bearer, testPassword, testPublicUrl, tokenFor } from '../../support/tenant.ts';
 import { canary, platform, type Place, type WorkspacePlace } from './places.ts';

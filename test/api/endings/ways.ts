@@ -1,5 +1,5 @@
 import { resetMfa } from '../../../cli/users.ts';
-import { lockOut, openPurge } from '../../../db/operator/purge-steps.ts';
+import { lockOut, openPurge } from '../../../domain/operator/purge-steps.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { testPassword, type TestTenant } from '../../support/tenant.ts';
 import { enrol, resetTokenOf } from '../authentication/second-factor.ts';

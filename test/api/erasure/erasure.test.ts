@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { tablesOfPaths } from '../../../db/http/idempotency.ts';
+import { tablesOfPaths } from '../../../db/http/stored-replies.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
 import { liveOperations } from '../../../api/http/operation/registry.ts';
 import { isRoleAccess } from '../../../api/http/credentials/scopes.ts';

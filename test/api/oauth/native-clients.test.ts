@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { faultOfRedirectUri } from '../../../db/oauth/redirect-uri.ts';
+import { faultOfRedirectUri } from '../../../domain/oauth/redirect-uri.ts';
 import { bearer } from '../../support/tenant.ts';
 import { authorizePath, callback, exchange, grantTo, issuer, openOauth, type OauthWorld, type TestClient } from './client.ts';
 import { recordedClients } from './recorded-clients.ts';

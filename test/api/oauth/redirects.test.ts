@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { faultOfRedirectUri, isRegisteredRedirect, withAnswer } from '../../../db/oauth/redirect-uri.ts';
+import { faultOfRedirectUri, isRegisteredRedirect, withAnswer } from '../../../domain/oauth/redirect-uri.ts';
 import { authorizePath, openOauth, type OauthWorld } from './client.ts';
 
 let world: OauthWorld;

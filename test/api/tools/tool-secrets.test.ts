@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { resolveSecret } from '../../../db/secrets/resolve-secret.ts';
+import { resolveSecret } from '../../../domain/secrets/resolve-secret.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { newId } from '../../../db/ids.ts';
 import { rows } from '../../../db/sql.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { actAs, callerOfKey, callerOfPerson, narrowTo } from '../../../db/identity/caller.ts';
+import { actAs, callerOfKey, callerOfPerson, narrowTo } from '../../../domain/identity/caller.ts';
 import type { FoundKey, Person } from '../../../db/identity/people.ts';
 import { newId } from '../../../db/ids.ts';
 

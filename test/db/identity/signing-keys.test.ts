@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../../db/identity/key-ring.ts';
-import { createSessionTokens } from '../../../db/identity/session-tokens.ts';
-import { replaceSigningKey, turnSigningKeys } from '../../../db/identity/signing-key-rotation.ts';
-import { createSigningKeys, type SigningKeys } from '../../../db/identity/signing-keys.ts';
+import { createSessionTokens } from '../../../domain/identity/session-tokens.ts';
+import { replaceSigningKey, turnSigningKeys } from '../../../domain/identity/signing-key-rotation.ts';
+import { createSigningKeys, type SigningKeys } from '../../../domain/identity/signing-keys.ts';
 import { newId } from '../../../db/ids.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';

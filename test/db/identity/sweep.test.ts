@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../../db/identity/key-ring.ts';
-import { sweepLoginFailures } from '../../../db/identity/login-failure-retention.ts';
+import { sweepLoginFailures } from '../../../domain/identity/login-failure-retention.ts';
 import { identitySweeps, sweepIdentity } from '../../../db/identity/sweep.ts';
 import { newId } from '../../../db/ids.ts';
 import { change, rows } from '../../../db/sql.ts';

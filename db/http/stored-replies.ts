@@ -1,0 +1,44 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { row } from '../sql.ts';
+import type { Binding } from '../tenancy/envelope.ts';
+
+/** Tables of the rows that the paths of operations with a key name, by parameter. */
+export const tablesOfPaths: Readonly<Record<string, string>> = {
+  agent_id: 'agents',
+  channel_id: 'channels',
+  delivery_id: 'webhook_deliveries',
+  endpoint_id: 'webhook_endpoints',
+  schedule_id: 'schedules',
+  item_id: 'knowledge_items',
+  kb_id: 'knowledge_bases',
+  playbook_id: 'review_playbooks',
+  rule_id: 'alert_rules',
+  run_id: 'runs',
+  source_id: 'knowledge_sources',
+  tool_id: 'tools',
+  toolkit_id: 'toolkits',
+};
+
+/** The workspaces of the rows that a path names. 404 for a row that is out of the caller's sight, as for the row itself. */
+export async function placesOfPath(em: SqlEntityManager, params: unknown): Promise<Set<string>> {
+  const places = new Set<string>();
+  for (const [name, id] of Object.entries(params ?? {})) {
+    const table = tablesOfPaths[name];
+    if (table === undefined) continue;
+    const found = await row<{ workspace_id: string | null }>(em, `select workspace_id from ${table} where id = ?`, [id]);
+    if (!found) throw fail('not_found');
+    if (found.workspace_id !== null) places.add(found.workspace_id);
+  }
+  return places;
+}
+
+/** Whether the run that a reply shows is there, and stays there to the end of the transaction: whoever purges it finds the reply then. */
+export async function holdShownRun(em: SqlEntityManager, runId: string): Promise<boolean> {
+  return (await row(em, 'select 1 from runs where id = ? and deleted_at is null for share', [runId])) !== null;
+}
+
+/** Ties a sealed reply to its row: moved to another, it opens no more. */
+export function storedReplyBinding(organizationId: string | null, id: string): Binding {
+  return { organizationId, aad: ['idempotency_keys', id] };
+}

@@ -1,0 +1,35 @@
+import type { Scope } from '../../workflows/contracts/access.ts';
+import { row } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { SecretPlace } from './secret-binding.ts';
+
+/** Who names a secret: the row (a tool, a toolkit, a channel, a binding), and the workspace for which it works; null: the whole organization. */
+export interface NamingRow {
+  readonly scope: Scope;
+  /** Set when it is a tool, which may have values of its own. */
+  readonly toolId: string | null;
+  readonly organizationId: string;
+  readonly workspaceId: string | null;
+}
+
+interface FoundSecret extends SecretPlace {
+  readonly id: string;
+  readonly value_envelope: Buffer;
+}
+
+/** The value of a name that lies nearest to a row: the tool's own, else that of the workspace, the organization, the platform, where the scope is one of some. */
+export async function findNearest(
+  tx: TenantTransaction,
+  { name, row: naming, scopes }: { readonly name: string; readonly row: NamingRow; readonly scopes: readonly Scope[] },
+): Promise<FoundSecret | null> {
+  return row<FoundSecret>(
+    tx.em,
+    `select s.id, s.organization_id, s.workspace_id, s.tool_id, s.name, s.value_version, s.value_envelope from secrets s
+     where s.name = ? and s.value_version > 0 and ((s.tool_id = ?::uuid and (s.organization_id is null or s.organization_id = ?::uuid)) or (s.tool_id is null and s.scope = any(?::text[]) and (
+       (s.scope = 'workspace' and s.workspace_id = ?::uuid and s.organization_id = ?::uuid)
+       or (s.scope = 'organization' and s.organization_id = ?::uuid)
+       or s.scope = 'platform')))
+     order by s.tool_id is null, array_position(array['workspace', 'organization', 'platform'], s.scope) limit 1`,
+    [name, naming.toolId, naming.organizationId, scopes, naming.workspaceId, naming.organizationId, naming.organizationId],
+  );
+}

@@ -1,0 +1,91 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Databases } from '../../db/databases.ts';
+import { sweep } from '../../db/transaction.ts';
+import type { AuditFault } from '../../db/audit/check-seal.ts';
+import { buriedOrganizations } from '../../db/audit/proofs.ts';
+import type { AuditKeys } from '../../db/audit/seal.ts';
+import { auditHeads, lockAnchor, newestSealNo, unlike, type AnchoredSeal, type ChainHead, type Unlike } from '../../db/audit/anchored.ts';
+import { setMark } from '../../db/http/system-marks.ts';
+
+/** The mark in `system_marks` that says when heads were anchored last. */
+export const anchorMark = 'audit_anchor';
+
+const linesAtOnce = 500;
+
+/** The heads of all chains, to be written outside the database by this process alone, to the transaction's end; notes that it is done. Sweeper's pool. */
+export async function takeHeads(em: SqlEntityManager): Promise<ChainHead[]> {
+  await lockAnchor(em);
+  const heads = await auditHeads(em);
+  // A log without a seal leaves the file empty: the mark would make that look like a loss.
+  if (heads.length > 0) await setMark(em, anchorMark, { chains: heads.length });
+  return heads;
+}
+
+/**
+ * Holds the chains against seals that were anchored, and names what is gone or is another one now. All of them are asked for, since a later one of a forged
+ * chain would cover for an earlier one. A chain that went with its organization is not missed.
+ */
+export async function checkAnchored(db: Databases, keys: AuditKeys, anchored: AsyncIterable<AnchoredSeal>): Promise<AuditFault[]> {
+  const differing = new Map<string, Difference>();
+  let batch: AnchoredSeal[] = [];
+  const look = async () => {
+    for (const seal of await sweep(db, (em) => unlike(em, batch))) note(differing, seal);
+    batch = [];
+  };
+  for await (const seal of anchored) if (batch.push(seal) === linesAtOnce) await look();
+  await look();
+  if (differing.size === 0) return [];
+
+  return sweep(db, async (em) => {
+    const buried = await buriedOrganizations(em, keys);
+    const faults: AuditFault[] = [];
+    for (const [chain, difference] of differing) if (!buried.has(chain)) faults.push(...(await faultsOf(em, chain, difference)));
+    return faults;
+  });
+}
+
+/** Of a chain: the last seal that is missing, and the first that is another one. */
+interface Difference {
+  readonly missing: Unlike | null;
+  readonly other: Unlike | null;
+}
+
+function note(differing: Map<string, Difference>, seal: Unlike): void {
+  const { missing, other } = differing.get(seal.chain) ?? { missing: null, other: null };
+  const isLater = seal.seal_no > (missing?.seal_no ?? 0);
+  const isEarlier = seal.seal_no < (other?.seal_no ?? Infinity);
+  differing.set(seal.chain, {
+    missing: seal.is_missing && isLater ? seal : missing,
+    other: !seal.is_missing && isEarlier ? seal : other,
+  });
+}
+
+async function faultsOf(em: SqlEntityManager, chain: string, { missing, other }: Difference): Promise<AuditFault[]> {
+  const newest = await newestSealNo(em, chain);
+  const fault = (kind: AuditFault['kind'], sealNo: number, message: string): AuditFault => ({
+    chain,
+    kind,
+    sealNo,
+    seq: null,
+    entryId: null,
+    message,
+  });
+  const faults: AuditFault[] = [];
+
+  if (missing && newest === null)
+    faults.push(fault('missing', missing.seal_no, `the whole chain is gone; this seal was its newest at ${missing.at}`));
+  else if (missing && newest !== null && newest < missing.seal_no)
+    faults.push(
+      fault(
+        'missing',
+        missing.seal_no,
+        `it was the newest at ${missing.at}, now seal ${newest} is: the end was cut off, or the database is an older one`,
+      ),
+    );
+  else if (missing) faults.push(fault('missing', missing.seal_no, `it was anchored at ${missing.at} and is gone`));
+  if (other)
+    faults.push(
+      fault('changed', other.seal_no, `it is not the seal that was anchored at ${other.at}: the chain was made anew from here or before`),
+    );
+  return faults;
+}

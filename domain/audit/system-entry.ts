@@ -1,0 +1,31 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { newId } from '../../db/ids.ts';
+import { emptyOutgoing, nobodyTenant, organizationTenant, systemActor } from '../../db/transaction.ts';
+import { writeAudit, type AuditOptions, type AuditSubject } from '../../db/audit/audit.ts';
+
+/**
+ * Writes an entry in the name of the system, in the transaction of what it tells, which is no tenant's: a sweep or a command. It lies in the organization of
+ * its subject; null is the platform. Gives its id.
+ */
+export function writeSystemEntry(
+  em: SqlEntityManager,
+  { action, note }: { readonly action: AuditOptions['action']; readonly note: AuditSubject & { readonly organizationId: string | null } },
+): Promise<string> {
+  const tenant = note.organizationId === null ? nobodyTenant : organizationTenant(note.organizationId);
+  const tx = { em, tenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
+  return writeAudit(tx, { action, operationId: null, note, ip: null, userAgent: null });
+}
+
+interface Purged {
+  readonly organizationId: string | null;
+  readonly resourceType: string;
+  readonly counts: Readonly<Record<string, number | string>>;
+}
+
+/** Writes the `purge` entry of what retention took from an organization; null is the platform. In the transaction that takes it. Gives its id. */
+export async function writePurgeEntry(em: SqlEntityManager, { organizationId, resourceType, counts }: Purged): Promise<string> {
+  const changes = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, { from: null, to: count }]));
+  const note = { resourceType, resourceId: organizationId, organizationId, changes };
+
+  return writeSystemEntry(em, { action: 'purge', note });
+}

@@ -1,0 +1,39 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Databases } from '../../db/databases.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { findMailToken, type MailTokenAnswer } from '../../db/identity/gates.ts';
+import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { useMailToken, type MailPurpose, type UsedToken } from '../../db/identity/mail-tokens.ts';
+
+/** Whoever shows a token that is open; `hash` is what is stored of it. */
+export interface ShownToken extends MailTokenAnswer {
+  readonly hash: Buffer;
+}
+
+/**
+ * Whose token it is. Throws one 410 for one that is garbled, unknown, used, expired, replaced, of another purpose, or of a user who may not sign
+ * in.
+ */
+export async function readMailToken(db: Databases, token: string, purpose: MailPurpose): Promise<ShownToken> {
+  if (!isOpaqueToken('mail', token)) throw goneToken();
+  const hash = tokenHash(token);
+  const found = await findMailToken(db, hash, purpose);
+
+  if (!found?.isOpen || !found.person.isActive) throw goneToken();
+  return { ...found, hash };
+}
+
+/**
+ * Uses a token up: of any number at once one gets its payload, the others 410, and so does whoever shows one that a session has asked for which has
+ * been ended since.
+ */
+export async function takeMailToken(tx: TenantTransaction, shown: UsedToken): Promise<{ readonly email: string | null }> {
+  const taken = await useMailToken(tx, shown);
+
+  if (!taken) throw goneToken();
+  return taken;
+}
+
+function goneToken() {
+  return fail('gone', { detail: 'this link has been used, replaced, or is too old' });
+}

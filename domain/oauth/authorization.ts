@@ -1,0 +1,53 @@
+import {
+  closeTransaction,
+  issueCode,
+  lockTransaction,
+  openTransaction,
+  type AuthorizationRequest,
+  type StoredTransaction,
+} from '../../db/oauth/transactions.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+
+/** Notes what a client asks for until a user decides on it; the id stands in no row. */
+export function noteRequest(
+  tx: TenantTransaction,
+  asked: { readonly clientId: string; readonly request: AuthorizationRequest },
+): Promise<{ transactionId: string; expiresAt: Date | string }> {
+  return openTransaction(tx, asked);
+}
+
+/** Loads and locks a transaction on which nobody has decided. Throws 404, 409 `already_decided`, and 410 for one that has run out. */
+export async function lockUndecided(tx: TenantTransaction, transactionId: string): Promise<StoredTransaction> {
+  const transaction = await lockTransaction(tx, transactionId);
+
+  if (!transaction) throw fail('not_found');
+  if (transaction.isDecided) throw fail('state_conflict', { reason: 'already_decided' });
+  if (transaction.isOver) throw fail('gone', { detail: 'the request has run out: start again in the application' });
+  return transaction;
+}
+
+/**
+ * Takes a user's decision on a transaction, which the caller has locked: gives the code of what is granted, null for a denial. Throws 401 when the
+ * session that decides has ended meanwhile.
+ */
+export async function settleTransaction(
+  tx: TenantTransaction,
+  transactionId: string,
+  {
+    who,
+    sessionId,
+    granted,
+  }: {
+    readonly who: { readonly userId: string; readonly organizationId: string | null };
+    readonly sessionId: string | null;
+    readonly granted: (Omit<AuthorizationRequest, 'state'> & { readonly clientId: string }) | null;
+  },
+): Promise<string | null> {
+  await closeTransaction(tx, transactionId, who);
+  if (granted === null) return null;
+  const code = await issueCode(tx, { ...granted, ...who, sessionId });
+
+  if (code === null) throw fail('session_revoked');
+  return code;
+}

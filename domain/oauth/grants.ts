@@ -1,0 +1,79 @@
+import { writeAudit } from '../../db/audit/audit.ts';
+import { revokeSession } from '../../db/identity/endings.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { notify } from '../identity/notices.ts';
+import { defaultLifetime } from '../identity/sessions.ts';
+import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused, type IssuedGrant, type NewGrant } from '../../db/oauth/grants.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+
+/** A code or token that was used before, and the session of its grant; null where none has to end. */
+export interface Reuse {
+  readonly sessionId: string | null;
+  readonly reason: 'code_reuse' | 'refresh_reuse';
+}
+
+/** A grant to be opened; where the organization says no days, the deployment's hold. */
+interface Exchange extends Omit<NewGrant, 'lifetime'> {
+  readonly idleDays: number | null;
+  readonly absoluteDays: number | null;
+}
+
+/** Exchanges a code for its grant. A code that somebody has used between the look and this is the second of two, as good as a replay. */
+export async function exchangeCode(tx: TenantTransaction, { idleDays, absoluteDays, ...grant }: Exchange): Promise<IssuedGrant | Reuse> {
+  const lifetime = { idleDays: idleDays ?? defaultLifetime.idleDays, absoluteDays: absoluteDays ?? defaultLifetime.absoluteDays };
+  return (await openGrant(tx, { ...grant, lifetime })) ?? reuseOfCode(tx, grant.codeHash);
+}
+
+/** Uses a code up without a grant: it came without its proof. False when somebody else has used it already. */
+export function spoilUnproven(tx: TenantTransaction, codeHash: Buffer): Promise<boolean> {
+  return spoilCode(tx, codeHash);
+}
+
+/** The second use of a code, whoever made the first. */
+export async function reuseOfCode(tx: TenantTransaction, codeHash: Buffer): Promise<Reuse> {
+  return { sessionId: await sessionOfUsedCode(tx, codeHash), reason: 'code_reuse' };
+}
+
+/** Uses a client's refresh token up and issues its successor. One that was used before ends its session, unless it has only lost a race. */
+export async function refreshGrant(
+  tx: TenantTransaction,
+  {
+    hash,
+    clientId,
+    sessionId,
+    idleDays,
+  }: { readonly hash: Buffer; readonly clientId: string; readonly sessionId: string; readonly idleDays: number | null },
+): Promise<IssuedGrant | Reuse> {
+  const rotated = await rotateGrant(tx, { hash, clientId, idleDays: idleDays ?? defaultLifetime.idleDays });
+
+  if (rotated) return rotated;
+  return { sessionId: (await wasReused(tx, { hash, clientId })) ? sessionId : null, reason: 'refresh_reuse' };
+}
+
+/** Ends a grant that may be in the wrong hands, once, of any number at once: it is audited and, where there is a mailer, told to its owner. */
+export async function endReusedGrant(
+  tx: TenantTransaction,
+  { sessionId, reason }: Reuse & { readonly sessionId: string },
+  ended: {
+    readonly clientId: string;
+    readonly owner: { readonly userId: string; readonly organizationId: string | null; readonly workspaceId: string | null };
+    readonly request: { readonly operationId: string; readonly ip: string; readonly userAgent: string | null };
+    /** Null: this deployment sends no mails. */
+    readonly mailKeys: Pick<KeyRing, 'mailKeys'> | null;
+  },
+): Promise<void> {
+  const { clientId, owner, request, mailKeys } = ended;
+  const { userId, organizationId, workspaceId } = owner;
+  if (!(await revokeSession(tx, { sessionId, reason }))) return;
+
+  const note = {
+    resourceType: 'session',
+    resourceId: sessionId,
+    organizationId,
+    workspaceId,
+    changes: { reason: { to: reason }, client_id: { to: clientId } },
+  };
+  await writeAudit(tx, { action: 'logout', note, ...request });
+  if (reason === 'refresh_reuse' && mailKeys !== null)
+    await notify(tx, mailKeys, { template: 'refresh_reuse', userId, organizationId, workspaceId });
+}

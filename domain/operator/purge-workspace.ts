@@ -1,0 +1,61 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { writeAudit, type AuditSubject } from '../../db/audit/audit.ts';
+import { newId } from '../../db/ids.ts';
+import { emptyOutgoing, organizationTenant, systemActor } from '../../db/transaction.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { deleteSome, tablesOfWorkspace, type Deleted } from '../../db/operator/purge-tables.ts';
+import { holdDue, leaveImpersonations, moveHomes, eraseHomeless, deleteDueWorkspace } from '../../db/operator/purge-workspace.ts';
+import type { DueWorkspace } from '../../db/operator/due-workspaces.ts';
+
+/** Tables whose rows go, children first. */
+export function tablesToClear(em: SqlEntityManager): string[] {
+  return tablesOfWorkspace(em);
+}
+
+/**
+ * Finds the people of a workspace another home before it goes: the workspace of their highest grant, with that rank. Who has none is erased: address, name
+ * and credentials go, the id stays for what it has made. Each has an entry in the log. Repeatable; false when the workspace is not due any more.
+ */
+export async function rehouse(em: SqlEntityManager, workspace: DueWorkspace): Promise<boolean> {
+  const { id } = workspace;
+  if (!(await holdDue(em, id))) return false;
+  await leaveImpersonations(em, id);
+  const moved = await moveHomes(em, id);
+  for (const user of moved)
+    await note(em, workspace, { action: 'update', userId: user.id, changes: { workspace_id: { from: id, to: user.workspace_id } } });
+  for (const userId of await eraseHomeless(em, workspace)) await note(em, workspace, { action: 'delete', userId, changes: {} });
+  return true;
+}
+
+/** Deletes up to 5,000 rows of one table. */
+export function clearTable(
+  em: SqlEntityManager,
+  workspace: DueWorkspace,
+  { table, after }: { readonly table: string; readonly after: string | null },
+): Promise<Deleted> {
+  const place = { organizationId: workspace.organizationId, workspaceId: workspace.id };
+  return deleteSome(em, { table, tables: tablesOfWorkspace(em), place }, after);
+}
+
+/** Removes the empty workspace and notes it in its organization's log, in one transaction. A repeat finds it gone. */
+export async function removeWorkspace(em: SqlEntityManager, { id, organizationId }: DueWorkspace): Promise<void> {
+  const slug = await deleteDueWorkspace(em, id);
+  if (slug === null) return;
+  const subject = { resourceType: 'workspace', resourceId: id, label: slug, organizationId, changes: {} };
+  await writeAudit(transactionOf(em, organizationId), { action: 'purge', operationId: null, note: subject, ip: null, userAgent: null });
+}
+
+interface PersonNote {
+  readonly action: 'update' | 'delete';
+  readonly userId: string;
+  readonly changes: NonNullable<AuditSubject['changes']>;
+}
+
+async function note(em: SqlEntityManager, { organizationId }: DueWorkspace, { action, userId, changes }: PersonNote): Promise<void> {
+  const subject = { resourceType: 'user', resourceId: userId, organizationId, changes };
+  await writeAudit(transactionOf(em, organizationId), { action, operationId: null, note: subject, ip: null, userAgent: null });
+}
+
+function transactionOf(em: SqlEntityManager, organizationId: string): TenantTransaction {
+  return { em, tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
+}

@@ -1,0 +1,56 @@
+import type { RowScope } from '../../db/new-row-scope.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { removeOne, seeForChange, type Changing } from '../../db/scope.ts';
+import { seal } from '../../db/tenancy/envelope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { secretBinding } from '../../db/secrets/secret-binding.ts';
+import { Secret } from '../../db/secrets/secret.entity.ts';
+import { toolsInNeedOf } from '../../db/secrets/secret-use.ts';
+import { findSecretId, type SecretRow } from '../../db/secrets/secrets.ts';
+import { lockSecretRow, writeSecretRow, type SecretBefore } from '../../db/secrets/write-secrets.ts';
+
+export interface SecretValue {
+  readonly name: string;
+  readonly value: string;
+  /** Undefined keeps, null clears. */
+  readonly description: string | null | undefined;
+}
+
+/** Sets a value in a place, made or replaced; two at once come one after the other. Each value gets a number of its own. */
+export async function putSecretRow(
+  tx: TenantTransaction & { readonly caller: Changing['caller'] },
+  keys: Pick<KeyRing, 'keks'>,
+  put: { readonly home: RowScope; readonly secret: SecretValue },
+): Promise<{ row: SecretRow; before: SecretBefore | null }> {
+  const { home, secret } = put;
+  const { organizationId, workspaceId } = home;
+  // The value is sealed for its number, which is known once the row is locked.
+  const locked = await lockSecretRow(tx, home, secret.name);
+
+  const value_version = locked.value_version + 1;
+  const place = { organization_id: organizationId, workspace_id: workspaceId, tool_id: null, name: secret.name, value_version };
+  const envelope = await seal(tx.em, keys, secretBinding(place), Buffer.from(secret.value));
+  const description = secret.description === undefined ? locked.description : secret.description;
+  const written = await writeSecretRow(tx, locked.id, { envelope, value_version, description, updatedByUserId: tx.caller.userId });
+  return { row: written, before: locked.value_version === 0 ? null : locked };
+}
+
+/**
+ * Deletes the value of a name in one place; gives what it was. 404 where the caller sees none; 409 `still_referenced` while a tool needs it and would find
+ * no other, with the ids of at most 20.
+ */
+export async function deleteSecret(ctx: Changing, place: Pick<RowScope, 'scope' | 'workspaceId'>, name: string): Promise<Secret> {
+  const id = await findSecretId(ctx, place, name);
+  if (id === null) throw fail('not_found');
+  const secret = await seeForChange(ctx, Secret, id, { versionProperty: null, openWhenFrozen: true });
+  const usedBy = await toolsInNeedOf(ctx, secret);
+  if (usedBy.length > 0)
+    throw fail('state_conflict', {
+      reason: 'still_referenced',
+      detail: 'A tool needs this secret and would find no other value.',
+      context: { used_by: usedBy },
+    });
+  await removeOne(ctx.em, Secret, id);
+  return secret;
+}

@@ -1,0 +1,63 @@
+import { assertPlaceActive } from '../../db/frozen.ts';
+import { rankOf } from '../../workflows/contracts/access.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { callerOfPerson } from '../identity/caller.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { admitsDomain } from './joining.ts';
+import { rankAt } from './rank-rules.ts';
+import { writeAcceptance, isMemberAddress, type Acceptance } from '../../db/tenancy/write-invitations.ts';
+import type { InvitationAnswer } from '../../db/tenancy/acceptance.ts';
+
+/** Whoever may invite: the floor of createInvitation. */
+const invitingRole = 'admin';
+
+/** One answer for a token that is unknown, used, expired or revoked, and for another address. */
+export function noInvitation() {
+  return fail('gone', { detail: 'this invitation is not open to this address, or not any more' });
+}
+
+/**
+ * Whether an invitation that was shown with its token and address may be accepted. In this order: 410 when it is not open, 410 `inviter_rank`, 410
+ * `email_domain` for an address that the organization admits no more, 423 in a frozen place, 409 `already_member` or `belongs_elsewhere`.
+ */
+export function judgeInvitation(invitation: InvitationAnswer, email: string): void {
+  if (!invitation.isOpen) throw noInvitation();
+  if (!isVouchedFor(invitation))
+    throw fail('gone', { reason: 'inviter_rank', detail: 'whoever sent this invitation may not invite to this any more' });
+  if (!admitsDomain(email, invitation))
+    throw fail('gone', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
+  assertPlaceActive(invitation.organizationStatus, invitation.isWorkspaceActive);
+  if (invitation.isUser) throw addressTaken(invitation.isMember);
+}
+
+/**
+ * Accepts an invitation and makes the user, with the address verified: one statement, whose conditional update decides between two at once.
+ * 410 for the loser; 409 when the address has become a user's meanwhile.
+ */
+export async function acceptInvitation(tx: TenantTransaction, acceptance: Acceptance): Promise<void> {
+  const { invitation, email } = acceptance;
+  const done = await writeAcceptance(tx, acceptance);
+  if (!done?.won) throw noInvitation();
+  if (done.made) return;
+
+  throw addressTaken(await isMemberAddress(tx, invitation.organizationId, email));
+}
+
+// The rank counts as it is today, in the place to which the invitation leads.
+function isVouchedFor({ isUnvouched, hasInviter, inviter, organizationId, workspaceId, scope, role }: InvitationAnswer): boolean {
+  if (isUnvouched) return false;
+  if (!hasInviter) return true;
+  if (!inviter?.isActive) return false;
+  const caller = callerOfPerson(inviter, null);
+  if (caller.scope === 'platform') return true;
+
+  if (caller.organizationId !== organizationId || (scope === 'organization' && caller.workspaces !== 'all')) return false;
+  const rank = rankOf(rankAt(caller, workspaceId));
+  return rank >= rankOf(invitingRole) && rank >= rankOf(role);
+}
+
+function addressTaken(isMember: boolean) {
+  return isMember
+    ? fail('state_conflict', { reason: 'already_member', detail: 'this address is of a member already' })
+    : fail('state_conflict', { reason: 'belongs_elsewhere', detail: 'this address belongs to a user elsewhere' });
+}

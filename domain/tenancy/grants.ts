@@ -1,0 +1,92 @@
+import { rankOf } from '../../workflows/contracts/access.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { assertPlaceActive } from '../../db/frozen.ts';
+import type { Changing } from '../../db/scope.ts';
+import type { MemberRole, MemberRow } from '../../db/tenancy/members.ts';
+import { refuseHigherRank, refuseOutranked, refuseUnattended } from './rank-rules.ts';
+import { lockWorkspace } from './workspaces.ts';
+import type { WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import { lockGrantee, writeGrant, deleteGrant, type Grantee, type Grant } from '../../db/tenancy/grants.ts';
+
+/** A workspace and one of its users, as they were. */
+interface Membership {
+  readonly workspace: WorkspaceRow;
+  readonly user: Grantee;
+}
+
+/**
+ * Lets a user whose home is another workspace work in this one. Throws 404, 403 by rank (R1, R2, R4), 423 in a frozen place, and 409 for a user who is a
+ * member without any grant, or a role above that of their home.
+ */
+export async function setMember(
+  ctx: Changing,
+  { workspaceId, userId, role }: { readonly workspaceId: string; readonly userId: string; readonly role: MemberRole },
+): Promise<Membership & { readonly member: MemberRow }> {
+  const workspace = await lockWorkspace(ctx, workspaceId, { openWhenFrozen: true });
+  const user = await lockGrantee(ctx, workspace, userId);
+  // The grant lives in this workspace, so the caller's rank here counts, whatever it is at home.
+  refuseHigherRank(ctx.caller, role, workspace.id);
+  refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
+  refuseUnattended(ctx.caller, user.home_role, role);
+  assertPlaceActive(workspace.status, workspace.is_active);
+  refuseUngranted(workspace, user);
+
+  return { workspace, user, member: await putGrant(ctx, { workspace, user, role }, ctx.caller.userId) };
+}
+
+/** Ends a user's grant in a workspace. Throws 404, 403 by rank (R2, R4), and 409 for a user who is a member without any. */
+export async function removeMember(
+  ctx: Changing,
+  { workspaceId, userId }: { readonly workspaceId: string; readonly userId: string },
+): Promise<Membership> {
+  const workspace = await lockWorkspace(ctx, workspaceId, { openWhenFrozen: true });
+  const user = await lockGrantee(ctx, workspace, userId);
+  refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
+  refuseUnattended(ctx.caller, user.home_role);
+  refuseUngranted(workspace, user);
+
+  await removeGrant(ctx, workspace, user);
+  return { workspace, user };
+}
+
+/** 409 for a user who is a member without any grant: `organization_scoped`, `home_member`. */
+function refuseUngranted(workspace: WorkspaceRow, user: Grantee): void {
+  if (user.scope !== 'workspace') throw fail('state_conflict', { reason: 'organization_scoped' });
+  if (user.home_workspace_id === workspace.id) throw fail('state_conflict', { reason: 'home_member' });
+}
+
+/** Writes or changes a grant. 409 `above_home_role`. Gives the member; a role that is held already changes nothing. */
+export async function putGrant(tx: TenantTransaction, grant: Grant, grantedBy: string | null): Promise<MemberRow> {
+  const { user, role } = grant;
+  if (rankOf(role) > rankOf(user.home_role)) throw fail('state_conflict', { reason: 'above_home_role' });
+  if (user.granted_role === role) return memberOf(grant);
+
+  const written = await writeGrant(tx, grant, grantedBy);
+  // Open streams are looked at again now.
+  tx.outgoing.revoked.push(`user:${user.id}`);
+  return memberOf({ ...grant, user: { ...user, ...written } });
+}
+
+/** Ends a grant, and for good the keys that its user has made in the workspace. 404 when there is none. */
+export async function removeGrant(tx: TenantTransaction, workspace: WorkspaceRow, user: Grantee): Promise<void> {
+  const ended = await deleteGrant(tx, workspace.id, user.id);
+  if (!ended || ended.removed === 0) throw fail('not_found');
+  tx.outgoing.revoked.push(...ended.key_ids.map((id) => `service_key:${id}`));
+  tx.outgoing.revoked.push(`user:${user.id}`);
+}
+
+function memberOf({ workspace, user, role }: Grant): MemberRow {
+  return {
+    workspace_id: workspace.id,
+    user_id: user.id,
+    email: user.email,
+    full_name: user.full_name,
+    role,
+    home_role: user.home_role,
+    source: 'grant',
+    is_active: user.is_active,
+    granted_by_user_id: user.granted_by_user_id,
+    granted_at: user.granted_at,
+  };
+}

@@ -1,0 +1,103 @@
+import { recordChange } from '../audit/record.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { countSent, insertInvitation, expireInvitation, writeRenewed, type NewInvitation } from '../../db/tenancy/write-invitations.ts';
+import { assertPlaceActive } from '../../db/frozen.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { newId } from '../../db/ids.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { addMail } from '../../db/mail.ts';
+import { refuseRank } from '../../db/reach.ts';
+import type { Changing } from '../../db/scope.ts';
+import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
+import {
+  lockOrganizationOfInvitation,
+  findInvitationForChange,
+  type LockedInvitation,
+  type InvitationRow,
+} from '../../db/tenancy/invitations.ts';
+
+/** Notes that an invitation has been mailed; one that was resent, accepted or revoked meanwhile counts, too: the mail is out. */
+export async function markInvitationSent(tx: TenantTransaction, invitationId: string): Promise<void> {
+  const sent = await countSent(tx, invitationId);
+  if (!sent) return;
+
+  await recordChange(tx, {
+    action: 'update',
+    note: {
+      resourceType: 'invitation',
+      resourceId: invitationId,
+      workspaceId: sent.workspace_id,
+      changes: { send_count: { from: sent.send_count - 1, to: sent.send_count } },
+    },
+  });
+}
+
+/** An invitation is sent again so often in all. */
+export const maxResends = 10;
+
+/** How an invitation is locked. */
+interface LockOptions {
+  readonly openWhenFrozen?: boolean;
+  /** It will count as pending anew: the organization is locked first, in the order of whoever invites. */
+  readonly mayCountAgain?: boolean;
+}
+
+/**
+ * Loads and locks an invitation for a change. In this order: 404, 403 below the floor there and for an invitation to a rank above the
+ * caller's own or, by a key, above member, 423 in a frozen place (unless `openWhenFrozen`).
+ */
+export async function lockInvitation(
+  ctx: Changing,
+  id: string,
+  { openWhenFrozen = false, mayCountAgain = false }: LockOptions = {},
+): Promise<LockedInvitation> {
+  if (mayCountAgain) {
+    await lockOrganizationOfInvitation(ctx, id);
+  }
+  const found = await findInvitationForChange(ctx, id);
+  if (!found) throw fail('not_found');
+
+  refuseRank(ctx.caller, found.workspace_id ?? '', ctx.floor);
+  refuseUnattended(ctx.caller, found.role);
+  refuseHigherRank(ctx.caller, found.role, found.workspace_id);
+  if (!openWhenFrozen) assertPlaceActive(found.organization_status, found.is_home_active);
+  return found;
+}
+
+/**
+ * Writes an invitation and the mail that carries its token; gives the row. Null when one of the same address is pending in the
+ * organization, and not over. Checks nobody's rights.
+ */
+export async function writeInvitation(
+  tx: TenantTransaction,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  invitation: NewInvitation,
+): Promise<InvitationRow | null> {
+  const { organizationId, workspaceId, email } = invitation;
+  const id = newId();
+  const { tokenHash } = await addMail(tx, keys, {
+    mail: { template: 'invitation', invitationId: id },
+    home: { organizationId, workspaceId },
+  });
+  const written = await insertInvitation(tx, { ...invitation, id, tokenHash });
+  if (written) return written;
+
+  // It may be over, in a workspace that the caller doesn't see.
+  return (await expireInvitation(tx, organizationId, email)) ? insertInvitation(tx, { ...invitation, id, tokenHash }) : null;
+}
+
+/**
+ * Gives a locked invitation a new token and end, and mails it; the old token is dead with this statement. Whoever sends it anew vouches for it from
+ * now on.
+ */
+export async function renewInvitation(
+  tx: TenantTransaction,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  { locked, ...by }: { readonly locked: LockedInvitation } & Pick<NewInvitation, 'invitedByUserId' | 'madeBy'>,
+): Promise<InvitationRow> {
+  const { tokenHash } = await addMail(tx, keys, {
+    mail: { template: 'invitation', invitationId: locked.id },
+    home: { organizationId: locked.organization_id, workspaceId: locked.workspace_id },
+  });
+  return writeRenewed(tx, { ...by, id: locked.id, tokenHash, invitationDays: locked.invitation_days });
+}

@@ -1,0 +1,137 @@
+import { rankOf, type Scope } from '../../workflows/contracts/access.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { madeBy } from '../../db/identity/maker.ts';
+import { normalizeEmail } from '../../db/identity/people.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
+import type { Invitation } from '../../db/tenancy/invitation.entity.ts';
+import type { InvitationRow, LockedInvitation } from '../../db/tenancy/invitations.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { lockMaker, makerGone } from '../identity/maker.ts';
+import { maxResends, renewInvitation, writeInvitation } from './invitations.ts';
+import { admitsDomain, lockJoining, refuseDomain } from './joining.ts';
+import { workspacesOf } from '../../db/reach.ts';
+import type { Changing } from '../../db/scope.ts';
+import { setRevoked } from '../../db/tenancy/write-invitations.ts';
+import { maySetUnattended, rankAt, refuseHigherRank, refuseUnattended } from './rank-rules.ts';
+import { countPending, situationOf, type Addressee, type Situation } from '../../db/tenancy/inviting.ts';
+
+/** Pending invitations of an organization. */
+const maxPending = 100;
+
+/** Whom an invitation is for, and to what. */
+interface Invited {
+  readonly email: string;
+  readonly role: Invitation['role'];
+  readonly scope?: Scope;
+  readonly workspace_id?: string | null;
+}
+
+/** Null: this deployment sends no mails. */
+type MailKeys = Pick<KeyRing, 'mailKeys'> | null;
+
+/**
+ * Invites somebody and mails the link. In this order: 422 for a place that is no organization's, 403 for a rank above the caller's own (R1) or, by a key,
+ * above member (R4), 409 `no_mailer`, what `lockJoining` refuses, 422 for an address outside the organization's domains, and what stands in the way:
+ * 409 `already_exists` and `limit_reached`, 401.
+ */
+export async function invite(ctx: Changing, mailKeys: MailKeys, invited: Invited): Promise<InvitationRow> {
+  const { role } = invited;
+  const { scope, organizationId, workspaceId } = await resolveNewRowScope(ctx, invited);
+  if (organizationId === null || scope === 'platform')
+    throw invalid('/scope', 'range', 'an operator names the organization with X-View-Organization, or a workspace');
+  refuseUnattended(ctx.caller, role);
+  refuseHigherRank(ctx.caller, role, workspaceId);
+  if (mailKeys === null) throw noMailer();
+
+  const email = normalizeEmail(invited.email);
+  const rules = await lockJoining(ctx, organizationId);
+  refuseDomain(email, rules);
+  const invitedByUserId = await prepareInvitation(ctx, { organizationId, email });
+  const { invitationDays } = rules;
+  const written = await writeInvitation(ctx, mailKeys, {
+    organizationId,
+    workspaceId,
+    scope,
+    email,
+    role,
+    invitedByUserId,
+    madeBy: madeBy(ctx.caller),
+    invitationDays,
+  });
+  if (!written) throw taken();
+  return written;
+}
+
+/**
+ * Gives an invitation, which the caller has locked, a new link and end, and mails it. 409 `not_pending`, `no_mailer`, `email_domain`, `limit_reached`; 429 within
+ * the minute; 401 when whoever sends it has ended meanwhile.
+ */
+export async function resendInvitation(ctx: Changing, mailKeys: MailKeys, invitation: LockedInvitation): Promise<InvitationRow> {
+  if (invitation.status !== 'pending' && invitation.status !== 'expired') throw notPending();
+  if (mailKeys === null) throw noMailer();
+  if (!admitsDomain(invitation.email, { emailDomains: invitation.email_domains }))
+    throw fail('state_conflict', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
+  if (invitation.resend_count >= maxResends)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `an invitation is sent again at most ${maxResends} times` });
+  if (invitation.wait_s > 0)
+    throw fail('rate_limited', { retryAfterS: invitation.wait_s, context: { violated_policies: ['invitation_resend'] } });
+
+  // One that is over counts again from now on.
+  if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organization_id));
+  // Also as another user it is whoever holds the credential who vouches: the delegation ends, the invitation stays.
+  const { userId } = await lockMaker(ctx);
+  return renewInvitation(ctx, mailKeys, { locked: invitation, invitedByUserId: userId, madeBy: madeBy(ctx.caller) });
+}
+
+/** Ends an invitation, which the caller has locked: its token is dead. One that has ended so stays as it is; 409 `not_pending` for an accepted one. */
+export async function revokeInvitation(tx: TenantTransaction, invitation: LockedInvitation): Promise<InvitationRow> {
+  if (invitation.status === 'accepted') throw notPending();
+  return invitation.status === 'revoked' ? invitation : setRevoked(tx, invitation.id);
+}
+
+function noMailer() {
+  return fail('state_conflict', {
+    reason: 'no_mailer',
+    detail: 'this deployment sends no mails: its operator has set neither SMTP_URL nor MAIL_DIR',
+  });
+}
+
+function notPending() {
+  return fail('state_conflict', { reason: 'not_pending', detail: 'this invitation was accepted or revoked' });
+}
+
+/**
+ * Makes room for an invitation, in an organization that the transaction has locked: an earlier one of the address is revoked. Gives the person who
+ * invites; behind a service key stands its maker. 409 `already_exists` for a user of the organization, and where the earlier one is not the
+ * caller's to change; `limit_reached` beyond 100 pending. 401 when the one who invites has ended meanwhile.
+ */
+async function prepareInvitation(ctx: Changing, addressee: Addressee): Promise<string | null> {
+  const { pending, is_member: isMember, has_maker: hasMaker, inviter_id: inviterId, earlier } = await situationOf(ctx, addressee);
+
+  if (!hasMaker) throw makerGone();
+  if (isMember) throw taken();
+  // One that is over holds its address no longer, whoever may change it.
+  if (earlier && !earlier.is_over && !mayChange(ctx, earlier)) throw taken();
+  refuseMorePending(earlier && !earlier.is_over ? pending - 1 : pending);
+  if (earlier) await setRevoked(ctx, earlier.id);
+  return inviterId;
+}
+
+/** 409 `already_exists`: somebody of this address is there, or is invited. */
+function taken() {
+  return fail('already_exists', { context: { field: 'email' } });
+}
+
+/** 409 `limit_reached` when as many are pending, besides the one that is about to be. */
+function refuseMorePending(pending: number): void {
+  if (pending >= maxPending)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `an organization has at most ${maxPending} pending invitations` });
+}
+
+// That of a workspace out of the caller's sight isn't found above; it meets the unique key.
+function mayChange({ caller, floor }: Changing, earlier: NonNullable<Situation['earlier']>): boolean {
+  const isOutOfReach = earlier.workspace_id === null && workspacesOf(caller) !== null;
+  const rank = rankOf(rankAt(caller, earlier.workspace_id));
+  return !isOutOfReach && maySetUnattended(caller, earlier.role) && rank >= rankOf(floor ?? 'admin') && rank >= rankOf(earlier.role);
+}

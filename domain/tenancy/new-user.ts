@@ -1,0 +1,88 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { UserRow } from '../../db/tenancy/users.ts';
+import { writeUser, type NewUser } from '../../db/tenancy/new-user.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { normalizeEmail } from '../../db/identity/people.ts';
+import { newId } from '../../db/ids.ts';
+import { addMail } from '../../db/mail.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
+import type { Changing } from '../../db/scope.ts';
+import type { Role, Scope } from '../../workflows/contracts/access.ts';
+import { lockMaker } from '../identity/maker.ts';
+import { lockJoining, refuseDomain } from './joining.ts';
+import { refuseHigherRank } from './rank-rules.ts';
+import { refuseMisfit } from './standing.ts';
+
+/** Users that an organization may make in 24 hours: an address in use anywhere is refused, so each try tells something. */
+const maxUsersADay = 200;
+
+/**
+ * Makes a user, in an organization that the transaction has locked, with credentials and, without a password, the challenge of the mail that
+ * asks for one; the address is not verified. One statement. 429 beyond the day's number, 409 `already_exists` for an address in use anywhere.
+ */
+export async function insertUser(tx: TenantTransaction, user: NewUser): Promise<UserRow> {
+  const made = await writeUser(tx, user, maxUsersADay);
+  if (!made) {
+    throw fail('rate_limited', {
+      detail: `an organization makes at most ${maxUsersADay} users a day`,
+      retryAfterS: 3_600,
+      context: { violated_policies: ['user_create'] },
+    });
+  }
+  return made;
+}
+
+/** A user who is asked for. */
+interface AskedUser {
+  readonly email: string;
+  readonly full_name?: string | null;
+  readonly role: Role;
+  readonly scope?: Scope;
+  readonly workspace_id?: string | null;
+}
+
+/** Makes a user where the caller may: home, rank (R1), domains, the day's number, the address. Without a password one is asked for by mail. */
+export async function createUser(
+  ctx: Changing,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  { asked, passwordHash }: { readonly asked: AskedUser; readonly passwordHash: string | null },
+): Promise<UserRow> {
+  const home = await resolveNewRowScope(ctx, asked);
+  refuseHigherRank(ctx.caller, asked.role, home.workspaceId);
+  refuseMisfit(asked.role, home.scope);
+
+  const email = normalizeEmail(asked.email);
+  const rules = home.organizationId === null ? null : await lockJoining(ctx, home.organizationId);
+  if (rules) refuseDomain(email, rules);
+  // A request that was at work when its sender was put out makes nobody.
+  await lockMaker(ctx);
+
+  const id = newId();
+  const days = rules?.invitationDays ?? 7;
+  const firstPassword = passwordHash === null ? await mailFirstPassword(ctx, keys, { id, home, days }) : null;
+  const { organizationId, scope, workspaceId } = home;
+  return insertUser(ctx, {
+    id,
+    email,
+    fullName: asked.full_name ?? null,
+    role: asked.role,
+    scope,
+    organizationId,
+    workspaceId,
+    passwordHash,
+    firstPassword,
+  });
+}
+
+async function mailFirstPassword(
+  tx: TenantTransaction,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  { id, home, days }: { id: string; home: Pick<NewUser, 'organizationId' | 'workspaceId'>; days: number },
+): Promise<NonNullable<NewUser['firstPassword']>> {
+  const { outboxId, tokenHash } = await addMail(tx, keys, {
+    mail: { template: 'password_set', userId: id },
+    home: { organizationId: home.organizationId, workspaceId: home.workspaceId },
+  });
+  return { outboxId, tokenHash, days };
+}

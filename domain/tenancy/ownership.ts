@@ -1,0 +1,36 @@
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { lockParties, writeOwner, leaveWorkspaces } from '../../db/tenancy/ownership.ts';
+
+export interface Transfer {
+  readonly organizationId: string;
+  /** Becomes an owner of the whole organization. */
+  readonly toUserId: string;
+  /** Becomes an admin. */
+  readonly fromUserId: string;
+}
+
+/**
+ * Hands the ownership of an organization from one of its owners to another user, whose organization is locked by the transaction. 422
+ * `reference` for somebody who is none of the organization's users, 409 `target_inactive`, `not_owner`, `own_account`.
+ */
+export async function handOver(tx: TenantTransaction, { organizationId, toUserId, fromUserId }: Transfer): Promise<void> {
+  const parties = await lockParties(tx, organizationId, [toUserId, fromUserId]);
+  const target = parties.find(({ id }) => id === toUserId);
+  const giver = parties.find(({ id }) => id === fromUserId);
+
+  if (!target) throw unknownUser('/user_id');
+  if (!giver) throw unknownUser('/from_user_id');
+  if (target === giver) throw fail('state_conflict', { reason: 'own_account', detail: 'an owner hands over to somebody else' });
+  if (!target.is_active) throw fail('state_conflict', { reason: 'target_inactive' });
+  if (giver.role !== 'owner' || giver.scope !== 'organization') throw fail('state_conflict', { reason: 'not_owner' });
+
+  await writeOwner(tx, toUserId, fromUserId);
+  if (target.scope === 'workspace') await leaveWorkspaces(tx, toUserId);
+  // Open streams are looked at again now.
+  tx.outgoing.revoked.push(`user:${toUserId}`, `user:${fromUserId}`);
+}
+
+function unknownUser(pointer: string) {
+  return invalid(pointer, 'reference', 'refers to a user who does not exist');
+}

@@ -1,0 +1,71 @@
+import { assertPlaceActive } from '../../db/frozen.ts';
+import type { Role, Scope } from '../../workflows/contracts/access.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import type { Caller } from '../../db/caller.ts';
+import { isUnbounded, workspacesOf } from '../../db/reach.ts';
+import type { Scoped } from '../../db/scope.ts';
+import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
+import type { Standing } from '../../db/tenancy/user-changes.ts';
+import type { UserRow } from '../../db/tenancy/users.ts';
+import { findHomes } from '../../db/tenancy/homes.ts';
+
+/** What a change of role asks for; a scope that is left out keeps scope and home. */
+interface AskedStanding {
+  readonly role: Role;
+  readonly scope?: Scope;
+  readonly workspace_id?: string | null;
+}
+
+/**
+ * The standing that a user gets. 403 for a rank above the caller's own (R1) or, by a key, above member (R4), and when somebody who isn't of the whole organization asks for
+ * its scope or another home; 422 where role, scope and home don't go together; 423 for an archived home.
+ */
+export async function standingFor(ctx: Scoped, user: UserRow, asked: AskedStanding): Promise<Standing> {
+  const { caller } = ctx;
+  const scope = asked.scope ?? user.scope;
+  const home = scope === 'workspace' ? (asked.workspace_id ?? user.workspace_id) : null;
+
+  refuseWider(caller, user, { scope, home });
+  refuseUnattended(caller, asked.role);
+  refuseHigherRank(caller, asked.role, home);
+  refuseMismatch(user, asked, scope);
+  if (scope !== 'workspace') return { role: asked.role, scope, workspaceId: null };
+  if (home !== null && home === user.workspace_id) return { role: asked.role, scope, workspaceId: home };
+  return { role: asked.role, scope, workspaceId: await newHome(ctx, user.organization_id, home) };
+}
+
+/** 422 unless the rank operator and the scope platform come together. */
+export function refuseMisfit(role: Role, scope: Scope): void {
+  if ((role === 'operator') !== (scope === 'platform')) throw invalid('/role', 'range', 'the role operator goes with the scope platform');
+}
+
+function refuseWider(caller: Caller, user: UserRow, to: { readonly scope: Scope; readonly home: string | null }): void {
+  if (isUnbounded(caller)) return;
+  const isWider = to.scope === 'platform' || (to.scope === 'organization' && workspacesOf(caller) !== null);
+  // Another home, known or not, is one answer.
+  const isElsewhere = to.scope === 'workspace' && to.home !== user.workspace_id && workspacesOf(caller) !== null;
+  if (isWider || isElsewhere) throw fail('role_insufficient', { reason: 'scope_too_wide' });
+}
+
+function refuseMismatch(user: UserRow, asked: AskedStanding, scope: Scope): void {
+  if ((scope === 'platform') !== (user.scope === 'platform'))
+    throw invalid('/scope', 'range', 'users of an organization and operators do not become each other');
+  refuseMisfit(asked.role, scope);
+  const workspaceId = asked.workspace_id ?? null;
+  if (workspaceId === null) return;
+  if (scope !== 'workspace') throw invalid('/workspace_id', 'range', `a user of scope ${scope} has no workspace`);
+  if (asked.scope === undefined && workspaceId !== user.workspace_id)
+    throw invalid('/workspace_id', 'range', 'without scope the home stays; send the scope too');
+}
+
+// The one that is named, else the organization's only active one.
+async function newHome(ctx: Scoped, organizationId: string | null, workspaceId: string | null): Promise<string> {
+  const [only, second] = await findHomes(ctx, organizationId, workspaceId);
+  if (!only || second) {
+    throw workspaceId === null
+      ? invalid('/workspace_id', 'workspace_required', 'name the workspace that becomes the home')
+      : invalid('/workspace_id', 'reference', 'refers to a workspace that does not exist');
+  }
+  assertPlaceActive(only.status, only.is_active);
+  return only.id;
+}

@@ -1,0 +1,144 @@
+import { assertPlaceActive } from '../../db/frozen.ts';
+import type { Role } from '../../workflows/contracts/access.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Caller } from '../../db/caller.ts';
+import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
+import { checkIfMatch, type Changing } from '../../db/scope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { refuseOutranked, refuseUnattended } from './rank-rules.ts';
+import { endSignInsOf, eraseCredentialsOf } from '../../db/identity/endings.ts';
+import type { StoredUser, UserRow } from '../../db/tenancy/users.ts';
+import {
+  lockOrganizationOf,
+  lockOperators,
+  findUserForChange,
+  writeFullName,
+  writeStanding,
+  leaveOtherPlaces,
+  writeActive,
+  writeErased,
+  leaveOwnThings,
+  type LockedUser,
+  type Standing,
+} from '../../db/tenancy/user-changes.ts';
+
+interface LockOptions {
+  /** Rank that a change of somebody else needs at their home. */
+  readonly floor: Role;
+  /** Oneself may do it, whatever the rank. */
+  readonly allowsOneself?: boolean;
+  /** Whether an owner or operator may be lost by it: the organization is locked first, as the hand-over of ownership does, or all operators. */
+  readonly mayLoseOwner?: boolean;
+  /** True for what a frozen organization or workspace still admits. */
+  readonly openWhenFrozen?: boolean;
+  /** Neither rank, state nor sign-in hangs on it: a key may do it to whomever its rank reaches. */
+  readonly isHarmless?: boolean;
+}
+
+/**
+ * Loads and locks a user who is about to change. In this order: 404 when the caller doesn't see the user, 403 when it may not change them
+ * (R2 and R4 among the reasons), 412 by If-Match, 423 when their organization or home is frozen.
+ */
+export async function lockUser(ctx: Changing, id: string, options: LockOptions): Promise<LockedUser> {
+  const { caller } = ctx;
+  if (options.mayLoseOwner) {
+    // Statements of their own: the next one's snapshot is later than the wait, so that of two who leave at once the second is refused.
+    await lockOrganizationOf(ctx, id);
+    if (isUnbounded(caller)) await lockOperators(ctx, id);
+  }
+  const found = await findUserForChange(ctx, id);
+  if (!found) throw fail('not_found');
+
+  const isOneself = caller.userId === found.id;
+  if (!(isOneself && options.allowsOneself)) refuseUnchangeable(caller, found, options.floor);
+  if (!options.isHarmless) refuseUnattended(caller, found.role);
+  checkIfMatch(ctx, found.version);
+  if (!options.openWhenFrozen) assertPlaceActive(found.organization_status, found.is_home_active);
+  return found;
+}
+
+/** 409 `own_account`: nobody locks themselves out. */
+function refuseOwnAccount(caller: Caller, user: UserRow): void {
+  if (caller.userId === user.id) throw fail('state_conflict', { reason: 'own_account', detail: "this can't be done to one's own account" });
+}
+
+/**
+ * R3: an organization keeps at least one active organization-scoped owner, the deployment one active operator. For users locked with `mayLoseOwner`.
+ * 409 `last_owner`, `last_operator`.
+ */
+export function refuseLast(user: LockedUser): void {
+  if (user.is_last && user.role === 'operator')
+    throw fail('state_conflict', { reason: 'last_operator', detail: 'a deployment keeps at least one active operator' });
+  if (user.is_last) throw fail('state_conflict', { reason: 'last_owner', detail: 'an organization keeps at least one active owner' });
+}
+
+/** Gives a locked user another name. 412 when another was faster. */
+export async function setFullName(tx: TenantTransaction, locked: StoredUser, fullName: string | null): Promise<StoredUser> {
+  return asLocked(await writeFullName(tx, locked, fullName));
+}
+
+/**
+ * Gives a locked user another standing. Grants end where the new home, or the whole organization, takes their place; keys that they have made where they
+ * reach no longer end for good. Another home is given by a caller who sees the whole organization.
+ */
+export async function setStanding(tx: TenantTransaction, locked: StoredUser, standing: Standing): Promise<StoredUser> {
+  const { workspaceId } = standing;
+  const changed = asLocked(await writeStanding(tx, locked, standing));
+  if (workspaceId !== locked.workspace_id) {
+    const keyIds = await leaveOtherPlaces(tx, locked.id, workspaceId);
+    tx.outgoing.revoked.push(...keyIds.map((id) => `service_key:${id}`));
+  }
+  // The next request reads the row; open streams are looked at again now.
+  tx.outgoing.revoked.push(`user:${locked.id}`);
+  return changed;
+}
+
+/** Deactivates a user locked with `mayLoseOwner`: sessions, keys and streams end for good. 409 `own_account`, `last_owner`, `last_operator`. */
+export async function deactivateUser(ctx: Changing, user: LockedUser): Promise<StoredUser> {
+  refuseOwnAccount(ctx.caller, user);
+  refuseLast(user);
+  const changed = user.is_active ? asLocked(await writeActive(ctx, user, false)) : user;
+  await endOwnThings(ctx, user.id, { erases: false });
+  await endSignInsOf(ctx, { userId: user.id, reason: 'deactivation' });
+  return changed;
+}
+
+/** Reactivates a locked user. */
+export async function setActive(tx: TenantTransaction, locked: StoredUser): Promise<StoredUser> {
+  return asLocked(await writeActive(tx, locked, true));
+}
+
+/**
+ * Erases a user locked with `mayLoseOwner`: what they have made and hold ends, credentials go, and so do address and name. The id stays for audit rows and
+ * for what the user has made; the address is free again. 409 as for a deactivation.
+ */
+export async function eraseUser(ctx: Changing, user: LockedUser): Promise<void> {
+  refuseOwnAccount(ctx.caller, user);
+  refuseLast(user);
+  await endOwnThings(ctx, user.id, { erases: true });
+  await eraseCredentialsOf(ctx, { userId: user.id });
+  asLocked(await writeErased(ctx, user));
+}
+
+function asLocked(changed: StoredUser | null): StoredUser {
+  if (!changed) throw fail('precondition_failed');
+  return changed;
+}
+
+/**
+ * Ends what a user has made and holds in any workspace, also where the caller doesn't see it: service keys; before an erasure the grants and
+ * the invitations that hold the address, what the person has granted to toolkits, grants to knowledge, and stored replies that show the person, as well. Bases
+ * about the person are hidden; `sweepSubjects` purges them.
+ */
+async function endOwnThings(tx: TenantTransaction, userId: string, { erases }: { readonly erases: boolean }): Promise<void> {
+  for (const keyId of await leaveOwnThings(tx, userId, { erases })) tx.outgoing.revoked.push(`service_key:${keyId}`);
+}
+
+function refuseUnchangeable(caller: Caller, user: UserRow, floor: Role): void {
+  if (!isUnbounded(caller)) {
+    const isWider = user.scope === 'platform' || (user.scope === 'organization' && workspacesOf(caller) !== null);
+    if (isWider) throw fail('resource_forbidden', { detail: 'only a caller of that scope changes this user' });
+    refuseRank(caller, user.workspace_id ?? '', floor);
+  }
+  refuseOutranked(caller, { role: user.role, workspaceId: user.workspace_id });
+}

@@ -1,0 +1,63 @@
+import { assertPlaceActive } from '../../db/frozen.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { refuseRank } from '../../db/reach.ts';
+import { checkIfMatch, type Changing } from '../../db/scope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { findWorkspaceForChange, type LockedWorkspace, type WorkspaceRow, type WorkspaceFields } from '../../db/tenancy/workspaces.ts';
+import { resumeWorkspace, stopWorkspace } from '../operator/stops.ts';
+import { writeArchived, writeFields, writeRestored } from '../../db/tenancy/write-workspace.ts';
+
+/**
+ * Loads and locks a workspace for a change. In this order: 404 when it isn't visible, 403 when the caller's role there is below the floor,
+ * 412 by If-Match, 423 when it is archived or its organization frozen (unless `openWhenFrozen`).
+ */
+export async function lockWorkspace(
+  ctx: Changing,
+  id: string,
+  { openWhenFrozen = false }: { readonly openWhenFrozen?: boolean } = {},
+): Promise<LockedWorkspace> {
+  const found = await findWorkspaceForChange(ctx, id);
+  if (!found) throw fail('not_found');
+
+  refuseRank(ctx.caller, id, ctx.floor);
+  checkIfMatch(ctx, found.version);
+  if (!openWhenFrozen) assertPlaceActive(found.status, found.is_active);
+  return found;
+}
+
+/** Writes the fields of a locked workspace; the version is a condition of the update. 409 when the slug is taken. */
+export async function changeWorkspace(tx: TenantTransaction, locked: WorkspaceRow, fields: WorkspaceFields): Promise<WorkspaceRow> {
+  return asLocked(await writeFields(tx, locked, fields));
+}
+
+/** A workspace as it was and as it is. */
+interface WorkspaceChange {
+  readonly before: LockedWorkspace;
+  readonly after: WorkspaceRow;
+}
+
+/** Archives a workspace, which stops all work in it; it can be restored for as long as its organization's settings say. One that is archived stays as it is. */
+export async function archiveWorkspace(ctx: Changing, id: string): Promise<WorkspaceChange> {
+  const before = await lockWorkspace(ctx, id, { openWhenFrozen: true });
+  if (!before.is_active) return { before, after: before };
+
+  const after = asLocked(await writeArchived(ctx, before));
+  await stopWorkspace(ctx, after.id, after.organization_id);
+  return { before, after };
+}
+
+/** Takes an archived workspace back into use. 404 when the time to restore it has passed; one that is in use stays as it is. */
+export async function restoreWorkspace(ctx: Changing, id: string): Promise<WorkspaceChange> {
+  const before = await lockWorkspace(ctx, id, { openWhenFrozen: true });
+  if (before.is_past_purge) throw fail('not_found');
+  if (before.is_active) return { before, after: before };
+
+  const after = asLocked(await writeRestored(ctx, before));
+  await resumeWorkspace(ctx, after.id, after.organization_id);
+  return { before, after };
+}
+
+function asLocked(changed: WorkspaceRow | null): WorkspaceRow {
+  if (!changed) throw fail('precondition_failed');
+  return changed;
+}
