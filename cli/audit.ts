@@ -7,7 +7,7 @@ import type { AuditFault } from '../db/audit/check-seal.ts';
 import { verifyChain, type VerifiedChain } from '../domain/audit/verify.ts';
 import { markAt } from '../db/http/system-status.ts';
 import { sweep } from '../db/transaction.ts';
-import { anchorPathOf, createAnchorFile, type AnchorFile, type AnchorLine, type ReadAnchor } from '../ports/storage/anchor-file.ts';
+import { anchorPathOf, createAnchorFile, type AnchorFile, type AnchorRecord, type ReadAnchor } from '../ports/storage/anchor-file.ts';
 import { withDeployment } from './attach.ts';
 import type { Attached } from './databases.ts';
 import type { CliEnv } from './env.ts';
@@ -97,7 +97,7 @@ interface Told {
 async function* goodLines(
   lines: AsyncIterable<ReadAnchor>,
   { log, told, known, wanted }: Pick<AnchorsCommand, 'log' | 'known' | 'wanted'> & { readonly told: Told },
-): AsyncGenerator<AnchorLine> {
+): AsyncGenerator<AnchorRecord> {
   for await (const { number, line, fault } of lines) {
     if (fault !== null && ++told.faults <= maxLines) log(`  anchor line ${number}: ${fault}`);
     if (line === null) continue;

@@ -78,7 +78,7 @@ export async function superviseProcesses({ services, processes, log }: Supervise
   };
 }
 
-interface EndingParts {
+interface EndingDeps {
   readonly own: readonly { readonly stopsFirst?: boolean; readonly restartable: Restartable }[];
   readonly all: readonly Restartable[];
   readonly services: Services;
@@ -86,7 +86,7 @@ interface EndingParts {
 }
 
 /** The one way everything ends, whoever asks. `signal` is aborted as soon as it begins: nothing is started again from then on. */
-function createEnding({ own, all, services, log }: EndingParts) {
+function createEnding({ own, all, services, log }: EndingDeps) {
   const abort = new AbortController();
   const stopped = Promise.withResolvers<void>();
   stopped.promise.catch(() => {});

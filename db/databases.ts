@@ -31,8 +31,8 @@ export function dialectOf(orm: MikroORM): PoolDialect {
 }
 
 /** Runs one statement outside any transaction of ours and gives its rows: where there is nothing to map, the ORM costs more than the statement. */
-export async function runAlone<R>(orm: MikroORM, statement: Statement | SettledStatement): Promise<QueryResult<R>> {
-  return dialectOf(orm).runAlone<R>(statement);
+export async function runInAutocommit<R>(orm: MikroORM, statement: Statement | SettledStatement): Promise<QueryResult<R>> {
+  return dialectOf(orm).runInAutocommit<R>(statement);
 }
 
 /** How the pool is used at this moment. */

@@ -39,7 +39,7 @@ import { EvaluationRun } from './evaluations/evaluation-run.entity.ts';
 import { EvaluationScore } from './evaluations/evaluation-score.entity.ts';
 import { Feedback } from './feedback/feedback.entity.ts';
 import { IdempotencyKey } from './http/idempotency-key.entity.ts';
-import { SystemMark } from './http/system-mark.entity.ts';
+import { SystemTimestamp } from './http/system-mark.entity.ts';
 import { AuthChallenge } from './identity/auth-challenge.entity.ts';
 import { LoginFailure } from './identity/login-failure.entity.ts';
 import { RecoveryCode } from './identity/recovery-code.entity.ts';
@@ -142,7 +142,7 @@ export const tables = {
   audit_seals: AuditSeal,
   outbox: OutboxEntry,
   idempotency_keys: IdempotencyKey,
-  system_marks: SystemMark,
+  system_marks: SystemTimestamp,
   agents: Agent,
   agent_revisions: AgentRevision,
   personas: Persona,

@@ -11,7 +11,7 @@ import { change, row } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 
 /** Whose mail it is; the row lies in that tenant, which the transaction must be allowed to write. */
-export interface MailHome {
+export interface MailScope {
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
 }
@@ -26,7 +26,7 @@ export interface QueuedMail {
 export async function addMail(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
-  { mail, home }: { mail: MailRequest; home: MailHome },
+  { mail, home }: { mail: MailRequest; home: MailScope },
 ): Promise<QueuedMail> {
   const outboxId = newId();
   const [key] = keys.mailKeys;

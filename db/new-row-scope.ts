@@ -1,4 +1,4 @@
-import { assertPlaceActive } from './frozen.ts';
+import { assertScopeActive } from './frozen.ts';
 import type { Role, Scope } from '../workflows/contracts/access.ts';
 import { fail, invalid } from '../workflows/contracts/failure.ts';
 import type { Caller } from './caller.ts';
@@ -33,7 +33,7 @@ interface FoundWorkspace {
 
 export interface NewRowOptions {
   /** True for the operations that a suspended organization or archived workspace still admits. */
-  readonly openWhenFrozen?: boolean;
+  readonly openWhenSuspended?: boolean;
 }
 
 /**
@@ -70,7 +70,7 @@ export async function resolveNewRowWorkspace(
   const found = wanted ? await namedWorkspace(ctx, wanted) : await onlyWorkspace(ctx);
 
   refuseRank(caller, found.id, ctx.floor);
-  if (!options.openWhenFrozen) assertPlaceActive(found.status, found.is_active);
+  if (!options.openWhenSuspended) assertScopeActive(found.status, found.is_active);
   return { organizationId: found.organization_id, workspaceId: found.id };
 }
 
@@ -111,7 +111,7 @@ async function resolveNewRowOrganization(ctx: Creating, options: NewRowOptions):
 
   const [found] = await rows<{ status: string }>(ctx.em, 'select status from organizations where id = ?', [id]);
   if (!found) throw fail('not_found');
-  if (!options.openWhenFrozen) assertPlaceActive(found.status);
+  if (!options.openWhenSuspended) assertScopeActive(found.status);
   return id;
 }
 

@@ -62,7 +62,7 @@ function sharesOf({ poolMax, acquireTimeoutMs: waitMs = acquireTimeoutMs }: Data
 }
 
 async function askTime(orm: MikroORM): Promise<Date> {
-  const { rows } = await dialectOf(orm).runAlone<{ now: string }>({ sql: 'select clock_timestamp() as now', parameters: [] });
+  const { rows } = await dialectOf(orm).runInAutocommit<{ now: string }>({ sql: 'select clock_timestamp() as now', parameters: [] });
   const [told] = rows;
   if (!told) throw new Error('the clock gave no row');
   return new Date(told.now);

@@ -1,4 +1,4 @@
-import { assertPlaceActive } from './frozen.ts';
+import { assertScopeActive } from './frozen.ts';
 import { type EntityClass, type FilterQuery, LockMode, raw } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Role } from '../workflows/contracts/access.ts';
@@ -25,7 +25,7 @@ export interface ChangeOptions {
   /** Name of the property that feeds the ETag; default the entity's version property. Null: the entity has none. */
   readonly versionProperty?: string | null;
   /** True for the operations that a suspended organization or archived workspace still admits. */
-  readonly openWhenFrozen?: boolean;
+  readonly openWhenSuspended?: boolean;
 }
 
 /** A predicate as text: a `?` for each parameter. */
@@ -59,7 +59,7 @@ export function ownTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, ali
 }
 
 /** Which rows are in the caller's sight, whatever the floor: to look one row up, which `seen` judges, or for one that any viewer might read. */
-export function inSightOf<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
+export function visibleToSql<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesOf(ctx.caller) });
 }
 
@@ -130,7 +130,7 @@ export async function seeForChange<E extends object>(
   refuseForbidden(ctx, found);
   const versionProperty = options.versionProperty === undefined ? ctx.em.getMetadata(entity).versionProperty : options.versionProperty;
   if (versionProperty) checkIfMatch(ctx, Reflect.get(found, versionProperty));
-  if (!options.openWhenFrozen) await assertActive(ctx.em, found);
+  if (!options.openWhenSuspended) await assertActive(ctx.em, found);
   return found;
 }
 
@@ -154,7 +154,7 @@ export async function assertActive(em: SqlEntityManager, home: TenantRow): Promi
     [home.workspaceId ?? null, home.organizationId],
   );
   // Without a workspace there is none to join: null.
-  if (state) assertPlaceActive(state.status, state.is_active);
+  if (state) assertScopeActive(state.status, state.is_active);
 }
 
 /** Deletes exactly one row. A policy would let a foreign delete pass in silence, with nothing changed. */
@@ -178,9 +178,9 @@ async function find<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: s
 
 /** The same predicate for the entity manager, which would write an array as a list of its own. */
 function sightFilter<E extends object>(ctx: Scoped, entity: EntityClass<E>): symbol {
-  const { params } = inSightOf(ctx, entity, '');
+  const { params } = visibleToSql(ctx, entity, '');
   const written = params.map((value) => (Array.isArray(value) ? `{${value.join(',')}}` : value));
-  return raw<symbol>((alias) => inSightOf(ctx, entity, alias).sql, written);
+  return raw<symbol>((alias) => visibleToSql(ctx, entity, alias).sql, written);
 }
 
 // A locking read is filtered by the policy for updates too: a row that can be read alone is visible and forbidden, not absent.

@@ -105,7 +105,7 @@ async function send<T>(
   marks: Partial<Pick<QueuedStatement, 'isLater' | 'onRows'>> = {},
 ): Promise<Outcome<T>> {
   // Unflushed entities would be invisible to the statement.
-  if (holdsEntities(em)) await flushAlone(em);
+  if (holdsEntities(em)) await flushOnce(em);
   const transaction = em.getTransactionContext();
   if (!transaction) throw new Error('A statement outside a transaction would have no tenant');
   const taken = connections.get(transaction);
@@ -122,7 +122,7 @@ async function send<T>(
 const flushing = new WeakSet<SqlEntityManager>();
 
 // MikroORM lets those that come meanwhile go first: their order would not be that of the calls.
-async function flushAlone(em: SqlEntityManager): Promise<void> {
+async function flushOnce(em: SqlEntityManager): Promise<void> {
   if (flushing.has(em)) throw new Error('statements are asked for at once while entities are held');
   flushing.add(em);
   await em.flush().finally(() => flushing.delete(em));

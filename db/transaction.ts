@@ -3,7 +3,7 @@ import { EntityManager, type SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CompiledQuery } from 'kysely';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
-import { runAlone, type Databases } from './databases.ts';
+import { runInAutocommit, type Databases } from './databases.ts';
 import type { QueuedStatement, Statement } from './postgres/pg-connection.ts';
 import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
 import { holdsEntities, run, queueStatement, takeConnection } from './sql.ts';
@@ -168,7 +168,7 @@ function autocommitTransaction(
   em.setTransactionContext({
     // Nothing has to wait here for a transaction: what is said to be later is sent at once.
     executeQuery: async ({ sql, parameters, onRows }: CompiledQuery & Partial<QueuedStatement>) => {
-      const found = await runAlone(db.app, { sql, parameters, settings });
+      const found = await runInAutocommit(db.app, { sql, parameters, settings });
       onRows?.(found.rows);
       return found;
     },

@@ -69,7 +69,7 @@ export function connectTemporal(options: TemporalOptions): Temporal {
 const awayCodes: readonly number[] = [4, 8, 14];
 
 /** Whether an error of a call means that Temporal can't be reached now, as opposed to refusing this call. */
-export function isTemporalAway(error: unknown): boolean {
+export function isTemporalUnavailable(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : error;
 
   return isGrpcServiceError(cause) && awayCodes.includes(cause.code);

@@ -9,7 +9,7 @@ import type { Outgoing } from '../db/tenant-transaction.ts';
 import type { Measurement } from '../workflows/contracts/measurements.ts';
 import { isRunStart, isWakeUp } from '../workflows/contracts/outbox.ts';
 import { runIdOf } from '../workflows/contracts/queues.ts';
-import { isTemporalAway, type Temporal } from './client.ts';
+import { isTemporalUnavailable, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
 import { createPace, type Pace } from './pace.ts';
 import { restartIfLost } from './restart.ts';
@@ -101,7 +101,7 @@ export async function sendRow(deps: Omit<DispatchDeps, 'publisher' | 'measure'>,
   } catch (err) {
     log.warn({ err, outbox_id: row.id, kind: row.kind, attempts: row.attempts }, 'outbox row not sent');
     await sweep(db, (em) => markOutboxFailed(em, row.id, reasonOf(err))).catch(() => undefined);
-    return isTemporalAway(err) ? 'away' : 'refused';
+    return isTemporalUnavailable(err) ? 'away' : 'refused';
   }
 }
 

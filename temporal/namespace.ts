@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import type { Logger } from 'pino';
-import { isTemporalAway, type Temporal } from './client.ts';
+import { isTemporalUnavailable, type Temporal } from './client.ts';
 import { ensureSchedules } from './schedules.ts';
 import { addSearchAttributes, missingSearchAttributes } from './search-attributes.ts';
 
@@ -103,14 +103,14 @@ export interface NamespaceKeeper {
 
 export interface KeeperOptions {
   /** For tests: how often to look. */
-  readonly lookEveryMs?: number;
+  readonly pollEveryMs?: number;
 }
 
 /**
  * Looks every minute whether the namespace has all that the processes need, and makes it anew where it hasn't: Temporal's store was lost, or the
  * namespace was rebuilt. Tries every two seconds while it can't.
  */
-export function keepNamespace(temporal: Temporal, log: Logger, { lookEveryMs = aMinuteMs }: KeeperOptions = {}): NamespaceKeeper {
+export function keepNamespace(temporal: Temporal, log: Logger, { pollEveryMs = aMinuteMs }: KeeperOptions = {}): NamespaceKeeper {
   const stopping = new AbortController();
   const there = Promise.withResolvers<void>();
   const note = createNote(log, temporal.namespace);
@@ -124,7 +124,7 @@ export function keepNamespace(temporal: Temporal, log: Logger, { lookEveryMs = a
       there.resolve();
     } catch (error) {
       completeId = null;
-      if (!isTemporalAway(error) && codeOf(error) !== codes.notFound) there.resolve();
+      if (!isTemporalUnavailable(error) && codeOf(error) !== codes.notFound) there.resolve();
       if (!stopping.signal.aborted) note.incomplete(error);
       throw error;
     }
@@ -132,7 +132,7 @@ export function keepNamespace(temporal: Temporal, log: Logger, { lookEveryMs = a
   const keepLooking = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       const pauseMs = await look().then(
-        () => lookEveryMs,
+        () => pollEveryMs,
         () => againMs,
       );
       await delay(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);

@@ -22,7 +22,7 @@ import type { Outgoing, TenantTransaction } from '../db/tenant-transaction.ts';
 import { agentRunSignals, type FinishRunInput } from '../workflows/contracts/agent-run.ts';
 import type { ReconcileReport } from '../workflows/contracts/maintenance.ts';
 import { runIdOf, workflowIds } from '../workflows/contracts/queues.ts';
-import { isTemporalAway, type Temporal } from './client.ts';
+import { isTemporalUnavailable, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
 import { isBegun, pacedWorkflowState, restartRun, wakeReview, type WorkflowState } from './restart.ts';
 import { listWorkflowIds } from './visibility.ts';
@@ -252,7 +252,7 @@ async function guarded({ log }: ReconcilerDeps, id: string, work: () => Promise<
   try {
     await work();
   } catch (err) {
-    if (isTemporalAway(err)) throw err;
+    if (isTemporalUnavailable(err)) throw err;
     log.error({ err, id }, 'reconciler could not repair');
   }
 }

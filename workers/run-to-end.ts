@@ -3,7 +3,7 @@ import type { Worker } from '@temporalio/worker';
 
 /** What the activities of a worker that polls no more get to store what they have come to. */
 const failedGraceMs = 30_000;
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 
 export interface WorkerEnd {
   /** Tells it to drain. */
@@ -26,12 +26,12 @@ export async function runToEnd(worker: Worker, { signal, graceMs = failedGraceMs
 }
 
 async function untilFailed(worker: Worker, graceMs: number): Promise<void> {
-  while (worker.getState() !== 'FAILED') await delay(lookEveryMs, undefined, { ref: false });
+  while (worker.getState() !== 'FAILED') await delay(pollEveryMs, undefined, { ref: false });
   await untilIdle(worker, graceMs);
   throw new Error('the worker polls no more');
 }
 
 async function untilIdle(worker: Worker, graceMs: number): Promise<void> {
   const end = Date.now() + graceMs;
-  while (worker.getStatus().numInFlightActivities > 0 && Date.now() < end) await delay(lookEveryMs);
+  while (worker.getStatus().numInFlightActivities > 0 && Date.now() < end) await delay(pollEveryMs);
 }

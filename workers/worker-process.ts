@@ -10,7 +10,7 @@ import { refuseStrangeDatabase } from '../db/tenancy/deployment-fit.ts';
 import { environmentOrExit } from '../ports/config/environment.ts';
 import { logOutput } from '../ports/config/log-output.ts';
 import { hasStrictIsolation } from '../ports/sandbox/sandbox.ts';
-import { connectTemporal, isTemporalAway, type Temporal } from '../temporal/client.ts';
+import { connectTemporal, isTemporalUnavailable, type Temporal } from '../temporal/client.ts';
 import type { TemporalAddress } from '../temporal/connection.ts';
 import { verifyTenantHeader } from '../temporal/header.ts';
 import { keepNamespace, type NamespaceKeeper } from '../temporal/namespace.ts';
@@ -119,7 +119,7 @@ async function bringSchedules(temporal: Temporal, log: Logger, signal: AbortSign
       await temporal.connection.withDeadline(Date.now() + 10_000, () => updateSchedules(temporal));
       isDone = true;
     } catch (err) {
-      isDone = !isTemporalAway(err);
+      isDone = !isTemporalUnavailable(err);
       log[isDone ? 'error' : 'warn']({ err }, 'schedules not updated');
       await delay(2000, undefined, { signal }).catch(() => undefined);
     }

@@ -7,7 +7,7 @@ import { cleanText } from '../model/plain-text.ts';
 import type { WebPages } from '../tools/web-fetch.ts';
 
 /** What reading a file needs of a process. */
-export interface FileParts {
+export interface FileDeps {
   readonly storage: Storage;
   readonly pages: Pick<WebPages, 'read'>;
   /** Whose file it is. */
@@ -32,7 +32,7 @@ export function isReadable(mediaType: string): boolean {
 }
 
 /** The bytes of a file; null when they are gone, or are too many. Faults of the storage are thrown, so that a later try finds them. */
-export async function bytesOfFile({ storage }: Pick<FileParts, 'storage'>, file: RunFile): Promise<Buffer | null> {
+export async function bytesOfFile({ storage }: Pick<FileDeps, 'storage'>, file: RunFile): Promise<Buffer | null> {
   try {
     return await readWhole(storage, { storageKey: file.storage_key, sizeBytes: file.size_bytes }, limitFileBytes);
   } catch (error) {
@@ -42,7 +42,7 @@ export async function bytesOfFile({ storage }: Pick<FileParts, 'storage'>, file:
 }
 
 /** The text of a file: as it is, HTML as markdown, PDF page by page; null when there is none to be had. */
-export async function textOfFile(parts: FileParts, file: RunFile): Promise<string | null> {
+export async function textOfFile(parts: FileDeps, file: RunFile): Promise<string | null> {
   if (!isReadable(file.media_type)) return null;
   const bytes = await bytesOfFile(parts, file);
   if (bytes === null) return null;

@@ -1,6 +1,6 @@
 import { toAttachmentRef, type AttachmentRef } from '../../db/attachments/run-attachments.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
-import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
+import type { CallOutcome } from '../../db/runs/calls/call-rows.ts';
 import { linkToRun } from '../../domain/attachments/run-attachments.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { insertAttachment } from '../../domain/attachments/attachments.ts';
@@ -13,7 +13,7 @@ import type { ToolFile, ToolOutcome } from '../tools/outcome.ts';
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 
 /** Files of a result whose bytes are stored; their rows are written with the result itself. */
-export interface KeptFiles {
+export interface StoredFiles {
   readonly stored: readonly StoredFile[];
   /** What the model is told beside them: the tool's text, and which files were not taken. */
   readonly text: string;
@@ -42,7 +42,7 @@ export async function storeFiles(
   storage: Storage,
   outcome: Extract<ToolOutcome, { type: 'files' }>,
   options: KeepOptions,
-): Promise<KeptFiles> {
+): Promise<StoredFiles> {
   const stored: StoredFile[] = [];
   const notes: string[] = [];
   for (const file of outcome.files.slice(0, maxFiles)) {
@@ -85,12 +85,12 @@ export async function recordFiles(tx: TenantTransaction, run: KeptFor, { stored,
 }
 
 /** For whom the files of a call are kept. */
-export function keptFor(call: CallState): KeptFor {
+export function retainedFor(call: CallState): KeptFor {
   return { runId: call.run_id, organizationId: call.organization_id, workspaceId: call.workspace_id, conversationId: call.conversation_id };
 }
 
 /** The end of a call that gave files: their names and ids, beside the tool's text. */
-export function filesEnd(files: readonly AttachmentRef[], text: string, maxChars: number): CallEnd {
+export function filesEnd(files: readonly AttachmentRef[], text: string, maxChars: number): CallOutcome {
   const output = { text: cutText(cleanText(text), maxChars), attachments: files };
   const totalChars = JSON.stringify({ ...output, text }).length;
   const truncated = text.length > maxChars;

@@ -4,10 +4,10 @@ import type { ResolvedModel } from '../../ports/models/models.ts';
 import { FileBytes, type PromptBlock, type PromptMessage } from '../model/prompt.ts';
 import type { ModelStepRequest } from '../model/step.ts';
 import { cutText } from '../tools/output.ts';
-import { bytesOfFile, isReadable, limitFileBytes, textOfFile, type FileParts } from './file-text.ts';
+import { bytesOfFile, isReadable, limitFileBytes, textOfFile, type FileDeps } from './file-text.ts';
 
 /** Where the rows of files are read. */
-export interface FileSource extends FileParts {
+export interface FileSource extends FileDeps {
   readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
 }
 

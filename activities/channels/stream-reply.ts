@@ -13,7 +13,7 @@ import { readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel
 import { splitFor } from './plan-parts.ts';
 import { newestOpenText } from '../../db/streams/open-messages.ts';
 
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 /** Less would be a message for a word. */
 const minChars = 40;
 
@@ -56,7 +56,7 @@ async function streamReply(deps: ActivityDeps, { messageId }: ChannelReplyInput)
   if (!shown) return;
   const signal = cancellationSignal();
   for (let said = ''; ;) {
-    await delay(lookEveryMs, undefined, { signal });
+    await delay(pollEveryMs, undefined, { signal });
     const now = await readAsSystem(deps, async (tx) => ({
       run: await readToldRun(tx, shown.runId),
       text: await newestOpenText(tx, shown.runId),

@@ -39,8 +39,8 @@ export async function triage(
   const skipReason = skipReasonOf(facts, config, { title, branch });
   if (skipReason !== null) return { skipReason, isSummaryOnly: false };
 
-  const hasRoom = await transactAsSystem(deps, (tx) => openBudgetCaps(tx, run, deps.env.billingCurrency));
-  if (hasRoom) return { skipReason: null, isSummaryOnly: false };
+  const hasSlot = await transactAsSystem(deps, (tx) => openBudgetCaps(tx, run, deps.env.billingCurrency));
+  if (hasSlot) return { skipReason: null, isSummaryOnly: false };
   return budgetConfig.on_exceed === 'summary_only'
     ? { skipReason: null, isSummaryOnly: true }
     : { skipReason: 'budget', isSummaryOnly: false };

@@ -83,7 +83,7 @@ async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): P
     },
     keep: async (tx, answer, raw) => {
       if (answer.kind !== 'fits') return;
-      vote = { value: answer.value, raw: cutBytes(raw) };
+      vote = { value: answer.value, raw: truncateBytes(raw) };
       await keepVote(tx, result.id, name, vote);
     },
   });
@@ -104,7 +104,7 @@ function faultOf(error: unknown): EvaluatorError {
   return new EvaluatorError('judge_unavailable', error.detail);
 }
 
-function cutBytes(text: string): string {
+function truncateBytes(text: string): string {
   const clean = text.toWellFormed().replaceAll('\u0000', '\uFFFD');
   return Buffer.byteLength(clean) <= maxRaw
     ? clean

@@ -1,10 +1,10 @@
-import { moveGates, type MovedGates } from '../../domain/approvals/move-gates.ts';
+import { moveApprovals, type MovedGates } from '../../domain/approvals/move-gates.ts';
 import { nothingOpen } from '../../db/approvals/gate-state.ts';
 import { moveRunWait } from '../../domain/approvals/run-waits.ts';
 import { cancelRun } from '../../domain/runs/end/cancel-run.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import { failWaiting } from '../../domain/evaluations/lifecycle.ts';
-import type { AgentRunActivities, GatesInput, GateState } from '../../workflows/contracts/agent-run.ts';
+import type { AgentRunActivities, GatesInput, CallApprovalState } from '../../workflows/contracts/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
@@ -18,18 +18,18 @@ export function createGateActivities(deps: ActivityDeps): Pick<AgentRunActivitie
   };
 }
 
-async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Promise<GateState> {
+async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Promise<CallApprovalState> {
   const { cancels, ...state } = await transactAsRun(deps, input.runId, async (tx): Promise<MovedGates> => {
     const locked = await lockRunWithAncestors(tx, input.runId);
     if (!locked) return nothingOpen;
     const { step, wait } = input;
-    return wait ? moveRunWait(tx, locked, { step, wait, opens }) : moveGates(tx, locked, { step, refusalOf });
+    return wait ? moveRunWait(tx, locked, { step, wait, opens }) : moveApprovals(tx, locked, { step, refusalOf });
   });
   return cancels === undefined ? state : cancelTree(deps, input.runId, cancels);
 }
 
 /** Nobody waits inside an evaluation: its run is cancelled whole, in a transaction of its own, since the conversation is locked first. */
-async function cancelTree(deps: ActivityDeps, runId: string, rootId: string): Promise<GateState> {
+async function cancelTree(deps: ActivityDeps, runId: string, rootId: string): Promise<CallApprovalState> {
   const cancel = { runId: rootId, policy: 'interrupt', reason: 'evaluation' } as const;
   await transactAsRun(deps, runId, (tx) => cancelRun(tx, cancel).then(() => failWaiting(tx, rootId))).catch((error: unknown) => {
     // Ended meanwhile: as good as cancelled.

@@ -16,7 +16,7 @@ import { Failure } from '../../workflows/contracts/failure.ts';
 import type { IndexSourceOutcome, IngestActivities, IngestInput, IngestOutcome, ParseInput } from '../../workflows/contracts/ingest.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
-import { keepBeating } from '../support/heartbeat.ts';
+import { keepHeartbeating } from '../support/heartbeat.ts';
 import { fetchSource } from './fetch-source.ts';
 import { embeddingDeps, inTemporalsWords } from './index-activities.ts';
 import { facts, parseSource } from './parse-source.ts';
@@ -26,7 +26,7 @@ export function createIngestActivities(deps: ActivityDeps): IngestActivities {
   const beating =
     <Input extends IngestInput, Outcome>(work: (input: Input) => Promise<Outcome>) =>
     async (input: Input) => {
-      const rest = keepBeating(Context.current());
+      const rest = keepHeartbeating(Context.current());
       try {
         return await work(input);
       } finally {

@@ -8,7 +8,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { ModelAborted, ModelError } from '../model/errors.ts';
 import { estimateCost } from '../model/estimate.ts';
-import { formatNote, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../model/json-answer.ts';
+import { formatNotice, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../model/json-answer.ts';
 import { measureCall } from '../model/measure-call.ts';
 import { defaultModelSettings } from '../model/prompt.ts';
 import { streamModelStep, type ModelFinish, type ModelStepRequest } from '../model/step.ts';
@@ -57,7 +57,7 @@ function requestOf(model: ResolvedModel, { instructions, prompt, schema, signal 
   const tool = resultToolOf(json);
   return {
     model,
-    instructions: [instructions, formatNote(json)].filter((part) => part !== '').join('\n\n'),
+    instructions: [instructions, formatNotice(json)].filter((part) => part !== '').join('\n\n'),
     messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
     tools: tool === null ? [] : [tool],
     settings: defaultModelSettings,

@@ -22,7 +22,7 @@ export interface McpAsker {
   readonly signal: AbortSignal;
 }
 
-export interface CredentialParts {
+export interface CredentialDeps {
   readonly egress: Egress;
   readonly keys: Pick<KeyRing, 'keks'>;
 }
@@ -37,7 +37,7 @@ const refreshPatienceMs = 20_000;
 const pollMs = 150;
 
 /** The credential as the rows hold it now; a token that ends within 10 s is refreshed first. Throws McpError. */
-export async function credentialOf(parts: CredentialParts, asker: McpAsker): Promise<McpCredential> {
+export async function credentialOf(parts: CredentialDeps, asker: McpAsker): Promise<McpCredential> {
   const { auth } = asker.toolkit.config;
   switch (auth.type) {
     case 'none':
@@ -56,7 +56,7 @@ export async function credentialOf(parts: CredentialParts, asker: McpAsker): Pro
 }
 
 /** After a 401: a token other than the one of `refused`, refreshed here or by whoever was faster. Throws McpError `unauthorized`. */
-export function renewedCredential(parts: CredentialParts, asker: McpAsker, refused: McpCredential): Promise<McpCredential> {
+export function renewedCredential(parts: CredentialDeps, asker: McpAsker, refused: McpCredential): Promise<McpCredential> {
   return tokenCredential(parts, asker, refused.version);
 }
 
@@ -66,7 +66,7 @@ async function valueOf(asker: McpAsker, name: string): Promise<string> {
   return value;
 }
 
-async function tokenCredential(parts: CredentialParts, asker: McpAsker, refused: number | null): Promise<McpCredential> {
+async function tokenCredential(parts: CredentialDeps, asker: McpAsker, refused: number | null): Promise<McpCredential> {
   const until = performance.now() + refreshPatienceMs;
   for (;;) {
     asker.signal.throwIfAborted();
@@ -84,7 +84,7 @@ async function tokenCredential(parts: CredentialParts, asker: McpAsker, refused:
   }
 }
 
-function readConnection({ keys }: CredentialParts, { toolkit, principal, transact }: McpAsker) {
+function readConnection({ keys }: CredentialDeps, { toolkit, principal, transact }: McpAsker) {
   return transact(async (tx) => {
     // A grant of the new server never goes to the former one.
     const connection = (await isStillThere(tx, toolkit)) ? await findConnection(tx, toolkit.id, principal) : null;
@@ -98,7 +98,7 @@ interface Held {
 }
 
 /** Refreshes under the lease, outside any transaction. Whatever a faster writer did to the row stands. */
-async function refresh(parts: CredentialParts, asker: McpAsker, { connection, grant }: Held): Promise<void> {
+async function refresh(parts: CredentialDeps, asker: McpAsker, { connection, grant }: Held): Promise<void> {
   const { refreshToken } = grant;
   if (refreshToken === null) {
     await asker.transact((tx) =>

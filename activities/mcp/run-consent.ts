@@ -3,7 +3,7 @@ import { wakeConsenting } from '../../domain/mcp/consents.ts';
 import { McpOauthError } from '../../ports/mcp/oauth.ts';
 import { McpError } from '../../ports/mcp/errors.ts';
 import { consentNeeded, exchangeReturned, type ConsentDeps } from './consent.ts';
-import { asNobody, type McpAsk, type McpParts } from './use-mcp.ts';
+import { asNobody, type McpAsk, type McpDeps } from './use-mcp.ts';
 
 /** A run may wait for its user for so long. */
 const linkS = 86_400;
@@ -13,7 +13,7 @@ const linkS = 86_400;
  * under way, the user has to be asked; neither: it can not be had.
  */
 export async function consentForRun(
-  deps: ConsentDeps & McpParts,
+  deps: ConsentDeps & McpDeps,
   ask: McpAsk,
   refusal: McpError,
 ): Promise<{ readonly isGranted: boolean; readonly isAsked: boolean }> {
@@ -34,7 +34,7 @@ export async function consentForRun(
 }
 
 /** Without a grant nobody was asked yet: the server's own refusal says where consent is to be had. Nothing is called for that. */
-async function challenged(parts: McpParts, ask: McpAsk, refusal: McpError): Promise<McpError> {
+async function challenged(parts: McpDeps, ask: McpAsk, refusal: McpError): Promise<McpError> {
   if (refusal.challenge !== null) return refusal;
   try {
     await asNobody(parts, ask, (session, patience) => session.listTools(patience));

@@ -6,7 +6,7 @@ import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts'
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { ToolkitHome } from '../../db/toolkits/revisions.ts';
+import type { ToolkitScope } from '../../db/toolkits/revisions.ts';
 import { readOpenSync, type OpenSyncRow, dueSyncs } from '../../db/toolkits/open-syncs.ts';
 import { sha256Of } from '../../domain/toolkits/hashes.ts';
 import { finishSync, requestSync, scheduleNextSync, type SyncFindings } from '../../domain/toolkits/syncs.ts';
@@ -66,7 +66,7 @@ export function createSyncUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities
   };
 }
 
-async function startDue(deps: ActivityDeps, toolkit: ToolkitHome): Promise<void> {
+async function startDue(deps: ActivityDeps, toolkit: ToolkitScope): Promise<void> {
   if (toolkit.organizationId === null) return;
   const tenant = organizationTenant(toolkit.organizationId);
   await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (tx) =>

@@ -1,9 +1,9 @@
 import { McpError } from '../../ports/mcp/errors.ts';
 import type { McpSessions } from '../../ports/mcp/sessions.ts';
 import type { McpPatience, McpSession } from '../../ports/mcp/mcp.ts';
-import { credentialOf, renewedCredential, type CredentialParts, type McpAsker, type McpCredential } from './credentials.ts';
+import { credentialOf, renewedCredential, type CredentialDeps, type McpAsker, type McpCredential } from './credentials.ts';
 
-export interface McpParts extends CredentialParts {
+export interface McpDeps extends CredentialDeps {
   readonly mcp: McpSessions;
 }
 
@@ -18,11 +18,7 @@ export interface McpAsk extends McpAsker {
  * Works with the client of a toolkit as a principal: the one way for calls and syncs. Credentials are read from the rows at each use; a
  * 401 on a token refreshes it once and asks again, since nothing was processed. Throws McpError, McpTooMuch or the guard's errors.
  */
-export async function useMcp<R>(
-  parts: McpParts,
-  ask: McpAsk,
-  work: (session: McpSession, patience: McpPatience) => Promise<R>,
-): Promise<R> {
+export async function useMcp<R>(parts: McpDeps, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
   const credential = await credentialOf(parts, ask);
   try {
     return await withCredential(parts, ask, { credential, work });
@@ -37,12 +33,12 @@ export async function useMcp<R>(
 }
 
 /** The same without any credential: for a server whose challenge is wanted. */
-export function asNobody<R>(parts: McpParts, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
+export function asNobody<R>(parts: McpDeps, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
   return withCredential(parts, ask, { credential: { headers: {}, version: null }, work });
 }
 
 function withCredential<R>(
-  { mcp }: McpParts,
+  { mcp }: McpDeps,
   { toolkit, principal, policy, workspaceId, timeoutMs, signal, onToolsChanged }: McpAsk,
   { credential, work }: { readonly credential: McpCredential; readonly work: (session: McpSession, patience: McpPatience) => Promise<R> },
 ): Promise<R> {

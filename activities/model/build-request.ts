@@ -6,8 +6,8 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
 import { TemplateError, type Templates } from '../../ports/templates/templates.ts';
 import { giveUp } from '../support/failures.ts';
-import { fitHistory, type ContextRoom } from './context.ts';
-import { formatNote, jsonAnswerOf, resultToolOf } from './json-answer.ts';
+import { fitHistory, type ContextBudget } from './context.ts';
+import { formatNotice, jsonAnswerOf, resultToolOf } from './json-answer.ts';
 import type { PromptMessage, PromptTool, PromptToolResult, ProviderState } from './prompt.ts';
 import type { ModelStepRequest } from './step.ts';
 import { contextTooLongCode } from './tries.ts';
@@ -25,7 +25,7 @@ export async function buildRequest(
   const caps = [run.limits.max_output_tokens, settings.max_output_tokens, model.maxOutputTokens].filter((cap) => cap !== null);
   const isCapped = run.limits.max_output_tokens !== null || settings.max_output_tokens !== null;
   const json = jsonAnswerOf(model, document.response_format);
-  const instructions = [withSkills(await renderInstructions(templates, opened), opened.skills), formatNote(json)];
+  const instructions = [withSkills(await renderInstructions(templates, opened), opened.skills), formatNotice(json)];
   const resultTool = resultToolOf(json);
   const asked = {
     instructions: instructions.filter((part) => part !== '').join('\n\n'),
@@ -70,7 +70,7 @@ interface TakenRoom {
 const answerTokens = 8_192;
 
 /** What model and revision leave for the conversation, estimated. */
-function roomOf({ document, retries, lastError, tools }: OpenedStep, { model, takenTokens, answer }: TakenRoom): ContextRoom {
+function roomOf({ document, retries, lastError, tools }: OpenedStep, { model, takenTokens, answer }: TakenRoom): ContextBudget {
   const window = model.contextWindow - Math.min(answer, answerTokens, model.contextWindow / 2);
   return {
     rules: document.context,

@@ -13,7 +13,7 @@ import { tenantOfActivity } from '../support/tenant.ts';
 import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { buildRequest } from './build-request.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
-import { onFailedTry, StepPaused } from './failed-try.ts';
+import { onFailedTry, StepWaiting } from './failed-try.ts';
 import { withPassages } from './inject-passages.ts';
 import { judgeAnswer, repairRequest, type JsonAnswer } from './json-answer.ts';
 import { measureCall } from './measure-call.ts';
@@ -75,7 +75,7 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
     return planOf(result.stopReason, result.calls.map(toPlanned));
   } catch (error) {
     const judged = await onFailedTry(deps, { modelTry, abort, error, finished: collected?.finish ?? null });
-    if (judged instanceof StepPaused) return { outcome: 'wait', wait: judged.wait };
+    if (judged instanceof StepWaiting) return { outcome: 'wait', wait: judged.wait };
     throw judged;
   } finally {
     hold?.close();

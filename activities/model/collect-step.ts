@@ -5,7 +5,7 @@ import { toolCallData, toolCallFrame, type CallIdentity } from '../../db/runs/ru
 import type { StepFault } from '../../db/runs/run-types.ts';
 import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import type { ContentBlock } from '../../db/streams/frame-parts.schema.ts';
-import type { CallGate } from '../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../workflows/contracts/approvals.ts';
 import type { TenantSchemas } from '../../ports/json/schema.ts';
 import { parseJson, type JsonAnswer } from './json-answer.ts';
 import { brokenArguments, inexactArgument } from './plain-text.ts';
@@ -137,7 +137,7 @@ export interface CallLimits {
 }
 
 /** Why people are asked first, as the run pinned it: what has come since is found at the claim. */
-function gateOf(tool: RunTool | null, approved: ReadonlySet<string>): CallGate | null {
+function gateOf(tool: RunTool | null, approved: ReadonlySet<string>): CallApproval | null {
   if (tool === null) return null;
   if (isQuestion(tool) && !tool.clientOwned) return 'input';
   const gate = tool.pin.gate ?? null;

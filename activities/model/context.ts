@@ -6,7 +6,7 @@ import { giveUp } from '../support/failures.ts';
 import { shortenRun, type Shortening } from './shorten-run.ts';
 import { estimateTokens } from './usage.ts';
 
-export interface ContextRoom {
+export interface ContextBudget {
   readonly rules: ContextRules;
   /** Tokens that model and revision leave for the prompt, an answer provided for. */
   readonly maxTokens: number;
@@ -34,7 +34,7 @@ const noShorterShare = 0.9;
  * was asked and answered (`summarize`) or left out (`drop_oldest`), then the run's own old results, arguments and texts, then its oldest steps. `fail` ends the run
  * (`context_too_long`), and so does a prompt that can't be made to fit: the error says what takes the room.
  */
-export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom): readonly HistoryMessage[] {
+export function fitHistory(history: readonly HistoryMessage[], room: ContextBudget): readonly HistoryMessage[] {
   const factor = countFactor(history, room.takenTokens);
   const total = tokensOf(history);
   const left = Math.max(0, room.maxTokens / factor - room.takenTokens);
@@ -57,7 +57,7 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
 
 function shorten(
   history: readonly HistoryMessage[],
-  room: ContextRoom,
+  room: ContextBudget,
   { limit, maxTokens }: Pick<Shortening, 'limit' | 'maxTokens'>,
 ): HistoryMessage[] {
   const asked = history.filter((message) => message.is_own);
@@ -114,7 +114,7 @@ function tokensOfOne({ content, calls, provider_state }: HistoryMessage): number
 /** Says which parts take the room, none of their words, and what the provider said. */
 function tooLong(
   history: readonly HistoryMessage[],
-  room: ContextRoom,
+  room: ContextBudget,
   { factor, what }: { readonly factor: number; readonly what: string },
 ): Failure {
   const newestStep = history.findLastIndex(({ role, is_own }) => is_own && role === 'assistant');

@@ -29,7 +29,7 @@ export interface FailedTryFacts {
 }
 
 /** The try has failed and the next one is so far away that the run waits for it, as a run and not as an activity. */
-export class StepPaused {
+export class StepWaiting {
   readonly wait: StepWait;
 
   constructor(wait: StepWait) {
@@ -39,7 +39,7 @@ export class StepPaused {
 
 /**
  * Settles what a failed try may have cost and records why it failed; gives the failure to throw: tried again after a pause,
- * by the next fallback, or for good. StepPaused, which is no failure: tried again after a wait of the run.
+ * by the next fallback, or for good. StepWaiting, which is no failure: tried again after a wait of the run.
  */
 export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, finished }: FailedTryFacts): Promise<unknown> {
   const tokens = finished?.usage ?? (error instanceof ModelError || error instanceof ModelAborted ? error.usage : null);
@@ -97,7 +97,7 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
   const failure = fail(codeOf(error.class), { reason: reasonOf(error.class), detail: error.message });
   if ((!error.retryable && !isShortened) || isLast)
     return giveUp(failure, { retryable, finishReason: error.class === 'ContentRefused' ? 'refused' : undefined });
-  if (delayMs > longestPauseMs) return new StepPaused({ on: 'timer', untilMs: deps.db.clock.now().getTime() + delayMs });
+  if (delayMs > longestPauseMs) return new StepWaiting({ on: 'timer', untilMs: deps.db.clock.now().getTime() + delayMs });
   return ApplicationFailure.create({
     message: failure.detail,
     type: failure.code,

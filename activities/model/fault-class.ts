@@ -37,11 +37,11 @@ export function classOfTold(fault: NamedFault & { readonly status: number | null
     /invalid_?(request|argument|prompt|image|base64)|bad_?request|not_?found|validation|unsupported_image|image_(too|parse|file)/.test(code)
   )
     return 'Rejected';
-  return classOfWords(fault.message);
+  return classOfMessage(fault.message);
 }
 
 /** Servers that send a bare sentence (Ollama, TGI, FastAPI) mean what their sentence says. */
-function classOfWords(message: string): ModelErrorClass {
+function classOfMessage(message: string): ModelErrorClass {
   if (/\b(invalid|incorrect|missing|no) api[ _-]?key\b|\bunauthorized\b|\bauthentication (failed|required)\b|\bforbidden\b/i.test(message))
     return 'AuthRefused';
   if (
@@ -52,7 +52,7 @@ function classOfWords(message: string): ModelErrorClass {
 }
 
 /** How servers say that a prompt is longer than the context. `docs/model-providers.md` lists whose words they are. */
-const overflowWords = [
+const overflowMessages = [
   /context_?length_?exceeded|exceed_?context_?size|context_window_exceeded|string_above_max_length|request_too_large/i,
   /(maximum|max|model'?s?) (context|prompt|sequence|model) (length|window)/i,
   /(exceed\w*|beyond|larger than|longer than|greater than|outside)\b.{0,60}\b(context|model'?s?) (length|window|size)/i,
@@ -74,7 +74,7 @@ const overflowWords = [
 
 function isOverflow({ code, message }: NamedFault): boolean {
   const words = `${code ?? ''} ${message}`.slice(0, 4_000);
-  return overflowWords.some((pattern) => pattern.test(words));
+  return overflowMessages.some((pattern) => pattern.test(words));
 }
 
 function isAboutContent(words: string): boolean {

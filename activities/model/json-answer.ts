@@ -34,7 +34,7 @@ export function resultToolOf(answer: JsonAnswer | null): PromptTool | null {
 }
 
 /** What the system prompt says of the form of the answer; empty where the request itself says it. */
-export function formatNote(answer: JsonAnswer | null): string {
+export function formatNotice(answer: JsonAnswer | null): string {
   if (answer === null || answer.mode === 'tool' || (answer.mode === 'native' && answer.schema !== null)) return '';
   const fit = answer.schema === null ? '' : ` It must fit this JSON Schema:\n${JSON.stringify(answer.schema)}`;
   return `Give your final answer as one JSON value and nothing else: no words around it, no code fence.${fit}`;

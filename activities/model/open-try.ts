@@ -3,7 +3,7 @@ import { identityOf } from '../../db/runs/run-state.ts';
 import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { stopFrozen } from '../runs/stop-frozen.ts';
+import { stopSuspended } from '../runs/stop-frozen.ts';
 import { openAbort, type ActivityAbort } from '../support/abort.ts';
 import { runCancelled } from '../support/failures.ts';
 import { claimTry, type ClaimedTry } from './claim-try.ts';
@@ -38,7 +38,7 @@ export async function withOpenTry<R>(
 ): Promise<R> {
   const { runId, step, model = null, limitMs } = wanted;
   const before = await claimTry(deps, runId, step, model);
-  if (before.kind === 'frozen' && !(await stopFrozen(deps, runId))) return withOpenTry(deps, wanted, { make, stored });
+  if (before.kind === 'frozen' && !(await stopSuspended(deps, runId))) return withOpenTry(deps, wanted, { make, stored });
   if (before.kind === 'frozen' || before.kind === 'ended') throw runCancelled();
   if (before.kind === 'stored') return stored(before);
 

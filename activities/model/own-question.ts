@@ -5,8 +5,8 @@ import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { ModelError } from './errors.ts';
-import { onFailedTry, StepPaused } from './failed-try.ts';
-import { formatNote, jsonAnswerOf, parseJson, resultToolOf } from './json-answer.ts';
+import { onFailedTry, StepWaiting } from './failed-try.ts';
+import { formatNotice, jsonAnswerOf, parseJson, resultToolOf } from './json-answer.ts';
 import { announceCall } from './lost-call.ts';
 import { measureCall } from './measure-call.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
@@ -81,7 +81,7 @@ async function makeTry(deps: ActivityDeps, question: OwnQuestion, { claimed, wri
     return { kind: 'given' };
   } catch (error) {
     const judged = await onFailedTry(deps, { modelTry, abort, error, finished: error instanceof UnreadableAnswer ? null : finish });
-    if (judged instanceof StepPaused) return { kind: 'wait', wait: judged.wait };
+    if (judged instanceof StepWaiting) return { kind: 'wait', wait: judged.wait };
     if (isWithoutAnswer(error) && judged instanceof ApplicationFailure && judged.nonRetryable) return { kind: 'unreadable' };
     throw judged;
   } finally {
@@ -109,7 +109,7 @@ function requestOf(question: OwnQuestion, { model }: ModelTry, signal: AbortSign
   const tool = resultToolOf(json);
   return {
     model,
-    instructions: [question.instructions, formatNote(json)].filter((part) => part !== '').join('\n\n'),
+    instructions: [question.instructions, formatNotice(json)].filter((part) => part !== '').join('\n\n'),
     messages: [{ role: 'user', content: [{ type: 'text', text: question.prompt }] }],
     tools: tool === null ? [] : [tool],
     settings: defaultModelSettings,

@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const nothing = { data: null, state: 'open', fault: null } as const;
 const untold = 'the server ended its stream without a reason to stop';
-const inOnePiece = 'the server ignores `stream` and gave the answer in one piece';
+const inOneChunk = 'the server ignores `stream` and gave the answer in one piece';
 
 /** Responses of OpenAI: the SDK reads its events as they are; its end is said by the last of them, not by the connection. */
 export class ResponsesWire implements WireProtocol {
@@ -31,7 +31,7 @@ export class ResponsesWire implements WireProtocol {
   whole(value: unknown): WireEvent {
     const answer = record(value);
     if (isTold(answer?.['error']) || !Array.isArray(answer?.['output'])) return noAnswer(value);
-    this.warnings.push(inOnePiece);
+    this.warnings.push(inOneChunk);
     const type = answer['status'] === 'incomplete' ? 'response.incomplete' : 'response.completed';
     return together([...answer['output'].flatMap(eventsOfItem), { type, response: answer }]);
   }
@@ -91,7 +91,7 @@ export class MessagesWire implements WireProtocol {
   whole(value: unknown): WireEvent {
     const answer = record(value);
     if (answer?.['type'] !== 'message' || !Array.isArray(answer['content'])) return noAnswer(value);
-    this.warnings.push(inOnePiece);
+    this.warnings.push(inOneChunk);
     const { stop_reason = null, usage } = answer;
     const start = { type: 'message_start', message: { ...answer, content: [], stop_reason: null } };
     const end = { type: 'message_delta', delta: { stop_reason }, usage };

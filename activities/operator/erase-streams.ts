@@ -1,11 +1,11 @@
 import { cancellationSignal } from '@temporalio/activity';
-import type { PurgedPlace } from '../../db/operator/purge-tables.ts';
+import type { PurgedScope } from '../../db/operator/purge-tables.ts';
 import { runsOfPlace } from '../../db/operator/stopped-runs.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 /** Drops what Redis holds of all runs of a place, before their rows go, which alone know of them. Repeatable; rejects where Redis is away. */
-export async function eraseStreamsOf({ db, eraseStreams }: Pick<ActivityDeps, 'db' | 'eraseStreams'>, place: PurgedPlace): Promise<void> {
+export async function eraseStreamsOf({ db, eraseStreams }: Pick<ActivityDeps, 'db' | 'eraseStreams'>, place: PurgedScope): Promise<void> {
   for (let after: string | null = null; ;) {
     const from: string | null = after;
     const runIds: string[] = await sweep(db, (em) => runsOfPlace(em, place, from));

@@ -9,7 +9,7 @@ import { runCancelled } from '../support/failures.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { gateOf, refusalOf } from '../tools/refusal.ts';
 import { transactAsRun } from './as-run.ts';
-import { stopFrozen } from './stop-frozen.ts';
+import { stopSuspended } from './stop-frozen.ts';
 
 /** The activity that makes the run of a delegate call. Judged by the call's row: repeated, it gives the child that is there. */
 export function createChildActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'openChild'> {
@@ -28,7 +28,7 @@ async function open(deps: ActivityDeps, input: RunToolInput): Promise<OpenChildR
     case 'over':
       return { child: null };
     case 'frozen':
-      if (!(await stopFrozen(deps, input.runId))) return open(deps, input);
+      if (!(await stopSuspended(deps, input.runId))) return open(deps, input);
       throw runCancelled();
     case 'cancelling':
       throw runCancelled();

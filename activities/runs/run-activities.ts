@@ -6,7 +6,7 @@ import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { giveUp } from '../support/failures.ts';
 import { transactAsRun } from './as-run.ts';
-import { stopFrozen } from './stop-frozen.ts';
+import { stopSuspended } from './stop-frozen.ts';
 
 /** The activities that begin and end a run; both are judged by the run's row and may be repeated. */
 export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'beginRun' | 'finishRun'> {
@@ -36,7 +36,7 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
 async function begin(deps: ActivityDeps, runId: string): Promise<RunState | null> {
   const run = await transactAsRun(deps, runId, (tx) => beginRun(tx, runId, { model: deps.models.resolve })).catch(giveUpWithoutModel);
   if (run === null || run.status === 'cancelling' || !run.is_frozen) return run;
-  await stopFrozen(deps, runId);
+  await stopSuspended(deps, runId);
   return begin(deps, runId);
 }
 

@@ -7,7 +7,7 @@ import { transactAsRun } from './as-run.ts';
  * An activity met a frozen place before the stop of the place met its run: the run is told to end, as the stop would have. False when the place
  * works again.
  */
-export async function stopFrozen(deps: ActivityDeps, runId: string): Promise<boolean> {
+export async function stopSuspended(deps: ActivityDeps, runId: string): Promise<boolean> {
   try {
     return await transactAsRun(deps, runId, (tx) => stopRun(tx, runId));
   } catch (error) {

@@ -7,7 +7,7 @@ const everyMs = 1_500;
  * arrives. A timer and not progress: a tool may be silent for minutes. The first comes after the pause, too: most activities have ended by then. Gives
  * the function that ends it.
  */
-export function keepBeating(context: Context): () => void {
+export function keepHeartbeating(context: Context): () => void {
   if (!context.info.heartbeatTimeoutMs) return () => undefined;
   const timer = setInterval(() => context.heartbeat(), everyMs);
   return () => clearInterval(timer);

@@ -6,7 +6,7 @@ import { tenantHeader } from '../../workflows/contracts/queues.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { refuseStale } from './stale-attempt.ts';
 import { toApplicationFailure, workerShutdown } from './failures.ts';
-import { keepBeating } from './heartbeat.ts';
+import { keepHeartbeating } from './heartbeat.ts';
 import { asTenant, type ActivityTenant } from './tenant.ts';
 
 export interface ActivityGuards {
@@ -26,7 +26,7 @@ export function guardActivities(guards: ActivityGuards): ActivityInterceptorsFac
     inbound: {
       execute: async (input, next) => {
         const tenant = provenTenant(guards, context, input.headers[tenantHeader]);
-        const stopBeating = keepBeating(context);
+        const stopBeating = keepHeartbeating(context);
 
         try {
           return await asTenant(tenant, async () => {

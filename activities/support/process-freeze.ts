@@ -1,4 +1,4 @@
-const lookEveryMs = 500;
+const pollEveryMs = 500;
 /** Longer than a full machine keeps a loop waiting now and then. */
 const stillMs = 3_000;
 
@@ -11,7 +11,7 @@ let lastEnd = -Infinity;
  * the same.
  */
 export function wasFrozenSince(at: number): boolean {
-  if (seen === null) setInterval(look, lookEveryMs).unref();
+  if (seen === null) setInterval(look, pollEveryMs).unref();
   look();
   return lastEnd >= at;
 }
@@ -20,7 +20,7 @@ function look(): void {
   const now = { monotonic: performance.now(), wall: Date.now() };
   if (seen !== null) {
     const passed = Math.max(now.monotonic - seen.monotonic, Math.abs(now.wall - seen.wall));
-    if (passed > lookEveryMs + stillMs) lastEnd = now.monotonic;
+    if (passed > pollEveryMs + stillMs) lastEnd = now.monotonic;
   }
   seen = now;
 }

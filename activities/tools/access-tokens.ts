@@ -21,7 +21,7 @@ export interface AccessTokens {
   take(execution: ToolExecution, request: TokenRequest): Promise<TokenAnswer>;
 }
 
-interface KeptToken {
+interface StoredToken {
   readonly token: string;
   readonly until: number;
 }
@@ -32,7 +32,7 @@ const earlyMs = 30_000;
 const maxLifeMs = 3_600_000;
 
 export function createAccessTokens(egress: Egress): AccessTokens {
-  const kept = new Map<string, KeptToken>();
+  const kept = new Map<string, StoredToken>();
 
   return {
     async take(execution, request) {
@@ -60,7 +60,7 @@ async function ask(
   egress: Egress,
   execution: ToolExecution,
   request: TokenRequest,
-): Promise<KeptToken | { readonly outcome: ToolOutcome }> {
+): Promise<StoredToken | { readonly outcome: ToolOutcome }> {
   try {
     const first = await post(egress, execution, { request, inBody: false });
     const isRefused = first.status === 400 || first.status === 401;
@@ -104,7 +104,7 @@ function post(
   });
 }
 
-function read(answer: EgressResponse): KeptToken | { readonly outcome: ToolOutcome } {
+function read(answer: EgressResponse): StoredToken | { readonly outcome: ToolOutcome } {
   const body = jsonOf(answer);
   const { access_token: token, token_type: type, expires_in: seconds, error } = body;
   const isToken = answer.status === 200 && typeof token === 'string' && token !== '' && String(type).toLowerCase() === 'bearer';

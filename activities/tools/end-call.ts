@@ -5,13 +5,13 @@ import type { RunToolInput, RunToolResult } from '../../workflows/contracts/agen
 import type { ActivityDeps } from '../deps.ts';
 import { settleRun } from '../gates/settle-run.ts';
 import { transactAsRun } from '../runs/as-run.ts';
-import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
+import type { CallOutcome } from '../../db/runs/calls/call-rows.ts';
 
 export interface Ending {
   readonly call: CallState;
   /** The try that gives the end; null: whoever holds the call. */
   readonly attempt: number | null;
-  readonly end: CallEnd;
+  readonly end: CallOutcome;
 }
 
 /** Ends a call in one transaction; where others of the run stand before people, what the run waits for is settled in a second one. */

@@ -53,9 +53,9 @@ export function createToolExecutor(parts: ToolDeps): ToolExecutor {
   };
 }
 
-type OwnParts = ToolDeps & { readonly tokens: AccessTokens };
+type OwnDeps = ToolDeps & { readonly tokens: AccessTokens };
 
-function dispatch(parts: OwnParts, execution: GuardedExecution): Promise<ToolOutcome> {
+function dispatch(parts: OwnDeps, execution: GuardedExecution): Promise<ToolOutcome> {
   switch (execution.tool.kind) {
     case 'http':
       return executeHttp(counted(parts, execution), execution);

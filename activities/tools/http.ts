@@ -12,10 +12,10 @@ import { bodyOutcome } from './output.ts';
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const limitBytes = 10 * 1024 * 1024;
 
-type HttpParts = Pick<ToolDeps, 'egress' | 'templates'> & { readonly tokens: AccessTokens };
+type HttpDeps = Pick<ToolDeps, 'egress' | 'templates'> & { readonly tokens: AccessTokens };
 
 /** Sends the one request that the tool describes, through the egress guard, and gives its body as text, JSON or a file. */
-export async function executeHttp(parts: HttpParts, execution: GuardedExecution): Promise<ToolOutcome> {
+export async function executeHttp(parts: HttpDeps, execution: GuardedExecution): Promise<ToolOutcome> {
   const config = configOf(execution);
   const rendered = await renderRequest(parts.templates.of(execution.place.organizationId), config, execution);
   if ('outcome' in rendered) return rendered.outcome;
@@ -49,7 +49,7 @@ function configOf({ tool }: ToolExecution): HttpToolConfig {
 
 /** Null when a header can't be sent. */
 async function send(
-  { egress }: HttpParts,
+  { egress }: HttpDeps,
   execution: GuardedExecution,
   { config, request }: { readonly config: HttpToolConfig; readonly request: HttpRequest },
 ): Promise<EgressResponse | null> {

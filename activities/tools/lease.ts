@@ -26,7 +26,7 @@ const renewMs = 5_000;
 const maxSilentMs = 20_000;
 
 /** Waits for the tool and holds it, renewing it until it is released. Null: it was busy for all of `waitMs`. Throws the signal's reason. */
-export async function holdLease({ transact, key, waitMs, signal }: LeaseOptions): Promise<HeldLease | null> {
+export async function lockLease({ transact, key, waitMs, signal }: LeaseOptions): Promise<HeldLease | null> {
   const end = performance.now() + waitMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     signal.throwIfAborted();

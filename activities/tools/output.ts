@@ -24,7 +24,13 @@ export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' 
   const output = outcome.type === 'text' ? cleanText(outcome.text) : (cleanJson(outcome.value) ?? null);
   const text = outcome.type === 'text' ? String(output) : JSON.stringify(output);
   if (text.length <= maxChars) return { output, type: outcome.type, totalChars: text.length, truncated: false, rest: null };
-  return { output: cutText(text, maxChars), type: 'text', totalChars: text.length, truncated: true, rest: cutBytes(text, limitRestBytes) };
+  return {
+    output: cutText(text, maxChars),
+    type: 'text',
+    totalChars: text.length,
+    truncated: true,
+    rest: truncateBytes(text, limitRestBytes),
+  };
 }
 
 /** The body of an answer as JSON (what stands there at the pointer), text or a file; other bytes that were cut are a failed result. */
@@ -54,7 +60,7 @@ function nameOf({ headers, url }: { readonly headers: Readonly<Record<string, st
   return given || new URL(url).pathname.split('/').at(-1) || 'file';
 }
 
-function cutBytes(text: string, limitBytes: number): string {
+function truncateBytes(text: string, limitBytes: number): string {
   if (Buffer.byteLength(text) <= limitBytes) return text;
   const cut = Buffer.from(text).subarray(0, limitBytes).toString('utf8');
   return cut.endsWith('\uFFFD') ? cut.slice(0, -1) : cut;

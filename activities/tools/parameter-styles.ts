@@ -1,4 +1,4 @@
-import type { HttpParameter, ParameterForm, ParameterPlace, ParameterStyle } from '../../workflows/contracts/http-parameters.ts';
+import type { HttpParameter, ParameterForm, ParameterLocation, ParameterStyle } from '../../workflows/contracts/http-parameters.ts';
 
 /** A value that has no form at its place; the message is for the model, and names the argument. */
 export class Unsendable extends Error {
@@ -10,7 +10,7 @@ export type Pair = readonly [name: string, value: string];
 
 /** What a style does with a value: how deep it may be, what parts its members, and what stands before them. */
 const defaultStyles = { path: 'simple', header: 'simple', query: 'form', cookie: 'form' } as const satisfies Record<
-  ParameterPlace,
+  ParameterLocation,
   ParameterStyle
 >;
 

@@ -1,4 +1,4 @@
-import type { CallGate } from '../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../workflows/contracts/approvals.ts';
 import type { Manifest } from '../../db/runs/start/manifest.ts';
 import type { CallState, LiveTool } from '../../db/runs/calls/call-state.ts';
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
@@ -40,7 +40,9 @@ export function refusalOf(call: CallFacts): ToolError | null {
  * Why people have to be asked before this execution, by what the tool's row says now; null when they have been, or need not be. What the run pinned
  * was asked before the call became ready: this is what an admin has changed since.
  */
-export function gateOf(call: Pick<CallState, 'live' | 'approved' | 'manifest' | 'slug'>): Extract<CallGate, 'critical' | 'effect'> | null {
+export function gateOf(
+  call: Pick<CallState, 'live' | 'approved' | 'manifest' | 'slug'>,
+): Extract<CallApproval, 'critical' | 'effect'> | null {
   const { live, approved, manifest, slug } = call;
   if (live === null) return null;
   if (live.critical) return approved === 'critical' ? null : 'critical';

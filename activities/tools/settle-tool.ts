@@ -9,7 +9,7 @@ import { transactAsRun } from '../runs/as-run.ts';
 import { endAndSettle, isCritical } from './end-call.ts';
 import { toolError } from './outcome.ts';
 import { failedEnd } from './settlement.ts';
-import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
+import type { CallOutcome } from '../../db/runs/calls/call-rows.ts';
 
 /** Tries of a call that may be lost with their workers before its run ends, or its model is told. */
 export const maxTries = 3;
@@ -40,7 +40,7 @@ export async function settleTool(deps: ActivityDeps, input: SettleToolInput): Pr
   return gated ? { again, gated } : { again };
 }
 
-function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallEnd {
+function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallOutcome {
   if (cause === 'cancelled' || call.run_status === 'cancelling') return cancelledEnd(call);
   if (!isRepeatable(call)) {
     return failedEnd(

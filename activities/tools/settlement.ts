@@ -1,15 +1,15 @@
 import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
 import { isRepeatable, type CallState } from '../../db/runs/calls/call-state.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { filesEnd, keptFor, recordFiles, storeFiles } from '../attachments/keep-files.ts';
+import { filesEnd, retainedFor, recordFiles, storeFiles } from '../attachments/keep-files.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { cleanText } from '../model/plain-text.ts';
 import { toolError, type ToolError, type ToolOutcome } from './outcome.ts';
 import { capOutput } from './output.ts';
-import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
+import type { CallOutcome } from '../../db/runs/calls/call-rows.ts';
 
 /** Writes what comes with a result, in its transaction, and gives the end. */
-export type Settlement = (tx: TenantTransaction) => Promise<CallEnd>;
+export type Settlement = (tx: TenantTransaction) => Promise<CallOutcome>;
 
 /** Files are stored before the transaction that records them. */
 export async function settlementOf(deps: ActivityDeps, call: CallState, outcome: ToolOutcome, signal: AbortSignal): Promise<Settlement> {
@@ -20,10 +20,10 @@ export async function settlementOf(deps: ActivityDeps, call: CallState, outcome:
   const { maxBytes: limitBytes, scan } = deps.env.attachments;
   const kept = await storeFiles(deps.storage, outcome, { organizationId: call.organization_id, limitBytes, signal });
   const recorded = { stored: kept.stored, isScanned: scan !== null };
-  return async (tx) => filesEnd(await recordFiles(tx, keptFor(call), recorded), kept.text, call.response_max_chars);
+  return async (tx) => filesEnd(await recordFiles(tx, retainedFor(call), recorded), kept.text, call.response_max_chars);
 }
 
-function endOf(call: CallState, outcome: Exclude<ToolOutcome, { readonly type: 'files' }>): CallEnd {
+function endOf(call: CallState, outcome: Exclude<ToolOutcome, { readonly type: 'files' }>): CallOutcome {
   if (outcome.status !== 'succeeded') {
     if (outcome.mayHaveHappened && !isRepeatable(call)) {
       return failedEnd(
@@ -51,7 +51,7 @@ function endOf(call: CallState, outcome: Exclude<ToolOutcome, { readonly type: '
   };
 }
 
-export function failedEnd(state: CallEnd['state'], status: 'failed' | 'timed_out', error: ToolError): CallEnd {
+export function failedEnd(state: CallOutcome['state'], status: 'failed' | 'timed_out', error: ToolError): CallOutcome {
   return {
     state,
     result: resultWithoutOutput(status, { ...error, message: cleanText(error.message) }),

@@ -15,14 +15,14 @@ import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { settleRun } from '../gates/settle-run.ts';
 import { transactAsRun } from '../runs/as-run.ts';
-import { stopFrozen } from '../runs/stop-frozen.ts';
+import { stopSuspended } from '../runs/stop-frozen.ts';
 import { openAbort } from '../support/abort.ts';
 import { refuseGivenUp, refuseStale, sendingWhileAwaited } from '../support/stale-attempt.ts';
 import { fenced, isFenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
 import { retryDespiteCancellation, retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { endAndSettle, isCritical } from './end-call.ts';
 import { createToolExecutor, type ToolExecutor } from './execute.ts';
-import { holdLease, type HeldLease } from './lease.ts';
+import { lockLease, type HeldLease } from './lease.ts';
 import { failed, toolError, type ToolOutcome } from './outcome.ts';
 import { gateOf, refusalOf } from './refusal.ts';
 import { maxTries, settleTool } from './settle-tool.ts';
@@ -63,7 +63,7 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
   try {
     let claimed = await claim(deps, input, false);
     if (typeof claimed === 'object' && 'waiting' in claimed) {
-      lease = await holdTool(deps, claimed.waiting, abort.signal);
+      lease = await lockTool(deps, claimed.waiting, abort.signal);
       if (lease === null) return await recordBusy(deps, claimed.waiting);
       lease.signal.throwIfAborted();
       claimed = await claim(deps, input, true);
@@ -103,14 +103,14 @@ async function unclaimed(deps: ActivityDeps, { runId }: RunToolInput, found: NoC
 }
 
 /** Waits for an exclusive tool as long as a call of it may take. */
-function holdTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Promise<HeldLease | null> {
+function lockTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Promise<HeldLease | null> {
   const key = {
     organizationId: call.organization_id,
     workspaceId: call.workspace_id,
     toolId: call.tool_id ?? call.id,
     holder: call.id,
   };
-  return holdLease({ transact: (work) => transactAsRun(deps, call.run_id, work), key, waitMs: call.timeout_s * 1_000, signal });
+  return lockLease({ transact: (work) => transactAsRun(deps, call.run_id, work), key, waitMs: call.timeout_s * 1_000, signal });
 }
 
 /**
@@ -127,7 +127,7 @@ async function claim(deps: ActivityDeps, input: RunToolInput, hasTool: boolean):
       await refuseGivenUp();
       over = claimed.heldBy;
     } else if (claimed !== 'frozen') return claimed;
-    else if (await stopFrozen(deps, input.runId)) throw runCancelled();
+    else if (await stopSuspended(deps, input.runId)) throw runCancelled();
   }
 }
 

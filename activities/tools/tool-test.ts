@@ -14,7 +14,7 @@ import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { createToolExecutor, errorOf, type ToolExecutor } from './execute.ts';
 import { describeHttp } from './http.ts';
 import type { HttpRequest } from './http-request.ts';
-import { holdLease, type HeldLease } from './lease.ts';
+import { lockLease, type HeldLease } from './lease.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { resultOfTest } from './test-result.ts';
 
@@ -84,7 +84,7 @@ async function outcomeOf(executor: ToolExecutor, { test, tool }: ClaimedTest, ex
 
   const key = { organizationId: test.organizationId, workspaceId: test.workspaceId, toolId: tool.id, holder: test.id };
   const began = performance.now();
-  const lease = await holdLease({ transact: execution.transact, key, waitMs: execution.timeoutMs, signal: execution.signal });
+  const lease = await lockLease({ transact: execution.transact, key, waitMs: execution.timeoutMs, signal: execution.signal });
   if (lease === null) return failed('tool_busy', `another call has held the tool for ${execution.timeoutMs / 1_000} s`, true);
   return whileHeld(lease, () => {
     // Both the wait and the work fit into what a test may take.

@@ -130,12 +130,12 @@ export const agents = area('Agents', {
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: AgentParams,
       query: AgentDeletion,
     },
     async (ctx, { params, query }) => {
-      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion', openWhenSuspended: true });
       await forgetReplies(ctx, [agent.id]);
       await cancelRunsOfDeletedAgent(ctx, await deleteAgent(ctx, agent, { force: query.force === true, now: ctx.deps.now() }));
       ctx.audit(noteOfNamed('agent', agent));

@@ -101,13 +101,13 @@ export const personaOperations = {
       description: 'Runs in flight keep it; new ones that name it are refused.',
       access: 'admin',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: PersonaParams,
     },
     async (ctx, { params }) => {
-      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null, openWhenFrozen: true });
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null, openWhenSuspended: true });
       const row = await readPersona(ctx, agent.id, params.persona_id);
-      const persona = await seeForChange(ctx, Persona, row.id, { versionProperty: 'rowVersion', openWhenFrozen: true });
+      const persona = await seeForChange(ctx, Persona, row.id, { versionProperty: 'rowVersion', openWhenSuspended: true });
       await deletePersona(ctx, persona, ctx.deps.now());
       await forgetReplies(ctx, [persona.id]);
       ctx.audit(noteOf(row, {}));

@@ -137,14 +137,14 @@ export const alertRuleOperations = {
       description: 'Its open alerts end as rule_changed and stay readable; nothing is sent. 409: the rule of a budget goes with it.',
       access: 'admin',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       fails: ['state_conflict'],
       resourceType,
       params: AlertRuleParams,
     },
     async (ctx, { params }) => {
       const row = await readRule(ctx, params.rule_id);
-      const rule = await seeForChange(ctx, AlertRule, params.rule_id, { versionProperty: null, openWhenFrozen: true });
+      const rule = await seeForChange(ctx, AlertRule, params.rule_id, { versionProperty: null, openWhenSuspended: true });
       await deleteRule(ctx, rule, ctx.deps.now());
       await forgetReplies(ctx, [rule.id]);
       ctx.audit(noteOf(row));

@@ -15,7 +15,7 @@ import {
 import { accountNote, ownAccount } from './own-account.ts';
 import { attemptMfa, completeLogin, stepUp } from './verify-mfa.ts';
 
-const bySession = { access: 'viewer', sessionOnly: true, resourceType: 'user', openWhenFrozen: true } as const;
+const bySession = { access: 'viewer', sessionOnly: true, resourceType: 'user', openWhenSuspended: true } as const;
 
 export const mfaOperations = {
   verifyMfa: post(
@@ -30,7 +30,7 @@ export const mfaOperations = {
       sessionOnly: true,
       audit: 'login',
       resourceType: 'session',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       body: MfaVerifyBody,
       view: TokenView,
       success: [200],

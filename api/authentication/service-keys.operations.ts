@@ -16,7 +16,7 @@ import {
 } from './service-key.schema.ts';
 
 // Keys are made and ended by people, never by keys and never in somebody else's name; also while the tenant is frozen.
-const byPeople = { access: 'admin', resourceType: 'service_key', sessionOnly: true, notDelegable: true, openWhenFrozen: true } as const;
+const byPeople = { access: 'admin', resourceType: 'service_key', sessionOnly: true, notDelegable: true, openWhenSuspended: true } as const;
 
 export const serviceKeyOperations = {
   createServiceKey: post(

@@ -83,7 +83,7 @@ export const budgets = area('Billing', {
         'Takes the ceiling of a workspace for a month, or with period for a day, away, together with its managed alert rule. What was spent stays in the ledger.',
       access: 'admin',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: BudgetParams,
       query: BudgetQuery,
     },

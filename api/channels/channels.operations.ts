@@ -138,13 +138,13 @@ export const channels = area('Channels', {
         'Its address answers 404 at once, its secrets are erased, and what it had still to send is not sent. Runs that it has started go on.',
       access: 'admin',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       resourceType,
       params: ChannelParams,
     },
     async (ctx, { params }) => {
       const row = await readChannel(ctx, params.channel_id);
-      const channel = await seeForChange(ctx, Channel, params.channel_id, { versionProperty: null, openWhenFrozen: true });
+      const channel = await seeForChange(ctx, Channel, params.channel_id, { versionProperty: null, openWhenSuspended: true });
       await deleteChannel(ctx, channel, ctx.deps.now());
       await forgetReplies(ctx, [channel.id]);
       ctx.audit(noteOf(row));

@@ -124,13 +124,13 @@ export const bindingOperations = {
       description: 'Nothing of it is reviewed any more, and reviews at work are cancelled. What was posted stays.',
       access: 'admin',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       resourceType,
       params: BindingParams,
     },
     async (ctx, { params }) => {
       const row = await readBinding(ctx, params.binding_id);
-      const binding = await seeForChange(ctx, RepoBinding, params.binding_id, { versionProperty: null, openWhenFrozen: true });
+      const binding = await seeForChange(ctx, RepoBinding, params.binding_id, { versionProperty: null, openWhenSuspended: true });
       await deleteBinding(ctx, binding, ctx.deps.now());
       await forgetReplies(ctx, [binding.id]);
       ctx.audit(noteOf(row));

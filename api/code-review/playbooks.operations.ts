@@ -134,13 +134,13 @@ export const playbookOperations = {
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       resourceType,
       params: PlaybookParams,
     },
     async (ctx, { params }) => {
       await readPlaybook(ctx, params.playbook_id);
-      const playbook = await seeForChange(ctx, ReviewPlaybook, params.playbook_id, { versionProperty: null, openWhenFrozen: true });
+      const playbook = await seeForChange(ctx, ReviewPlaybook, params.playbook_id, { versionProperty: null, openWhenSuspended: true });
       await deletePlaybook(ctx, playbook, ctx.deps.now());
       await forgetReplies(ctx, [playbook.id]);
       ctx.audit(noteOfNamed(resourceType, playbook));

@@ -2,7 +2,7 @@ import { listFeedbackGroups } from '../../db/feedback/groups.ts';
 import type { VotedRun } from '../../db/feedback/votes.ts';
 import { mapPage } from '../../db/page.ts';
 import { assertActive } from '../../db/scope.ts';
-import { holdVotedRun, putVote, voterOf, withdrawVote } from '../../domain/feedback/votes.ts';
+import { lockVotedRun, putVote, voterOf, withdrawVote } from '../../domain/feedback/votes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { area, list, put, remove, type Ctx } from '../http/operation/operation.ts';
 import {
@@ -51,7 +51,7 @@ export const feedback = area('Feedback', {
       view: FeedbackView,
     },
     async (ctx, { params, body }) => {
-      const run = await holdVotedRun(ctx, params.run_id);
+      const run = await lockVotedRun(ctx, params.run_id);
       await assertActive(ctx.em, { organizationId: run.organizationId, workspaceId: run.workspaceId });
       const voter = voterOf(ctx.caller);
       const { rating, comment = null, tags = [], correction = null } = body;
@@ -68,11 +68,11 @@ export const feedback = area('Feedback', {
       description: 'Takes the caller’s own vote on a run back. Without one it changes nothing and succeeds all the same.',
       access: 'viewer',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: VotedRunParams,
     },
     async (ctx, { params }) => {
-      const run = await holdVotedRun(ctx, params.run_id);
+      const run = await lockVotedRun(ctx, params.run_id);
       const voter = voterOf(ctx.caller);
       const hasVoted = await withdrawVote(ctx, run, voter);
       noteVote(ctx, run, hasVoted ? { rating: { changed: true } } : {});

@@ -129,12 +129,12 @@ export const baseOperations = {
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       resourceType,
       params: BaseParams,
     },
     async (ctx, { params }) => {
-      const found = await seeBaseForChange(ctx, params.kb_id, { need: 'manage', openWhenFrozen: true });
+      const found = await seeBaseForChange(ctx, params.kb_id, { need: 'manage', openWhenSuspended: true });
       await deleteBase(ctx, found, ctx.deps.now());
       await forgetReplies(ctx, [found.base.id]);
       ctx.audit(noteOfNamed(resourceType, found.base));

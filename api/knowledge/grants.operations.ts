@@ -96,12 +96,12 @@ export const grantOperations = {
       description: 'The next request, and the next call of a run that is under way, no longer have it.',
       access: 'admin',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       resourceType,
       params: GrantParams,
     },
     async (ctx, { params }) => {
-      const { grant, before } = await seeGrantForChange(ctx, params.grant_id, { openWhenFrozen: true });
+      const { grant, before } = await seeGrantForChange(ctx, params.grant_id, { openWhenSuspended: true });
       await removeGrant(ctx, grant);
       await forgetReplies(ctx, [before.id]);
       ctx.audit(noteOf(before, told(before)));

@@ -138,11 +138,11 @@ export const itemOperations = {
       mcp: true,
       fails: ['resource_frozen'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: ItemParams,
     },
     async (ctx, { params }) => {
-      const locked = await seeItemForChange(ctx, params.item_id, { right: 'write', openWhenFrozen: true });
+      const locked = await seeItemForChange(ctx, params.item_id, { right: 'write', openWhenSuspended: true });
       await deleteItem(ctx, locked, ctx.deps.now());
       await forgetReplies(ctx, [locked.item.id]);
       ctx.audit(noteOfItem(locked.item));

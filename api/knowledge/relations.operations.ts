@@ -67,7 +67,7 @@ export const relationOperations = {
       access: 'member',
       fails: ['resource_frozen'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: RelationParams,
     },
     async (ctx, { params }) => {

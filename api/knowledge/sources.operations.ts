@@ -113,7 +113,7 @@ export const sourceOperations = {
       access: 'member',
       fails: ['not_found', 'state_conflict', 'resource_frozen'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: SourceParams,
       query: SourceDelete,
     },

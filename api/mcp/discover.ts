@@ -30,17 +30,17 @@ export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPoli
 }
 
 /** What a look at a server takes, for the caller's organization. */
-export function discoveryParts({ deps, caller }: Pick<Ctx, 'deps' | 'caller'>): DiscoveryParts {
+export function discoveryParts({ deps, caller }: Pick<Ctx, 'deps' | 'caller'>): DiscoveryDeps {
   return { egress: deps.egress, schemas: deps.schemas.of(organizationOf(caller)) };
 }
 
-export interface DiscoveryParts {
+export interface DiscoveryDeps {
   readonly egress: Egress;
   readonly schemas: TenantSchemas;
 }
 
 /** Asks a server what it is, within 15 s. Every failure is an answer, too: not reachable, or authorization required. */
-export async function discoverServer(parts: DiscoveryParts, policy: EgressPolicy, asked: Asked): Promise<Discovery> {
+export async function discoverServer(parts: DiscoveryDeps, policy: EgressPolicy, asked: Asked): Promise<Discovery> {
   const began = performance.now();
   const way = { egress: parts.egress, policy, signal: deadlineIn(limitMs) };
   const found = await look(parts, way, asked).catch((error: unknown) => afterError(way, asked, error));
@@ -64,7 +64,7 @@ interface Way {
   readonly signal: AbortSignal;
 }
 
-async function look({ schemas }: DiscoveryParts, { egress, policy, signal }: Way, asked: Asked): Promise<Partial<Discovery>> {
+async function look({ schemas }: DiscoveryDeps, { egress, policy, signal }: Way, asked: Asked): Promise<Partial<Discovery>> {
   const headers: Record<string, string> = asked.token === undefined ? {} : { authorization: `Bearer ${asked.token}` };
   const patience = { timeoutMs: limitMs, signal };
   const session = await connectMcp(egress, { url: asked.url, transport: asked.transport ?? 'auto', policy }, { ...patience, headers });

@@ -29,7 +29,7 @@ export async function answerWhenDone(http: Http, awaited: Awaited): Promise<void
     return;
   }
   const stream = openEventStream(http);
-  const stop = awaited.progressToken === null ? () => undefined : tellProgress(stream, awaited.progressToken);
+  const stop = awaited.progressToken === null ? () => undefined : reportProgress(stream, awaited.progressToken);
   const answer = await working;
   stop();
   stream.send(answer);
@@ -47,7 +47,7 @@ async function within(working: Promise<string>, timeoutMs: number): Promise<stri
 }
 
 /** Seconds that have gone by: how far the work is nobody knows, but clients wait on as long as the number grows. */
-function tellProgress(stream: EventStream, progressToken: string | number): () => void {
+function reportProgress(stream: EventStream, progressToken: string | number): () => void {
   const startedAt = performance.now();
   const tell = () => {
     const progress = Math.round((performance.now() - startedAt) / 1_000);

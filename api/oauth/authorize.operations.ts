@@ -49,7 +49,7 @@ export const authorizeOperations = {
       audit: 'approve',
       resourceType: 'oauth_client',
       sessionOnly: true,
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       success: [200],
       body: AuthorizationDecisionBody,
       example: { body: { transaction_id: 'lh_tx_example', decision: 'approve', scopes: ['runs:read'] } },

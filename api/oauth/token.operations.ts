@@ -8,7 +8,7 @@ import { attemptReference } from './token-reference.ts';
 import { attemptToken, invalidGrant, type TokenAttempt } from './token-attempt.ts';
 import { OauthIntrospectionView, OauthTokenForm, OauthTokenReference, OauthTokenView } from './token.schema.ts';
 
-const byClients = { access: 'oauth-client', audit: 'none', form: true, faults: 'oauth', openWhenFrozen: true, success: [200] } as const;
+const byClients = { access: 'oauth-client', audit: 'none', form: true, faults: 'oauth', openWhenSuspended: true, success: [200] } as const;
 
 export const tokenOperations = {
   issueOauthToken: post(

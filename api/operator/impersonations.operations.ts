@@ -13,7 +13,7 @@ import {
 } from './impersonation.schema.ts';
 
 const byOperators = { access: 'operator', visibility: 'operator' } as const;
-const changing = { ...byOperators, audit: 'impersonate', notDelegable: true, openWhenFrozen: true } as const;
+const changing = { ...byOperators, audit: 'impersonate', notDelegable: true, openWhenSuspended: true } as const;
 
 export const impersonationOperations = {
   startImpersonation: post(

@@ -19,7 +19,7 @@ import {
   toPurgeView,
 } from './organization.schema.ts';
 
-const byOperators = { access: 'operator', visibility: 'operator', openWhenFrozen: true } as const;
+const byOperators = { access: 'operator', visibility: 'operator', openWhenSuspended: true } as const;
 
 export const operatorOrganizationOperations = {
   createOrganization: post(

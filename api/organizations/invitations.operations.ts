@@ -80,11 +80,11 @@ export const invitationOperations = {
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: InvitationParams,
     },
     async (ctx, { params }) => {
-      const invitation = await lockInvitation(ctx, params.invitation_id, { openWhenFrozen: true });
+      const invitation = await lockInvitation(ctx, params.invitation_id, { openWhenSuspended: true });
       const revoked = await revokeInvitation(ctx, invitation);
 
       ctx.audit(noteOfRow('invitation', revoked, changesOf(invitation, revoked, ['status'])));

@@ -60,7 +60,7 @@ export const memberOperations = {
       fails: ['state_conflict'],
       audit: 'update',
       notDelegable: true,
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: MemberParams,
     },
     async (ctx, { params }) => {

@@ -15,7 +15,7 @@ export const SecretFilters = closed({
   workspace_id: Type.Optional(idOf('Workspace')),
 });
 
-export const SecretPlace = closed({
+export const SecretScope = closed({
   scope: Type.Optional(oneOf(scopes, { description: "The caller's own when left out; workspace when one is named" })),
   workspace_id: Type.Optional(idOf('Workspace')),
 });

@@ -8,7 +8,7 @@ import { type RowScope, resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { list, put, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import { putSecretRight } from '../http/credentials/secret-right.ts';
-import { SecretFilters, SecretParams, SecretPlace, SecretPut, SecretView, toSecretView } from './secret.schema.ts';
+import { SecretFilters, SecretParams, SecretScope, SecretPut, SecretView, toSecretView } from './secret.schema.ts';
 
 export const secretOperations = {
   listSecrets: list(
@@ -58,9 +58,9 @@ export const secretOperations = {
       fails: ['state_conflict'],
       audit: 'delete',
       notDelegable: true,
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: SecretParams,
-      query: SecretPlace,
+      query: SecretScope,
     },
     async (ctx, { params, query }) => {
       const secret = await deleteSecret(ctx, await placeOfSecret(ctx, query), params.name);
@@ -71,8 +71,8 @@ export const secretOperations = {
 };
 
 /** The one place that is meant. A workspace that is named need not be seen: then nothing is found there. */
-async function placeOfSecret(ctx: Ctx, query: Static<typeof SecretPlace>): Promise<Pick<RowScope, 'scope' | 'workspaceId'>> {
-  if (query.workspace_id === undefined) return resolveNewRowScope(ctx, query, { openWhenFrozen: true }).catch(toQueryFailure);
+async function placeOfSecret(ctx: Ctx, query: Static<typeof SecretScope>): Promise<Pick<RowScope, 'scope' | 'workspaceId'>> {
+  if (query.workspace_id === undefined) return resolveNewRowScope(ctx, query, { openWhenSuspended: true }).catch(toQueryFailure);
   if (query.scope !== undefined && query.scope !== 'workspace')
     throw invalidQuery('range', `a secret of scope ${query.scope} has no workspace`);
   return { scope: 'workspace', workspaceId: query.workspace_id };

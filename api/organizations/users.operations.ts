@@ -182,11 +182,11 @@ export const userOperations = {
       fails: ['state_conflict'],
       audit: 'delete',
       notDelegable: true,
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: UserParams,
     },
     async (ctx, { params }) => {
-      const user = await lockUser(ctx, params.user_id, { floor: 'owner', mayLoseOwner: true, openWhenFrozen: true });
+      const user = await lockUser(ctx, params.user_id, { floor: 'owner', mayLoseOwner: true, openWhenSuspended: true });
       await eraseUser(ctx, user);
 
       ctx.audit(

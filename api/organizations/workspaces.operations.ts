@@ -126,7 +126,7 @@ export const workspaceOperations = {
       access: 'owner',
       fails: ['state_conflict'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: WorkspaceParams,
     },
     async (ctx, { params }) => {
@@ -144,7 +144,7 @@ export const workspaceOperations = {
       access: 'owner',
       fails: ['already_exists', 'state_conflict'],
       audit: 'update',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: WorkspaceParams,
       view: WorkspaceView,
       success: [200],

@@ -6,7 +6,7 @@ import { addClientResults } from '../../domain/runs/calls/client-results.ts';
 import { requireQuestion } from '../../domain/approvals/check-resolutions.ts';
 import { lockConversationOfRun } from '../../db/runs/start/conversations.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { readRunRow, type RunPlace } from '../../db/runs/read/run-queries.ts';
+import { readRunRow, type RunScope } from '../../db/runs/read/run-queries.ts';
 import { lockRun, lockRunsOfCalls, type RunState } from '../../db/runs/run-state.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
@@ -20,7 +20,7 @@ type Added<K extends RunInputAdd['kind']> = Extract<RunInputAdd, { kind: K }>;
 const limitOutputBytes = 1_048_576;
 
 /** Gives a live run what a person or client has for it. Throws 409 `run_finished` with the run when it has ended, 422 for what does not fit. */
-export async function addInput(ctx: Ctx, place: RunPlace, body: RunInputAdd): Promise<void> {
+export async function addInput(ctx: Ctx, place: RunScope, body: RunInputAdd): Promise<void> {
   switch (body.kind) {
     case 'message':
       return addMessageInput(ctx, place, body);
@@ -33,7 +33,7 @@ export async function addInput(ctx: Ctx, place: RunPlace, body: RunInputAdd): Pr
   }
 }
 
-async function addMessageInput(ctx: Ctx, place: RunPlace, body: Added<'message'>): Promise<void> {
+async function addMessageInput(ctx: Ctx, place: RunScope, body: Added<'message'>): Promise<void> {
   const { text, json, attachments: named = [] } = body;
   if (text === undefined && json === undefined) throw invalid('', 'required', 'text or json is demanded');
   const ids = named.map((file) => file.attachment_id);
@@ -47,7 +47,7 @@ async function addMessageInput(ctx: Ctx, place: RunPlace, body: Added<'message'>
   await addMessage(ctx, run, { ...(text === undefined ? {} : { text }), ...(json === undefined ? {} : { json }), attachments }, '');
 }
 
-async function answer(ctx: Ctx, place: RunPlace, { approval_id: id, response }: Added<'answer'>): Promise<void> {
+async function answer(ctx: Ctx, place: RunScope, { approval_id: id, response }: Added<'answer'>): Promise<void> {
   await requireQuestion(ctx, { runId: place.id, approvalId: id, reason: 'input_required' });
   await resolveApprovals(ctx, {
     runId: place.id,
@@ -58,7 +58,7 @@ async function answer(ctx: Ctx, place: RunPlace, { approval_id: id, response }: 
   });
 }
 
-async function addResults(ctx: Ctx, place: RunPlace, { results }: Added<'tool_results'>): Promise<void> {
+async function addResults(ctx: Ctx, place: RunScope, { results }: Added<'tool_results'>): Promise<void> {
   for (const [at, { output }] of results.entries()) checkBytes(`/results/${at}/output`, output, limitOutputBytes);
   if (new Set(results.map((result) => result.tool_call_id)).size < results.length)
     throw invalid('/results', 'uniqueItems', 'a call is named twice');

@@ -43,7 +43,7 @@ export const endedOperations = {
       fails: ['state_conflict'],
       audit: 'purge',
       resourceType: 'run',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: RunParams,
     },
     async (ctx, { params }) => {

@@ -1,6 +1,6 @@
 import { issueStreamToken } from '../../domain/identity/stream-tokens.ts';
 import { iso } from '../../db/sql.ts';
-import { openingState } from '../../db/runs/read/stream-opening.ts';
+import { initialFrameState } from '../../db/runs/read/stream-opening.ts';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post, raw, reply } from '../http/operation/operation.ts';
@@ -48,7 +48,7 @@ export const streamOperations = {
       access: 'viewer',
       audit: 'submit',
       // Reading goes on.
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       resourceType: 'run',
       scope: 'runs:read',
       secretReply: true,
@@ -57,7 +57,7 @@ export const streamOperations = {
       view: StreamTokenView,
     },
     async (ctx, { params }) => {
-      const run = await openingState(ctx, params.run_id);
+      const run = await initialFrameState(ctx, params.run_id);
       if (!run) throw fail('not_found');
 
       const { token, expiresAt } = await issueStreamToken(ctx, {

@@ -9,7 +9,7 @@ import { area, get, list, post, remove, type Ctx } from '../http/operation/opera
 import { SessionView, toSessionView } from '../http/views/session-view.ts';
 import { SessionOwnerParams, SessionParams, SessionQuery, SessionRevocationView, toSessionRevocationView } from './session.schema.ts';
 
-const own = { access: 'viewer', sessionOnly: true, resourceType: 'session', openWhenFrozen: true } as const;
+const own = { access: 'viewer', sessionOnly: true, resourceType: 'session', openWhenSuspended: true } as const;
 
 /** Login device families: the caller's own devices and connected apps. */
 export const sessions = area('Sessions', {
@@ -112,7 +112,7 @@ export const sessions = area('Sessions', {
       view: SessionRevocationView,
     },
     async (ctx, { params }) => {
-      const user = await lockUser(ctx, params.user_id, { floor: 'admin', allowsOneself: true, openWhenFrozen: true });
+      const user = await lockUser(ctx, params.user_id, { floor: 'admin', allowsOneself: true, openWhenSuspended: true });
       const ids = await endAllSessions(ctx, user.id);
 
       ctx.audit(noteOfRow('user', user, { revoked_count: { from: null, to: ids.length } }));

@@ -175,11 +175,11 @@ export const skills = area('Skills', {
       description: 'No agent loads it any more, runs in flight included. Its slug may be taken again. Its files go with it.',
       access: 'admin',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: SkillParams,
     },
     async (ctx, { params }) => {
-      const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
+      const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion', openWhenSuspended: true });
       await deleteSkill(ctx, skill, ctx.deps.now());
       await forgetReplies(ctx, [skill.id]);
       ctx.audit(noteOfNamed('skill', skill));

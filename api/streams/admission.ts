@@ -19,7 +19,7 @@ interface Tenure {
 const retryAfterS = 5;
 
 /** Counts the open streams of a process, in all and by principal. */
-export function createAdmission(limits: Pick<HubLimits, 'streams' | 'streamsPerPrincipal'>): Admission {
+export function createStreamQuota(limits: Pick<HubLimits, 'streams' | 'streamsPerPrincipal'>): Admission {
   const tenures = new Map<string, Tenure>();
   let total = 0;
 

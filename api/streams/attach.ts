@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Caller } from '../../db/caller.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
-import { openingState, type OpeningState } from '../../db/runs/read/stream-opening.ts';
+import { initialFrameState, type InitialFrameState } from '../../db/runs/read/stream-opening.ts';
 import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
 import type { Databases } from '../../db/databases.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -25,7 +25,7 @@ export interface StreamRequest {
 /** `nothing`: a browser shall stop reconnecting (204). `empty`: an answer without a frame. `stream`: from behind `cursor`. */
 export type Opening =
   | { readonly kind: 'nothing' | 'empty'; readonly headSeq: number }
-  | { readonly kind: 'stream'; readonly state: OpeningState; readonly cursor: number; readonly slot: Slot };
+  | { readonly kind: 'stream'; readonly state: InitialFrameState; readonly cursor: number; readonly slot: Slot };
 
 /** All checks of an opening, before any byte of the stream: 503, 429, 404, 422. One query. */
 export async function openStream(deps: { readonly db: Databases; readonly hub: Hub }, request: StreamRequest): Promise<Opening> {
@@ -34,7 +34,7 @@ export async function openStream(deps: { readonly db: Databases; readonly hub: H
   try {
     const options = { tenant: tenantOf(caller), actor: systemActor, correlationId };
     const state = await deps.hub.openings.inTurn('run', socket, () =>
-      withAutocommit(deps.db, options, (tx) => openingState({ ...tx, caller, floor: 'viewer' }, runId)),
+      withAutocommit(deps.db, options, (tx) => initialFrameState({ ...tx, caller, floor: 'viewer' }, runId)),
     );
     if (!state) throw fail('not_found');
 
@@ -66,11 +66,11 @@ export function startStream(
 
 /** The table of openings. */
 export function placeOf(
-  state: OpeningState,
+  state: InitialFrameState,
   request: Pick<StreamRequest, 'lastEventId' | 'afterSeq' | 'isReplay'>,
 ):
   | { readonly kind: 'nothing' | 'empty'; readonly headSeq: number }
-  | { readonly kind: 'stream'; readonly state: OpeningState; readonly cursor: number } {
+  | { readonly kind: 'stream'; readonly state: InitialFrameState; readonly cursor: number } {
   const { headSeq, isEnded } = state;
   const isHeader = request.lastEventId !== null;
   const cursor = isHeader ? numberOf(request.lastEventId) : request.afterSeq;
@@ -101,7 +101,7 @@ function rightOf(caller: Caller): StreamRight {
 }
 
 /** Without what else the opening knew of the run, and with one text for an id that all its watchers hold. */
-function noticeRunOf({ rootRunId, parentRunId, path }: OpeningState, runId: string): NoticeRun {
+function noticeRunOf({ rootRunId, parentRunId, path }: InitialFrameState, runId: string): NoticeRun {
   return { runId, rootRunId: rootRunId === runId ? runId : rootRunId, parentRunId, path };
 }
 

@@ -8,7 +8,7 @@ import { type CancelBus, createCancelBus } from '../../db/streams/cancel-bus.ts'
 import { streamKeys } from '../../db/streams/keys.ts';
 import { connectRedis } from '../../db/streams/redis.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { type Admission, createAdmission, type Slot } from './admission.ts';
+import { type Admission, createStreamQuota, type Slot } from './admission.ts';
 import { waitForChange } from './change-waiter.ts';
 import type { OpenStream, StreamConnection, StreamHost } from './connection.ts';
 import type { Held } from './held.ts';
@@ -70,7 +70,7 @@ export class Hub implements StreamHost {
     this.#deps = deps;
     this.limits = { ...defaultHubLimits, ...deps.limits };
     this.pages = createPageCache(deps.db);
-    this.#admission = createAdmission(this.limits);
+    this.#admission = createStreamQuota(this.limits);
     this.openings = createOpenings(this.limits, this.draining);
     this.#commands = connectRedis(deps.redisUrl, 'commands');
     this.#bus = createCancelBus(deps);
@@ -83,12 +83,12 @@ export class Hub implements StreamHost {
     return this.#draining.signal;
   }
 
-  counts(): { readonly streams: number; readonly held: number; readonly watchedRuns: number; readonly isRedisAway: boolean } {
+  counts(): { readonly streams: number; readonly held: number; readonly watchedRuns: number; readonly isRedisUnavailable: boolean } {
     return {
       streams: this.#connections.size,
       held: this.#held.size,
       watchedRuns: this.#channels.size,
-      isRedisAway: this.#isRedisAway,
+      isRedisUnavailable: this.#isRedisUnavailable,
     };
   }
 
@@ -169,7 +169,7 @@ export class Hub implements StreamHost {
     this.#commands.disconnect();
   }
 
-  get #isRedisAway(): boolean {
+  get #isRedisUnavailable(): boolean {
     return this.#readers.some((reader) => reader.isAway);
   }
 
@@ -192,7 +192,7 @@ export class Hub implements StreamHost {
     this.#tickedAt = now;
     for (const connection of this.#connections) connection.tick(now, stoodStillMs);
     this.pages.tick(now);
-    if (now - this.#headsAt >= (this.#isRedisAway ? this.limits.headsWithoutRedisMs : this.limits.headsMs)) void this.#readHeads();
+    if (now - this.#headsAt >= (this.#isRedisUnavailable ? this.limits.headsWithoutRedisMs : this.limits.headsMs)) void this.#readHeads();
     if (now - this.#accessAt >= this.limits.accessMs) void this.#checkAccess(this.#everythingHeld());
   }
 
@@ -203,7 +203,7 @@ export class Hub implements StreamHost {
     this.#headsAt = performance.now();
     try {
       const watched = [...this.#channels.values()];
-      const graceMs = this.#isRedisAway ? 0 : lagMs;
+      const graceMs = this.#isRedisUnavailable ? 0 : lagMs;
       const heads = await streamHeads(
         this.#deps.db,
         watched.map((channel) => channel.runId),

@@ -3,7 +3,7 @@ import {
   codeIsolations,
   codeLanguages,
   delegateOutputs,
-  scheduleAllowances,
+  scheduleQuotas,
   searchFreshness,
   searchProviders,
 } from '../../db/tools/kind-config.ts';
@@ -117,7 +117,7 @@ const ScheduleToolConfig = closed(
     agent: Type.Optional(
       Type.Unsafe<'self' | Type.Static<typeof AgentRef>>({ oneOf: [{ type: 'string', enum: ['self'], title: 'self' }, AgentRef] }),
     ),
-    allow: Type.Optional(listOf(oneOf(scheduleAllowances), { minItems: 1, maxItems: 2, uniqueItems: true })),
+    allow: Type.Optional(listOf(oneOf(scheduleQuotas), { minItems: 1, maxItems: 2, uniqueItems: true })),
     min_interval_s: Type.Optional(integer({ minimum: 300, maximum: 31_536_000, default: 3_600 })),
     max_active: Type.Optional(integer({ minimum: 1, maximum: 50, default: 10 })),
     horizon_days: Type.Optional(integer({ minimum: 1, maximum: 365, default: 90 })),

@@ -38,11 +38,11 @@ export const toolSecretOperations = {
       access: 'admin',
       audit: 'delete',
       notDelegable: true,
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: ToolSecretParams,
     },
     async (ctx, { params }) => {
-      const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null, openWhenFrozen: true });
+      const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null, openWhenSuspended: true });
       await deleteToolSecret(ctx, tool, params.name);
       ctx.audit(noteOfNamed('tool', tool, { [params.name]: { changed: true } }));
     },

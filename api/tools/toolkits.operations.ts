@@ -109,11 +109,11 @@ export const toolkitOperations = {
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: ToolkitParams,
     },
     async (ctx, { params }) => {
-      const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id, { openWhenFrozen: true });
+      const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id, { openWhenSuspended: true });
       await deleteToolkit(ctx, toolkit);
       await forgetReplies(ctx, [toolkit.id]);
       ctx.audit(noteOfNamed('toolkit', toolkit));

@@ -118,12 +118,12 @@ export const tools = area('Tools', {
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       params: ToolParams,
       query: ToolDelete,
     },
     async (ctx, { params, query }) => {
-      const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null, openWhenFrozen: true });
+      const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null, openWhenSuspended: true });
       await deleteTool(ctx, tool, { force: query.force === true });
       ctx.audit(noteOfNamed('tool', tool));
       await forgetReplies(ctx, [tool.id]);

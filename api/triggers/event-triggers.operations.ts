@@ -124,13 +124,13 @@ export const eventTriggerOperations = {
       description: 'It starts nothing from now on, and what waits of it is dropped. Runs that it has started go on.',
       access: 'admin',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       resourceType,
       params: TriggerParams,
     },
     async (ctx, { params }) => {
       const row = await readTrigger(ctx, params.trigger_id);
-      const trigger = await seeForChange(ctx, EventTrigger, params.trigger_id, { versionProperty: null, openWhenFrozen: true });
+      const trigger = await seeForChange(ctx, EventTrigger, params.trigger_id, { versionProperty: null, openWhenSuspended: true });
       await deleteTrigger(ctx, trigger, ctx.deps.now());
       await forgetReplies(ctx, [trigger.id]);
       ctx.audit(noteOf(row));

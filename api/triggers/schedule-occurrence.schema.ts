@@ -5,7 +5,7 @@ import { iso } from '../../db/sql.ts';
 import { overlaps } from '../../db/triggers/schedule.entity.ts';
 import { occurrenceKinds, occurrenceStatuses } from '../../db/triggers/schedule-occurrence.entity.ts';
 import type { PlannedBackfill } from '../../domain/schedules/backfills.ts';
-import type { Strike } from '../../ports/schedule/cadence.ts';
+import type { ScheduledInstant } from '../../ports/schedule/cadence.ts';
 import type { CadencePreview } from '../../ports/schedule/preview-cadence.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { times } from './schedule.schema.ts';
@@ -162,7 +162,7 @@ function overlapOf(stored: string): Overlap {
 }
 
 /** The wire form of an instant that is still to come. */
-export function toUpcomingView(scheduleId: string, overlap: Overlap, strike: Strike): Static<typeof ScheduleOccurrenceView> {
+export function toUpcomingView(scheduleId: string, overlap: Overlap, strike: ScheduledInstant): Static<typeof ScheduleOccurrenceView> {
   return {
     id: null,
     schedule_id: scheduleId,

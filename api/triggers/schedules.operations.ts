@@ -125,13 +125,13 @@ export const scheduleOperations = {
       description: 'It starts nothing from now on; what it has buffered and its backfills are cancelled. Runs that it has started go on.',
       access: 'member',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       resourceType,
       params: ScheduleParams,
     },
     async (ctx, { params }) => {
       const row = await readScheduleView(ctx, params.schedule_id);
-      const schedule = await seeForChange(ctx, Schedule, params.schedule_id, { versionProperty: null, openWhenFrozen: true });
+      const schedule = await seeForChange(ctx, Schedule, params.schedule_id, { versionProperty: null, openWhenSuspended: true });
       await deleteSchedule(ctx, schedule);
       await forgetReplies(ctx, [schedule.id]);
       ctx.audit(noteOf(row));

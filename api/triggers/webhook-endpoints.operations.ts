@@ -131,13 +131,13 @@ export const webhookEndpointOperations = {
       description: 'Its address answers 404 at once, its secrets are erased and its slug is free. Runs that it has started go on.',
       access: 'admin',
       audit: 'delete',
-      openWhenFrozen: true,
+      openWhenSuspended: true,
       resourceType,
       params: EndpointParams,
     },
     async (ctx, { params }) => {
       const row = await readEndpoint(ctx, params.endpoint_id);
-      const endpoint = await seeForChange(ctx, WebhookEndpoint, params.endpoint_id, { versionProperty: null, openWhenFrozen: true });
+      const endpoint = await seeForChange(ctx, WebhookEndpoint, params.endpoint_id, { versionProperty: null, openWhenSuspended: true });
       await deleteEndpoint(ctx, endpoint, ctx.deps.now());
       await forgetReplies(ctx, [endpoint.id]);
       ctx.audit(noteOf(row));

@@ -1,5 +1,5 @@
 import { questionOf } from '../../activities/code-review/stage-questions.ts';
-import { formatNote, jsonAnswerOf, parseJson, resultToolOf } from '../../activities/model/json-answer.ts';
+import { formatNotice, jsonAnswerOf, parseJson, resultToolOf } from '../../activities/model/json-answer.ts';
 import { defaultModelSettings } from '../../activities/model/prompt.ts';
 import { createProviders } from '../../activities/model/providers.ts';
 import { streamModelStep } from '../../activities/model/step.ts';
@@ -42,7 +42,7 @@ export function openModel(env: Readonly<Record<string, string | undefined>>): Co
     const tool = resultToolOf(json);
     const request = {
       model,
-      instructions: [question.instructions, formatNote(json)].filter((part) => part !== '').join('\n\n'),
+      instructions: [question.instructions, formatNotice(json)].filter((part) => part !== '').join('\n\n'),
       messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: question.prompt }] }],
       tools: tool === null ? [] : [tool],
       settings: defaultModelSettings,

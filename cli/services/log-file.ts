@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 /** A log file and what came before it (`.1`) hold about so much each. */
 export const maxLogBytes = 10_000_000;
-const lookEveryMs = 500;
+const pollEveryMs = 500;
 
 /** Opens a log file for a child, which appends to it for as long as it lives, whatever becomes of its launcher. */
 export function openLog(logFile: string): number {
@@ -21,7 +21,7 @@ export function keepLogsBounded(folder: string): () => void {
       // A disk in trouble, or no log yet: the next look may fare better, and who keeps the processes alive goes on.
     }
   };
-  const timer = setInterval(look, lookEveryMs).unref();
+  const timer = setInterval(look, pollEveryMs).unref();
   return () => clearInterval(timer);
 }
 

@@ -1,7 +1,7 @@
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Agent, type avatarPresets } from './agent.entity.ts';
@@ -45,7 +45,7 @@ const activeRevision = `(select jsonb_build_object('id', v.id, 'agent_id', v.age
 
 /** One agent that the caller sees, with its active revision and the count of its revisions. Throws 404, 403 below the floor there. */
 export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow> {
-  const visible = inSightOf(ctx, Agent, 'a');
+  const visible = visibleToSql(ctx, Agent, 'a');
   const found = await row<AgentRow>(
     ctx.em,
     `select ${columns}, ${activeRevision}, (select count(*)::int from agent_revisions n where n.agent_id = a.id) as revision_count
@@ -67,7 +67,7 @@ export function findAgentPlace(
   ctx: Scoped,
   agentId: string,
 ): Promise<{ readonly organization_id: string | null; readonly workspace_id: string | null } | null> {
-  const visible = inSightOf(ctx, Agent, 'a');
+  const visible = visibleToSql(ctx, Agent, 'a');
   return row(ctx.em, `select a.organization_id, a.workspace_id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`, [
     agentId,
     ...visible.params,

@@ -60,7 +60,7 @@ export interface BoundAgent {
   readonly input_schema: Readonly<Record<string, unknown>> | null;
 }
 
-export interface BoundRows {
+export interface ResolvedBindings {
   readonly tools: readonly BoundTool[];
   readonly toolkits: readonly BoundToolkit[];
   readonly skills: readonly BoundSkill[];
@@ -79,12 +79,12 @@ export interface BoundAsk {
 }
 
 /** Reads everything that a revision binds, in one statement whatever their number; none when it binds nothing. */
-export async function readBoundRows(tx: Pick<TenantTransaction, 'em'>, ask: BoundAsk): Promise<BoundRows> {
+export async function readBoundRows(tx: Pick<TenantTransaction, 'em'>, ask: BoundAsk): Promise<ResolvedBindings> {
   const { document, place } = ask;
   const { tools, toolkits, skills, sub_agents: agents } = document;
-  const bound: Record<keyof BoundRows, unknown[]> = { tools: [], toolkits: [], skills: [], sub_agents: [] };
+  const bound: Record<keyof ResolvedBindings, unknown[]> = { tools: [], toolkits: [], skills: [], sub_agents: [] };
   if (tools.length + toolkits.length + skills.length + agents.length > 0) {
-    const found = await rows<{ kind: keyof BoundRows; facts: Record<string, unknown> }>(tx.em, boundSql, [
+    const found = await rows<{ kind: keyof ResolvedBindings; facts: Record<string, unknown> }>(tx.em, boundSql, [
       place.organizationId,
       place.workspaceId,
       ask.withTexts,
@@ -102,7 +102,7 @@ export async function readBoundRows(tx: Pick<TenantTransaction, 'em'>, ask: Boun
     for (const { kind, facts } of found) bound[kind].push(facts);
   }
   // The statement below gives each kind its own fields.
-  return bound as unknown as BoundRows;
+  return bound as unknown as ResolvedBindings;
 }
 
 /** What a run of a place may use: platform rows, its organization's, its workspace's. */

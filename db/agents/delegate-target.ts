@@ -1,5 +1,5 @@
 import type { DelegateToolConfig } from '../tools/kind-config.ts';
-import type { BoundAgent, BoundRows } from './bound-rows.ts';
+import type { BoundAgent, ResolvedBindings } from './bound-rows.ts';
 
 export type DelegateOutput = 'text' | 'json';
 
@@ -17,7 +17,7 @@ export interface PinnedDelegate {
 }
 
 /** Whom a delegate tool asks, null when that agent can't be asked. */
-export function delegateOf(config: Readonly<Record<string, unknown>> | undefined, bound: BoundRows): PinnedDelegate | null {
+export function delegateOf(config: Readonly<Record<string, unknown>> | undefined, bound: ResolvedBindings): PinnedDelegate | null {
   // The API has checked the config against its kind.
   const { agent, revision, persona_slug, history, output, max_cost } = config as unknown as DelegateToolConfig;
   const found = findAgent(bound, agent.id, revision);
@@ -27,7 +27,7 @@ export function delegateOf(config: Readonly<Record<string, unknown>> | undefined
 }
 
 /** The agent as a binding or a tool asks it. */
-export function findAgent(bound: BoundRows, agentId: string, revision: string): BoundAgent | undefined {
+export function findAgent(bound: ResolvedBindings, agentId: string, revision: string): BoundAgent | undefined {
   return bound.sub_agents.find((agent) => agent.id === agentId && agent.asked_revision === revision);
 }
 

@@ -1,5 +1,5 @@
 import { askInputSchema, askSlug } from './ask-schema.ts';
-import type { BoundAgent, BoundRows } from './bound-rows.ts';
+import type { BoundAgent, ResolvedBindings } from './bound-rows.ts';
 import { findAgent, usableRevision } from './delegate-target.ts';
 import type { EffectiveSubAgent, EffectiveWarning } from './effective.ts';
 import { approvalOf, stricter, type EffectiveTool } from './effective-tools.ts';
@@ -9,7 +9,7 @@ import type { RevisionDocument, SubAgentBinding } from './revision-document.ts';
 interface DelegateSource {
   readonly document: RevisionDocument;
   readonly persona: Pick<PersonaDocument, 'tools_allow'> | null;
-  readonly bound: BoundRows;
+  readonly bound: ResolvedBindings;
 }
 
 /** The agents that may be asked, and the tools under which the model asks them; names that other tools have are left to those. */

@@ -1,6 +1,6 @@
 import { standardTier } from '../billing/prices.ts';
 import { organizationOf } from '../reach.ts';
-import { inSightOf, seen, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Agent } from './agent.entity.ts';
 import type { PersonaDocument } from './persona-document.ts';
@@ -62,7 +62,7 @@ export interface SourceAsk {
  * in the caller's own. Throws 404 for the agent, 403 where the caller's rank is below the floor.
  */
 export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<AgentSource> {
-  const visible = inSightOf(ctx, Agent, 'a');
+  const visible = visibleToSql(ctx, Agent, 'a');
   const ownWorkspace = ctx.caller.view?.workspaceId ?? ctx.caller.workspaceId;
   const source = await row<SourceRow>(
     ctx.em,

@@ -1,5 +1,5 @@
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
-import type { BoundRows, BoundTool } from './bound-rows.ts';
+import type { ResolvedBindings, BoundTool } from './bound-rows.ts';
 import type { EffectiveWarning } from './effective.ts';
 import { delegateOf, type PinnedDelegate } from './delegate-target.ts';
 import type { PersonaDocument } from './persona-document.ts';
@@ -53,7 +53,7 @@ interface Binding {
 interface ToolSource {
   readonly document: RevisionDocument;
   readonly persona: Pick<PersonaDocument, 'tools_allow'> | null;
-  readonly bound: BoundRows;
+  readonly bound: ResolvedBindings;
 }
 
 /** The tools of a configuration in the order of the revision, toolkits after single tools; what is left out is told. */
@@ -110,7 +110,7 @@ function addToolkit(
   }
 }
 
-function stopOf(tool: BoundTool, bound: BoundRows): string | null {
+function stopOf(tool: BoundTool, bound: ResolvedBindings): string | null {
   if (!tool.is_active) return 'is not active';
   if (tool.descriptor.kind === 'delegate' && delegateOf(tool.descriptor.config, bound) === null) return 'asks an agent that is not active';
   return tool.is_quarantined ? 'is quarantined' : null;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { BoundRows } from './bound-rows.ts';
+import type { ResolvedBindings } from './bound-rows.ts';
 import { effectiveSubAgents, sameAgents } from './effective-delegates.ts';
 import { effectiveTools, type EffectiveTool } from './effective-tools.ts';
 import { instructionsTemplate, roughTokens } from './instructions.ts';
@@ -72,7 +72,7 @@ export interface EffectiveSubAgent extends Omit<SubAgentBinding, 'id' | 'scope' 
 export interface EffectiveSource {
   readonly document: RevisionDocument;
   readonly persona: PersonaDocument | null;
-  readonly bound: BoundRows;
+  readonly bound: ResolvedBindings;
   /** What a run asks for; only narrows. */
   readonly limits?: Partial<RevisionLimits>;
 }

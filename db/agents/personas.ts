@@ -1,6 +1,6 @@
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Persona } from './persona.entity.ts';
@@ -27,7 +27,7 @@ const columns =
 
 /** One persona of an agent that the caller sees. Throws 404, also for another agent's. */
 export async function readPersona(ctx: Scoped, agentId: string, personaId: string): Promise<PersonaRow> {
-  const visible = inSightOf(ctx, Persona, 'p');
+  const visible = visibleToSql(ctx, Persona, 'p');
   const found = await row<PersonaRow>(
     ctx.em,
     `select ${columns} from personas p where p.id = ? and p.agent_id = ? and p.deleted_at is null and ${visible.sql}`,

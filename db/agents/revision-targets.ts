@@ -7,7 +7,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Ref, RevisionDraft } from './revision-document.ts';
 
 /** Where the agent of a document lives: it may refer to rows of its own scope or a wider one. */
-export interface RevisionHome {
+export interface RevisionScope {
   /** The agent itself, which must not ask itself; left out while it has no row. */
   readonly id?: string;
   readonly scope: Scope;
@@ -70,7 +70,7 @@ interface FoundTarget extends Target {
 type Asking = Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>;
 
 /** Reads what the references of a draft may mean, in one statement whatever their number; none for a draft without references. */
-export async function readTargets(tx: Asking, home: RevisionHome, draft: RevisionDraft): Promise<RevisionTargets> {
+export async function readTargets(tx: Asking, home: RevisionScope, draft: RevisionDraft): Promise<RevisionTargets> {
   const { tools = [], toolkits = [], skills = [], sub_agents: agents = [], knowledge = [] } = draft;
   const targets: Record<keyof RevisionTargets, Target[]> = { tools: [], toolkits: [], skills: [], agents: [], knowledge: [] };
   if (tools.length + toolkits.length + skills.length + agents.length + knowledge.length > 0) {

@@ -1,7 +1,7 @@
 import type { ActorRef } from '../actor-ref.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { inSightOf, seen, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Agent } from './agent.entity.ts';
@@ -22,7 +22,7 @@ export interface AgentRevisionRow {
 }
 
 /** Where an agent lives; its revisions and references carry the same. */
-export interface AgentHome {
+export interface AgentScope {
   readonly id: string;
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
@@ -37,7 +37,7 @@ export async function readRevision(
   agentId: string,
   revisionId: string,
 ): Promise<AgentRevisionRow & { readonly document: RevisionDocument }> {
-  const visible = inSightOf(ctx, Agent, 'a');
+  const visible = visibleToSql(ctx, Agent, 'a');
   const found = await row<AgentRevisionRow & { document: RevisionDocument; workspace_id: string | null }>(
     ctx.em,
     `select ${listColumns}, v.document, a.workspace_id from agent_revisions v join agents a on a.id = v.agent_id
@@ -68,7 +68,7 @@ export async function findRevisionPair(
   ctx: Scoped,
   asked: ComparedPair,
 ): Promise<{ base: ComparedRevision | null; target: ComparedRevision }> {
-  const visible = inSightOf(ctx, Agent, 'a');
+  const visible = visibleToSql(ctx, Agent, 'a');
   const found = await row<{ base: ComparedRevision | null; target: ComparedRevision; workspace_id: string | null }>(
     ctx.em,
     `select a.workspace_id, jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document) as target,

@@ -3,7 +3,7 @@ import { newId } from '../ids.ts';
 import { change, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { PersonaDocument } from './persona-document.ts';
-import type { AgentHome } from './revisions.ts';
+import type { AgentScope } from './revisions.ts';
 
 /** A persona to be stored. */
 export interface NewPersona {
@@ -18,7 +18,7 @@ export interface NewPersona {
  */
 export async function insertPersonas(
   tx: TenantTransaction,
-  { agent, personas, createdBy }: { readonly agent: AgentHome; readonly personas: readonly NewPersona[]; readonly createdBy: ActorRef },
+  { agent, personas, createdBy }: { readonly agent: AgentScope; readonly personas: readonly NewPersona[]; readonly createdBy: ActorRef },
 ): Promise<string[]> {
   if (personas.length === 0) return [];
   const ids = personas.map(() => newId());
@@ -47,7 +47,7 @@ export async function insertVersions(
     agent,
     versions,
     createdBy,
-  }: { readonly agent: AgentHome; readonly versions: readonly { id: string; version: number }[]; readonly createdBy: ActorRef },
+  }: { readonly agent: AgentScope; readonly versions: readonly { id: string; version: number }[]; readonly createdBy: ActorRef },
 ): Promise<void> {
   await rows(
     tx.em,

@@ -6,10 +6,10 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { agentRefKinds } from './agent-ref.entity.ts';
 import type { ResolvedRef, RevisionDocument } from './revision-document.ts';
-import type { AgentHome } from './revisions.ts';
+import type { AgentScope } from './revisions.ts';
 
 export interface NewRevision {
-  readonly agent: AgentHome;
+  readonly agent: AgentScope;
   readonly document: RevisionDocument;
   readonly note: string | null;
   /** Nothing is written when it is not the newest; null takes any. */
@@ -72,7 +72,7 @@ function targetsOf({ tools, toolkits, skills, sub_agents: agents, knowledge }: R
 
 async function insertRefs(
   tx: TenantTransaction,
-  agent: AgentHome,
+  agent: AgentScope,
   refs: { readonly revisionId: string; readonly targets: readonly RefTarget[] },
 ): Promise<void> {
   const { targets } = refs;

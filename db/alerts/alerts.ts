@@ -6,7 +6,7 @@ import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { workspacesOf } from '../reach.ts';
-import { inSightOf, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AlertSeverity } from './alert-state.entity.ts';
@@ -39,7 +39,7 @@ const oneAlert = prepared(({ alertId, visible }: ParametersOf<{ readonly alertId
 );
 
 function readAlertRow(ctx: Scoped, alertId: string) {
-  return row(ctx.em, oneAlert({ alertId, visible: shownTo(ctx, inSightOf(ctx, Alert, 'a')) }));
+  return row(ctx.em, oneAlert({ alertId, visible: shownTo(ctx, visibleToSql(ctx, Alert, 'a')) }));
 }
 
 /** An alert without a workspace says what all workspaces together, or agents of any, have used: only callers of the whole organization see it. */

@@ -5,7 +5,7 @@ import { contains, preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { AlertRule, type RuleKind } from './alert-rule.entity.ts';
@@ -46,7 +46,7 @@ const oneRule = prepared(({ ruleId, visible }: ParametersOf<{ readonly ruleId: s
 );
 
 function readRuleRow(ctx: Scoped, ruleId: string) {
-  return row(ctx.em, oneRule({ ruleId, visible: inSightOf(ctx, AlertRule, 'r') }));
+  return row(ctx.em, oneRule({ ruleId, visible: visibleToSql(ctx, AlertRule, 'r') }));
 }
 
 /** One rule that the caller sees. Throws 404. */

@@ -1,4 +1,4 @@
-import type { CallGate } from '../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../workflows/contracts/approvals.ts';
 import { newId } from '../ids.ts';
 import { stepKindOf, type CallState } from '../runs/calls/call-state.ts';
 import { row, rows } from '../sql.ts';
@@ -7,7 +7,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 /** What a call has to be approved for. */
 export interface RequiredApproval {
   readonly callId: string;
-  readonly gate: CallGate;
+  readonly gate: CallApproval;
   /** The call is critical from now on; one that was stays so. */
   readonly isCritical: boolean;
   /** Only while that try holds it; null: whoever does. */

@@ -1,12 +1,12 @@
 import { followedTime } from '../database-clock.ts';
-import type { GateState } from '../../workflows/contracts/agent-run.ts';
+import type { CallApprovalState } from '../../workflows/contracts/agent-run.ts';
 import { openStates } from '../runs/calls/call-state.ts';
 import { toPlannedCall, type StoredCall } from '../runs/calls/planned-calls.ts';
 import { rows, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { RunState } from '../runs/run-state.ts';
 
-export const nothingOpen: GateState = { ready: [], open: 0, nextMs: 0 };
+export const nothingOpen: CallApprovalState = { ready: [], open: 0, nextMs: 0 };
 
 interface GateRow extends StoredCall {
   /** End of the question that is pending, or of the client's time. */
@@ -16,7 +16,7 @@ interface GateRow extends StoredCall {
 }
 
 /** What stands between a step and its end, by its rows. */
-export async function readGateState(tx: TenantTransaction, runId: string, step: number): Promise<GateState> {
+export async function readGateState(tx: TenantTransaction, runId: string, step: number): Promise<CallApprovalState> {
   const calls = await rows<GateRow>(
     tx.em,
     `select c.id, c.kind, c.effect, c.concurrency, c.timeout_s, c.is_idempotent, c.state, c.gate, c.client_owned,

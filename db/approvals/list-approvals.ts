@@ -1,7 +1,7 @@
 import type { ApprovalStatus } from '../../workflows/contracts/approvals.ts';
 import { fetchPage } from '../page-query.ts';
 import { endEarly, type Page, type PageRequest } from '../page.ts';
-import type { RunPlace } from '../runs/read/run-queries.ts';
+import type { RunScope } from '../runs/read/run-queries.ts';
 import { tenantPredicate } from '../scope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
@@ -11,7 +11,7 @@ const limitPageChars = 4 * 1024 * 1024;
 /** Questions of a run that the caller sees and of its descendants, newest first. A page of long arguments ends early. */
 export async function listApprovalRows(
   tx: Pick<TenantTransaction, 'em' | 'tenant'>,
-  run: RunPlace,
+  run: RunScope,
   { status }: { readonly status?: ApprovalStatus },
   page: PageRequest,
 ): Promise<Page<ApprovalRow>> {

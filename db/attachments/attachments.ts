@@ -6,7 +6,7 @@ import { isUnbounded, workspacesAtFloor } from '../reach.ts';
 import { EvaluationRun } from '../evaluations/evaluation-run.entity.ts';
 import { baseAccess } from '../knowledge/access.ts';
 import { Run } from '../runs/run.entity.ts';
-import { inSightOf, type Predicate, type Scoped } from '../scope.ts';
+import { visibleToSql, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { visibleSkills } from '../skills/visible-skills.ts';
 import { Attachment, type attachmentPurposes, type attachmentStates } from './attachment.entity.ts';
@@ -58,8 +58,8 @@ export function uploaderOf(caller: Caller): ActorRef {
  * place, but for what private bases are made of that it does not read; exports only of bases that it manages.
  */
 export function visibleAttachments(ctx: Scoped): Predicate {
-  const place = inSightOf(ctx, Attachment, 'a');
-  const run = inSightOf(ctx, Run, 'r');
+  const place = visibleToSql(ctx, Attachment, 'a');
+  const run = visibleToSql(ctx, Run, 'r');
   const admin = adminOf(ctx.caller);
   const uploader = uploaderOf(ctx.caller);
   const ofRun = `exists (
@@ -71,7 +71,7 @@ export function visibleAttachments(ctx: Scoped): Predicate {
     select 1 from attachment_links l join skills s on s.id = l.owner_id
     where l.attachment_id = a.id and l.owner_kind = 'skill' and s.deleted_at is null and ${skill.sql})`;
 
-  const evaluation = inSightOf(ctx, EvaluationRun, 'v');
+  const evaluation = visibleToSql(ctx, EvaluationRun, 'v');
   const ofEvaluation = `exists (
     select 1 from attachment_links l join evaluation_runs v on v.id = l.owner_id
     where l.attachment_id = a.id and l.owner_kind = 'evaluation' and ${evaluation.sql})`;

@@ -1,4 +1,4 @@
-import { inSightOf, type Scoped } from '../scope.ts';
+import { visibleToSql, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -23,7 +23,7 @@ export type NamedFile = RunFile & { readonly workspace_id: string };
 
 /** Those of some attachments that the caller sees, whatever their state. */
 export function readNamedFiles(ctx: Scoped, ids: readonly string[]): Promise<NamedFile[]> {
-  const place = inSightOf(ctx, Attachment, 'a');
+  const place = visibleToSql(ctx, Attachment, 'a');
   const visible = visibleAttachments(ctx);
   return rows<NamedFile>(
     ctx.em,

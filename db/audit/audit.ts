@@ -58,7 +58,7 @@ export async function writeAudit(tx: TenantTransaction, options: AuditOptions): 
 }
 
 /** The same together with the next statement, or the commit. */
-export async function writeAuditLater(tx: TenantTransaction, options: AuditOptions): Promise<void> {
+export async function queueAudit(tx: TenantTransaction, options: AuditOptions): Promise<void> {
   await queueStatement(tx.em, ...statementOf(tx, newId(), options));
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { Condition } from '../condition.ts';
-import { assertPlaceActive } from '../frozen.ts';
+import { assertScopeActive } from '../frozen.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { refuseRank } from '../reach.ts';
@@ -35,5 +35,5 @@ export async function budgetHome(ctx: Scoped, workspaceId: string): Promise<Budg
   const found = await row(ctx.em, homeRow({ workspaceId, visible: new Condition(text, params) }));
   if (!found) throw fail('not_found');
   refuseRank(ctx.caller, workspaceId, ctx.floor);
-  return { ...found, assertActive: () => assertPlaceActive(found.status, found.isActive) };
+  return { ...found, assertActive: () => assertScopeActive(found.status, found.isActive) };
 }

@@ -4,7 +4,7 @@ import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Budget, type BudgetPeriod } from './budget.entity.ts';
 import { boundsNowSql, ledgerSumSql } from './windows.ts';
@@ -54,7 +54,7 @@ const budgetId = prepared(({ workspaceId, period, visible }: ParametersOf<OneBud
 
 /** The id of a budget in the caller's sight, whatever the caller's role there; null when there is none. */
 export async function findBudgetId(ctx: Scoped, key: BudgetKey): Promise<string | null> {
-  const found = await row(ctx.em, budgetId({ ...key, visible: inSightOf(ctx, Budget, 'g') }));
+  const found = await row(ctx.em, budgetId({ ...key, visible: visibleToSql(ctx, Budget, 'g') }));
   return found?.id ?? null;
 }
 

@@ -5,7 +5,7 @@ import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Channel } from './channel.entity.ts';
@@ -38,7 +38,7 @@ const oneChannel = prepared(({ channelId, visible }: ParametersOf<{ readonly cha
 );
 
 function readChannelRow(ctx: Scoped, channelId: string) {
-  return row(ctx.em, oneChannel({ channelId, visible: inSightOf(ctx, Channel, 'c') }));
+  return row(ctx.em, oneChannel({ channelId, visible: visibleToSql(ctx, Channel, 'c') }));
 }
 
 /** One channel that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */

@@ -1,6 +1,6 @@
 import type { ChannelIdentity, ChannelKind, ChannelSettings } from '../../workflows/contracts/channels.ts';
 import type { Databases } from '../databases.ts';
-import { askGate } from '../identity/gates.ts';
+import { callDefinerFunction } from '../identity/gates.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { row } from '../sql.ts';
 import { open, openWith, type StoredKey } from '../tenancy/envelope.ts';
@@ -35,7 +35,7 @@ export interface FoundChannel {
 
 /** The channel of an address; null when there is none that takes messages now. One query, before any tenant is known. */
 export function findChannel(db: Databases, channelId: string): Promise<FoundChannel | null> {
-  return askGate<FoundChannel>(db, 'gate_channel($1)', [channelId]);
+  return callDefinerFunction<FoundChannel>(db, 'gate_channel($1)', [channelId]);
 }
 
 /** The secrets of a channel that was found. */

@@ -4,7 +4,7 @@ import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { GitInstallation } from '../tenancy/organization-settings.entity.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -44,7 +44,7 @@ const oneBinding = prepared(({ bindingId, visible }: ParametersOf<{ readonly bin
 
 /** One binding in the caller's sight; null: there is none. */
 export function findBinding(ctx: Scoped, bindingId: string): Promise<BindingRow | null> {
-  return row(ctx.em, oneBinding({ bindingId, visible: inSightOf(ctx, RepoBinding, 'b') }));
+  return row(ctx.em, oneBinding({ bindingId, visible: visibleToSql(ctx, RepoBinding, 'b') }));
 }
 
 /** One binding that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */

@@ -6,7 +6,7 @@ import { contains, preparedList } from '../page-query.ts';
 import { endEarly, type PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { ReviewPlaybook } from './review-playbook.entity.ts';
@@ -43,7 +43,7 @@ const onePlaybook = prepared(({ playbookId, visible }: ParametersOf<{ readonly p
 
 /** One playbook that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
 export async function readPlaybook(ctx: Scoped, playbookId: string): Promise<PlaybookRow> {
-  return seen(ctx, await row(ctx.em, onePlaybook({ playbookId, visible: inSightOf(ctx, ReviewPlaybook, 'p') })));
+  return seen(ctx, await row(ctx.em, onePlaybook({ playbookId, visible: visibleToSql(ctx, ReviewPlaybook, 'p') })));
 }
 
 const playbookList = preparedList(

@@ -1,7 +1,7 @@
 import type { EvaluationSettings, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { EvaluationRun, type EvaluationStatus } from './evaluation-run.entity.ts';
 
@@ -37,7 +37,7 @@ export async function readEvaluation(ctx: Scoped, id: string): Promise<Evaluatio
 
 /** One evaluation in the caller's sight; null: there is none. */
 export function findEvaluation(ctx: Scoped, id: string): Promise<EvaluationRow | null> {
-  const visible = inSightOf(ctx, EvaluationRun, 'e');
+  const visible = visibleToSql(ctx, EvaluationRun, 'e');
   return row<EvaluationRow>(ctx.em, `select ${columns} from evaluation_runs e where e.id = ? and ${visible.sql}`, [id, ...visible.params]);
 }
 

@@ -4,7 +4,7 @@ import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { EventTrigger } from './event-trigger.entity.ts';
@@ -36,7 +36,7 @@ const oneTrigger = prepared(({ triggerId, visible }: ParametersOf<{ readonly tri
 );
 
 function readTriggerRow(ctx: Scoped, triggerId: string) {
-  return row(ctx.em, oneTrigger({ triggerId, visible: inSightOf(ctx, EventTrigger, 't') }));
+  return row(ctx.em, oneTrigger({ triggerId, visible: visibleToSql(ctx, EventTrigger, 't') }));
 }
 
 /** One trigger that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */

@@ -4,7 +4,7 @@ import { newId } from '../ids.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { Run } from '../runs/run.entity.ts';
-import { inSightOf, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, visibleTo, type Scoped } from '../scope.ts';
 import { change, row } from '../sql.ts';
 import { Feedback, type Rating, type VoterKind } from './feedback.entity.ts';
 
@@ -38,7 +38,7 @@ const votedRun = prepared(({ runId, visible }: ParametersOf<{ runId: string; vis
 
 /** A run in the caller's sight, shared to the end of the transaction; null when there is none. */
 export async function shareVotedRun(ctx: Scoped, runId: string) {
-  return row(ctx.em, votedRun({ runId, visible: inSightOf(ctx, Run, 'r') }));
+  return row(ctx.em, votedRun({ runId, visible: visibleToSql(ctx, Run, 'r') }));
 }
 
 interface VoteColumns extends Vote {

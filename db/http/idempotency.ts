@@ -5,7 +5,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { forgetSql } from './idempotency-gates.sql.ts';
 
 /** Whose key it is and on which request: one row each. */
-export interface IdempotencyScope {
+export interface KeySpace {
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
   readonly principalKind: string;
@@ -51,7 +51,7 @@ const matches = `organization_id is not distinct from ?::uuid and workspace_id i
  * Inserts the row or reads the one that stands there, in one statement. Null when a rival's row was committed after the statement's
  * snapshot: ask again.
  */
-export function reserveKey(em: SqlEntityManager, scope: IdempotencyScope, fingerprint: Buffer): Promise<IdempotencyRow | null> {
+export function reserveKey(em: SqlEntityManager, scope: KeySpace, fingerprint: Buffer): Promise<IdempotencyRow | null> {
   const place = [
     scope.organizationId,
     scope.workspaceId,
@@ -96,13 +96,7 @@ export async function storeReply(em: SqlEntityManager, id: string, lease: string
 }
 
 /** The same with the transaction's next statement, or its commit, and refusing the whole of it (409) when the lease has gone to another. */
-export async function storeReplyLater(
-  em: SqlEntityManager,
-  id: string,
-  lease: string,
-  stored: StoredReply,
-  isFinal: boolean,
-): Promise<void> {
+export async function queueReply(em: SqlEntityManager, id: string, lease: string, stored: StoredReply, isFinal: boolean): Promise<void> {
   const sql = `with stored as (${storeSql(isFinal)}) select app_refuse('LH409', case when not exists (select from stored) then 'lease_lost' end)`;
   await queueStatement(em, sql, storeParams(id, lease, stored));
 }

@@ -3,7 +3,7 @@ import { jsonColumn, timeColumn } from '../columns.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
 const schema = defineEntity({
-  name: 'SystemMark',
+  name: 'SystemTimestamp',
   tableName: 'system_marks',
   rowLevelSecurity: 'force',
   policies: tenantPolicies('system_marks', 'platform'),
@@ -15,5 +15,5 @@ const schema = defineEntity({
 });
 
 /** When the last backup, audit seal and retention sweep were. */
-export class SystemMark extends schema.class {}
-schema.setClass(SystemMark);
+export class SystemTimestamp extends schema.class {}
+schema.setClass(SystemTimestamp);

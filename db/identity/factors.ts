@@ -13,13 +13,13 @@ export interface StoredFactor {
 }
 
 /** Whose factor it is, and in whose organization the row lies (null: an operator's). */
-export interface FactorPlace {
+export interface FactorScope {
   readonly userId: string;
   readonly organizationId: string | null;
 }
 
 /** Writes an unconfirmed factor in place of an older unconfirmed one, and gives its end; null when there is a confirmed one. */
-export async function writeFactor(tx: TenantTransaction, place: FactorPlace & { readonly sealed: Buffer }): Promise<string | null> {
+export async function writeFactor(tx: TenantTransaction, place: FactorScope & { readonly sealed: Buffer }): Promise<string | null> {
   const stored = await row<{ expires_at: string }>(
     tx.em,
     `insert into totp_factors (user_id, organization_id, secret_enc, created_at, expires_at)
@@ -96,7 +96,7 @@ export function writeConfirmed(
 /** Whether a user has a confirmed factor, which is locked, and whether the organization demands one. */
 export async function lockFactor(
   tx: TenantTransaction,
-  { userId, organizationId }: FactorPlace,
+  { userId, organizationId }: FactorScope,
 ): Promise<{ readonly isConfirmed: boolean; readonly isRequired: boolean }> {
   const factor = await row<{ is_confirmed: boolean; is_required: boolean | null }>(
     tx.em,

@@ -1,5 +1,5 @@
 import { toFailure } from '../faults.ts';
-import { runAlone, type Databases } from '../databases.ts';
+import { runInAutocommit, type Databases } from '../databases.ts';
 import type { FoundClient } from './oauth-gates.ts';
 import type { FoundImpersonation, FoundKey, FoundSession, Person } from './people.ts';
 
@@ -25,7 +25,7 @@ export async function findSession(
     viewWorkspaceId: string | null;
   },
 ): Promise<SessionAnswer | null> {
-  return askGate(db, 'gate_session($1, $2, $3, $4, $5)', [
+  return callDefinerFunction(db, 'gate_session($1, $2, $3, $4, $5)', [
     ask.sessionId,
     ask.userId,
     ask.actingUserId,
@@ -46,12 +46,12 @@ export async function findServiceKey(
   hashes: readonly Buffer[],
   actingUserId: string | null,
 ): Promise<ServiceKeyAnswer | null> {
-  return askGate(db, 'gate_service_key($1, $2)', [hashes, actingUserId]);
+  return callDefinerFunction(db, 'gate_service_key($1, $2)', [hashes, actingUserId]);
 }
 
 /** The impersonation of a token, whatever its state. */
 export async function findImpersonation(db: Databases, hash: Buffer): Promise<FoundImpersonation | null> {
-  return askGate(db, 'gate_impersonation($1)', [hash]);
+  return callDefinerFunction(db, 'gate_impersonation($1)', [hash]);
 }
 
 export interface LoginAnswer {
@@ -64,7 +64,7 @@ export interface LoginAnswer {
 
 /** The user behind a normalized address, active or not. */
 export async function findLogin(db: Databases, email: string): Promise<LoginAnswer | null> {
-  return askGate(db, 'gate_login($1)', [email]);
+  return callDefinerFunction(db, 'gate_login($1)', [email]);
 }
 
 export interface RefreshAnswer {
@@ -75,7 +75,7 @@ export interface RefreshAnswer {
 
 /** The session of a refresh token, whatever the state of either. */
 export async function findRefresh(db: Databases, hash: Buffer): Promise<RefreshAnswer | null> {
-  return askGate(db, 'gate_refresh($1)', [hash]);
+  return callDefinerFunction(db, 'gate_refresh($1)', [hash]);
 }
 
 export interface ChallengeAnswer {
@@ -87,7 +87,7 @@ export interface ChallengeAnswer {
 
 /** The user of a half-done sign-in, whatever its state. */
 export async function findChallenge(db: Databases, id: string): Promise<ChallengeAnswer | null> {
-  return askGate(db, 'gate_challenge($1)', [id]);
+  return callDefinerFunction(db, 'gate_challenge($1)', [id]);
 }
 
 export interface MailTokenAnswer {
@@ -100,7 +100,7 @@ export interface MailTokenAnswer {
 
 /** The user to whom the token of a mail was sent for one purpose. */
 export async function findMailToken(db: Databases, hash: Buffer, purpose: string): Promise<MailTokenAnswer | null> {
-  return askGate(db, 'gate_mail_token($1, $2)', [hash, purpose]);
+  return callDefinerFunction(db, 'gate_mail_token($1, $2)', [hash, purpose]);
 }
 
 export type StreamTokenAnswer =
@@ -123,18 +123,18 @@ export type StreamTokenAnswer =
 
 /** Uses a stream token up and gives whose it was. */
 export async function takeStreamToken(db: Databases, hash: Buffer, runId: string): Promise<StreamTokenAnswer> {
-  const answer = await askGate<StreamTokenAnswer>(db, 'gate_stream_token($1, $2)', [hash, runId]);
+  const answer = await callDefinerFunction<StreamTokenAnswer>(db, 'gate_stream_token($1, $2)', [hash, runId]);
 
   return answer ?? { result: 'invalid' };
 }
 
 /** One look-up by a definer function: its answer, or null. */
-export async function askGate<Answer>(db: Databases, call: string, params: readonly unknown[]): Promise<Answer | null> {
+export async function callDefinerFunction<Answer>(db: Databases, call: string, params: readonly unknown[]): Promise<Answer | null> {
   const sql = `select ${call} as answer`;
 
   db.app.config.get('onQuery')(sql, params);
   try {
-    const result = await runAlone<{ answer: Answer | null }>(db.app, { sql, parameters: params });
+    const result = await runInAutocommit<{ answer: Answer | null }>(db.app, { sql, parameters: params });
 
     return result.rows[0]?.answer ?? null;
   } catch (error) {

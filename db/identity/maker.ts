@@ -36,7 +36,7 @@ export function madeBy(caller: Caller): MadeBy | null {
  * transaction: what is made under the lock stands before an ending of either begins, and dies by it; where one has ended there is no row. A key or an
  * impersonation ends by an update of its own row, also with its maker.
  */
-export function standingMaker(caller: Caller): Predicate {
+export function activeCreator(caller: Caller): Predicate {
   const { kind, principalId, sessionId, impersonationId } = caller;
   if (kind === 'service_key')
     return {
@@ -66,7 +66,7 @@ export function standingMaker(caller: Caller): Predicate {
 
 /** Who stands behind the caller, locked; null when person or credential has ended meanwhile. */
 export async function findMaker({ em, caller }: Scoped): Promise<Maker | null> {
-  const { sql, params } = standingMaker(caller);
+  const { sql, params } = activeCreator(caller);
   const found = await row<{ user_id: string | null; role: Role | null; scope: Scope | null; workspace_id: string | null }>(em, sql, params);
   return found && { userId: found.user_id, role: found.role, scope: found.scope, workspaceId: found.workspace_id };
 }

@@ -2,7 +2,7 @@ import type { Role } from '../../workflows/contracts/access.ts';
 import type { Databases } from '../databases.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { askGate } from './gates.ts';
+import { callDefinerFunction } from './gates.ts';
 import type { FoundSession, Person } from './people.ts';
 
 export type OauthAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
@@ -37,7 +37,7 @@ export interface FoundClient {
 
 /** The client of a client_id, whatever its state. */
 export async function findClient(db: Databases, clientId: string): Promise<FoundClient | null> {
-  return askGate(db, 'gate_oauth_client($1)', [clientId]);
+  return callDefinerFunction(db, 'gate_oauth_client($1)', [clientId]);
 }
 
 /** An authorization code with all that decides about its exchange. */
@@ -57,7 +57,7 @@ export interface FoundCode {
 }
 
 export async function findCode(db: Databases, hash: Buffer): Promise<FoundCode | null> {
-  return askGate(db, 'gate_oauth_code($1)', [hash]);
+  return callDefinerFunction(db, 'gate_oauth_code($1)', [hash]);
 }
 
 /** The grant of a refresh token, whatever the state of either. */
@@ -73,7 +73,7 @@ export interface FoundGrant {
 }
 
 export async function findGrant(db: Databases, hash: Buffer): Promise<FoundGrant | null> {
-  return askGate(db, 'gate_oauth_refresh($1)', [hash]);
+  return callDefinerFunction(db, 'gate_oauth_refresh($1)', [hash]);
 }
 
 const noticedMax = 1_000;

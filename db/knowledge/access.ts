@@ -2,7 +2,7 @@ import { rankOf, roles, type Role } from '../../workflows/contracts/access.ts';
 import type { Caller } from '../caller.ts';
 import { Condition } from '../condition.ts';
 import { isUnbounded, workspacesAtFloor, workspacesOf } from '../reach.ts';
-import { inSightOf, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, visibleTo, type Scoped } from '../scope.ts';
 import { KnowledgeBase, type KnowledgeSubjectKind } from './knowledge-base.entity.ts';
 import { knowledgeAccesses, type KnowledgeAccess } from './knowledge-grant.entity.ts';
 
@@ -45,7 +45,7 @@ export function baseAccess(ctx: Scoped, alias: string): BaseAccess {
   const may = (access: KnowledgeAccess) => onStanding(alias, (standing) => mayOn(ctx.caller, standing, access));
   const canRead = may('read');
   const isAdmin = adminOf(ctx.caller, alias);
-  const visible = all([inSightOf(ctx, KnowledgeBase, alias), any([canRead, isAdmin])]);
+  const visible = all([visibleToSql(ctx, KnowledgeBase, alias), any([canRead, isAdmin])]);
   return { visible, canRead, canWrite: may('write'), canCurate: may('curate'), canManage: may('manage'), isAdmin };
 }
 

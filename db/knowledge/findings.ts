@@ -4,7 +4,7 @@ import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { maintainedBases } from './access.ts';
@@ -58,7 +58,7 @@ const oneFinding = prepared(
 
 /** A finding that the caller sees. Throws 404 for others, 403 where the caller's rank is below the floor. */
 export async function readFinding(ctx: Scoped, findingId: string): Promise<FindingRow> {
-  const place = inSightOf(ctx, KnowledgeBase, 'b');
+  const place = visibleToSql(ctx, KnowledgeBase, 'b');
   return seen(ctx, await row(ctx.em, oneFinding({ findingId, place, readable: maintainedBases(ctx, 'b', readers) })));
 }
 

@@ -5,7 +5,7 @@ import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { baseAccess, maintainedBases } from './access.ts';
@@ -84,7 +84,7 @@ const oneRun = prepared(({ runId, place, readable, canManage, isAdmin }: Paramet
 /** A run whose base the caller may ask about, and whether the caller manages the base. Throws 404 for others, 403 where the caller's rank is below the floor. */
 export async function readRun(ctx: Scoped, runId: string) {
   const { canManage, isAdmin } = baseAccess(ctx, 'b');
-  const place = inSightOf(ctx, KnowledgeBase, 'b');
+  const place = visibleToSql(ctx, KnowledgeBase, 'b');
   const readable = maintainedBases(ctx, 'b', readers);
   return seen(ctx, await row(ctx.em, oneRun({ runId, place, readable, canManage, isAdmin })));
 }

@@ -2,7 +2,7 @@ import type { KeyRing } from '../identity/key-ring.ts';
 import { newId } from '../ids.ts';
 import { change } from '../sql.ts';
 import { seal } from '../tenancy/envelope.ts';
-import type { ToolkitHome } from '../toolkits/revisions.ts';
+import type { ToolkitScope } from '../toolkits/revisions.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { findConnection, type McpConnectionRow, type McpPrincipal } from './connection-queries.ts';
 import { connectionBinding, type McpGrant } from './grant.ts';
@@ -11,7 +11,7 @@ import { connectionBinding, type McpGrant } from './grant.ts';
 export type McpConnectionAt = Pick<McpConnectionRow, 'id' | 'row_version' | 'organization_id'>;
 
 /** The connection, made without a grant where there is none. */
-export async function openConnection(tx: TenantTransaction, toolkit: ToolkitHome, principal: McpPrincipal): Promise<McpConnectionRow> {
+export async function openConnection(tx: TenantTransaction, toolkit: ToolkitScope, principal: McpPrincipal): Promise<McpConnectionRow> {
   await change(
     tx.em,
     `insert into mcp_connections (id, toolkit_id, organization_id, workspace_id, principal_kind, principal_id, state, created_at, updated_at)

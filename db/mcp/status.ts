@@ -1,4 +1,4 @@
-import { inSightOf, seen, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import { Toolkit } from '../toolkits/toolkit.entity.ts';
@@ -23,7 +23,7 @@ export interface McpStatusRow {
 
 /** The status of a toolkit of any kind that the caller sees. Throws 404. One query. */
 export async function readStatus(ctx: Scoped, toolkitId: string): Promise<McpStatusRow> {
-  const visible = inSightOf(ctx, Toolkit, 'k');
+  const visible = visibleToSql(ctx, Toolkit, 'k');
   const found = await row<McpStatusRow>(
     ctx.em,
     `select k.kind, k.workspace_id, k.reachable, k.checked_at, k.server, k.protocol_version,

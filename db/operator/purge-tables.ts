@@ -6,7 +6,7 @@ import { change, row } from '../sql.ts';
 import { tenantKeys } from '../tenancy/tenant-keys.ts';
 
 /** A place whose rows go: a whole organization, or one workspace of it. */
-export interface PurgedPlace {
+export interface PurgedScope {
   readonly organizationId: string;
   readonly workspaceId: string | null;
 }
@@ -54,7 +54,7 @@ export interface Deleted {
 export interface Deleting {
   readonly table: string;
   readonly tables: readonly string[];
-  readonly place: PurgedPlace;
+  readonly place: PurgedScope;
 }
 
 /**
@@ -76,7 +76,7 @@ export async function deleteSome(em: SqlEntityManager, deleting: Deleting, after
 
 interface ByParents {
   readonly table: string;
-  readonly place: PurgedPlace;
+  readonly place: PurgedScope;
   readonly parent: Parent;
   readonly after: string | null;
 }
@@ -92,7 +92,7 @@ async function deleteByParents(em: SqlEntityManager, { table, place, parent, aft
 
 export async function idsBehind(
   em: SqlEntityManager,
-  { table, place, after }: { readonly table: string; readonly place: PurgedPlace; readonly after: string | null },
+  { table, place, after }: { readonly table: string; readonly place: PurgedScope; readonly after: string | null },
 ): Promise<string[]> {
   const own = rowsOf(place);
   const found = await row<{ ids: string[] }>(
@@ -112,7 +112,7 @@ function deleteWhere(em: SqlEntityManager, table: string, { sql, params }: Predi
 }
 
 /** The first table that still has a row of the place; null when all are empty. */
-export async function firstLeft(em: SqlEntityManager, tables: readonly string[], place: PurgedPlace): Promise<string | null> {
+export async function firstLeft(em: SqlEntityManager, tables: readonly string[], place: PurgedScope): Promise<string | null> {
   const rows = rowsOf(place);
   const found = await row<{ name: string }>(
     em,
@@ -122,7 +122,7 @@ export async function firstLeft(em: SqlEntityManager, tables: readonly string[],
   return found?.name ?? null;
 }
 
-function rowsOf({ organizationId, workspaceId }: PurgedPlace): Predicate {
+function rowsOf({ organizationId, workspaceId }: PurgedScope): Predicate {
   if (workspaceId === null) return { sql: 'organization_id = ?::uuid', params: [organizationId] };
   return { sql: '(organization_id = ?::uuid and workspace_id = ?::uuid)', params: [organizationId, workspaceId] };
 }

@@ -2,7 +2,7 @@ import { tenantPredicate } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { idsBehind, type PurgedPlace } from './purge-tables.ts';
+import { idsBehind, type PurgedScope } from './purge-tables.ts';
 
 export const stopReasons = ['organization_suspended', 'organization_deleting', 'workspace_archived'] as const;
 /** Why a place takes no more work. */
@@ -77,6 +77,6 @@ export async function readStopOfRun(tx: TenantTransaction, runId: string): Promi
 }
 
 /** Up to 500 runs of a place behind a position, by their ids. */
-export async function runsOfPlace(em: SqlEntityManager, place: PurgedPlace, after: string | null): Promise<string[]> {
+export async function runsOfPlace(em: SqlEntityManager, place: PurgedScope, after: string | null): Promise<string[]> {
   return idsBehind(em, { table: 'runs', place, after });
 }

@@ -41,14 +41,14 @@ export function createDialect(settings: PoolSettings): PoolDialect {
     ...(settings.statementTimeoutMs === null ? {} : { statement_timeout: settings.statementTimeoutMs }),
     types: createTypes(),
   });
-  const tellLost = (error: Error) => {
+  const reportLost = (error: Error) => {
     // The pool hangs the client on it, with all that is known of the connection.
     Reflect.deleteProperty(error, 'client');
     if (!pool.ending) settings.onError(error);
   };
   // Without listeners a connection that the server drops would end the process; of an idle one the client tells, too.
   pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', tellLost));
+  pool.on('connect', (client) => client.on('error', reportLost));
 
   return new PoolDialect(new Connections(pool, createSilence(settings.statementTimeoutMs)), () => openOnce(settings));
 }
@@ -114,7 +114,7 @@ export class PoolDialect extends PostgresDialect {
   }
 
   /** Runs one statement outside any transaction of ours, past all layers above the pool. */
-  async runAlone<R>(statement: Statement | SettledStatement): Promise<QueryResult<R>> {
+  async runInAutocommit<R>(statement: Statement | SettledStatement): Promise<QueryResult<R>> {
     const connection = await this.#connections.take();
     try {
       return await connection.executeQuery<R>(statement);

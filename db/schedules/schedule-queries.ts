@@ -4,7 +4,7 @@ import { contains, preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Schedule } from '../triggers/schedule.entity.ts';
 
@@ -36,7 +36,7 @@ const oneSchedule = prepared(({ scheduleId, visible }: ParametersOf<{ readonly s
 );
 
 function readScheduleRow(ctx: Scoped, scheduleId: string) {
-  return row(ctx.em, oneSchedule({ scheduleId, visible: inSightOf(ctx, Schedule, 's') }));
+  return row(ctx.em, oneSchedule({ scheduleId, visible: visibleToSql(ctx, Schedule, 's') }));
 }
 
 /** One schedule that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */

@@ -1,7 +1,7 @@
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { SecretPlace } from './secret-binding.ts';
+import type { SecretScope } from './secret-binding.ts';
 
 /** Who names a secret: the row (a tool, a toolkit, a channel, a binding), and the workspace for which it works; null: the whole organization. */
 export interface NamingRow {
@@ -12,7 +12,7 @@ export interface NamingRow {
   readonly workspaceId: string | null;
 }
 
-interface FoundSecret extends SecretPlace {
+interface FoundSecret extends SecretScope {
   readonly id: string;
   readonly value_envelope: Buffer;
 }

@@ -1,7 +1,7 @@
 import type { Binding } from '../tenancy/envelope.ts';
 
 /** What a secret's value is tied to. */
-export interface SecretPlace {
+export interface SecretScope {
   readonly organization_id: string | null;
   readonly workspace_id: string | null;
   readonly tool_id: string | null;
@@ -10,7 +10,7 @@ export interface SecretPlace {
 }
 
 /** Ties a value to its row and to how often it was set: moved elsewhere, or put back later, it does not open. */
-export function secretBinding(place: SecretPlace): Binding {
+export function secretBinding(place: SecretScope): Binding {
   return {
     organizationId: place.organization_id,
     aad: ['secrets', place.workspace_id, place.tool_id, place.name, place.value_version],

@@ -4,7 +4,7 @@ import type { RowScope } from '../new-row-scope.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
 import { isUnbounded, organizationOf, workspacesAtFloor } from '../reach.ts';
-import { inSightOf, type Changing, type Predicate } from '../scope.ts';
+import { visibleToSql, type Changing, type Predicate } from '../scope.ts';
 import { Secret } from './secret.entity.ts';
 
 /** A secret as it is shown: everything but its value. */
@@ -59,7 +59,7 @@ export function listSecretRows(ctx: Changing, filters: SecretFilters, page: Page
 
 /** The secret of this name in this very place, if the caller sees it. */
 export async function findSecretId(ctx: Changing, place: Pick<RowScope, 'scope' | 'workspaceId'>, name: string): Promise<string | null> {
-  const visible = inSightOf(ctx, Secret, 's');
+  const visible = visibleToSql(ctx, Secret, 's');
   const organizationId = organizationOf(ctx.caller);
   const home = placeOf({ ...place, organizationId });
   const found = await row<{ id: string }>(

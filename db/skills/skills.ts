@@ -5,7 +5,7 @@ import { contains, preparedList } from '../page-query.ts';
 import { endEarly, type PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, type Scoped } from '../scope.ts';
+import { visibleToSql, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { StoredReferenceDoc } from './reference-doc.ts';
@@ -111,7 +111,7 @@ export async function listVersionRows(tx: Pick<TenantTransaction, 'em'>, skillId
 }
 
 function sightOf(ctx: Scoped): Sight {
-  return { visible: visibleSkills(ctx), counted: inSightOf(ctx, SkillUse, 'u') };
+  return { visible: visibleSkills(ctx), counted: visibleToSql(ctx, SkillUse, 'u') };
 }
 
 interface Text {

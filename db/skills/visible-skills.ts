@@ -7,14 +7,14 @@ import type { RowScope, RowWorkspace } from '../new-row-scope.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { isUnbounded, workspacesAtFloor } from '../reach.ts';
-import { inSightOf, type Scoped } from '../scope.ts';
+import { visibleToSql, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Skill } from './skill.entity.ts';
 
 /** Which skills the caller sees, alias `s`: those of its places, and of private ones its own and, as an admin of the place, all. */
 export function visibleSkills(ctx: Scoped): Condition {
-  const place = inSightOf(ctx, Skill, 's');
+  const place = visibleToSql(ctx, Skill, 's');
   const admin = adminOf(ctx.caller);
   return new Condition(`(${place.sql} and (s.owner_user_id is null or s.owner_user_id = ?::uuid or ${admin.sql}))`, [
     ...place.params,

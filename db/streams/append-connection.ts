@@ -1,13 +1,13 @@
 import pg from 'pg';
 import type { Databases } from '../databases.ts';
-import { payloadOf, type RawAnswer, type SealedBatch } from './append.ts';
+import { payloadOf, type RawAnswer, type EncryptedBatch } from './append.ts';
 
 /** Why an append failed: a lock not had in time, something that passes (connection, restart, overload), or a batch that never will do. */
 export type AppendFault = 'lock' | 'passing' | 'lasting';
 
 export interface AppendConnection {
   /** One statement and one commit for all batches. */
-  append(batches: readonly SealedBatch[], lockWaitMs: number): Promise<RawAnswer[]>;
+  append(batches: readonly EncryptedBatch[], lockWaitMs: number): Promise<RawAnswer[]>;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { frameText, isAdvisory, numbered, numberedCopy, type RunIdentity } from 
 import type { FrameDraft, RetryCause } from './frame.schema.ts';
 
 /** Why a new attempt speaks, for the announcement that is put before its first batch. */
-export interface RetryNote {
+export interface RetryNotice {
   readonly cause: RetryCause;
   readonly errorCode: string | null;
   readonly delayMs: number;
@@ -26,7 +26,7 @@ export interface FrameBatch {
   readonly opens?: readonly string[];
   readonly completes?: readonly string[];
   readonly ends?: boolean;
-  readonly retry?: RetryNote | null;
+  readonly retry?: RetryNotice | null;
 }
 
 /** `ended` and `fenced` write nothing; `repeat` was written before and has the numbers of then (null when later batches followed). */
@@ -38,7 +38,7 @@ export interface AppendAnswer {
 }
 
 /** A batch with its texts made: what `append_frames` takes, repeated byte for byte when an append is tried again. */
-export interface SealedBatch {
+export interface EncryptedBatch {
   readonly run: RunIdentity;
   readonly texts: readonly string[];
   readonly advisory: readonly boolean[];
@@ -111,19 +111,19 @@ export async function appendFramesNow(tx: TenantTransaction, batches: readonly F
   return (row?.answers ?? []).map(toAnswer);
 }
 
-function letOut(tx: TenantTransaction, sealed: readonly SealedBatch[], row: AppendRow | undefined): void {
+function letOut(tx: TenantTransaction, sealed: readonly EncryptedBatch[], row: AppendRow | undefined): void {
   // The texts of a repeat were made anew, at another time: its readers find those of then in the archive.
   const fresh = (row?.answers ?? []).map((answer) => (answer.result === 'ok' ? answer : { ...answer, first: null }));
   tx.outgoing.frames.push(...appendedFrames(sealed, fresh));
 }
 
-function sealAll(tx: TenantTransaction, batches: readonly FrameBatch[]): SealedBatch[] {
+function sealAll(tx: TenantTransaction, batches: readonly FrameBatch[]): EncryptedBatch[] {
   const at = followedTime(tx.em);
-  return batches.map((batch) => sealBatch(batch, at));
+  return batches.map((batch) => encryptBatch(batch, at));
 }
 
 /** Makes the texts of a batch. */
-export function sealBatch(batch: FrameBatch, at: Date): SealedBatch {
+export function encryptBatch(batch: FrameBatch, at: Date): EncryptedBatch {
   const { run, frames } = batch;
   const texts = frames.map((draft) => frameText(run, draft, batch.attempt, at));
   const advisory = frames.map(isAdvisory);
@@ -145,12 +145,12 @@ export function sealBatch(batch: FrameBatch, at: Date): SealedBatch {
 }
 
 /** The argument of `append_frames` for these batches. */
-export function payloadOf(sealed: readonly SealedBatch[]): string {
+export function payloadOf(sealed: readonly EncryptedBatch[]): string {
   return `[${sealed.map((batch) => batch.payload).join(',')}]`;
 }
 
 /** What was written, whole and numbered, by run: own streams and the copies on roots. */
-export function appendedFrames(sealed: readonly SealedBatch[], answers: readonly RawAnswer[]): AppendedFrames[] {
+export function appendedFrames(sealed: readonly EncryptedBatch[], answers: readonly RawAnswer[]): AppendedFrames[] {
   const written: AppendedFrames[] = [];
   answers.forEach((answer, index) => {
     const batch = sealed[index];
@@ -177,7 +177,7 @@ export function toAnswer(answer: RawAnswer): AppendAnswer {
 }
 
 // An append whose answer was lost: it may not have been published. With an announcement in front readers find it in the archive.
-function isWholeRepeat(answer: RawAnswer, batch: SealedBatch): boolean {
+function isWholeRepeat(answer: RawAnswer, batch: EncryptedBatch): boolean {
   return answer.result === 'repeat' && answer.last === (answer.first ?? 0) + batch.texts.length - 1;
 }
 

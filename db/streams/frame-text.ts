@@ -25,7 +25,7 @@ export function frameText(run: RunIdentity, draft: FrameDraft, attempt: number, 
   const text = textOf(run, draft, attempt, at);
   if (text.length * 3 <= frameLimitBytes || Buffer.byteLength(text) <= frameLimitBytes) return text;
 
-  return textOf(run, cutDraft(run, draft, Buffer.byteLength(text)), attempt, at);
+  return textOf(run, truncateDraft(run, draft, Buffer.byteLength(text)), attempt, at);
 }
 
 /** A whole frame's text, as `append_frames` makes it. */
@@ -83,7 +83,7 @@ function textOf(run: RunIdentity, draft: FrameDraft, attempt: number, at: Date):
   return JSON.stringify(envelope).slice(1);
 }
 
-function cutDraft(run: RunIdentity, draft: FrameDraft, bytes: number): FrameDraft {
+function truncateDraft(run: RunIdentity, draft: FrameDraft, bytes: number): FrameDraft {
   const excess = bytes - frameLimitBytes + 1_024;
 
   if (draft.type === 'message.completed') {

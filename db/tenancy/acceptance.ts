@@ -1,5 +1,5 @@
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
-import { askGate } from '../identity/gates.ts';
+import { callDefinerFunction } from '../identity/gates.ts';
 import type { Person } from '../identity/people.ts';
 import type { Databases } from '../databases.ts';
 
@@ -30,5 +30,5 @@ export interface InvitationAnswer {
 
 /** The invitation of a token that was sent to a normalized address; null unless both fit. */
 export async function findInvitation(db: Databases, hash: Buffer, email: string): Promise<InvitationAnswer | null> {
-  return askGate(db, 'gate_invitation($1, $2)', [hash, email]);
+  return callDefinerFunction(db, 'gate_invitation($1, $2)', [hash, email]);
 }

@@ -1,4 +1,4 @@
-import { standingMaker } from '../identity/maker.ts';
+import { activeCreator } from '../identity/maker.ts';
 import type { Changing } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -27,7 +27,7 @@ export async function countPending(tx: TenantTransaction, organizationId: string
 
 /** What stands in the way of an invitation; an earlier one of the address is locked, and so is whoever invites. */
 export async function situationOf(ctx: Changing, { organizationId, email }: Addressee): Promise<Situation> {
-  const maker = standingMaker(ctx.caller);
+  const maker = activeCreator(ctx.caller);
   const found = await row<Situation>(
     ctx.em,
     `with maker as materialized (${maker.sql})

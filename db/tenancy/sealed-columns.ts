@@ -1,13 +1,13 @@
 import { storedReplyBinding } from '../http/stored-replies.ts';
 import { envelopeOf as signingKeyBinding } from '../identity/signing-key-rows.ts';
 import { authorizationBinding, connectionBinding } from '../mcp/grant.ts';
-import { secretBinding, type SecretPlace } from '../secrets/secret-binding.ts';
+import { secretBinding, type SecretScope } from '../secrets/secret-binding.ts';
 import { channelBinding, channelMessageBinding } from '../channels/channel-binding.ts';
 import { endpointBinding } from '../webhooks/endpoint-binding.ts';
 import type { Binding, SealedTable } from './envelope.ts';
 
 /** A row with an envelope: its primary key, and what its binding is made of. */
-export interface SealedRow extends SecretPlace {
+export interface SealedRow extends SecretScope {
   readonly key: string;
 }
 
@@ -20,7 +20,7 @@ export interface SealedColumn {
   /** A column that repeats the id of the data key. */
   readonly keyIdColumn?: string;
   /** Columns that the binding is made of. */
-  readonly columns: readonly (keyof SecretPlace)[];
+  readonly columns: readonly (keyof SecretScope)[];
   readonly bindingOf: (row: SealedRow) => Binding;
 }
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { ToolkitHome } from './revisions.ts';
+import type { ToolkitScope } from './revisions.ts';
 
 /** A revision whose sync is under way. */
 export type OpenSyncRow = NonNullable<Awaited<ReturnType<typeof readOpenSync>>>;
@@ -21,7 +21,7 @@ export async function readOpenSync(tx: TenantTransaction, toolkitId: string) {
 }
 
 /** Toolkits whose next sync is due, oldest first. Sweeper's pool. */
-export async function dueSyncs(em: SqlEntityManager, limit: number): Promise<ToolkitHome[]> {
+export async function dueSyncs(em: SqlEntityManager, limit: number): Promise<ToolkitScope[]> {
   return rows(
     em,
     query

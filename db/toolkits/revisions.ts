@@ -10,7 +10,7 @@ import type { LeftOut } from './left-out.ts';
 import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
 
 /** Where a toolkit lives; its revisions and tools carry the same. */
-export interface ToolkitHome {
+export interface ToolkitScope {
   readonly id: string;
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
@@ -72,7 +72,7 @@ export async function failSyncing(
 /** Writes a revision in state syncing with the next number; null while another is. */
 export async function insertSyncing(
   tx: TenantTransaction,
-  { id: toolkitId, organizationId, workspaceId }: ToolkitHome,
+  { id: toolkitId, organizationId, workspaceId }: ToolkitScope,
   { note, createdBy }: { readonly note: string | null; readonly createdBy: ActorRef },
 ): Promise<OpenedRevision | null> {
   const fresh = { id: newId(), toolkitId, organizationId, workspaceId, number: nextNumber(toolkitId), createdAt: now, updatedAt: now };
@@ -127,7 +127,7 @@ export async function storeSync(
 /** Writes a whole revision with the next number. */
 export async function insertRevisionRow(
   tx: TenantTransaction,
-  { id: toolkitId, organizationId, workspaceId }: ToolkitHome,
+  { id: toolkitId, organizationId, workspaceId }: ToolkitScope,
   made: RevisionContent & { readonly origin: ToolkitRevisionOrigin; readonly note: string | null; readonly createdBy: ActorRef },
 ): Promise<OpenedRevision> {
   const { origin, note, createdBy } = made;

@@ -5,7 +5,7 @@ import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Toolkit, type ToolkitKind } from './toolkit.entity.ts';
@@ -54,7 +54,7 @@ const toolkitById = prepared(({ toolkitId, visible }: ParametersOf<{ toolkitId: 
 
 /** One toolkit that the caller sees. Throws 404. */
 export async function readToolkit(ctx: Scoped, toolkitId: string) {
-  return seen(ctx, await row(ctx.em, toolkitById({ toolkitId, visible: inSightOf(ctx, Toolkit, 'k') })));
+  return seen(ctx, await row(ctx.em, toolkitById({ toolkitId, visible: visibleToSql(ctx, Toolkit, 'k') })));
 }
 
 const listed = preparedList(
@@ -78,7 +78,7 @@ const kindById = prepared(({ toolkitId, visible }: ParametersOf<{ toolkitId: str
 
 /** Throws 404 unless the caller sees the toolkit: the parent of a list. */
 export async function requireToolkit(ctx: Scoped, toolkitId: string): Promise<ToolkitKind> {
-  return seen(ctx, await row(ctx.em, kindById({ toolkitId, visible: inSightOf(ctx, Toolkit, 'k') }))).kind;
+  return seen(ctx, await row(ctx.em, kindById({ toolkitId, visible: visibleToSql(ctx, Toolkit, 'k') }))).kind;
 }
 
 function revisionsOf(toolkitId: Expression<string>) {

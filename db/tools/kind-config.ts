@@ -68,12 +68,12 @@ export interface DelegateToolConfig {
   readonly max_cost: string | null;
 }
 
-export const scheduleAllowances = ['once', 'recurring'] as const;
+export const scheduleQuotas = ['once', 'recurring'] as const;
 
 /** Config of kind schedule: what an agent may plan for itself or another. */
 export interface ScheduleToolConfig {
   readonly agent: 'self' | StoredAgentRef;
-  readonly allow: readonly (typeof scheduleAllowances)[number][];
+  readonly allow: readonly (typeof scheduleQuotas)[number][];
   readonly min_interval_s: number;
   readonly max_active: number;
   readonly horizon_days: number;

@@ -4,7 +4,7 @@ import { contains, preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Tool } from './tool.entity.ts';
 
@@ -50,7 +50,7 @@ const toolById = prepared(({ toolId, visible }: ParametersOf<{ toolId: string; v
 
 /** One tool that the caller sees. Throws 404. */
 export async function readTool(ctx: Scoped, toolId: string) {
-  return seen(ctx, await row(ctx.em, toolById({ toolId, visible: inSightOf(ctx, Tool, 't') })));
+  return seen(ctx, await row(ctx.em, toolById({ toolId, visible: visibleToSql(ctx, Tool, 't') })));
 }
 
 const listed = preparedList(

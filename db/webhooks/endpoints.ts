@@ -4,7 +4,7 @@ import { contains, preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { WebhookEndpoint } from './webhook-endpoint.entity.ts';
@@ -41,7 +41,7 @@ const oneEndpoint = prepared(({ endpointId, visible }: ParametersOf<{ readonly e
 );
 
 function readEndpointRow(ctx: Scoped, endpointId: string) {
-  return row(ctx.em, oneEndpoint({ endpointId, visible: inSightOf(ctx, WebhookEndpoint, 'e') }));
+  return row(ctx.em, oneEndpoint({ endpointId, visible: visibleToSql(ctx, WebhookEndpoint, 'e') }));
 }
 
 /** One endpoint that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Databases } from '../databases.ts';
-import { askGate } from '../identity/gates.ts';
+import { callDefinerFunction } from '../identity/gates.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
@@ -57,7 +57,7 @@ export function findHook(
   db: Databases,
   { workspaceId, slug, digests }: { readonly workspaceId: string; readonly slug: string; readonly digests: readonly Buffer[] },
 ): Promise<FoundHook | null> {
-  return askGate<FoundHook>(db, 'gate_hook($1, $2, $3)', [workspaceId, slug, digests]);
+  return callDefinerFunction<FoundHook>(db, 'gate_hook($1, $2, $3)', [workspaceId, slug, digests]);
 }
 
 /** The secrets that verify a request to a hook now, the newest first. */

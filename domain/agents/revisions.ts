@@ -1,7 +1,7 @@
 import { lockActivations } from '../../db/agents/agent-graph.ts';
 import type { Agent } from '../../db/agents/agent.entity.ts';
 import type { RevisionDocument, RevisionDraft } from '../../db/agents/revision-document.ts';
-import { findRevisionPair, readRevision, type AgentHome, type ComparedPair, type ComparedRevision } from '../../db/agents/revisions.ts';
+import { findRevisionPair, readRevision, type AgentScope, type ComparedPair, type ComparedRevision } from '../../db/agents/revisions.ts';
 import { insertRevisionRows, setActiveRevision, type NewRevision } from '../../db/agents/write-revisions.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -57,7 +57,7 @@ export async function activateRevision(ctx: Scoped, agent: Agent, revisionId: st
 /** Writes the next revision of a locked agent from a document that is known to be good, and makes it the active one. Gives its id. */
 export async function publishRevision(
   tx: TenantTransaction,
-  revision: { readonly agent: AgentHome; readonly document: RevisionDocument; readonly note: string },
+  revision: { readonly agent: AgentScope; readonly document: RevisionDocument; readonly note: string },
 ): Promise<string> {
   const { id } = await insertRevision(tx, { ...revision, baseRevisionId: null });
   await setActiveRevision(tx, revision.agent.id, id);

@@ -1,6 +1,6 @@
 import { completePersona, type PersonaDocument, type PersonaDraft } from '../../db/agents/persona-document.ts';
 import { atCreate, type RevisionProblem } from './revision-problems.ts';
-import { readTargets, type RevisionHome } from '../../db/agents/revision-targets.ts';
+import { readTargets, type RevisionScope } from '../../db/agents/revision-targets.ts';
 import { bindKnowledge } from './validate-references.ts';
 import type { RevisionChecks } from './validate-revision.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -11,7 +11,7 @@ const optionsPointer = '/model_settings/provider_options';
 /** Checks a persona, whole: the document as it would be stored, and everything that stands against it. Pointers lie within the persona. */
 export async function validatePersona(
   tx: Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>,
-  { home, draft }: { readonly home: RevisionHome; readonly draft: PersonaDraft },
+  { home, draft }: { readonly home: RevisionScope; readonly draft: PersonaDraft },
   checks: RevisionChecks,
 ): Promise<{ document: PersonaDocument; problems: RevisionProblem[] }> {
   const targets = await readTargets(tx, home, { knowledge: draft.knowledge });

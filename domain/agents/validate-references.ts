@@ -10,7 +10,7 @@ import {
   type SubAgentBinding,
 } from '../../db/agents/revision-document.ts';
 import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
-import { nearest, type AgentTarget, type RevisionHome, type RevisionTargets, type SkillTarget } from '../../db/agents/revision-targets.ts';
+import { nearest, type AgentTarget, type RevisionScope, type RevisionTargets, type SkillTarget } from '../../db/agents/revision-targets.ts';
 
 type ReferenceKind = 'tool' | 'toolkit' | 'skill' | 'sub_agent' | 'knowledge';
 
@@ -102,7 +102,7 @@ export function bindKnowledge(
 export function bindSubAgents(
   drafts: NonNullable<RevisionDraft['sub_agents']>,
   targets: RevisionTargets,
-  home: RevisionHome,
+  home: RevisionScope,
 ): { bindings: SubAgentBinding[]; problems: RevisionProblem[] } {
   const problems: RevisionProblem[] = [];
   const bindings: SubAgentBinding[] = [];

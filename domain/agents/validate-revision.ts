@@ -9,7 +9,7 @@ import {
   type ToolBinding,
 } from '../../db/agents/revision-document.ts';
 import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
-import { readTargets, type RevisionHome } from '../../db/agents/revision-targets.ts';
+import { readTargets, type RevisionScope } from '../../db/agents/revision-targets.ts';
 import { documentProblems } from './validate-model.ts';
 import { bindKnowledge, bindSkills, bindSubAgents } from './validate-references.ts';
 import { bindToolkits, bindTools } from './validate-tools.ts';
@@ -51,7 +51,7 @@ export interface ModelFacts {
  */
 export async function validateRevision(
   tx: Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>,
-  subject: { readonly home: RevisionHome; readonly draft: RevisionDraft },
+  subject: { readonly home: RevisionScope; readonly draft: RevisionDraft },
   checks: RevisionChecks,
 ): Promise<{ document: RevisionDocument; problems: RevisionProblem[] }> {
   const { home, draft } = subject;
@@ -99,7 +99,7 @@ function nameProblems(tools: readonly ToolBinding[], agents: readonly SubAgentBi
 
 async function delegationProblems(
   tx: Pick<TenantTransaction, 'em'>,
-  home: RevisionHome,
+  home: RevisionScope,
   agents: readonly SubAgentBinding[],
 ): Promise<RevisionProblem[]> {
   const { isCyclic, depth } = await followDelegations(

@@ -7,7 +7,7 @@ import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ApprovalRow } from '../../db/approvals/approval-view.ts';
 import { setReady, openForClient } from '../../db/approvals/gate-call.ts';
-import type { CallEnd } from '../../db/runs/calls/call-rows.ts';
+import type { CallOutcome } from '../../db/runs/calls/call-rows.ts';
 
 /**
  * What an answer, or its lack, does to the call that asked: it may be executed, goes to its client, or has its result. Gives the frames of it, for the
@@ -61,20 +61,20 @@ export function expireClientCall(tx: TenantTransaction, call: CallState): Promis
   return endHere(tx, call, { state: 'timed_out', result: resultWithoutOutput('timed_out', error), rest: null });
 }
 
-async function endHere(tx: TenantTransaction, call: CallState, end: CallEnd): Promise<FrameBatch[]> {
+async function endHere(tx: TenantTransaction, call: CallState, end: CallOutcome): Promise<FrameBatch[]> {
   const frame = await endCall(tx, call, null, end);
   // A scope above every try of the call: whoever still holds it is fenced from now on.
   return frame === null ? [] : [resultBatch(call, call.attempt + 1, frame)];
 }
 
-function respondedEnd(response: unknown): CallEnd {
+function respondedEnd(response: unknown): CallOutcome {
   const isText = typeof response === 'string';
   const chars = isText ? response.length : JSON.stringify(response ?? null).length;
   return { state: 'succeeded', result: resultOf('succeeded', response, { isText, chars }), rest: null };
 }
 
 /** Not made; a call that may have been made before its question is not denied by that. */
-function refusedEnd(call: CallState, text: string): CallEnd {
+function refusedEnd(call: CallState, text: string): CallOutcome {
   if (call.gate === 'confirmation') {
     const message = 'The call was interrupted while it was executed; it may have happened, and it was not repeated.';
     const error = { code: 'outcome_unknown', message, retryable: false, reason: 'not_repeated' };

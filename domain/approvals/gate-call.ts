@@ -1,4 +1,4 @@
-import type { CallGate } from '../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../workflows/contracts/approvals.ts';
 import { requireApproval } from '../../db/approvals/gate-call.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
 import { recordRetry } from '../runs/calls/tool-calls.ts';
@@ -8,7 +8,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
  * Puts a locked call before people: the question is asked by `openGates`. Nothing that a try of it still does counts from now on. `attempt`: only while
  * that try holds it. False: it does not any more.
  */
-export function gateCall(tx: TenantTransaction, call: CallState, gate: CallGate, attempt: number | null = null): Promise<boolean> {
+export function gateCall(tx: TenantTransaction, call: CallState, gate: CallApproval, attempt: number | null = null): Promise<boolean> {
   // What its tool says now counts too.
   return requireApproval(tx, { callId: call.id, gate, isCritical: call.live?.critical ?? false, attempt });
 }

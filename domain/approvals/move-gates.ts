@@ -1,5 +1,5 @@
 import { followedTime } from '../../db/database-clock.ts';
-import type { GateState } from '../../workflows/contracts/agent-run.ts';
+import type { CallApprovalState } from '../../workflows/contracts/agent-run.ts';
 import { lockOpenCalls, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readConsent } from '../../db/mcp/consent-of-call.ts';
 import { identityOf, type RunState } from '../../db/runs/run-state.ts';
@@ -15,7 +15,7 @@ import { nothingOpen, readGateState, isEvaluation } from '../../db/approvals/gat
 import { withdrawQuestion } from '../../db/approvals/withdraw-question.ts';
 
 /** What a step's gates have come to. `cancels`: it waits for what nobody gives in an evaluation, and this root run is to be cancelled. */
-export type MovedGates = GateState & { readonly cancels?: string };
+export type MovedGates = CallApprovalState & { readonly cancels?: string };
 
 export interface GateMove {
   readonly step: number;
@@ -27,7 +27,7 @@ export interface GateMove {
  * Takes the gates of a step as far as they go: what has expired is judged, questions that have not been put are, clients get their calls. The run and
  * its ancestors are locked. A repeat finds what is there and asks nothing twice.
  */
-export async function moveGates(tx: TenantTransaction, locked: LockedRuns, { step, refusalOf }: GateMove): Promise<MovedGates> {
+export async function moveApprovals(tx: TenantTransaction, locked: LockedRuns, { step, refusalOf }: GateMove): Promise<MovedGates> {
   const { run } = locked;
   if (run.status !== 'running' && run.status !== 'waiting') return nothingOpen;
 

@@ -1,5 +1,5 @@
 import { followedTime } from '../../db/database-clock.ts';
-import type { GateState, StepWait } from '../../workflows/contracts/agent-run.ts';
+import type { CallApprovalState, StepWait } from '../../workflows/contracts/agent-run.ts';
 import { budgetQuestion, isBudgetFree, type BudgetWait } from '../../db/billing/budget-wait.ts';
 import { identityOf, type RunState } from '../../db/runs/run-state.ts';
 import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
@@ -32,7 +32,7 @@ export async function moveRunWait(tx: TenantTransaction, locked: LockedRuns, { s
 }
 
 /** A run never waits past its own end. */
-async function waitForTimer(tx: TenantTransaction, locked: LockedRuns, asked: Date): Promise<GateState> {
+async function waitForTimer(tx: TenantTransaction, locked: LockedRuns, asked: Date): Promise<CallApprovalState> {
   const { run } = locked;
   const end = run.hard_deadline_at === null ? asked : new Date(run.hard_deadline_at);
   const until = asked < end ? asked : end;
@@ -41,14 +41,14 @@ async function waitForTimer(tx: TenantTransaction, locked: LockedRuns, asked: Da
   return isOver ? nothingOpen : { ready: [], open: 1, nextMs: leftMs(tx, until.getTime()) };
 }
 
-interface BudgetLook {
+interface BudgetCheck {
   readonly step: number;
   readonly wait: BudgetWait;
   readonly opens: boolean;
 }
 
 /** An admin may let the step's calls pass, or end the run; the wait is over as well once there is room again. */
-async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: BudgetLook): Promise<GateState> {
+async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: BudgetCheck): Promise<CallApprovalState> {
   const { run } = locked;
   const lead: FrameBatch[] = [];
   await expireQuestions(tx, run, lead);
@@ -75,7 +75,7 @@ interface OpenQuestion {
 async function ask(
   tx: TenantTransaction,
   run: RunState,
-  { look, lead }: { readonly look: BudgetLook; readonly lead: FrameBatch[] },
+  { look, lead }: { readonly look: BudgetCheck; readonly lead: FrameBatch[] },
 ): Promise<OpenQuestion> {
   const { prompt, args, turnsAt } = await budgetQuestion(tx, run, look.step, look.wait);
   const [question = null] = await insertQuestions(tx, run, [
@@ -89,7 +89,7 @@ async function ask(
 async function lookAgain(
   tx: TenantTransaction,
   run: RunState,
-  { last, look, lead }: { readonly last: ApprovalRow; readonly look: BudgetLook; readonly lead: FrameBatch[] },
+  { last, look, lead }: { readonly last: ApprovalRow; readonly look: BudgetCheck; readonly lead: FrameBatch[] },
 ): Promise<OpenQuestion> {
   const { isFree, turnsAt } = await isBudgetFree(tx, run, look.wait);
   if (!isFree) return { question: last, turnsAt };
@@ -98,7 +98,7 @@ async function lookAgain(
   return { question: null, turnsAt: null };
 }
 
-function endOf(last: ApprovalRow | null): Pick<GateState, 'ends'> {
+function endOf(last: ApprovalRow | null): Pick<CallApprovalState, 'ends'> {
   if (last?.status === 'rejected') return { ends: 'budget_exceeded' };
   if (last?.status === 'expired') return { ends: last.on_expiry === 'fail' ? 'approval_expired' : 'budget_exceeded' };
   return {};

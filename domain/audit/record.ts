@@ -1,4 +1,4 @@
-import { writeAudit, writeAuditLater, type AuditAction, type AuditOptions } from '../../db/audit/audit.ts';
+import { writeAudit, queueAudit, type AuditAction, type AuditOptions } from '../../db/audit/audit.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 /** Writes what an activity or a command has changed, in the transaction of the change; gives the entry's id. No request stands behind it. */
@@ -8,7 +8,7 @@ export function recordChange(tx: TenantTransaction, { action, note }: Pick<Audit
 
 /** Writes what a request has done together with the transaction's next statement, or its commit. */
 export function recordRequest(tx: TenantTransaction, entry: Omit<AuditOptions, 'outcome'>): Promise<void> {
-  return writeAuditLater(tx, entry);
+  return queueAudit(tx, entry);
 }
 
 /** Writes what a request tried and was refused. The log has no action for reading: what is not audited counts as a part of the impersonation. */

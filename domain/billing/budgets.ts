@@ -108,7 +108,7 @@ export async function deleteBudget(ctx: Changing, key: BudgetKey): Promise<Budge
   await lockLedger(ctx.em, key.workspaceId);
   const id = await findBudgetId(ctx, key);
   if (id === null) throw fail('not_found');
-  const budget = await seeForChange(ctx, Budget, id, { openWhenFrozen: true });
+  const budget = await seeForChange(ctx, Budget, id, { openWhenSuspended: true });
 
   const rule = await readManagedRule(ctx, id);
   await closeWindow(ctx, id);

@@ -14,7 +14,7 @@ export function voterOf({ kind, userId, principalId }: Caller): Voter {
 /**
  * A run that the caller sees, shared to the end of the transaction: it can't be purged before the vote stands, nor voted on after. Throws 404.
  */
-export async function holdVotedRun(ctx: Scoped, runId: string): Promise<VotedRun> {
+export async function lockVotedRun(ctx: Scoped, runId: string): Promise<VotedRun> {
   return seen(ctx, await shareVotedRun(ctx, runId));
 }
 

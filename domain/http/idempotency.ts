@@ -6,11 +6,11 @@ import {
   reserveKey,
   settleStandIn,
   storeReply,
-  storeReplyLater,
+  queueReply,
   sweepIdempotencyKeys,
   takeOverLease,
   type IdempotencyRow,
-  type IdempotencyScope,
+  type KeySpace,
   type StoredReply,
 } from '../../db/http/idempotency.ts';
 import { placesOfPath } from '../../db/http/stored-replies.ts';
@@ -35,7 +35,7 @@ export type KeyClaim = ({ readonly kind: 'mine' } & HeldKey) | { readonly kind: 
  * One look at the row of a key; null asks for another. Throws 422 `idempotency_key_mismatch` for another request's key, and 409
  * `idempotency_in_progress` while a rival is still at it.
  */
-export async function claimKey(tx: Tx, scope: IdempotencyScope, fingerprint: Buffer): Promise<KeyClaim | null> {
+export async function claimKey(tx: Tx, scope: KeySpace, fingerprint: Buffer): Promise<KeyClaim | null> {
   const found = await reserveKey(tx.em, scope, fingerprint);
   if (!found) return null;
   if (found.isMine && found.leaseUntil) return { kind: 'mine', id: found.id, lease: found.leaseUntil };
@@ -60,7 +60,7 @@ export function storeSuccess(
   stored: StoredReply,
   { isFinal }: { readonly isFinal: boolean },
 ): Promise<void> {
-  return storeReplyLater(tx.em, id, lease, stored, isFinal);
+  return queueReply(tx.em, id, lease, stored, isFinal);
 }
 
 /** Settles a key by what every repeat gets; null makes the stand-in final: what was to follow it failed, but its effect stands. */

@@ -10,7 +10,7 @@ import {
   lockFactor,
   writeConfirmed,
   writeFactor,
-  type FactorPlace,
+  type FactorScope,
   type StoredFactor,
 } from '../../db/identity/factors.ts';
 import { stepOfTotp } from '../../db/identity/totp.ts';
@@ -23,7 +23,7 @@ type Keks = Pick<KeyRing, 'keks'>;
 export async function storeFactor(
   tx: TenantTransaction,
   keys: Keks,
-  { secret, ...place }: FactorPlace & { readonly secret: string },
+  { secret, ...place }: FactorScope & { readonly secret: string },
 ): Promise<string> {
   const sealed = await seal(tx.em, keys, bindingOf(place), Buffer.from(secret));
   const expiresAt = await writeFactor(tx, { ...place, sealed });
@@ -33,7 +33,7 @@ export async function storeFactor(
 }
 
 /** The factor of a user, confirmed or not; null without one. */
-export async function readFactor(tx: TenantTransaction, keys: Keks, place: FactorPlace): Promise<StoredFactor | null> {
+export async function readFactor(tx: TenantTransaction, keys: Keks, place: FactorScope): Promise<StoredFactor | null> {
   const found = await findFactor(tx, place.userId);
   return found && { ...found, secret: await openFactor(tx, keys, { ...place, sealed: found.sealed }) };
 }
@@ -42,13 +42,13 @@ export async function readFactor(tx: TenantTransaction, keys: Keks, place: Facto
 export async function openFactor(
   tx: TenantTransaction,
   keys: Keks,
-  { sealed, ...place }: FactorPlace & { readonly sealed: Buffer },
+  { sealed, ...place }: FactorScope & { readonly sealed: Buffer },
 ): Promise<string> {
   return (await open(tx.em, keys, bindingOf(place), sealed)).toString();
 }
 
 /** Whose factor it is, and the session in which they work on it. */
-interface Account extends FactorPlace {
+interface Account extends FactorScope {
   readonly workspaceId: string | null;
   readonly sessionId: string;
 }
@@ -128,6 +128,6 @@ function factorActive() {
   return fail('state_conflict', { reason: 'factor_active', detail: 'a second factor is confirmed already' });
 }
 
-function bindingOf({ userId, organizationId }: FactorPlace): Binding {
+function bindingOf({ userId, organizationId }: FactorScope): Binding {
   return { organizationId, aad: ['totp_factors', userId] };
 }

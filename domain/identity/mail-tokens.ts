@@ -15,11 +15,11 @@ export interface ShownToken extends MailTokenAnswer {
  * in.
  */
 export async function readMailToken(db: Databases, token: string, purpose: MailPurpose): Promise<ShownToken> {
-  if (!isOpaqueToken('mail', token)) throw goneToken();
+  if (!isOpaqueToken('mail', token)) throw lostToken();
   const hash = tokenHash(token);
   const found = await findMailToken(db, hash, purpose);
 
-  if (!found?.isOpen || !found.person.isActive) throw goneToken();
+  if (!found?.isOpen || !found.person.isActive) throw lostToken();
   return { ...found, hash };
 }
 
@@ -30,10 +30,10 @@ export async function readMailToken(db: Databases, token: string, purpose: MailP
 export async function takeMailToken(tx: TenantTransaction, shown: UsedToken): Promise<{ readonly email: string | null }> {
   const taken = await useMailToken(tx, shown);
 
-  if (!taken) throw goneToken();
+  if (!taken) throw lostToken();
   return taken;
 }
 
-function goneToken() {
+function lostToken() {
   return fail('gone', { detail: 'this link has been used, replaced, or is too old' });
 }

@@ -8,10 +8,10 @@ export async function lockMaker(ctx: Scoped): Promise<Maker> {
 }
 
 function noMaker(): never {
-  throw makerGone();
+  throw creatorGone();
 }
 
 /** 401 for a request whose credential or person has ended while it was at work. */
-export function makerGone() {
+export function creatorGone() {
   return fail('session_revoked');
 }

@@ -56,7 +56,7 @@ export async function createServiceKey(
 
 /** Gives a key another plaintext; the old one is dead at once, and so are the streams that it opened. 409 `key_revoked` for a dead key. */
 export async function rotateServiceKey(ctx: Changing, id: string, { now, peppers }: { now: Date; peppers: KeyList }): Promise<MadeKey> {
-  const key = await seeForChange(ctx, ServiceKey, id, { openWhenFrozen: true });
+  const key = await seeForChange(ctx, ServiceKey, id, { openWhenSuspended: true });
 
   if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
     throw fail('state_conflict', { reason: 'key_revoked', detail: "a revoked or expired key can't be rotated" });
@@ -78,7 +78,7 @@ export async function rotateServiceKey(ctx: Changing, id: string, { now, peppers
 
 /** Ends a key and its open streams; one that has ended stays as it is. */
 export async function revokeServiceKey(ctx: Changing, id: string, now: Date): Promise<ServiceKey> {
-  const key = await seeForChange(ctx, ServiceKey, id, { openWhenFrozen: true });
+  const key = await seeForChange(ctx, ServiceKey, id, { openWhenSuspended: true });
 
   key.revokedAt ??= now;
   ctx.outgoing.revoked.push(`service_key:${key.id}`);
@@ -91,7 +91,7 @@ async function homeOfNewKey(
   { scope: asked, workspace_id }: Pick<AskedKey, 'scope' | 'workspace_id'>,
 ): Promise<{ organizationId: string; workspaceId: string | null }> {
   const scope = asked ?? (workspace_id ? 'workspace' : undefined);
-  const home = await resolveNewRowScope(ctx, { scope, workspace_id }, { openWhenFrozen: true });
+  const home = await resolveNewRowScope(ctx, { scope, workspace_id }, { openWhenSuspended: true });
 
   if (home.organizationId === null) throw invalid('/scope', 'range', 'a key belongs to a workspace or an organization');
   return { organizationId: home.organizationId, workspaceId: home.workspaceId };

@@ -19,7 +19,7 @@ import {
 } from '../../db/identity/signing-key-rows.ts';
 
 /** What one look at the signing keys has changed. */
-export type KeyTurn = 'none' | 'published' | 'replaced';
+export type KeyRotation = 'none' | 'published' | 'replaced';
 
 /** Makes the deployment's first signing key. Of several processes that start at once one succeeds. */
 export async function makeFirstKey(db: Databases, keys: KeyRing): Promise<void> {
@@ -34,7 +34,7 @@ export async function makeFirstKey(db: Databases, keys: KeyRing): Promise<void> 
  * Does what is due by the rows alone, so that a missed day is made up for and a repeated one changes nothing: after 90 days a successor
  * is published, a day later it signs and the old key retires. A retired key is shown for an hour and kept for a week.
  */
-export async function turnSigningKeys(db: Databases, keys: KeyRing): Promise<KeyTurn> {
+export async function turnSigningKeys(db: Databases, keys: KeyRing): Promise<KeyRotation> {
   return asPlatform(db, async (tx) => {
     await lockSigningKeys(tx);
     await dropRetired(tx);
@@ -60,7 +60,7 @@ export async function replaceSigningKey(db: Databases, keys: KeyRing): Promise<s
   });
 }
 
-async function replaceCurrent(tx: TenantTransaction, kid: string): Promise<KeyTurn> {
+async function replaceCurrent(tx: TenantTransaction, kid: string): Promise<KeyRotation> {
   const old = await retireCurrent(tx);
 
   await makeCurrent(tx, kid);

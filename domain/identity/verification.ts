@@ -1,5 +1,5 @@
 import { countTry, type CountedTry } from '../../db/identity/challenges.ts';
-import { spendStep, type FactorPlace, type StoredFactor } from '../../db/identity/factors.ts';
+import { spendStep, type FactorScope, type StoredFactor } from '../../db/identity/factors.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { Person } from '../../db/identity/people.ts';
 import { openVerifiedSession, type IssuedRefresh, type SessionDevice } from '../../db/identity/sessions.ts';
@@ -13,7 +13,7 @@ import { useRecoveryCode } from './recovery-codes.ts';
 import { lifetimeOf } from './sessions.ts';
 
 /** Whose code is looked at. */
-interface Account extends FactorPlace {
+interface Account extends FactorScope {
   readonly workspaceId: string | null;
 }
 

@@ -79,13 +79,13 @@ async function keepForCaller(ctx: Scoped, { id: kbId, organizationId, workspaceI
 export async function seeBaseForChange(
   ctx: Changing,
   kbId: string,
-  { need, openWhenFrozen = false }: { readonly need: BaseNeed; readonly openWhenFrozen?: boolean },
+  { need, openWhenSuspended = false }: { readonly need: BaseNeed; readonly openWhenSuspended?: boolean },
 ): Promise<BaseForChange> {
   const before = await seeBase(ctx, kbId, need);
   const base = await ctx.em.findOne(KnowledgeBase, { id: kbId, deletedAt: null }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
   if (!base) throw fail('not_found');
   checkIfMatch(ctx, base.version);
-  if (!openWhenFrozen) await assertActive(ctx.em, base);
+  if (!openWhenSuspended) await assertActive(ctx.em, base);
   // What a run has done to it meanwhile counts.
   return { base, before: base.version === before.version ? before : await seeBase(ctx, kbId, need) };
 }

@@ -56,13 +56,13 @@ export async function makeGrant(ctx: Changing, kbId: string, { principal, access
 export async function seeGrantForChange(
   ctx: Changing,
   grantId: string,
-  { openWhenFrozen = false } = {},
+  { openWhenSuspended = false } = {},
 ): Promise<{ readonly grant: KnowledgeGrant; readonly before: KnowledgeGrantRow }> {
   const before = await seeGrant(ctx, grantId);
   const grant = await ctx.em.findOne(KnowledgeGrant, { id: grantId }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
   if (!grant) throw fail('not_found');
   checkIfMatch(ctx, grant.version);
-  if (!openWhenFrozen) await assertActive(ctx.em, grant);
+  if (!openWhenSuspended) await assertActive(ctx.em, grant);
   return { grant, before };
 }
 

@@ -25,17 +25,17 @@ interface ItemChange {
   readonly right: ContentRight;
   readonly versionProperty?: string | null;
   /** Takes it in a suspended organization or an archived workspace too, as deletions do. */
-  readonly openWhenFrozen?: boolean;
+  readonly openWhenSuspended?: boolean;
 }
 
 /** Locks an item that is about to change. 404, 403, 412, 428, and 423 for a frozen base. */
 export async function seeItemForChange(
   ctx: Changing,
   itemId: string,
-  { right, versionProperty = 'rowVersion', openWhenFrozen }: ItemChange,
+  { right, versionProperty = 'rowVersion', openWhenSuspended }: ItemChange,
 ): Promise<LockedItem> {
   const base = await requireBaseOfItem(ctx, itemId, { right, isLocked: true });
-  const item = await seeForChange(ctx, KnowledgeItem, itemId, { versionProperty, openWhenFrozen });
+  const item = await seeForChange(ctx, KnowledgeItem, itemId, { versionProperty, openWhenSuspended });
   refuseFrozenBase(base);
   return { base, item };
 }

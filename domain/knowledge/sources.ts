@@ -127,7 +127,7 @@ export async function deleteSource(
   sourceId: string,
   { keepItems, now }: { readonly keepItems: boolean; readonly now: Date },
 ): Promise<KnowledgeSource> {
-  const { base, source } = await seeSourceForChange(ctx, sourceId, { openWhenFrozen: true });
+  const { base, source } = await seeSourceForChange(ctx, sourceId, { openWhenSuspended: true });
   if (liveStates.includes(source.state)) throw runInProgress(source);
   source.deletedAt = now;
   source.text = null;
@@ -154,11 +154,11 @@ async function deleteItems(tx: TenantTransaction, base: ItemBase, sourceId: stri
 async function seeSourceForChange(
   ctx: Changing,
   sourceId: string,
-  { openWhenFrozen = false }: { readonly openWhenFrozen?: boolean } = {},
+  { openWhenSuspended = false }: { readonly openWhenSuspended?: boolean } = {},
 ): Promise<{ readonly base: ItemBase; readonly source: KnowledgeSource }> {
   const { kbId } = await readSource(ctx, sourceId);
   const base = await requireBase(ctx, kbId, { right: 'write', isLocked: true });
-  if (!openWhenFrozen) await assertActive(ctx.em, base);
+  if (!openWhenSuspended) await assertActive(ctx.em, base);
   refuseFrozenBase(base);
   const source = await lockSource(ctx, sourceId);
   if (source === null) throw fail('not_found');

@@ -67,7 +67,7 @@ export async function suspendOrganization(
 
 /** Takes an organization back into use, from suspension or from its grace. 409 `purging`; an active one stays as it is. */
 export async function resumeOrganization(ctx: Changing, id: string): Promise<OrganizationChange> {
-  const before = await lockOrganization(ctx, id, { openWhenFrozen: true });
+  const before = await lockOrganization(ctx, id, { openWhenSuspended: true });
   if (before.status === 'active') return { before, after: before };
   if (await isPurged(ctx, before.id)) throw fail('state_conflict', { reason: 'purging', detail: 'The organization is being purged.' });
 
@@ -78,7 +78,7 @@ export async function resumeOrganization(ctx: Changing, id: string): Promise<Org
 
 /** Begins the grace of an organization, after which it is purged: all work in it stops. One that is being deleted stays as it is. */
 export async function deleteOrganization(ctx: Changing, id: string): Promise<OrganizationChange> {
-  const before = await lockOrganization(ctx, id, { openWhenFrozen: true });
+  const before = await lockOrganization(ctx, id, { openWhenSuspended: true });
   if (before.status === 'deleting') return { before, after: before };
 
   const after = await setDeleting(ctx, before.id);
@@ -122,7 +122,7 @@ async function addOwner(
 
 /** The organization, locked; 422 unless the caller has typed its slug. */
 async function lockConfirmed(ctx: Changing, id: string, slug: string): Promise<OrganizationRow> {
-  const organization = await lockOrganization(ctx, id, { openWhenFrozen: true });
+  const organization = await lockOrganization(ctx, id, { openWhenSuspended: true });
   if (slug !== organization.slug) throw invalid('/confirm', 'confirm', 'must be the slug of the organization');
   return organization;
 }

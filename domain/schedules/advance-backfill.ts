@@ -4,14 +4,14 @@ import { endBackfill, moveBackfill } from '../../db/schedules/backfills.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fireInstant, instantOf } from './fire-instant.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
-import { strikesAfter, type Strike } from '../../ports/schedule/cadence.ts';
+import { strikesAfter, type ScheduledInstant } from '../../ports/schedule/cadence.ts';
 import { timetableOf } from '../../ports/schedule/plan.ts';
 import type { BackfillStep } from '../../workflows/contracts/triggers.ts';
 import type { Filled } from './fire.ts';
 
 /** Instants of a backfill that come next. */
 export interface NextInstants {
-  readonly strikes: readonly Strike[];
+  readonly strikes: readonly ScheduledInstant[];
   /** Up to here nothing else is to be started. */
   readonly reached: Date;
   readonly isLast: boolean;
@@ -79,7 +79,7 @@ async function startOne(
   tx: TenantTransaction,
   schedule: ScheduleRow,
   one: {
-    readonly strike: Strike;
+    readonly strike: ScheduledInstant;
     readonly step: FilledInstants & { readonly currency: string };
     readonly backfillId: string;
     readonly now: Date;

@@ -5,7 +5,7 @@ import { insertBackfill } from '../../db/schedules/backfills.ts';
 import type { BackfillOverlap } from '../../db/schedules/schedule-backfill.entity.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
-import { countStrikes, strikesAfter, type Strike, type Timetable } from '../../ports/schedule/cadence.ts';
+import { countStrikes, strikesAfter, type ScheduledInstant, type Timetable } from '../../ports/schedule/cadence.ts';
 import { timetableOf } from '../../ports/schedule/plan.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { checkBudgets } from '../billing/budget-check.ts';
@@ -27,7 +27,7 @@ export interface PlannedBackfill {
   readonly planned: number;
   readonly alreadyRun: number;
   /** The first of its instants. */
-  readonly instants: readonly Strike[];
+  readonly instants: readonly ScheduledInstant[];
   readonly createdAt: Date;
 }
 
@@ -72,7 +72,7 @@ async function makeBackfill(tx: TenantTransaction, schedule: ScheduleRow, asked:
 }
 
 /** The instants of a stretch that count, both ends included. */
-function strikesIn(timetable: Timetable, { from, to }: Pick<AskedBackfill, 'from' | 'to'>): Strike[] {
+function strikesIn(timetable: Timetable, { from, to }: Pick<AskedBackfill, 'from' | 'to'>): ScheduledInstant[] {
   // Of those at a repeated time some are skipped and counted.
   const strikes = strikesAfter(timetable, { after: from.getTime() - 1, until: to.getTime(), count: 2 * maxInstants });
   return strikes.filter(({ isSkipped }) => !isSkipped);

@@ -5,7 +5,7 @@ import { moveBehind } from '../../db/triggers/write-schedules.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import { startOutcome } from './start-scheduled.ts';
-import type { Strike } from '../../ports/schedule/cadence.ts';
+import type { ScheduledInstant } from '../../ports/schedule/cadence.ts';
 
 /** What is done with an instant that is due. */
 export interface Firing {
@@ -22,7 +22,7 @@ export interface Firing {
 }
 
 /** An instant as the evaluator gives it, as it is claimed. */
-export function instantOf(strike: Strike, kind: Instant['kind'], backfillId?: string): Instant {
+export function instantOf(strike: ScheduledInstant, kind: Instant['kind'], backfillId?: string): Instant {
   const { at, localTime, shiftedFrom, isSkipped } = strike;
   return { kind, nominalAt: new Date(at), localTime, shiftedFrom, isSkipped, ...(backfillId === undefined ? {} : { backfillId }) };
 }

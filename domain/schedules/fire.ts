@@ -4,7 +4,7 @@ import { fireInstant, type Firing, instantOf } from './fire-instant.ts';
 import { nextManualInstant } from '../../db/triggers/occurrences.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';
 import { lockSchedule, readSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
-import { strikeAt, type Strike } from '../../ports/schedule/cadence.ts';
+import { strikeAt, type ScheduledInstant } from '../../ports/schedule/cadence.ts';
 import { nextAfter, timetableOf } from '../../ports/schedule/plan.ts';
 import { fillSchedule } from '../../ports/schedule/texts.ts';
 import { TemplateError, type Templates } from '../../ports/templates/templates.ts';
@@ -17,7 +17,7 @@ export type Filled = Pick<Firing, 'rendered' | 'renderFault'>;
 /** What is needed to fire an instant outside of a transaction. */
 export interface DueInstant {
   readonly schedule: ScheduleRow;
-  readonly strike: Strike;
+  readonly strike: ScheduledInstant;
 }
 
 /** Whether a schedule fires by itself. A pause drops what it meets; it queues nothing. */

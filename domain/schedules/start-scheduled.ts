@@ -1,5 +1,5 @@
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
-import { placeRuns } from '../runs/start/place-runs.ts';
+import { enqueueRuns } from '../runs/start/place-runs.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import type { RenderedStart, Outcome } from '../../db/triggers/occurrences.ts';
@@ -41,7 +41,7 @@ async function placeRun(
 ): Promise<string | Failure> {
   const {
     outcomes: [outcome],
-  } = await placeRuns(tx, [
+  } = await enqueueRuns(tx, [
     {
       workspaceId: schedule.workspace_id,
       defaultWorkspaceId: null,

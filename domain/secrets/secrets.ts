@@ -43,7 +43,7 @@ export async function putSecretRow(
 export async function deleteSecret(ctx: Changing, place: Pick<RowScope, 'scope' | 'workspaceId'>, name: string): Promise<Secret> {
   const id = await findSecretId(ctx, place, name);
   if (id === null) throw fail('not_found');
-  const secret = await seeForChange(ctx, Secret, id, { versionProperty: null, openWhenFrozen: true });
+  const secret = await seeForChange(ctx, Secret, id, { versionProperty: null, openWhenSuspended: true });
   const usedBy = await toolsInNeedOf(ctx, secret);
   if (usedBy.length > 0)
     throw fail('state_conflict', {

@@ -7,7 +7,7 @@ import type { CancelBus } from '../../db/streams/cancel-bus.ts';
 import { createCommitPace } from './commit-pace.ts';
 import { FrameWriter, type WriterIdentity } from './frame-writer.ts';
 import type { Publisher } from '../../db/streams/publisher.ts';
-import { createRoom } from './room.ts';
+import { createStreamBuffer } from './room.ts';
 
 export type { FrameWriter } from './frame-writer.ts';
 
@@ -26,7 +26,7 @@ const limitMergedBytes = 2 * 1024;
 /** Longest argument of one append; the rest follows at once. */
 const limitAppendBytes = 4 * 1024 * 1024;
 const lockWaitMs = 1_000;
-const lockWaitAloneMs = 20;
+const autocommitLockWaitMs = 20;
 const lockRetryMs = 250;
 const firstPauseMs = 100;
 const limitPauseMs = 2_000;
@@ -46,7 +46,7 @@ export class Emitter {
   readonly #connection: AppendConnection;
   readonly #writers = new Set<FrameWriter>();
   readonly #pace = createCommitPace(paceMs);
-  readonly #room = createRoom();
+  readonly #room = createStreamBuffer();
   readonly #whenIdle: (() => void)[] = [];
   readonly #unlisten: (() => void) | undefined;
   #isAppending = false;
@@ -137,19 +137,19 @@ export class Emitter {
   async #appendAll(due: readonly FrameWriter[]): Promise<void> {
     const isAlone = due.some((writer) => writer.retryAt > 0);
     try {
-      await this.#append(due, isAlone ? lockWaitAloneMs : lockWaitMs);
+      await this.#append(due, isAlone ? autocommitLockWaitMs : lockWaitMs);
       this.#pauseMs = 0;
     } catch (error) {
       const fault = faultOf(error);
       if (fault === 'passing') this.#pause(error);
       else if (due.length === 1) this.#refuse(due[0], fault, error);
-      else for (const writer of due) await this.#appendAlone(writer);
+      else for (const writer of due) await this.#appendInAutocommit(writer);
     }
   }
 
-  async #appendAlone(writer: FrameWriter): Promise<void> {
+  async #appendInAutocommit(writer: FrameWriter): Promise<void> {
     try {
-      await this.#append([writer], lockWaitAloneMs);
+      await this.#append([writer], autocommitLockWaitMs);
     } catch (error) {
       this.#refuse(writer, faultOf(error), error);
     }

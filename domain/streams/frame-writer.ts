@@ -2,12 +2,12 @@ import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import {
   appendFramesNow,
-  sealBatch,
+  encryptBatch,
   toAnswer,
   type AppendAnswer,
   type RawAnswer,
-  type RetryNote,
-  type SealedBatch,
+  type RetryNotice,
+  type EncryptedBatch,
 } from '../../db/streams/append.ts';
 import type { RunIdentity } from '../../db/streams/frame-text.ts';
 import type { FrameDraft } from '../../db/streams/frame.schema.ts';
@@ -18,7 +18,7 @@ export interface WriterIdentity {
   readonly run: RunIdentity;
   readonly scope: string;
   readonly attempt: number;
-  readonly retry?: RetryNote | null;
+  readonly retry?: RetryNotice | null;
 }
 
 /** Why `signal` was aborted: the run is to be cancelled, another attempt has taken over, the run has ended, or its frames can't be written. */
@@ -54,7 +54,7 @@ export class FrameWriter {
   readonly #pending = new PendingFrames();
   readonly #abort = new AbortController();
   #batch = 0;
-  #sealed: { readonly number: number; readonly batch: SealedBatch; readonly bytes: number } | null = null;
+  #sealed: { readonly number: number; readonly batch: EncryptedBatch; readonly bytes: number } | null = null;
   #waiters: Waiter[] = [];
   #answer: AppendAnswer | null = null;
   #isDead = false;
@@ -147,11 +147,11 @@ export class FrameWriter {
   }
 
   /** The batch to append next; the same one, byte for byte, until it is answered. */
-  seal(at: Date): SealedBatch {
+  seal(at: Date): EncryptedBatch {
     if (!this.#sealed) {
       const bytes = this.#pending.bytes;
       const batch = { ...this.identity, batch: ++this.#batch, frames: this.#pending.take() };
-      this.#sealed = { number: batch.batch, batch: sealBatch(batch, at), bytes };
+      this.#sealed = { number: batch.batch, batch: encryptBatch(batch, at), bytes };
     }
     return this.#sealed.batch;
   }

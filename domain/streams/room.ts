@@ -12,13 +12,13 @@ const limitRunBytes = 1024 * 1024;
 const limitProcessBytes = 64 * 1024 * 1024;
 const limitWaitMs = 30_000;
 
-export function createRoom(): Room {
+export function createStreamBuffer(): Room {
   const bytesByWriter = new Map<FrameWriter, number>();
   const bytesByRun = new Map<string, number>();
   let total = 0;
   let waiting: { readonly writer: FrameWriter; readonly go: () => void }[] = [];
 
-  function hasRoom(writer: FrameWriter): boolean {
+  function hasSlot(writer: FrameWriter): boolean {
     return total <= limitProcessBytes && (bytesByRun.get(writer.identity.run.runId) ?? 0) <= limitRunBytes;
   }
 
@@ -34,12 +34,12 @@ export function createRoom(): Room {
       total += change;
 
       if (change >= 0 || waiting.length === 0) return;
-      const free = waiting.filter((entry) => hasRoom(entry.writer));
+      const free = waiting.filter((entry) => hasSlot(entry.writer));
       waiting = waiting.filter((entry) => !free.includes(entry));
       for (const entry of free) entry.go();
     },
     wait(writer) {
-      if (hasRoom(writer)) return null;
+      if (hasSlot(writer)) return null;
       return new Promise((resolve, reject) => {
         const entry = { writer, go: () => (clearTimeout(timer), resolve()) };
         const timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-import { assertPlaceActive } from '../../db/frozen.ts';
+import { assertScopeActive } from '../../db/frozen.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { callerOfPerson } from '../identity/caller.ts';
@@ -26,7 +26,7 @@ export function judgeInvitation(invitation: InvitationAnswer, email: string): vo
     throw fail('gone', { reason: 'inviter_rank', detail: 'whoever sent this invitation may not invite to this any more' });
   if (!admitsDomain(email, invitation))
     throw fail('gone', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
-  assertPlaceActive(invitation.organizationStatus, invitation.isWorkspaceActive);
+  assertScopeActive(invitation.organizationStatus, invitation.isWorkspaceActive);
   if (invitation.isUser) throw addressTaken(invitation.isMember);
 }
 

@@ -1,7 +1,7 @@
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { assertPlaceActive } from '../../db/frozen.ts';
+import { assertScopeActive } from '../../db/frozen.ts';
 import type { Changing } from '../../db/scope.ts';
 import type { MemberRole, MemberRow } from '../../db/tenancy/members.ts';
 import { refuseHigherRank, refuseOutranked, refuseUnattended } from './rank-rules.ts';
@@ -23,13 +23,13 @@ export async function setMember(
   ctx: Changing,
   { workspaceId, userId, role }: { readonly workspaceId: string; readonly userId: string; readonly role: MemberRole },
 ): Promise<Membership & { readonly member: MemberRow }> {
-  const workspace = await lockWorkspace(ctx, workspaceId, { openWhenFrozen: true });
+  const workspace = await lockWorkspace(ctx, workspaceId, { openWhenSuspended: true });
   const user = await lockGrantee(ctx, workspace, userId);
   // The grant lives in this workspace, so the caller's rank here counts, whatever it is at home.
   refuseHigherRank(ctx.caller, role, workspace.id);
   refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
   refuseUnattended(ctx.caller, user.home_role, role);
-  assertPlaceActive(workspace.status, workspace.is_active);
+  assertScopeActive(workspace.status, workspace.is_active);
   refuseUngranted(workspace, user);
 
   return { workspace, user, member: await putGrant(ctx, { workspace, user, role }, ctx.caller.userId) };
@@ -40,7 +40,7 @@ export async function removeMember(
   ctx: Changing,
   { workspaceId, userId }: { readonly workspaceId: string; readonly userId: string },
 ): Promise<Membership> {
-  const workspace = await lockWorkspace(ctx, workspaceId, { openWhenFrozen: true });
+  const workspace = await lockWorkspace(ctx, workspaceId, { openWhenSuspended: true });
   const user = await lockGrantee(ctx, workspace, userId);
   refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
   refuseUnattended(ctx.caller, user.home_role);

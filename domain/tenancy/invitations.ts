@@ -1,7 +1,7 @@
 import { recordChange } from '../audit/record.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { countSent, insertInvitation, expireInvitation, writeRenewed, type NewInvitation } from '../../db/tenancy/write-invitations.ts';
-import { assertPlaceActive } from '../../db/frozen.ts';
+import { assertScopeActive } from '../../db/frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../../db/ids.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
@@ -37,19 +37,19 @@ export const maxResends = 10;
 
 /** How an invitation is locked. */
 interface LockOptions {
-  readonly openWhenFrozen?: boolean;
+  readonly openWhenSuspended?: boolean;
   /** It will count as pending anew: the organization is locked first, in the order of whoever invites. */
   readonly mayCountAgain?: boolean;
 }
 
 /**
  * Loads and locks an invitation for a change. In this order: 404, 403 below the floor there and for an invitation to a rank above the
- * caller's own or, by a key, above member, 423 in a frozen place (unless `openWhenFrozen`).
+ * caller's own or, by a key, above member, 423 in a frozen place (unless `openWhenSuspended`).
  */
 export async function lockInvitation(
   ctx: Changing,
   id: string,
-  { openWhenFrozen = false, mayCountAgain = false }: LockOptions = {},
+  { openWhenSuspended = false, mayCountAgain = false }: LockOptions = {},
 ): Promise<LockedInvitation> {
   if (mayCountAgain) {
     await lockOrganizationOfInvitation(ctx, id);
@@ -60,7 +60,7 @@ export async function lockInvitation(
   refuseRank(ctx.caller, found.workspace_id ?? '', ctx.floor);
   refuseUnattended(ctx.caller, found.role);
   refuseHigherRank(ctx.caller, found.role, found.workspace_id);
-  if (!openWhenFrozen) assertPlaceActive(found.organization_status, found.is_home_active);
+  if (!openWhenSuspended) assertScopeActive(found.organization_status, found.is_home_active);
   return found;
 }
 

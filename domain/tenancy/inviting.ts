@@ -7,7 +7,7 @@ import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import type { Invitation } from '../../db/tenancy/invitation.entity.ts';
 import type { InvitationRow, LockedInvitation } from '../../db/tenancy/invitations.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { lockMaker, makerGone } from '../identity/maker.ts';
+import { lockMaker, creatorGone } from '../identity/maker.ts';
 import { maxResends, renewInvitation, writeInvitation } from './invitations.ts';
 import { admitsDomain, lockJoining, refuseDomain } from './joining.ts';
 import { workspacesOf } from '../../db/reach.ts';
@@ -109,7 +109,7 @@ function notPending() {
 async function prepareInvitation(ctx: Changing, addressee: Addressee): Promise<string | null> {
   const { pending, is_member: isMember, has_maker: hasMaker, inviter_id: inviterId, earlier } = await situationOf(ctx, addressee);
 
-  if (!hasMaker) throw makerGone();
+  if (!hasMaker) throw creatorGone();
   if (isMember) throw taken();
   // One that is over holds its address no longer, whoever may change it.
   if (earlier && !earlier.is_over && !mayChange(ctx, earlier)) throw taken();
@@ -131,7 +131,7 @@ function refuseMorePending(pending: number): void {
 
 // That of a workspace out of the caller's sight isn't found above; it meets the unique key.
 function mayChange({ caller, floor }: Changing, earlier: NonNullable<Situation['earlier']>): boolean {
-  const isOutOfReach = earlier.workspace_id === null && workspacesOf(caller) !== null;
+  const isInvisible = earlier.workspace_id === null && workspacesOf(caller) !== null;
   const rank = rankOf(rankAt(caller, earlier.workspace_id));
-  return !isOutOfReach && maySetUnattended(caller, earlier.role) && rank >= rankOf(floor ?? 'admin') && rank >= rankOf(earlier.role);
+  return !isInvisible && maySetUnattended(caller, earlier.role) && rank >= rankOf(floor ?? 'admin') && rank >= rankOf(earlier.role);
 }

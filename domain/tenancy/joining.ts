@@ -1,4 +1,4 @@
-import { assertPlaceActive } from '../../db/frozen.ts';
+import { assertScopeActive } from '../../db/frozen.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { findJoining } from '../../db/tenancy/joining.ts';
@@ -17,7 +17,7 @@ export interface JoiningRules {
 export async function lockJoining(tx: TenantTransaction, organizationId: string): Promise<JoiningRules> {
   const found = await findJoining(tx, organizationId);
   if (!found) throw fail('not_found');
-  assertPlaceActive(found.status);
+  assertScopeActive(found.status);
   return { emailDomains: found.domains, invitationDays: found.days };
 }
 

@@ -1,4 +1,4 @@
-import { assertPlaceActive } from '../../db/frozen.ts';
+import { assertScopeActive } from '../../db/frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
 import { workspacesOf } from '../../db/reach.ts';
@@ -10,7 +10,7 @@ import { writeOrganization, type OrganizationFields } from '../../db/tenancy/wri
 
 interface LockOptions {
   /** True for what a suspended or deleting organization still admits. */
-  readonly openWhenFrozen?: boolean;
+  readonly openWhenSuspended?: boolean;
   /** A further rule about who may: it comes before If-Match and state. */
   readonly refuse?: () => void;
 }
@@ -31,7 +31,7 @@ export async function lockOrganization(ctx: Changing, id: string, options: LockO
   refuseWorkspaceScoped(ctx.caller);
   options.refuse?.();
   checkIfMatch(ctx, found.version);
-  if (!options.openWhenFrozen) assertPlaceActive(found.status);
+  if (!options.openWhenSuspended) assertScopeActive(found.status);
   return found;
 }
 

@@ -1,4 +1,4 @@
-import { assertPlaceActive } from '../../db/frozen.ts';
+import { assertScopeActive } from '../../db/frozen.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -18,7 +18,7 @@ export async function lockSettings(ctx: Changing, organizationId: string, refuse
   refuseWorkspaceScoped(ctx.caller);
   refuse();
   checkIfMatch(ctx, found.version);
-  assertPlaceActive(found.status);
+  assertScopeActive(found.status);
   return found;
 }
 

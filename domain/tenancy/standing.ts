@@ -1,4 +1,4 @@
-import { assertPlaceActive } from '../../db/frozen.ts';
+import { assertScopeActive } from '../../db/frozen.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
@@ -66,6 +66,6 @@ async function newHome(ctx: Scoped, organizationId: string | null, workspaceId: 
       ? invalid('/workspace_id', 'workspace_required', 'name the workspace that becomes the home')
       : invalid('/workspace_id', 'reference', 'refers to a workspace that does not exist');
   }
-  assertPlaceActive(only.status, only.is_active);
+  assertScopeActive(only.status, only.is_active);
   return only.id;
 }

@@ -1,4 +1,4 @@
-import { assertPlaceActive } from '../../db/frozen.ts';
+import { assertScopeActive } from '../../db/frozen.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
@@ -30,7 +30,7 @@ interface LockOptions {
   /** Whether an owner or operator may be lost by it: the organization is locked first, as the hand-over of ownership does, or all operators. */
   readonly mayLoseOwner?: boolean;
   /** True for what a frozen organization or workspace still admits. */
-  readonly openWhenFrozen?: boolean;
+  readonly openWhenSuspended?: boolean;
   /** Neither rank, state nor sign-in hangs on it: a key may do it to whomever its rank reaches. */
   readonly isHarmless?: boolean;
 }
@@ -53,7 +53,7 @@ export async function lockUser(ctx: Changing, id: string, options: LockOptions):
   if (!(isOneself && options.allowsOneself)) refuseUnchangeable(caller, found, options.floor);
   if (!options.isHarmless) refuseUnattended(caller, found.role);
   checkIfMatch(ctx, found.version);
-  if (!options.openWhenFrozen) assertPlaceActive(found.organization_status, found.is_home_active);
+  if (!options.openWhenSuspended) assertScopeActive(found.organization_status, found.is_home_active);
   return found;
 }
 

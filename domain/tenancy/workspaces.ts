@@ -1,4 +1,4 @@
-import { assertPlaceActive } from '../../db/frozen.ts';
+import { assertScopeActive } from '../../db/frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { refuseRank } from '../../db/reach.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
@@ -9,19 +9,19 @@ import { writeArchived, writeFields, writeRestored } from '../../db/tenancy/writ
 
 /**
  * Loads and locks a workspace for a change. In this order: 404 when it isn't visible, 403 when the caller's role there is below the floor,
- * 412 by If-Match, 423 when it is archived or its organization frozen (unless `openWhenFrozen`).
+ * 412 by If-Match, 423 when it is archived or its organization frozen (unless `openWhenSuspended`).
  */
 export async function lockWorkspace(
   ctx: Changing,
   id: string,
-  { openWhenFrozen = false }: { readonly openWhenFrozen?: boolean } = {},
+  { openWhenSuspended = false }: { readonly openWhenSuspended?: boolean } = {},
 ): Promise<LockedWorkspace> {
   const found = await findWorkspaceForChange(ctx, id);
   if (!found) throw fail('not_found');
 
   refuseRank(ctx.caller, id, ctx.floor);
   checkIfMatch(ctx, found.version);
-  if (!openWhenFrozen) assertPlaceActive(found.status, found.is_active);
+  if (!openWhenSuspended) assertScopeActive(found.status, found.is_active);
   return found;
 }
 
@@ -38,7 +38,7 @@ interface WorkspaceChange {
 
 /** Archives a workspace, which stops all work in it; it can be restored for as long as its organization's settings say. One that is archived stays as it is. */
 export async function archiveWorkspace(ctx: Changing, id: string): Promise<WorkspaceChange> {
-  const before = await lockWorkspace(ctx, id, { openWhenFrozen: true });
+  const before = await lockWorkspace(ctx, id, { openWhenSuspended: true });
   if (!before.is_active) return { before, after: before };
 
   const after = asLocked(await writeArchived(ctx, before));
@@ -48,7 +48,7 @@ export async function archiveWorkspace(ctx: Changing, id: string): Promise<Works
 
 /** Takes an archived workspace back into use. 404 when the time to restore it has passed; one that is in use stays as it is. */
 export async function restoreWorkspace(ctx: Changing, id: string): Promise<WorkspaceChange> {
-  const before = await lockWorkspace(ctx, id, { openWhenFrozen: true });
+  const before = await lockWorkspace(ctx, id, { openWhenSuspended: true });
   if (before.is_past_purge) throw fail('not_found');
   if (before.is_active) return { before, after: before };
 

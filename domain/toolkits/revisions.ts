@@ -1,7 +1,7 @@
 import type { ActorRef } from '../../db/actor-ref.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { LeftOut } from '../../db/toolkits/left-out.ts';
-import { insertRevisionRow, readActiveTools, toolsInForce, type OpenedRevision, type ToolkitHome } from '../../db/toolkits/revisions.ts';
+import { insertRevisionRow, readActiveTools, toolsInForce, type OpenedRevision, type ToolkitScope } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import type { ToolkitRevisionOrigin } from '../../workflows/contracts/toolkits.ts';
 import { diffTools } from './diff.ts';
@@ -22,7 +22,7 @@ export interface NewToolkitRevision {
 /** Stores a revision made from a document or by hand, with its differences to the active one. The caller holds the toolkit's lock. */
 export async function addToolkitRevision(
   tx: TenantTransaction,
-  toolkit: ToolkitHome,
+  toolkit: ToolkitScope,
   { tools, leftOut, ...made }: NewToolkitRevision,
 ): Promise<OpenedRevision> {
   const active = await readActiveTools(tx, toolkit.id);

@@ -11,7 +11,7 @@ import {
   toolsInForce,
   type OpenedRevision,
   type OpenSync,
-  type ToolkitHome,
+  type ToolkitScope,
 } from '../../db/toolkits/revisions.ts';
 import { lockSyncedToolkit, lockToolkit, noteLook, setNextSync, syncWithinAMinute } from '../../db/toolkits/syncs.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
@@ -60,7 +60,7 @@ const abandonedAfter = '30 minutes';
 /** Opens a sync and starts its workflow. 409 `sync_running` while another is under way. */
 export async function startSync(
   tx: TenantTransaction,
-  toolkit: ToolkitHome & { readonly organizationId: string },
+  toolkit: ToolkitScope & { readonly organizationId: string },
   reason: SyncReason,
 ): Promise<OpenedRevision> {
   const revision = await openSync(tx, toolkit, reason);
@@ -89,7 +89,7 @@ export async function startSync(
  * What a server's news or the clock ask for: a sync now, or, when the last one was begun less than a minute ago or is still under way, as
  * soon as a minute has passed. Nothing for a toolkit of the platform, or one that is off.
  */
-export async function requestSync(tx: TenantTransaction, toolkit: ToolkitHome, reason: SyncReason): Promise<void> {
+export async function requestSync(tx: TenantTransaction, toolkit: ToolkitScope, reason: SyncReason): Promise<void> {
   const { organizationId } = toolkit;
   if (organizationId === null) return;
   const held = await lockSyncedToolkit(tx, toolkit.id);
@@ -99,7 +99,7 @@ export async function requestSync(tx: TenantTransaction, toolkit: ToolkitHome, r
 }
 
 /** Begins a sync: a revision in state syncing with the next number. One at a time a toolkit: 409 `sync_running`. */
-export async function openSync(tx: TenantTransaction, toolkit: ToolkitHome, reason: SyncReason): Promise<OpenedRevision> {
+export async function openSync(tx: TenantTransaction, toolkit: ToolkitScope, reason: SyncReason): Promise<OpenedRevision> {
   if (!(await lockToolkit(tx, toolkit.id))) throw fail('not_found');
   await failSyncing(tx, toolkit.id, { error: 'The sync was abandoned.', olderThan: abandonedAfter });
   const opened = await insertSyncing(tx, toolkit, reason);

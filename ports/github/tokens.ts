@@ -42,7 +42,7 @@ export interface AppTokens {
   drop(app: AppCredentials, scope: TokenScope): void;
 }
 
-interface KeptToken extends InstallationToken {
+interface StoredToken extends InstallationToken {
   /** By `performance.now()`, which no one sets. */
   readonly untilMs: number;
 }
@@ -52,7 +52,7 @@ const maxKept = 2_000;
 
 /** Tokens of installations, in the memory of this process. */
 export function createAppTokens(deps: SendDeps, clock: HostClock): AppTokens {
-  const kept = new Map<string, KeptToken>();
+  const kept = new Map<string, StoredToken>();
 
   return {
     asApp,
@@ -97,7 +97,7 @@ export function createAppTokens(deps: SendDeps, clock: HostClock): AppTokens {
     app: AppCredentials,
     { installationId, repository, permissions }: TokenScope,
     signal: AbortSignal,
-  ): Promise<KeptToken> {
+  ): Promise<StoredToken> {
     const narrowed = 'id' in repository ? { repository_ids: [repository.id] } : { repositories: [repository.name] };
     const parameters = { installation_id: installationId, ...narrowed, permissions };
     const { data, headers } = await asApp(app, { route: 'POST /app/installations/{installation_id}/access_tokens', parameters }, signal);

@@ -14,7 +14,7 @@ export interface FoundTool {
 }
 
 /** What is said of one tool; its name comes before the words. */
-export interface ToolNote {
+export interface ToolNotice {
   readonly name: string;
   readonly reason: string;
 }
@@ -22,8 +22,8 @@ export interface ToolNote {
 /** Tools of a server that can be kept, in its order, why others are left out, and what is ignored of those that are kept. */
 export interface FoundTools {
   readonly tools: readonly FoundTool[];
-  readonly leftOut: readonly ToolNote[];
-  readonly ignored: readonly ToolNote[];
+  readonly leftOut: readonly ToolNotice[];
+  readonly ignored: readonly ToolNotice[];
 }
 
 const maxTools = 200;
@@ -37,8 +37,8 @@ const limitTotalBytes = 4 * 1024 * 1024;
 /** Sorts out what a server offers: what can't be approved as a whole is left out, never shortened into something else. */
 export async function readFoundTools(offered: readonly Tool[], schemas: Pick<TenantSchemas, 'read'>): Promise<FoundTools> {
   const tools = new Map<string, FoundTool>();
-  const leftOut: ToolNote[] = [];
-  const ignored: ToolNote[] = [];
+  const leftOut: ToolNotice[] = [];
+  const ignored: ToolNotice[] = [];
   let bytes = 0;
   for (const raw of offered.slice(0, maxOffered)) {
     const tool = toFoundTool(raw);
@@ -63,7 +63,7 @@ export async function readFoundTools(offered: readonly Tool[], schemas: Pick<Ten
 
 /** What a sync or a look says of the tools that are not as their server wrote them, in so many characters; null when all are. */
 export function toldOf({ leftOut, ignored }: Pick<FoundTools, 'leftOut' | 'ignored'>, limit: number): string | null {
-  const list = (notes: readonly ToolNote[]) => notes.map(({ name, reason }) => `${name} ${reason}`).join('; ');
+  const list = (notes: readonly ToolNotice[]) => notes.map(({ name, reason }) => `${name} ${reason}`).join('; ');
   const parts = [
     ...(leftOut.length > 0 ? [`Left out: ${list(leftOut)}`] : []),
     ...(ignored.length > 0 ? [`Ignored: ${list(ignored)}`] : []),

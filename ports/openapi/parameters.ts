@@ -1,4 +1,4 @@
-import type { HttpParameter, ParameterPlace, ParameterStyle } from '../../workflows/contracts/http-parameters.ts';
+import type { HttpParameter, ParameterLocation, ParameterStyle } from '../../workflows/contracts/http-parameters.ts';
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { isReservedHeader } from '../egress/url.ts';
 import { isObject, step, textOf, Unusable, type Document, type Json } from './document.ts';
@@ -29,7 +29,7 @@ export interface PlacedOperation {
 /** By OpenAPI 3.0 and 3.1 (§4.8.12) these headers are not described as parameters and are ignored where they are. */
 const ignoredHeaders: readonly string[] = ['accept', 'content-type', 'authorization'];
 /** The styles of each place, its default first (OpenAPI 3.1 §4.8.12.2). */
-const stylesOf: Readonly<Record<ParameterPlace, readonly ParameterStyle[]>> = {
+const stylesOf: Readonly<Record<ParameterLocation, readonly ParameterStyle[]>> = {
   path: ['simple', 'label', 'matrix'],
   query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
   header: ['simple'],
@@ -125,6 +125,6 @@ function formOf({ node, name, in: place }: Declared): Omit<HttpParameter, 'argum
   return { in: place, name: plainName, style, explode, ...(node['allowReserved'] === true ? { allowReserved: true } : {}) };
 }
 
-function isPlace(place: string): place is ParameterPlace {
+function isPlace(place: string): place is ParameterLocation {
   return Object.hasOwn(stylesOf, place);
 }

@@ -7,7 +7,7 @@ import type { DocumentProblem, LeftOutOperation, OpenApiOperation, OpenApiReadin
 const limitOperations = 200;
 const limitTotalBytes = 4 * 1024 * 1024;
 const limitProblems = 50;
-const limitTold = 200;
+const maxReported = 200;
 
 /** Reads a document; runs in a child of the pool. An operation that can't be kept costs no other one: it is left out, with the reason. */
 export function readOpenApi(
@@ -49,7 +49,7 @@ export function readOpenApi(
   if (operations.length === 0 && problems.length === 0) problems.push(nothingChosen);
   return {
     operations,
-    leftOut: leftOut.slice(0, limitTold),
+    leftOut: leftOut.slice(0, maxReported),
     leftOutCount: leftOut.length,
     problems: operations.length > 0 ? [] : problems.slice(0, limitProblems),
     unknown: unknownNames([...found, ...unsent], choice),

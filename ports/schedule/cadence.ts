@@ -2,7 +2,7 @@ import type { CronSpec, DayRule } from './cron.ts';
 import { endOfGap, instantsOf, localText, offsetAt, offsetText, wallAt, wallText } from './wall-time.ts';
 
 /** When a schedule strikes. Instants are milliseconds since 1970. */
-export type Cadence =
+export type Recurrence =
   | { readonly kind: 'cron'; readonly spec: CronSpec }
   /** Every so often from a beginning. */
   | { readonly kind: 'every'; readonly seconds: number; readonly from: number }
@@ -15,7 +15,7 @@ export interface DstRules {
 }
 
 export interface Timetable {
-  readonly cadence: Cadence;
+  readonly cadence: Recurrence;
   readonly zone: string;
   readonly dst: DstRules;
   readonly startsAt: number | null;
@@ -23,7 +23,7 @@ export interface Timetable {
 }
 
 /** One instant that the timetable gives. */
-export interface Strike {
+export interface ScheduledInstant {
   readonly at: number;
   /** Local time with offset. */
   readonly localTime: string;
@@ -42,7 +42,7 @@ const longestPauseMs = 366 * 9 * dayMs;
 export function strikesAfter(
   timetable: Timetable,
   { after, count, until = null }: { readonly after: number; readonly count: number; readonly until?: number | null },
-): Strike[] {
+): ScheduledInstant[] {
   const { cadence, startsAt, endsAt } = timetable;
   const first = startsAt === null ? after : Math.max(after, startsAt - 1);
   const last = Math.min(until ?? Infinity, endsAt ?? Infinity);
@@ -59,7 +59,7 @@ export function strikesAfter(
 }
 
 /** What the timetable says of one instant; null when it does not give it. */
-export function strikeAt(timetable: Timetable, at: number): Strike | null {
+export function strikeAt(timetable: Timetable, at: number): ScheduledInstant | null {
   const [strike] = strikesAfter(timetable, { after: at - 1, count: 1, until: at });
   return strike?.at === at ? strike : null;
 }
@@ -119,17 +119,21 @@ interface Window {
   readonly count: number;
 }
 
-function everyAfter(timetable: Timetable, cadence: Extract<Cadence, { kind: 'every' }>, { first, last, count }: Window): Strike[] {
+function everyAfter(
+  timetable: Timetable,
+  cadence: Extract<Recurrence, { kind: 'every' }>,
+  { first, last, count }: Window,
+): ScheduledInstant[] {
   const step = cadence.seconds * 1_000;
   const turn = Math.max(0, Math.floor((first - cadence.from) / step) + 1);
-  const strikes: Strike[] = [];
+  const strikes: ScheduledInstant[] = [];
   for (let at = cadence.from + turn * step; at <= last && strikes.length < count; at += step) strikes.push(plain(timetable, at));
   return strikes;
 }
 
-function cronAfter(timetable: Timetable, spec: CronSpec, { first, last, count }: Window): Strike[] {
+function cronAfter(timetable: Timetable, spec: CronSpec, { first, last, count }: Window): ScheduledInstant[] {
   const { zone } = timetable;
-  const strikes: Strike[] = [];
+  const strikes: ScheduledInstant[] = [];
   // A day early: clocks may have gone back over midnight.
   const start = Math.floor(wallAt(zone, first) / dayMs) * dayMs - dayMs;
   let seen = -Infinity;
@@ -148,7 +152,7 @@ function cronAfter(timetable: Timetable, spec: CronSpec, { first, last, count }:
 }
 
 /** Instants of one local day in their order; the first of equal ones counts, so a time that is due goes before one that is shifted onto it. */
-function strikesOfDay(timetable: Timetable, spec: CronSpec, midnight: number, window: Omit<Window, 'count'>): Strike[] {
+function strikesOfDay(timetable: Timetable, spec: CronSpec, midnight: number, window: Omit<Window, 'count'>): ScheduledInstant[] {
   const { zone } = timetable;
   const walls = wallsWithin(zone, wallsOfDay(spec, midnight), { ...window, midnight });
   const offset = steadyOffset(zone, midnight);
@@ -185,9 +189,9 @@ function steadyOffset(zone: string, midnight: number): number | null {
   return offset === offsetAt(zone, midnight + dayMs) && offset === offsetAt(zone, midnight + 2 * dayMs) ? offset : null;
 }
 
-function strikesOfWall({ zone, dst }: Timetable, spec: CronSpec, wall: number): Strike[] {
+function strikesOfWall({ zone, dst }: Timetable, spec: CronSpec, wall: number): ScheduledInstant[] {
   const instants = instantsOf(zone, wall);
-  const strike = (at: number, rest: Partial<Strike>): Strike => ({
+  const strike = (at: number, rest: Partial<ScheduledInstant>): ScheduledInstant => ({
     at,
     localTime: localText(zone, at),
     shiftedFrom: null,
@@ -234,6 +238,6 @@ function isDayBy(rule: DayRule, day: Date, number: number): boolean {
   }
 }
 
-function plain({ zone }: Timetable, at: number): Strike {
+function plain({ zone }: Timetable, at: number): ScheduledInstant {
   return { at, localTime: localText(zone, at), shiftedFrom: null, note: null, isSkipped: false };
 }

@@ -1,4 +1,4 @@
-import { strikesAfter, type Cadence, type DstRules, type Timetable } from './cadence.ts';
+import { strikesAfter, type Recurrence, type DstRules, type Timetable } from './cadence.ts';
 import { compileTimetable, type CompiledTimetable } from './compile-cadence.ts';
 import { CronError, parseCron } from './cron.ts';
 import { describeCadence } from './describe-cadence.ts';
@@ -87,7 +87,7 @@ export function nextAfter(timetable: Timetable, after: Date): Date | null {
   return strike ? new Date(strike.at) : null;
 }
 
-function cadenceOf(times: ScheduleTimes, startsAt: number | null): Cadence {
+function cadenceOf(times: ScheduleTimes, startsAt: number | null): Recurrence {
   const given = [times.cron, times.every_seconds, times.run_at].filter((value) => value !== null);
   if (given.length !== 1)
     throw new ScheduleProblem({ field: 'cron', rule: 'oneOf', message: 'exactly one of cron, every_seconds and run_at is demanded' });

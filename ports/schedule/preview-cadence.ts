@@ -1,4 +1,4 @@
-import { strikesAfter, type Strike, type Timetable } from './cadence.ts';
+import { strikesAfter, type ScheduledInstant, type Timetable } from './cadence.ts';
 import { localText, offsetAt } from './wall-time.ts';
 
 /** A change of the clocks that a cadence falls into. */
@@ -10,7 +10,7 @@ export interface ClockWarning {
 
 /** The next instants of a timetable, and what people should know of it. */
 export interface CadencePreview {
-  readonly instants: readonly Strike[];
+  readonly instants: readonly ScheduledInstant[];
   readonly warnings: readonly ClockWarning[];
   /** Shortest time between two instants of the next 400 days, as far as they were looked at; null: there are not two. */
   readonly minGapSeconds: number | null;
@@ -34,7 +34,7 @@ export function previewCadence(timetable: Timetable, { after, count }: { readonl
 function firing(
   timetable: Timetable,
   { after, count, until }: { readonly after: number; readonly count: number; readonly until: number | null },
-): Strike[] {
+): ScheduledInstant[] {
   // Of two at a repeated time one may be skipped.
   const strikes = strikesAfter(timetable, { after, count: 2 * count, until });
   return strikes.filter(({ isSkipped }) => !isSkipped).slice(0, count);
@@ -74,12 +74,12 @@ function changedDays(zone: string, after: number): number[] {
   return days;
 }
 
-function gapText({ shiftedFrom, localTime }: Strike, gap: 'shift' | 'skip'): string {
+function gapText({ shiftedFrom, localTime }: ScheduledInstant, gap: 'shift' | 'skip'): string {
   const missing = `The clocks leap over ${shiftedFrom ?? ''}`;
   return gap === 'shift' ? `${missing}: it runs at ${localTime} instead.` : `${missing}: it does not run then.`;
 }
 
-function repeatText(zone: string, { at, localTime }: Strike, repeat: 'once' | 'twice'): string {
+function repeatText(zone: string, { at, localTime }: ScheduledInstant, repeat: 'once' | 'twice'): string {
   const time = localText(zone, at).slice(0, 19);
   return repeat === 'once'
     ? `The clocks show ${time} twice: it runs the first time only, not at ${localTime}.`

@@ -68,7 +68,7 @@ function readFrontMatter(source: string, at: Place): { matter: Record<string, un
         throw refused(pointer, `Line ${lineOf(node.range?.[0] ?? 0)}: the front matter holds an alias.`);
       },
       Scalar: (_key, node) => {
-        const written = keptText(node);
+        const written = storedText(node);
         if (written === null) return;
         node.value = written;
         told.push(`line ${lineOf(node.range?.[0] ?? 0)}: a number that would lose digits is kept as text`);
@@ -99,7 +99,7 @@ function textsOf(contents: YAMLMap): Record<string, string> {
 }
 
 /** How a number was written, where it would be shown otherwise: 1.10, 007, 0x10. */
-function keptText({ value, source }: { readonly value: unknown; readonly source?: string | undefined }): string | null {
+function storedText({ value, source }: { readonly value: unknown; readonly source?: string | undefined }): string | null {
   return typeof value === 'number' && source !== undefined && String(value) !== source ? source : null;
 }
 

@@ -16,7 +16,7 @@ export interface AuditHead {
   readonly entries: number;
 }
 
-const AnchorLine = Type.Object(
+const AnchorRecord = Type.Object(
   {
     at: Type.String({ maxLength: 24 }),
     chain: Type.String({ maxLength: 36 }),
@@ -31,12 +31,12 @@ const AnchorLine = Type.Object(
 );
 
 /** One line: a head, when it was the newest, and a MAC that binds it to the line before it. */
-export type AnchorLine = Readonly<Static<typeof AnchorLine>>;
+export type AnchorRecord = Readonly<Static<typeof AnchorRecord>>;
 
 /** A line as it is read. `line` is null where it is none of ours: torn by a crash, or forged. */
 export interface ReadAnchor {
   readonly number: number;
-  readonly line: AnchorLine | null;
+  readonly line: AnchorRecord | null;
   /** What is wrong with it; null: nothing, or only that a crash has torn it. */
   readonly fault: string | null;
 }
@@ -57,7 +57,7 @@ interface Key {
   readonly secret: Buffer;
 }
 
-const isLine = Compile(AnchorLine);
+const isLine = Compile(AnchorRecord);
 /** Far more than a line has. */
 const tailBytes = 65_536;
 
@@ -144,7 +144,7 @@ async function* readLines(path: string, keys: readonly Key[]): AsyncGenerator<Re
 }
 
 /** The line that a text is; null where it is none. */
-function lineOf(text: string): AnchorLine | null {
+function lineOf(text: string): AnchorRecord | null {
   try {
     const value: unknown = JSON.parse(text);
     return isLine.Check(value) ? value : null;
@@ -153,7 +153,7 @@ function lineOf(text: string): AnchorLine | null {
   }
 }
 
-function macOf({ secret }: Key, { at, chain, seal_no, mac, entries, key_id, previous }: Omit<AnchorLine, 'line_mac'>): Buffer {
+function macOf({ secret }: Key, { at, chain, seal_no, mac, entries, key_id, previous }: Omit<AnchorRecord, 'line_mac'>): Buffer {
   return createHmac('sha256', secret)
     .update('longhaul audit anchor\0')
     .update(JSON.stringify([previous, at, chain, seal_no, mac, entries, key_id]))

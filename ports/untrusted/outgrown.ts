@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export type Subject = () => string | Uint8Array;
 
 /** Whose work of which sort, and on what. */
-export interface SubjectOfWork {
+export interface WorkTenant {
   readonly organization: string;
   readonly sort: string;
   readonly subject: Subject;
@@ -23,12 +23,12 @@ export class Outgrown {
   }
 
   /** What was told the first time; null for what is not known. Costs nothing while nothing is known at all. */
-  find(work: SubjectOfWork): string | null {
+  find(work: WorkTenant): string | null {
     this.#forgetOld();
     return this.#entries.size === 0 ? null : (this.#entries.get(keyOf(work))?.told ?? null);
   }
 
-  remember(work: SubjectOfWork, told: string): void {
+  remember(work: WorkTenant, told: string): void {
     const key = keyOf(work);
     this.#entries.delete(key);
     this.#entries.set(key, { told, until: Date.now() + this.#keepMs });
@@ -61,6 +61,6 @@ export class Outgrown {
 /** Four children that each end one job in half a second fill this in ten minutes. */
 const maxEntries = 5_000;
 
-function keyOf({ organization, sort, subject }: SubjectOfWork): string {
+function keyOf({ organization, sort, subject }: WorkTenant): string {
   return `${organization} ${sort} ${createHash('sha256').update(subject()).digest('base64')}`;
 }

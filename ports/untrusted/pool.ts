@@ -4,7 +4,7 @@ import { Counter } from 'prom-client';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { WorkChild, type Ended } from './child.ts';
 import type { Answer } from './messages.ts';
-import { Outgrown, type Subject, type SubjectOfWork } from './outgrown.ts';
+import { Outgrown, type Subject, type WorkTenant } from './outgrown.ts';
 import { sorts, type Sort, type Sorts, type WorkLimits } from './sorts.ts';
 import { Turns } from './turns.ts';
 import { WorkLimit, WorkProblem } from './work-errors.ts';
@@ -58,7 +58,7 @@ const waitingLimits = { jobs: 1_000, bytes: 32 * 1024 * 1024, allBytes: 128 * 10
 const triesMax = 2;
 const startsMax = 5;
 
-interface Entry extends SubjectOfWork {
+interface Entry extends WorkTenant {
   readonly bytes: number;
   readonly message: Uint8Array;
   readonly limits: WorkLimits;
@@ -222,8 +222,8 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
     const resting = [...this.#idle.keys()];
     const isBlamed = this.#outgrown.isBlamed(organization);
     const own = resting.filter((child) => (isBlamed ? this.#served.get(child) === organization : !child.givesWay));
-    const hasRoom = this.#working.size + this.#idle.size < this.#options.size;
-    return own.length > 0 || hasRoom ? own : resting;
+    const hasSlot = this.#working.size + this.#idle.size < this.#options.size;
+    return own.length > 0 || hasSlot ? own : resting;
   }
 
   #rest(child: WorkChild): void {

@@ -1,5 +1,5 @@
 import { refusalOf } from '../../activities/tools/refusal.ts';
-import { moveGates } from '../../domain/approvals/move-gates.ts';
+import { moveApprovals } from '../../domain/approvals/move-gates.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import type { LockedRuns } from '../../domain/runs/waiting.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -27,7 +27,7 @@ export function withRun<R>(tree: TreeWorld, runId: string, work: (tx: TenantTran
 }
 
 export const openGates = (tree: TreeWorld, runId: string, step = 1) =>
-  withRun(tree, runId, (tx, runs) => moveGates(tx, runs, { step, refusalOf }));
+  withRun(tree, runId, (tx, runs) => moveApprovals(tx, runs, { step, refusalOf }));
 
 /** A begun run whose calls of a tool that is asked about each time have been put to people; gives the questions in their order. */
 export async function askedRun(

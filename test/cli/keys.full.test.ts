@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
-import { secretBinding, type SecretPlace } from '../../db/secrets/secret-binding.ts';
+import { secretBinding, type SecretScope } from '../../db/secrets/secret-binding.ts';
 import { change, rows } from '../../db/sql.ts';
 import { open, seal } from '../../db/tenancy/envelope.ts';
 import { makeWorld, type World } from '../db/world.ts';
@@ -77,7 +77,7 @@ async function audited(): Promise<Record<string, number>> {
 }
 
 async function openAll(ring: KeyRing): Promise<number> {
-  const found = await ask<SecretPlace & { value_envelope: Buffer }>(
+  const found = await ask<SecretScope & { value_envelope: Buffer }>(
     'select organization_id, workspace_id, tool_id, name, value_version, value_envelope from secrets',
   );
   return sweep(database.db, async (em) => {

@@ -10,7 +10,7 @@ import { newId } from '../../db/ids.ts';
 import { openPurge } from '../../domain/operator/purge-steps.ts';
 import { sweep } from '../../db/transaction.ts';
 import { change } from '../../db/sql.ts';
-import { createAnchorFile, type AnchorLine } from '../../ports/storage/anchor-file.ts';
+import { createAnchorFile, type AnchorRecord } from '../../ports/storage/anchor-file.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { silent } from '../support/worker.ts';
 import { tick, writeEntries } from './audit-log.ts';
@@ -49,8 +49,8 @@ async function sealed(seals: number): Promise<void> {
 }
 
 /** What is wrong with the lines of the file, by their numbers, and the lines that count. */
-async function readAll(): Promise<{ faults: string[]; lines: AnchorLine[] }> {
-  const [faults, lines]: [string[], AnchorLine[]] = [[], []];
+async function readAll(): Promise<{ faults: string[]; lines: AnchorRecord[] }> {
+  const [faults, lines]: [string[], AnchorRecord[]] = [[], []];
   for await (const { number, line, fault } of (await file().read()) ?? []) {
     if (fault !== null) faults.push(`${number}: ${fault}`);
     if (line) lines.push(line);

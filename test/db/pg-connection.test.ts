@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { newId } from '../../db/ids.ts';
-import { runAlone } from '../../db/databases.ts';
+import { runInAutocommit } from '../../db/databases.ts';
 import { openTransaction, openReadOnly, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { change, row, rows, queueStatement } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
@@ -33,7 +33,7 @@ test('a transaction without statements commits and rolls back without a trace', 
   await (await openTransaction(database.db, tx)).commit();
   await (await openTransaction(database.db, tx)).rollback();
 
-  const { rows: seen } = await runAlone<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
+  const { rows: seen } = await runInAutocommit<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
   expect(seen[0]?.org ?? '').toBe('');
 });
 
@@ -41,8 +41,8 @@ test('no statement runs when what stands before it fails', async () => {
   const settings = { sql: "select set_config('app.org', (1 / 0)::text, true)", parameters: [] };
   const insert = "insert into organizations (id, name, slug) values ($1, 'x', 'x')";
 
-  await expect(runAlone(database.db.app, { sql: insert, parameters: [newId()], settings })).rejects.toMatchObject({ code: '22012' });
-  const { rows: left } = await runAlone<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
+  await expect(runInAutocommit(database.db.app, { sql: insert, parameters: [newId()], settings })).rejects.toMatchObject({ code: '22012' });
+  const { rows: left } = await runInAutocommit<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
   expect(left[0]?.org ?? '').toBe('');
 });
 
@@ -113,7 +113,7 @@ test('a read sees its tenant in every statement, writes nothing and leaves the c
 
   for (let n = 0; n < 2; n++) expect(await row(open.tx.em, org)).toEqual({ org: world.organizationId, writes: false });
   await expect(change(open.tx.em, "update agents set name = 'x' where id = ?", [world.agentId])).rejects.toMatchObject({ code: '25006' });
-  const { rows: left } = await runAlone<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
+  const { rows: left } = await runInAutocommit<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
   expect(left[0]?.org ?? '').toBe('');
 });
 
@@ -213,7 +213,7 @@ test('a later statement that fails takes the transaction with it, and the connec
 test('a name that a failed batch may not have made known is used by no other kind of transaction of its connection', async () => {
   const marked = `select 'marked ${newId()}' where ?::int > 0`;
   const unmarked = marked.replace('?', '$1');
-  for (let n = 0; n < 3; n++) await runAlone(database.db.app, { sql: unmarked, parameters: [n] });
+  for (let n = 0; n < 3; n++) await runInAutocommit(database.db.app, { sql: unmarked, parameters: [n] });
 
   const failing = transact(database.db, tx, async ({ em }) => {
     await queueStatement(em, 'select 1 / ?::int as never', [0]);
@@ -222,7 +222,7 @@ test('a name that a failed batch may not have made known is used by no other kin
   });
   await expect(failing).rejects.toMatchObject({ code: '22012' });
 
-  const { rows: seen } = await runAlone(database.db.app, { sql: unmarked, parameters: [1] });
+  const { rows: seen } = await runInAutocommit(database.db.app, { sql: unmarked, parameters: [1] });
   expect(seen).toHaveLength(1);
 });
 

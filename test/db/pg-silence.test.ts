@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { newId } from '../../db/ids.ts';
 import { connectDatabases } from '../../db/orm.ts';
-import { runAlone, type Databases } from '../../db/databases.ts';
+import { runInAutocommit, type Databases } from '../../db/databases.ts';
 import { openTransaction, openReadOnly, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { sweeperRows } from '../../db/streams/sweeper-rows.ts';
 import { change, row, rows } from '../../db/sql.ts';
@@ -83,7 +83,7 @@ test.each<[string, () => Promise<unknown>]>([
   ['a statement without parameters', () => transact(db, tx(), ({ em }) => rows(em, 'select 1'))],
   ['a job across tenants', () => sweep(db, (em) => row(em, one, [1]))],
   ['a read of the hub', () => sweeperRows(db, 'select $1::int as n', [1]).catch(translate)],
-  ['a statement past the layers', () => runAlone(db.app, { sql: 'select $1::int as n', parameters: [1] }).catch(translate)],
+  ['a statement past the layers', () => runInAutocommit(db.app, { sql: 'select $1::int as n', parameters: [1] }).catch(translate)],
 ])('a server that stands still ends %s as lost; once it goes on the pool is whole again', async (_, ask) => {
   await warm();
   proxy.freeze();

@@ -335,7 +335,7 @@ describe('where a new row goes', () => {
     await set("update organizations set status = 'suspended' where id = $1");
     await refused('organization_suspended');
     await expect(
-      asHandler(database.db, caller, (ctx) => seeForChange(ctx, Agent, frozen.agentId, { openWhenFrozen: true })),
+      asHandler(database.db, caller, (ctx) => seeForChange(ctx, Agent, frozen.agentId, { openWhenSuspended: true })),
     ).resolves.toBeInstanceOf(Agent);
   });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { holdLease } from '../../activities/tools/lease.ts';
+import { lockLease } from '../../activities/tools/lease.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { row } from '../../db/sql.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
@@ -223,7 +223,7 @@ test('a try that was replaced neither keeps nor gives free the lease of the next
   const { organizationId, workspaceId } = stack.tenant;
   const tenant = workspaceTenant(organizationId, workspaceId);
   const hold = (holder: string) =>
-    holdLease({
+    lockLease({
       transact: async (work) => (await transact(stack.db, { tenant, actor: systemActor, correlationId: newId() }, work)).value,
       key: { organizationId, workspaceId, toolId: agent.toolIds[0] ?? '', holder },
       waitMs: 200,

@@ -8,7 +8,7 @@ import type {
   FinishRunInput,
   FinishRunResult,
   GatesInput,
-  GateState,
+  CallApprovalState,
   OpenChildResult,
   PlannedCall,
   RunToolResult,
@@ -22,7 +22,7 @@ export interface RunScript {
   readonly turns?: readonly (CallModelResult | (() => Promise<CallModelResult>))[];
   readonly tool?: (toolCallId: string) => Promise<RunToolResult | void>;
   /** Without it nothing stands before people. */
-  readonly gates?: (look: GateLook) => GateState | Promise<GateState>;
+  readonly gates?: (look: GateLook) => CallApprovalState | Promise<CallApprovalState>;
   /** Without it a delegate call has its result at once. */
   readonly child?: (toolCallId: string) => OpenChildResult;
   readonly settle?: (input: SettleToolInput) => SettleToolResult;
@@ -149,10 +149,10 @@ export function fakeRuns(): FakeRuns {
 }
 
 /** What a step without open questions is told. */
-export const noGates: GateState = { ready: [], open: 0, nextMs: 0 };
+export const noGates: CallApprovalState = { ready: [], open: 0, nextMs: 0 };
 
 /** A state of questions: `open` of them, the first of which expires after `nextMs`. */
-export function gateState(open: number, more: Partial<GateState> = {}): GateState {
+export function gateState(open: number, more: Partial<CallApprovalState> = {}): CallApprovalState {
   return { ready: [], open, nextMs: open === 0 ? 0 : 3_600_000, ...more };
 }
 

@@ -67,7 +67,7 @@ test('streams go on within 5 s of a restart of Redis, and open as ever while it 
   await world.finish(run);
   await Promise.all([client.ended, opened.ended]);
   expect(opened.texts).toEqual(client.texts);
-  await eventually(() => !world.hub.counts().isRedisAway && world.redis.status === 'ready');
+  await eventually(() => !world.hub.counts().isRedisUnavailable && world.redis.status === 'ready');
 });
 
 test('packets that vanish without a close cost seconds, no command hangs and no process ends', async () => {

@@ -6,12 +6,12 @@ import {
   appendedFrames,
   appendFramesNow,
   payloadOf,
-  sealBatch,
+  encryptBatch,
   toAnswer,
   type AppendAnswer,
   type FrameBatch,
   type RawAnswer,
-  type SealedBatch,
+  type EncryptedBatch,
 } from '../../db/streams/append.ts';
 import { parseFrame, type RunIdentity } from '../../db/streams/frame-text.ts';
 import type { Frame, FrameDraft } from '../../db/streams/frame.schema.ts';
@@ -28,7 +28,7 @@ import { eventually, sleep } from './waiting.ts';
 
 let world: StreamWorld;
 let publish: Publisher['publish'];
-const sealed = new WeakMap<FrameBatch, SealedBatch>();
+const sealed = new WeakMap<FrameBatch, EncryptedBatch>();
 beforeAll(async () => {
   world = await openStreamWorld({ limits: { headsMs: 500, streamsPerPrincipal: 1_000 } });
   // Nothing is published but what a move lets through.
@@ -134,7 +134,7 @@ async function appendAnew(tx: TenantTransaction, batch: FrameBatch): Promise<{ a
 
 /** As the emitter does it: the texts are made once and sent byte for byte until they are answered. */
 async function appendSealed(tx: TenantTransaction, batch: FrameBatch): Promise<{ answers: AppendAnswer[]; appended: AppendedFrames[] }> {
-  const made = sealed.get(batch) ?? sealBatch(batch, new Date());
+  const made = sealed.get(batch) ?? encryptBatch(batch, new Date());
   sealed.set(batch, made);
   const [row] = await rows<{ answers: RawAnswer[] }>(tx.em, 'select append_frames(?::jsonb, 5000) as answers', [payloadOf([made])]);
   const answers = row?.answers ?? [];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
-import { connectTemporal, isTemporalAway, type Temporal } from '../../temporal/client.ts';
+import { connectTemporal, isTemporalUnavailable, type Temporal } from '../../temporal/client.ts';
 import { addSearchAttributes, searchAttributeNames } from '../../temporal/search-attributes.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 
@@ -60,7 +60,7 @@ function readHistoriesAgain({ connection: { workflowService } }: Temporal): void
       try {
         return await read(request);
       } catch (error) {
-        if (!isTemporalAway(error) || Date.now() - startedAt > patienceMs) throw error;
+        if (!isTemporalUnavailable(error) || Date.now() - startedAt > patienceMs) throw error;
       }
   };
   workflowService.getWorkflowExecutionHistory = again as typeof read;

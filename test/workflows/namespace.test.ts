@@ -104,7 +104,7 @@ test('a schedule that is gone is made by the next look; one that an operator pau
 });
 
 test('the keeper looks again and again, and makes what has gone meanwhile', async () => {
-  const keeper = keepNamespace(temporal, silent, { lookEveryMs: 200 });
+  const keeper = keepNamespace(temporal, silent, { pollEveryMs: 200 });
   await until(() => passes(keeper));
   const schedule = temporal.client.schedule.getHandle(scheduleIds[2] ?? '');
   const madeAt = async () => (await schedule.describe().catch(() => null))?.info.createdAt.getTime() ?? 0;

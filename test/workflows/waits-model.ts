@@ -1,4 +1,4 @@
-import type { agentRunSignals, CallModelResult, GateState, PlannedCall } from '../../workflows/contracts/agent-run.ts';
+import type { agentRunSignals, CallModelResult, CallApprovalState, PlannedCall } from '../../workflows/contracts/agent-run.ts';
 import { callsTurn, readCall, writeCall, type RunScript } from '../fakes/run-activities.ts';
 
 /** One call of the model's step: what stands before it, and what somebody says to it, if anybody does. */
@@ -78,7 +78,7 @@ export class ModelledRun {
     return { gated: false };
   }
 
-  #look(how: 'open' | 'settle'): GateState {
+  #look(how: 'open' | 'settle'): CallApprovalState {
     const now = Date.now();
     for (const call of this.calls) {
       if (call.state === 'gated' && now >= call.expiresAt) call.state = 'denied';

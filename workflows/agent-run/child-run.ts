@@ -4,7 +4,7 @@ import { workflowIds } from '../contracts/queues.ts';
 import { openChild, settleTool } from './activity-options.ts';
 import { withGrace } from './grace.ts';
 import { untilWoken, type RunLoop } from './run-loop.ts';
-import type { CallEnd } from './tool-call.ts';
+import type { CallOutcome } from './tool-call.ts';
 
 /** A run that is cancelled with its parent ends by itself, within the grace of its own tools. */
 const childGraceMs = 15_000;
@@ -13,7 +13,7 @@ const maxPauseMs = 1_800_000;
 type Child = NonNullable<OpenChildResult['child']>;
 
 /** One delegate call until it has a result: the run of another agent, whose row tells how it ended, whatever became of its workflow. */
-export async function runChildCall(loop: RunLoop, { toolCallId }: PlannedCall): Promise<CallEnd> {
+export async function runChildCall(loop: RunLoop, { toolCallId }: PlannedCall): Promise<CallOutcome> {
   const input = { runId: loop.runId, toolCallId };
   let cause: 'child' | 'cancelled' = 'cancelled';
 
@@ -58,7 +58,7 @@ async function execute(loop: RunLoop, { runId, agentId, organizationId, workspac
 }
 
 /** Waits until the child's row has ended too: a child whose workflow was lost is ended by the reconciler. */
-async function settleChild(loop: RunLoop, input: RunToolInput): Promise<CallEnd> {
+async function settleChild(loop: RunLoop, input: RunToolInput): Promise<CallOutcome> {
   for (let looks = 0; ; looks++) {
     const seen = loop.wakes;
     const { again, gated } = await settleTool({ ...input, cause: 'child' });

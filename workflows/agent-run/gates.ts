@@ -6,7 +6,7 @@ import { untilWoken, type RunLoop } from './run-loop.ts';
 import { startOver } from './start-over.ts';
 
 /** What the questions of a step have to do with its calls. */
-export interface StepGates {
+export interface StepApprovals {
   /** A call stands before people whose question has not been put yet. */
   mustAsk: boolean;
   /** Executes calls that may be; the same may be given again. */
@@ -19,7 +19,7 @@ export interface StepGates {
  * Puts the questions of a step and opens its clients' calls, then starts what becomes ready, until none is open. A signal only wakes: what
  * was answered stands in rows. Throws RunEnds when an answer that had to come did not.
  */
-export async function answerGates(loop: RunLoop, step: number, gates: StepGates): Promise<void> {
+export async function answerGates(loop: RunLoop, step: number, gates: StepApprovals): Promise<void> {
   const { runId } = loop;
 
   loop.hasWaited = true;

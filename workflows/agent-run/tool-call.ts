@@ -8,10 +8,10 @@ const maxGraceMs = 10_000;
 const maxStartsAnew = 10;
 
 /** `gated`: the call has no result yet, people have to say what becomes of it. */
-export type CallEnd = 'over' | 'gated';
+export type CallOutcome = 'over' | 'gated';
 
 /** One call until it has a result. What the activity left open is settled from its row, which alone knows whether it was claimed. */
-export async function runToolCall(runId: string, call: PlannedCall): Promise<CallEnd> {
+export async function runToolCall(runId: string, call: PlannedCall): Promise<CallOutcome> {
   for (let anew = 1; ; anew++) {
     const cause = await execute(runId, call);
 
@@ -27,7 +27,7 @@ export async function runToolCall(runId: string, call: PlannedCall): Promise<Cal
 }
 
 /** How the call ended, else why it may not have. */
-async function execute(runId: string, call: PlannedCall): Promise<CallEnd | SettleToolInput['cause']> {
+async function execute(runId: string, call: PlannedCall): Promise<CallOutcome | SettleToolInput['cause']> {
   try {
     const activity = toolActivity(call)({ runId, toolCallId: call.toolCallId });
     const result = await withGrace(activity, Math.min(call.timeoutS * 1000, maxGraceMs));

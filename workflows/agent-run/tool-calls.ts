@@ -1,7 +1,7 @@
 import { CancellationScope, CancelledFailure, condition, patched } from '@temporalio/workflow';
 import type { PlannedCall } from '../contracts/agent-run.ts';
 import { runChildCall } from './child-run.ts';
-import { answerGates, type StepGates } from './gates.ts';
+import { answerGates, type StepApprovals } from './gates.ts';
 import type { RunLoop } from './run-loop.ts';
 import { runToolCall } from './tool-call.ts';
 
@@ -34,7 +34,7 @@ class StepCalls {
     read: lanesOf('read'),
     child: lanesOf('child'),
   };
-  readonly #gates: StepGates;
+  readonly #gates: StepApprovals;
   /** Ids of calls that wait in a queue, are executed, or have ended. */
   readonly #started = new Set<string>();
   readonly #scope = new CancellationScope();

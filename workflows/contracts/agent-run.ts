@@ -16,9 +16,9 @@ export interface AgentRunActivities {
   beginRun(input: { runId: string }): Promise<BeginRunResult>;
   callModel(input: { runId: string; step: number }): Promise<CallModelResult>;
   /** Puts the questions of a step to people and opens its clients' calls; or opens a wait of the run itself. Repeatable. */
-  openGates(input: GatesInput): Promise<GateState>;
+  openGates(input: GatesInput): Promise<CallApprovalState>;
   /** Judges what has been answered, and what has expired, since. Repeatable. */
-  settleGates(input: GatesInput): Promise<GateState>;
+  settleGates(input: GatesInput): Promise<CallApprovalState>;
   /** Makes the run of a delegate call, or ends the call when there may be none. */
   openChild(input: RunToolInput): Promise<OpenChildResult>;
   /** Null in histories of before there were gates. */
@@ -80,7 +80,7 @@ export interface GatesInput {
 }
 
 /** What stands between a step and its end. */
-export interface GateState {
+export interface CallApprovalState {
   /** Calls that were gated and may be executed now; those given before may come again. */
   readonly ready: readonly PlannedCall[];
   /** Questions, clients' calls and waits without an end yet. */

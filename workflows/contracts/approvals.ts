@@ -13,4 +13,4 @@ export type ApprovalDecision = (typeof approvalDecisions)[number];
  * be repeated, `auth` for the consent that a server demands.
  */
 export const callGates = ['critical', 'binding', 'first', 'effect', 'input', 'confirmation', 'auth'] as const;
-export type CallGate = (typeof callGates)[number];
+export type CallApproval = (typeof callGates)[number];

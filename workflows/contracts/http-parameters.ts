@@ -2,7 +2,7 @@
 export const parameterStyles = ['simple', 'label', 'matrix', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const;
 export type ParameterStyle = (typeof parameterStyles)[number];
 
-export type ParameterPlace = 'path' | 'query' | 'header' | 'cookie';
+export type ParameterLocation = 'path' | 'query' | 'header' | 'cookie';
 
 /** How a parameter, or a field of a form, is written. Everything absent has the default of its place. */
 export interface ParameterForm {
@@ -17,7 +17,7 @@ export interface ParameterForm {
 /** An argument that the request carries outside its body, under the name that its API gives it. */
 export interface HttpParameter extends ParameterForm {
   readonly argument: string;
-  readonly in: ParameterPlace;
+  readonly in: ParameterLocation;
   readonly name: string;
 }
 

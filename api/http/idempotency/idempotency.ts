@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../../../db/caller.ts';
-import type { IdempotencyRow, IdempotencyScope } from '../../../db/http/idempotency.ts';
+import type { IdempotencyRow, KeySpace } from '../../../db/http/idempotency.ts';
 import { holdShownRun } from '../../../db/http/stored-replies.ts';
 import { withAutocommit, transact, type TransactionOptions } from '../../../db/transaction.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
@@ -94,12 +94,7 @@ export async function settleFinal(reserving: Reserving, reservation: Reservation
 }
 
 /** One look at the row; null asks for another. */
-async function attempt(
-  reserving: Reserving,
-  tx: TenantTransaction,
-  scope: IdempotencyScope,
-  fingerprint: Buffer,
-): Promise<KeyReservation | null> {
+async function attempt(reserving: Reserving, tx: TenantTransaction, scope: KeySpace, fingerprint: Buffer): Promise<KeyReservation | null> {
   const claim = await claimKey(tx, scope, fingerprint);
   if (claim === null) return null;
   return claim.kind === 'mine' ? mine(reserving, claim) : { kind: 'replay', reply: await replay(reserving, tx, claim.found) };
@@ -134,7 +129,7 @@ function mine({ operation }: Reserving, { id, lease }: HeldKey): KeyReservation 
 }
 
 /** Null for a caller without an identity of its own, which can't own a key. */
-function keySpaceOf({ operation, caller, options }: Reserving, key: string): IdempotencyScope | null {
+function keySpaceOf({ operation, caller, options }: Reserving, key: string): KeySpace | null {
   if (caller.kind === 'nobody' || caller.principalId === null) return null;
   return {
     organizationId: options.tenant.organizationId,

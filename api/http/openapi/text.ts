@@ -74,7 +74,7 @@ function faultOf(operation: RegisteredOperation): ErrorCode {
 function ofChanges(operation: RegisteredOperation): ErrorCode[] {
   const changes = operation.method !== 'GET' && isRoleAccess(operation);
   return [
-    ...(changes && !operation.openWhenFrozen ? (['resource_frozen'] as const) : []),
+    ...(changes && !operation.openWhenSuspended ? (['resource_frozen'] as const) : []),
     ...(changes && operation.params ? (['resource_forbidden'] as const) : []),
     ...(operation.idempotent ? (['idempotency_in_progress', 'idempotency_key_mismatch'] as const) : []),
     ...(operation.ifMatch ? (['precondition_failed'] as const) : []),

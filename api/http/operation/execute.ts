@@ -92,7 +92,7 @@ function auditOf({ operation, request }: Execution, action: AuditOptions['action
 
 /** What a suspended organization or archived workspace still admits: signing in, what operators do, and what is flagged. */
 function isOpenWhenFrozen(operation: Execution['operation']): boolean {
-  return operation.openWhenFrozen === true || openAreas.has(operation.area);
+  return operation.openWhenSuspended === true || openAreas.has(operation.area);
 }
 
 /** A deadlock or serialization failure; a commit's own arrives translated, with the fault as its cause. */

@@ -46,7 +46,7 @@ export interface CommonSpec {
   readonly transaction?: 'none' | 'writes';
   readonly bodyLimitBytes?: number | ((env: ApiEnv) => number);
   /** Whether a suspended organization or archived workspace still admits it. */
-  readonly openWhenFrozen?: true;
+  readonly openWhenSuspended?: true;
   readonly resourceType?: string;
   /** Success statuses; the first is the operation's own. Default 200, 201 for POST that creates, 204 without view. */
   readonly success?: readonly number[];

@@ -8,7 +8,7 @@ import { retriesWithLost } from '../steps/retries.ts';
 import type { StepFault, StepRetry } from '../run-types.ts';
 
 /** How a call ends: its state, what the model and the watchers get. */
-export interface CallEnd {
+export interface CallOutcome {
   readonly state: Extract<ToolCallState, 'succeeded' | 'failed' | 'denied' | 'timed_out' | 'cancelled' | 'unknown'>;
   readonly result: ToolResult;
   /** The whole output when it was cut for the model. */
@@ -25,7 +25,7 @@ export async function keepWholeOutput(tx: TenantTransaction, call: CallState, bo
 }
 
 /** A call that was never claimed gets its step here, so that every call is found among the steps. */
-export async function closeToolStep(tx: TenantTransaction, call: CallState, end: CallEnd, error: StepFault | null): Promise<void> {
+export async function closeToolStep(tx: TenantTransaction, call: CallState, end: CallOutcome, error: StepFault | null): Promise<void> {
   const text = typeof end.result.output === 'string' ? end.result.output : JSON.stringify(end.result.output ?? '');
   await queueStatement(
     tx.em,
@@ -100,7 +100,7 @@ export async function openToolStep(tx: TenantTransaction, call: CallState, attem
 export async function writeCallEnd(
   tx: TenantTransaction,
   callId: string,
-  { attempt, end: { state, result } }: { readonly attempt: number | null; readonly end: CallEnd },
+  { attempt, end: { state, result } }: { readonly attempt: number | null; readonly end: CallOutcome },
 ): Promise<{ readonly duration_ms: number | null; readonly has_waits: boolean } | null> {
   return row<{ duration_ms: number | null; has_waits: boolean }>(
     tx.em,

@@ -1,4 +1,4 @@
-import type { CallGate } from '../../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
 import type { Scope } from '../../../workflows/contracts/access.ts';
 import { isTerminal, type RunStatus, type ToolCallState, type ToolKind } from '../../../workflows/contracts/runs.ts';
 import { row, rows } from '../../sql.ts';
@@ -47,7 +47,7 @@ export interface CallState {
   /** The run that executes it. */
   readonly child_run_id: string | null;
   /** Why it has to be approved before it is executed. */
-  readonly gate: CallGate | null;
+  readonly gate: CallApproval | null;
   readonly critical: boolean;
   readonly client_owned: boolean;
   /** What people have approved of it so far; `critical`: an admin, knowing that it is. */

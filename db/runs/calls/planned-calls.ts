@@ -1,5 +1,5 @@
 import type { PlannedCall } from '../../../workflows/contracts/agent-run.ts';
-import type { CallGate } from '../../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
 import type { ToolCallState, ToolKind } from '../../../workflows/contracts/runs.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
@@ -14,7 +14,7 @@ export interface StoredCall {
   readonly timeout_s: number;
   readonly is_idempotent: boolean;
   readonly state: ToolCallState;
-  readonly gate: CallGate | null;
+  readonly gate: CallApproval | null;
   readonly client_owned: boolean;
 }
 

@@ -1,4 +1,4 @@
-import { inSightOf, tenantPredicate, visibleTo, type Changing, type Predicate, type Scoped } from '../../scope.ts';
+import { visibleToSql, tenantPredicate, visibleTo, type Changing, type Predicate, type Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { Run } from '../run.entity.ts';
@@ -21,7 +21,7 @@ export interface RunAddress {
 
 /** Those of the runs that the caller sees. */
 export function seenRuns(ctx: Scoped, ids: readonly string[]): Promise<RunAddress[]> {
-  const visible = inSightOf(ctx, Run, 'r');
+  const visible = visibleToSql(ctx, Run, 'r');
   return rows<RunAddress>(
     ctx.em,
     `select r.id, r.organization_id, r.workspace_id from runs r where r.id = any (?::uuid[]) and r.deleted_at is null and ${visible.sql}`,

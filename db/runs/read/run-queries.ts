@@ -1,7 +1,7 @@
 import type { RunStatus, WaitingOn } from '../../../workflows/contracts/runs.ts';
 import { fetchPage } from '../../page-query.ts';
 import type { Page, PageRequest } from '../../page.ts';
-import { inSightOf, tenantPredicate, seen, visibleTo, type Scoped } from '../../scope.ts';
+import { visibleToSql, tenantPredicate, seen, visibleTo, type Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { Run } from '../run.entity.ts';
@@ -24,21 +24,21 @@ export function readRunRow(tx: Pick<TenantTransaction, 'em' | 'tenant'>, runId: 
 
 /** A run that the caller may see. Throws 404, 403 below the floor there. */
 export async function seeRun(ctx: Scoped, runId: string): Promise<RunRow> {
-  const visible = inSightOf(ctx, Run, 'r');
+  const visible = visibleToSql(ctx, Run, 'r');
   return seen(ctx, await row<RunRow>(ctx.em, runWhere(visible.sql), [runId, ...visible.params]));
 }
 
 /** Where a run lives. */
-export interface RunPlace {
+export interface RunScope {
   readonly id: string;
   readonly organization_id: string;
   readonly workspace_id: string;
 }
 
 /** Throws 404 unless the caller sees the run, 403 below the floor there: the parent of its messages and steps. */
-export async function requireRun(ctx: Scoped, runId: string): Promise<RunPlace> {
-  const visible = inSightOf(ctx, Run, 'r');
-  const found = await row<RunPlace>(
+export async function requireRun(ctx: Scoped, runId: string): Promise<RunScope> {
+  const visible = visibleToSql(ctx, Run, 'r');
+  const found = await row<RunScope>(
     ctx.em,
     `select r.id, r.organization_id, r.workspace_id from runs r where r.id = ? and r.deleted_at is null and ${visible.sql}`,
     [runId, ...visible.params],

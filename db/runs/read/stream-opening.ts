@@ -1,10 +1,10 @@
 import { Run } from '../run.entity.ts';
-import { type Scoped, inSightOf } from '../../scope.ts';
+import { type Scoped, visibleToSql } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import { parseFrame } from '../../streams/frame-text.ts';
 
 /** What must be known before a stream opens. */
-export interface OpeningState {
+export interface InitialFrameState {
   readonly runId: string;
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -26,8 +26,8 @@ interface OpeningRow {
 }
 
 /** Visibility, head and end of a run's stream in one query; null when the caller doesn't see the run. The first frame gives the path. */
-export async function openingState(ctx: Scoped, runId: string): Promise<OpeningState | null> {
-  const visible = inSightOf(ctx, Run, 'r');
+export async function initialFrameState(ctx: Scoped, runId: string): Promise<InitialFrameState | null> {
+  const visible = visibleToSql(ctx, Run, 'r');
   const found = await row<OpeningRow>(
     ctx.em,
     `select s.organization_id, s.workspace_id, s.root_run_id, r.parent_run_id, s.head_seq, s.ended,

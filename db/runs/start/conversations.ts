@@ -119,9 +119,9 @@ export async function firstQueueNo(tx: TenantTransaction, conversation: Pick<Con
 }
 
 /** Where a new run stands in its conversation: active, in its line, or outside until it is due. */
-export type LinePlace =
+export type QueuePosition =
   | { readonly kind: 'active' }
   | { readonly kind: 'delayed' }
   | { readonly kind: 'line'; readonly queueNo: number; readonly position: number; readonly isFirst: boolean };
 
-export type WaitingPlace = Extract<LinePlace, { kind: 'line' }>;
+export type WaitingPosition = Extract<QueuePosition, { kind: 'line' }>;

@@ -3,7 +3,7 @@ import { outboxRow } from '../../outbox.ts';
 import { queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { RunIdentity } from '../../streams/frame-text.ts';
-import { hardDeadlineDays, type ConversationRow, type LinePlace } from './conversations.ts';
+import { hardDeadlineDays, type ConversationRow, type QueuePosition } from './conversations.ts';
 import type { ContentBlock, RunLimits, UsageTotals } from '../run-types.ts';
 import type { RunInput } from '../read/run-view.ts';
 import type { StartRun } from './start-run.ts';
@@ -15,7 +15,7 @@ export interface NewRun {
   readonly messageId: string;
   readonly conversation: ConversationRow;
   readonly isNewConversation: boolean;
-  readonly line: LinePlace;
+  readonly line: QueuePosition;
   readonly target: StartTarget;
   readonly start: StartRun;
   /** The persona asked for, else the conversation's, else the agent's default. */
@@ -26,7 +26,7 @@ export interface NewRun {
 }
 
 /** What a new run without a parent sets going. */
-export interface Beginnings {
+export interface InitialWrites {
   /** Its whole text. */
   readonly firstFrame: string;
   /** The start of its workflow; null: it waits in line. */
@@ -46,7 +46,7 @@ const dayMs = 86_400_000;
  * are checked at its end. A child has no `beginnings`: its frames come by an append, which copies them to its root's stream, and its parent's
  * workflow starts its own.
  */
-export async function insertRun(tx: TenantTransaction, run: NewRun, beginnings: Beginnings | null): Promise<void> {
+export async function insertRun(tx: TenantTransaction, run: NewRun, beginnings: InitialWrites | null): Promise<void> {
   const { firstFrame = null, start = null } = beginnings ?? {};
   const stream = { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run), head_seq: firstFrame === null ? 0 : 1 };
   // What follows a pull request is woken for each of its runs.

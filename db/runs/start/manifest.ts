@@ -1,4 +1,4 @@
-import type { CallGate } from '../../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
 import type { EffectiveConfiguration } from '../../agents/effective.ts';
 import type { KnowledgeBinding } from '../../agents/revision-document.ts';
 import type { PinnedDelegate } from '../../agents/delegate-target.ts';
@@ -18,7 +18,7 @@ export interface PinnedTool {
   /** Effects with which its calls need an approval. Absent in older manifests, whose revisions had no such rule. */
   readonly asks?: readonly ('read' | 'write')[];
   /** Why its calls need an approval, null: they do not; and who may answer. Absent in older manifests, whose runs had no such tools. */
-  readonly gate?: Extract<CallGate, 'critical' | 'binding' | 'first' | 'effect'> | null;
+  readonly gate?: Extract<CallApproval, 'critical' | 'binding' | 'first' | 'effect'> | null;
   readonly floor?: 'member' | 'admin';
   /** Of tools that start another run: whom they ask. */
   readonly delegate?: PinnedDelegate;

@@ -1,7 +1,7 @@
 import type { RunSource } from '../../../workflows/contracts/runs.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import { hardDeadlineDays, type ConversationRow, type WaitingPlace } from './conversations.ts';
+import { hardDeadlineDays, type ConversationRow, type WaitingPosition } from './conversations.ts';
 import type { RunState } from '../run-state.ts';
 import type { RunFault } from '../run-types.ts';
 import type { OnBusy } from '../read/run-view.ts';
@@ -57,10 +57,10 @@ export function readDelayed(
 }
 
 /** Puts a delayed run into the queue. */
-export async function enterLine(
+export async function enqueueRun(
   tx: TenantTransaction,
   { run, conversation }: { readonly run: Pick<RunState, 'id'>; readonly conversation: Pick<ConversationRow, 'id'> },
-  line: WaitingPlace,
+  line: WaitingPosition,
 ): Promise<void> {
   await rows(
     tx.em,

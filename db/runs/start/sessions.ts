@@ -22,7 +22,7 @@ export function sessionOf({ continued, sessionKey, subject }: StartRun, { worksp
  * Finds or makes the conversations of starts and locks them to the end of the transaction, by what `sessionOf` calls them: in one statement for
  * those of session keys; what is there already by ascending id, as everybody does, then what is new.
  */
-export async function lockSessions(tx: TenantTransaction, starts: readonly Resolved[]): Promise<Map<string, ConversationRow>> {
+export async function lockConversations(tx: TenantTransaction, starts: readonly Resolved[]): Promise<Map<string, ConversationRow>> {
   const locked = new Map<string, ConversationRow>();
   const keyed = new Map<string, Resolved>();
   for (const resolved of starts) {

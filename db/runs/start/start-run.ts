@@ -14,7 +14,7 @@ export interface StartPricing {
 }
 
 /** The caller who starts: what it sees and its role bound what it may name. */
-export interface Starter {
+export interface RunInitiator {
   readonly ctx: Scoped;
   /** Role that the operation demands in the workspace of the run. */
   readonly floor: Role | null;
@@ -57,7 +57,7 @@ export interface StartRun {
   /** Absent: a model without a price is found out by the run. */
   readonly pricing?: StartPricing;
   /** Whose sight and rank bound it; absent: the platform's own start, judged already. */
-  readonly starter?: Starter | null;
+  readonly starter?: RunInitiator | null;
   /** Id of the run where it has to be known before. */
   readonly id?: string;
   readonly continued?: ContinuedConversation | null;

@@ -1,4 +1,4 @@
-import type { CallGate } from '../../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
 import type { ModelUsage } from '../../billing/usage.ts';
 import { newId } from '../../ids.ts';
 import { row, rows, queueStatement } from '../../sql.ts';
@@ -24,7 +24,7 @@ export interface CheckedCall extends CallIdentity {
   readonly critical: boolean;
   readonly clientOwned: boolean;
   /** Why people are asked before it is executed; null: they are not. */
-  readonly gate: CallGate | null;
+  readonly gate: CallApproval | null;
   readonly refusal: StepFault | null;
 }
 

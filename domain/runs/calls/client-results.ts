@@ -11,7 +11,7 @@ import { isOpen, lockCalls, type CallState, type StoredResult, readStoredResults
 import type { RunState } from '../../../db/runs/run-state.ts';
 import { endCall, resultBatch } from './tool-calls.ts';
 import { settleStatuses } from '../waiting.ts';
-import type { CallEnd } from '../../../db/runs/calls/call-rows.ts';
+import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 
 /** What a client says of a call that it has executed. */
 export interface ClientResult {
@@ -64,7 +64,7 @@ export async function addClientResults(tx: TenantTransaction, { runId, runs, res
   );
 }
 
-function refuseUnawaited(call: CallState, end: CallEnd, stored: StoredResult | undefined): void {
+function refuseUnawaited(call: CallState, end: CallOutcome, stored: StoredResult | undefined): void {
   const context = { tool_call_id: call.id };
   if (call.client_owned && (call.state === 'ready' || call.state === 'executing') && isOpen(call)) return;
   if (!call.client_owned || stored === undefined)
@@ -76,7 +76,7 @@ function refuseUnawaited(call: CallState, end: CallEnd, stored: StoredResult | u
 }
 
 /** The result as the model and the watchers get it, cut at the tool's limit. */
-function endOf(call: CallState, { status, output, message }: ClientResult): CallEnd {
+function endOf(call: CallState, { status, output, message }: ClientResult): CallOutcome {
   const isText = typeof output === 'string';
   const text = isText ? output : output === undefined || output === null ? '' : JSON.stringify(output);
   const isTooLong = text.length > call.response_max_chars;

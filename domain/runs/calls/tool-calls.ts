@@ -8,7 +8,7 @@ import { toolCallFrame, toolResultFrame, type ToolResult } from '../../../db/run
 import type { StepRetry } from '../../../db/runs/run-types.ts';
 import { insertToolMessages } from '../../../db/runs/calls/tool-messages.ts';
 import {
-  type CallEnd,
+  type CallOutcome,
   keepWholeOutput,
   closeToolStep,
   addRetry,
@@ -47,7 +47,12 @@ export async function claimCall(tx: TenantTransaction, call: CallState): Promise
  * Ends a call once: row, answer for the model, step. Gives its result frame for the caller to append, or null when the call had ended
  * or a later try holds it; the result is dropped then. `attempt` null ends it whoever holds it.
  */
-export async function endCall(tx: TenantTransaction, call: CallState, attempt: number | null, end: CallEnd): Promise<FrameDraft | null> {
+export async function endCall(
+  tx: TenantTransaction,
+  call: CallState,
+  attempt: number | null,
+  end: CallOutcome,
+): Promise<FrameDraft | null> {
   const ended = await endCallBeside(tx, call, attempt, end);
   return ended && ended.frame;
 }
@@ -63,7 +68,7 @@ export async function endCallBeside(
   tx: TenantTransaction,
   call: CallState,
   attempt: number | null,
-  end: CallEnd,
+  end: CallOutcome,
 ): Promise<EndedCall | null> {
   const { result } = end;
   // Whoever opens a wait holds all open calls: it is seen here, or sees this end.

@@ -10,7 +10,7 @@ import type { StepFault } from '../../../db/runs/run-types.ts';
 import { subAgentFrame } from '../../../db/runs/children/sub-agent-frame.ts';
 import type { CallState } from '../../../db/runs/calls/call-state.ts';
 import { endCall } from '../calls/tool-calls.ts';
-import type { CallEnd } from '../../../db/runs/calls/call-rows.ts';
+import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 import { type ChildRun, writeChildUsage } from '../../../db/runs/children/child-rows.ts';
 
 const limitSummaryChars = 2_000;
@@ -45,7 +45,7 @@ function summaryOf({ output }: ChildRun): string | null {
   return text === null ? null : cutText(text, limitSummaryChars).toWellFormed();
 }
 
-function endOf(call: CallState, child: ChildRun): CallEnd {
+function endOf(call: CallState, child: ChildRun): CallOutcome {
   if (child.status === 'succeeded') return succeeded(call, child);
   // Its parent is ending and takes it along.
   if (child.status === 'cancelled' || !isTerminal(child.status))
@@ -55,7 +55,7 @@ function endOf(call: CallState, child: ChildRun): CallEnd {
   return { state, result: { ...result, output: outputOf(call, child, call.response_max_chars), outputType: 'json' }, rest: null };
 }
 
-function succeeded(call: CallState, child: ChildRun): CallEnd {
+function succeeded(call: CallState, child: ChildRun): CallOutcome {
   const output = outputOf(call, child);
   const text = JSON.stringify(output);
   const isCut = text.length > call.response_max_chars;

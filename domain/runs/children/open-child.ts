@@ -1,5 +1,5 @@
 import { followedTime } from '../../../db/database-clock.ts';
-import type { CallGate } from '../../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
 import { isTerminal } from '../../../workflows/contracts/runs.ts';
 import { gateCall } from '../../approvals/gate-call.ts';
 import { newId } from '../../../db/ids.ts';
@@ -27,7 +27,7 @@ export interface OpenChild {
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
   /** What stands against the call as its tool's row is now: its result, or what people have to approve first. */
-  readonly judge: (call: CallState) => { readonly refusal: StepFault | null; readonly gate: CallGate | null };
+  readonly judge: (call: CallState) => { readonly refusal: StepFault | null; readonly gate: CallApproval | null };
 }
 
 /** A child that waits for its workflow. */

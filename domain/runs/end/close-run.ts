@@ -8,7 +8,7 @@ import { messageFrame, resultWithoutOutput, type FinishedRun, type RunOutput, ty
 import type { RunState } from '../../../db/runs/run-state.ts';
 import type { ContentBlock } from '../../../db/runs/run-types.ts';
 import { endCall } from '../calls/tool-calls.ts';
-import type { CallEnd } from '../../../db/runs/calls/call-rows.ts';
+import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 import { readChild } from '../../../db/runs/children/child-rows.ts';
 import { insertPartialMessage, readLastAnswer, settleMessages, closeSteps, writeFinished } from '../../../db/runs/end/end-rows.ts';
 
@@ -30,7 +30,7 @@ async function closeCall(tx: TenantTransaction, call: CallState): Promise<readon
 }
 
 /** How a call ends that is stopped from outside. */
-export function cancelledEnd(call: CallState): CallEnd {
+export function cancelledEnd(call: CallState): CallOutcome {
   // What people were asked about after a try that was lost may have happened as well.
   const isInDoubt = call.state === 'executing' || call.gate === 'confirmation';
   if (!isInDoubt || isRepeatable(call)) return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };

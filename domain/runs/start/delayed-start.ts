@@ -4,14 +4,14 @@ import { appendFrames, lockStreams, stateBatch } from '../../../db/streams/appen
 import { followRunEnd } from '../end/run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { cancelAndClose } from '../end/cancel-run.ts';
-import { limitQueue, lockConversationOfRun, type ConversationRow, type WaitingPlace } from '../../../db/runs/start/conversations.ts';
+import { limitQueue, lockConversationOfRun, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';
 import { answerBusy, conversationBusy, policyOf } from './on-busy.ts';
 import { measureEnd } from '../end/measure-run.ts';
 import { finishedFrame } from '../../../db/runs/run-frames.ts';
 import { identityOf, lockRun, type RunState } from '../../../db/runs/run-state.ts';
 import type { RunFault } from '../../../db/runs/run-types.ts';
 import { statusFrame } from '../../../db/runs/status-frame.ts';
-import { readDelayed, enterLine, failQueued } from '../../../db/runs/start/queue-rows.ts';
+import { readDelayed, enqueueRun, failQueued } from '../../../db/runs/start/queue-rows.ts';
 import { activateNext } from './conversations.ts';
 
 /** How long a run whose time has come waits for a place in a full line before it asks again. */
@@ -33,7 +33,7 @@ export async function admitRun(tx: TenantTransaction, runId: string): Promise<Ad
 
   const { active_run_id: activeRunId } = conversation;
   if (activeRunId === null) {
-    await enterLine(tx, { run, conversation }, lastPlace(conversation));
+    await enqueueRun(tx, { run, conversation }, lastPlace(conversation));
     await activateNext(tx, conversation.id);
     return { isDone: true };
   }
@@ -46,7 +46,7 @@ export async function admitRun(tx: TenantTransaction, runId: string): Promise<Ad
   // It is a run already: its input can't join another one.
   const answer = await answerBusy(tx, conversation, delayed.on_busy === 'steer' ? 'enqueue' : delayed.on_busy);
   if (answer.kind !== 'line') throw new Error('a delayed run has no other place');
-  await enterLine(tx, { run, conversation }, answer.line);
+  await enqueueRun(tx, { run, conversation }, answer.line);
   await appendFrames(tx, [
     stateBatch(identityOf(run), [statusFrame({ status: 'queued', previous: 'queued', queuePosition: answer.line.position })]),
   ]);
@@ -56,7 +56,7 @@ export async function admitRun(tx: TenantTransaction, runId: string): Promise<Ad
   return { isDone: true };
 }
 
-function lastPlace(conversation: ConversationRow): WaitingPlace {
+function lastPlace(conversation: ConversationRow): WaitingPosition {
   return { kind: 'line', queueNo: conversation.next_queue_no, position: conversation.queue_length + 1, isFirst: false };
 }
 

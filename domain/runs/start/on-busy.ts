@@ -2,14 +2,14 @@ import { fail, type Failure } from '../../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../../workflows/contracts/runs.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { LockedForCancel } from '../end/cancel-locked.ts';
-import { firstQueueNo, limitQueue, type ConversationRow, type WaitingPlace } from '../../../db/runs/start/conversations.ts';
+import { firstQueueNo, limitQueue, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';
 import { lockRun, lockRunsWithTrees, type RunState } from '../../../db/runs/run-state.ts';
 import type { CancelPolicy, OnBusy } from '../../../db/runs/read/run-view.ts';
 
 /** What a busy conversation does with a start. */
 export type BusyAnswer =
   /** `supersedes`: the active run is to be cancelled for it, once it stands in line. */
-  | { readonly kind: 'line'; readonly line: WaitingPlace; readonly supersedes: LockedForCancel | null }
+  | { readonly kind: 'line'; readonly line: WaitingPosition; readonly supersedes: LockedForCancel | null }
   /** The input joins the active run, which is locked. */
   | { readonly kind: 'steer'; readonly run: RunState };
 
@@ -24,11 +24,11 @@ export async function answerBusy(tx: TenantTransaction, conversation: Conversati
     case 'reject':
       throw conversationBusy(activeRunId);
     case 'enqueue':
-      return { kind: 'line', line: lastInLine(conversation, activeRunId), supersedes: null };
+      return { kind: 'line', line: lastInQueue(conversation, activeRunId), supersedes: null };
     case 'steer': {
       const run = await lockRun(tx, activeRunId);
       const takesInput = run !== null && run.status !== 'cancelling' && !isTerminal(run.status);
-      return takesInput ? { kind: 'steer', run } : { kind: 'line', line: lastInLine(conversation, activeRunId), supersedes: null };
+      return takesInput ? { kind: 'steer', run } : { kind: 'line', line: lastInQueue(conversation, activeRunId), supersedes: null };
     }
     case 'interrupt':
     case 'rollback': {
@@ -57,12 +57,12 @@ export function conversationBusy(activeRunId: string): Failure {
   });
 }
 
-function lastInLine(conversation: ConversationRow, activeRunId: string): WaitingPlace {
+function lastInQueue(conversation: ConversationRow, activeRunId: string): WaitingPosition {
   refuseFull(conversation, activeRunId);
   return { kind: 'line', queueNo: conversation.next_queue_no, position: conversation.queue_length + 1, isFirst: false };
 }
 
-async function firstInLine(tx: TenantTransaction, conversation: ConversationRow, activeRunId: string): Promise<WaitingPlace> {
+async function firstInLine(tx: TenantTransaction, conversation: ConversationRow, activeRunId: string): Promise<WaitingPosition> {
   refuseFull(conversation, activeRunId);
   return { kind: 'line', queueNo: await firstQueueNo(tx, conversation), position: 1, isFirst: true };
 }

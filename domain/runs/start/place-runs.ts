@@ -17,15 +17,15 @@ import {
   lockConversation,
   runStartMessage,
   type ConversationRow,
-  type LinePlace,
+  type QueuePosition,
 } from '../../../db/runs/start/conversations.ts';
-import { conversationPersonaOf, identityOfNew, insertRun, type Beginnings, type NewRun } from '../../../db/runs/start/insert-run.ts';
+import { conversationPersonaOf, identityOfNew, insertRun, type InitialWrites, type NewRun } from '../../../db/runs/start/insert-run.ts';
 import { answerBusy, policyOf } from './on-busy.ts';
 import { limitsOfRun } from '../../../db/runs/start/run-limits.ts';
 import { readRunRow } from '../../../db/runs/read/run-queries.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';
 import type { RunRow } from '../../../db/runs/read/run-view.ts';
-import { lockSessions, sessionOf } from '../../../db/runs/start/sessions.ts';
+import { lockConversations, sessionOf } from '../../../db/runs/start/sessions.ts';
 import { refuseUnpriced } from './start-prices.ts';
 import { refuseUnready } from './start-refusals.ts';
 import type { StartedRun } from './start-run.ts';
@@ -43,13 +43,13 @@ export interface PlacedRuns {
 }
 
 /** What `startRuns` does, but for the occurrences of the scheduled runs whose place was taken. */
-export async function placeRuns(tx: TenantTransaction, starts: readonly StartRun[]): Promise<PlacedRuns> {
+export async function enqueueRuns(tx: TenantTransaction, starts: readonly StartRun[]): Promise<PlacedRuns> {
   const targets = refuseUnready(starts, await refuseUnpriced(tx, starts, await resolveStarts(tx, starts)));
   const ready = starts.flatMap((start, n) => {
     const target = targets[n];
     return target === undefined || target instanceof Failure ? [] : [{ start, target }];
   });
-  const batch: Batch = { tx, now: await clockOf(tx, ready), conversations: await lockSessions(tx, ready), made: [], ended: [] };
+  const batch: Batch = { tx, now: await clockOf(tx, ready), conversations: await lockConversations(tx, ready), made: [], ended: [] };
 
   const outcomes: (StartedRun | Failure)[] = [];
   for (const [n, start] of starts.entries()) {
@@ -120,7 +120,7 @@ interface Placing {
   readonly conversation: ConversationRow | null;
   /** Name of the conversation within the batch; null: nobody else can come to it. */
   readonly session: string | null;
-  readonly line: LinePlace;
+  readonly line: QueuePosition;
   readonly at: Date;
 }
 
@@ -182,7 +182,7 @@ async function announce({ tx, made }: Batch): Promise<void> {
   );
 }
 
-function beginningsOf(tx: TenantTransaction, run: NewRun): Beginnings {
+function beginningsOf(tx: TenantTransaction, run: NewRun): InitialWrites {
   return { firstFrame: numbered(1, frameText(identityOfNew(run), queuedFrame(run), 1, run.at)), start: startMessageOf(tx, run) };
 }
 

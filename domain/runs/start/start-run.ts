@@ -1,7 +1,7 @@
 import { Failure } from '../../../workflows/contracts/failure.ts';
 import { followRunEnd } from '../end/run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
-import { placeRuns } from './place-runs.ts';
+import { enqueueRuns } from './place-runs.ts';
 import type { RunRow } from '../../../db/runs/read/run-view.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';
 
@@ -28,7 +28,7 @@ export async function startRun(tx: TenantTransaction, start: StartRun): Promise<
  * started gives its Failure and leaves nothing; the others are started all the same.
  */
 export async function startRuns(tx: TenantTransaction, starts: readonly StartRun[]): Promise<readonly (StartedRun | Failure)[]> {
-  const { outcomes, ended } = await placeRuns(tx, starts);
+  const { outcomes, ended } = await enqueueRuns(tx, starts);
   for (const run of ended) await followRunEnd(tx, run, 'cancelled');
   return outcomes;
 }

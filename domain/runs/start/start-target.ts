@@ -1,6 +1,6 @@
 import { Failure, fail, invalid } from '../../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
-import { readNamed, type NamedThings, type StartPlace } from './starter.ts';
+import { readNamed, type NamedThings, type StartScope } from './starter.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';
 import { type StartTarget, type TargetRow, type FoundTarget, readTargets } from '../../../db/runs/start/start-target.ts';
 
@@ -29,7 +29,7 @@ export async function resolveStarts(tx: TenantTransaction, starts: readonly Star
   });
 }
 
-function placeOf(found: TargetRow | undefined): StartPlace | null {
+function placeOf(found: TargetRow | undefined): StartScope | null {
   const { organization_id: organizationId = null, workspace_id: workspaceId = null } = found ?? {};
   return organizationId === null || workspaceId === null ? null : { organizationId, workspaceId };
 }

@@ -4,9 +4,9 @@ import type { AttachmentRef } from '../../../db/attachments/run-attachments.ts';
 import { refuseRank } from '../../../db/reach.ts';
 import type { Scoped } from '../../../db/scope.ts';
 import { usersSeen } from '../../../db/tenancy/users.ts';
-import type { Starter, StartRun } from '../../../db/runs/start/start-run.ts';
+import type { RunInitiator, StartRun } from '../../../db/runs/start/start-run.ts';
 
-export interface StartPlace {
+export interface StartScope {
   readonly organizationId: string;
   readonly workspaceId: string;
 }
@@ -21,7 +21,7 @@ export interface NamedThings {
 
 interface Placed {
   readonly start: StartRun;
-  readonly place: StartPlace | null;
+  readonly place: StartScope | null;
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -43,7 +43,11 @@ export async function readNamed(starts: readonly Placed[]): Promise<(n: number) 
   };
 }
 
-function refusePlace({ ctx, floor }: Starter, { start, place }: { start: StartRun; place: StartPlace }, seen: ReadonlySet<string>): void {
+function refusePlace(
+  { ctx, floor }: RunInitiator,
+  { start, place }: { start: StartRun; place: StartScope },
+  seen: ReadonlySet<string>,
+): void {
   refuseRank(ctx.caller, place.workspaceId, floor);
   const other = otherUser(ctx, start);
   if (other === null) return;
@@ -57,7 +61,7 @@ function otherUser({ caller }: Scoped, { subject }: StartRun): string | null {
   return subject?.kind === 'user' && subject.id !== caller.userId ? subject.id : null;
 }
 
-function readSubjects(starter: Starter | null, starts: readonly Placed[]): Promise<ReadonlySet<string>> {
+function readSubjects(starter: RunInitiator | null, starts: readonly Placed[]): Promise<ReadonlySet<string>> {
   const users = starts.flatMap(({ start, place }) => {
     const userId = starter && otherUser(starter.ctx, start);
     return place && userId && uuid.test(userId) ? [{ userId, organizationId: place.organizationId }] : [];
@@ -65,7 +69,7 @@ function readSubjects(starter: Starter | null, starts: readonly Placed[]): Promi
   return starter && users.length > 0 ? usersSeen(starter.ctx, users) : Promise.resolve(new Set());
 }
 
-function readFiles(starter: Starter | null, starts: readonly Placed[]): Promise<(n: number) => readonly AttachmentRef[]> {
+function readFiles(starter: RunInitiator | null, starts: readonly Placed[]): Promise<(n: number) => readonly AttachmentRef[]> {
   const asked = starts.map(({ start, place }) => ({ ids: start.attachmentIds ?? [], workspaceId: place?.workspaceId ?? null }));
   return starter && asked.some(({ ids }) => ids.length > 0) ? attachmentsForRuns(starter.ctx, asked) : Promise.resolve(() => []);
 }

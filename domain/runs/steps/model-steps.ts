@@ -1,4 +1,4 @@
-import { appendFrames, stateBatch, type RetryNote } from '../../../db/streams/append.ts';
+import { appendFrames, stateBatch, type RetryNotice } from '../../../db/streams/append.ts';
 import { isTerminal } from '../../../workflows/contracts/runs.ts';
 import type { PromptSkill } from '../../../db/agents/instructions.ts';
 import type { PersonaDocument } from '../../../db/agents/persona-document.ts';
@@ -84,7 +84,7 @@ export async function openModelStep(tx: TenantTransaction, { runId, step, over =
 }
 
 /** Why the try speaks anew, for the announcement before its first frames; null for a first try. */
-export function retryNoteOf(retries: readonly StepRetry[]): RetryNote | null {
+export function retryNoteOf(retries: readonly StepRetry[]): RetryNotice | null {
   const last = retries.at(-1);
   return last ? { cause: last.cause, errorCode: last.error_code, delayMs: last.delay_ms } : null;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { fitHistory, type ContextRoom } from '../../../activities/model/context.ts';
+import { fitHistory, type ContextBudget } from '../../../activities/model/context.ts';
 import type { ContextRules } from '../../../db/agents/revision-document.ts';
 import type { HistoryMessage } from '../../../db/runs/read/history.ts';
 
@@ -23,7 +23,7 @@ const conversation = (turns: number) => [
   ]).flat(),
   message('user', 'now', { turn: turns, is_own: true }),
 ];
-const room = (on_overflow: ContextRules['on_overflow'], maxTokens: number, more: Partial<ContextRoom> = {}): ContextRoom => ({
+const room = (on_overflow: ContextRules['on_overflow'], maxTokens: number, more: Partial<ContextBudget> = {}): ContextBudget => ({
   rules: { max_input_tokens: null, keep_last_turns: 20, on_overflow },
   maxTokens,
   windowTokens: maxTokens,
@@ -178,7 +178,7 @@ test('the second request after an overflow is at most half as long, also where a
 test('a run that nothing can be left out of ends, and its error says what is too long', () => {
   const long = { ...question, content: [{ type: 'text' as const, text: 'x'.repeat(40_000) }] };
   const end =
-    (history: HistoryMessage[], more: Partial<ContextRoom> = {}) =>
+    (history: HistoryMessage[], more: Partial<ContextBudget> = {}) =>
     () =>
       fitHistory(history, room('summarize', 4_000, more));
   const error = (words: RegExp) =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { formatNote, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../../../activities/model/json-answer.ts';
+import { formatNotice, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../../../activities/model/json-answer.ts';
 import { createSchemas, type TenantSchemas } from '../../../ports/json/schema.ts';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
@@ -65,8 +65,8 @@ test('a model without tools is asked in words', () => {
 
   expect(jsonAnswerOf(bare, format)?.mode).toBe('prompt');
   expect(jsonAnswerOf(model, { ...format, type: 'text', schema: null })).toBeNull();
-  expect(formatNote(jsonAnswerOf(bare, format))).toContain('"required":["city","degrees"]');
-  expect(formatNote(json('native'))).toBe('');
+  expect(formatNotice(jsonAnswerOf(bare, format))).toContain('"required":["city","degrees"]');
+  expect(formatNotice(json('native'))).toBe('');
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { cookiePairs, headerText, pathText, queryPairs, Unsendable } from '../../../activities/tools/parameter-styles.ts';
-import type { HttpParameter, ParameterPlace, ParameterStyle } from '../../../workflows/contracts/http-parameters.ts';
+import type { HttpParameter, ParameterLocation, ParameterStyle } from '../../../workflows/contracts/http-parameters.ts';
 
 const shapes = {
   text: 'blue',
@@ -13,7 +13,7 @@ type Shape = keyof typeof shapes;
 const joined = (pairs: readonly (readonly [string, string])[], mark: string) => pairs.map(([name, value]) => `${name}=${value}`).join(mark);
 
 /** What stands in the request; null where the value has no form. */
-function sent(place: ParameterPlace, style: ParameterStyle, explode: boolean, value: unknown): string | null {
+function sent(place: ParameterLocation, style: ParameterStyle, explode: boolean, value: unknown): string | null {
   const parameter: HttpParameter = { argument: 'color', in: place, name: 'color', style, explode };
   try {
     if (place === 'path') return pathText(parameter, value);
@@ -25,7 +25,7 @@ function sent(place: ParameterPlace, style: ParameterStyle, explode: boolean, va
   }
 }
 
-type Row = [place: ParameterPlace, style: ParameterStyle, explode: boolean, texts: Readonly<Record<Shape, string | null>>];
+type Row = [place: ParameterLocation, style: ParameterStyle, explode: boolean, texts: Readonly<Record<Shape, string | null>>];
 
 // OpenAPI 3.1 §4.8.12.4 with the corrections of 3.1.1, by RFC 6570.
 const table: Row[] = [
