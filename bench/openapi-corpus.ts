@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import pino from 'pino';
-import { createOpenApiReader, limitDocumentBytes, type OpenApiReading } from '../ports/openapi/reader.ts';
+import { createOpenApiReader, maxDocumentBytes, type OpenApiReading } from '../ports/openapi/reader.ts';
 import { readOpenApi } from '../ports/openapi/rules.ts';
 import { createWorkPool } from '../ports/untrusted/pool.ts';
 
@@ -41,7 +41,7 @@ let tooLarge = 0;
 
 for (const [position, path] of documentsIn(folder).entries()) {
   if (position % Number(values.every) !== 0) continue;
-  if (statSync(path).size > limitDocumentBytes) {
+  if (statSync(path).size > maxDocumentBytes) {
     tooLarge += 1;
     notable.push(`${relative(folder, path)}: larger than a document may be`);
     continue;
@@ -120,7 +120,7 @@ function report(): void {
     all.slowest = Math.max(all.slowest, counted.slowest);
   }
   row('together', all);
-  say(`\nlarger than ${limitDocumentBytes / 1024 / 1024} MiB, not read: ${tooLarge}\n`);
+  say(`\nlarger than ${maxDocumentBytes / 1024 / 1024} MiB, not read: ${tooLarge}\n`);
   for (const [title, counts] of [['left out because', reasons] as const, ['told as', reductions] as const]) {
     say(`| ${title} | operations |\n|---|---|`);
     for (const [what, times] of [...counts].toSorted((left, right) => right[1] - left[1])) say(`| ${what} | ${times} |`);

@@ -147,14 +147,14 @@ function startable(spec: ProcessSpec, services: Services): Restartable {
 
 /** What has served for 3 s counts as healthy again, so that a single death is always mended after 1 s. */
 function keepAlive(restartable: Restartable, { signal, log }: { signal: AbortSignal; log: (line: string) => void }): void {
-  const [firstDelayMs, longestDelayMs, healthyAfterMs] = [1000, 10_000, 3000];
+  const [firstDelayMs, maxDelayMs, healthyAfterMs] = [1000, 10_000, 3000];
   let delayMs = firstDelayMs;
   let upSince = Date.now();
 
   const startAgain = async () => {
     while (!signal.aborted) {
       await sleep(delayMs, undefined, { signal });
-      delayMs = Math.min(delayMs * 2, longestDelayMs);
+      delayMs = Math.min(delayMs * 2, maxDelayMs);
       try {
         await restartable.start();
         upSince = Date.now();

@@ -15,7 +15,7 @@ export interface FileDeps {
 }
 
 /** No more of a file is read into memory at once. */
-export const limitFileBytes = 20 * 1024 * 1024;
+export const maxFileBytes = 20 * 1024 * 1024;
 
 const textTypes: ReadonlySet<string> = new Set([
   'application/json',
@@ -34,7 +34,7 @@ export function isReadable(mediaType: string): boolean {
 /** The bytes of a file; null when they are gone, or are too many. Faults of the storage are thrown, so that a later try finds them. */
 export async function bytesOfFile({ storage }: Pick<FileDeps, 'storage'>, file: RunFile): Promise<Buffer | null> {
   try {
-    return await readWhole(storage, { storageKey: file.storage_key, sizeBytes: file.size_bytes }, limitFileBytes);
+    return await readWhole(storage, { storageKey: file.storage_key, sizeBytes: file.size_bytes }, maxFileBytes);
   } catch (error) {
     if (error instanceof Failure && (error.code === 'not_found' || error.code === 'payload_too_large')) return null;
     throw error;

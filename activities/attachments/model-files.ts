@@ -4,7 +4,7 @@ import type { ResolvedModel } from '../../ports/models/models.ts';
 import { FileBytes, type PromptBlock, type PromptMessage } from '../model/prompt.ts';
 import type { ModelStepRequest } from '../model/step.ts';
 import { cutText } from '../tools/output.ts';
-import { bytesOfFile, isReadable, limitFileBytes, textOfFile, type FileDeps } from './file-text.ts';
+import { bytesOfFile, isReadable, maxFileBytes, textOfFile, type FileDeps } from './file-text.ts';
 
 /** Where the rows of files are read. */
 export interface FileSource extends FileDeps {
@@ -14,8 +14,8 @@ export interface FileSource extends FileDeps {
 type AttachedBlock = Extract<PromptBlock, { type: 'attachment' }>;
 
 const maxFiles = 20;
-const limitTextChars = 65_536;
-const limitAllTextChars = 262_144;
+const maxTextChars = 65_536;
+const maxAllTextChars = 262_144;
 const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 const audioTypes: ReadonlySet<string> = new Set(['audio/mpeg', 'audio/wav']);
 
@@ -35,7 +35,7 @@ export async function withFiles(source: FileSource, runId: string, request: Mode
   if (blocks.length === 0) return request;
   const ids = [...new Set(blocks.map((block) => block.attachment_id))];
   const files = new Map((await source.transact((tx) => readRunFiles(tx, runId, ids))).map((file) => [file.id, file]));
-  const reader = { source, model: request.model, files, room: { files: maxFiles, bytes: limitFileBytes, chars: limitAllTextChars } };
+  const reader = { source, model: request.model, files, room: { files: maxFiles, bytes: maxFileBytes, chars: maxAllTextChars } };
 
   const messages: PromptMessage[] = [];
   for (const message of request.messages.toReversed()) messages.unshift(await readMessage(reader, message));
@@ -75,7 +75,7 @@ async function readBlock(reader: Reader, block: AttachedBlock): Promise<PromptBl
   const text = room.chars > 0 && room.files > 0 ? await textOfFile(source, file) : null;
   if (text === null) return note(block, isReadable(file.media_type) ? readOn(block, 0) : 'It can not be read as text.');
 
-  const part = cutText(text, Math.min(limitTextChars, room.chars));
+  const part = cutText(text, Math.min(maxTextChars, room.chars));
   room.files -= 1;
   room.chars -= part.length;
   const rest = part.length < text.length ? `\n[${part.length} of ${text.length} characters. ${readOn(block, part.length)}]` : '';

@@ -7,9 +7,9 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
 
-const limitAnswerBytes = 65_536;
+const maxAnswerBytes = 65_536;
 /** Less than its activity may take. */
-const limitMs = 240_000;
+const maxMs = 240_000;
 
 /**
  * Has somebody look at the bytes: a POST of them to `ATTACHMENT_SCAN_URL`, whose answer of 200 with `{"verdict": "clean" | "infected"}`
@@ -35,9 +35,9 @@ export async function askScanner(deps: ActivityDeps, file: RunFile & { readonly 
     body,
     policy: policyOf(scan.url),
     redirects: 0,
-    limitBytes: limitAnswerBytes,
-    headersTimeoutMs: limitMs,
-    signal: AbortSignal.any([cancellationSignal(), deadlineIn(limitMs)]),
+    limitBytes: maxAnswerBytes,
+    headersTimeoutMs: maxMs,
+    signal: AbortSignal.any([cancellationSignal(), deadlineIn(maxMs)]),
   });
   const verdict = answer.status === 200 ? verdictOf(answer) : null;
   if (verdict === null) throw fail('upstream_failed', { reason: 'no_verdict', detail: `The scanner gave no verdict (${answer.status}).` });

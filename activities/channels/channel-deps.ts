@@ -36,6 +36,6 @@ const callLimitMs = 15_000;
 /** Of a try that carries files; below the time of its activity. */
 export const fileLimitMs = 30_000;
 
-export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy, limitMs = callLimitMs): ServiceDeps {
-  return { egress, urls: env.channelUrls, policy, signal: deadlineIn(limitMs) };
+export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy, maxMs = callLimitMs): ServiceDeps {
+  return { egress, urls: env.channelUrls, policy, signal: deadlineIn(maxMs) };
 }

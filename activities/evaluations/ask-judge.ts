@@ -23,7 +23,7 @@ export interface VoteAsked {
 const tries = 3;
 const callMs = 120_000;
 const maxRaw = 8_192;
-const longestPauseS = 120;
+const maxPauseS = 120;
 
 /**
  * A vote of a judge: the stored one, else a new one, which is stored in the transaction that bills it. A call has two minutes and three tries, with the pause that its provider asks for.
@@ -43,7 +43,7 @@ export async function askVote(deps: ActivityDeps, asked: VoteAsked): Promise<Sto
     } catch (error) {
       asked.signal.throwIfAborted();
       last = faultOf(error);
-      const pauseS = Math.min(longestPauseS, error instanceof Failure && error.retryAfterS !== null ? error.retryAfterS : attempt);
+      const pauseS = Math.min(maxPauseS, error instanceof Failure && error.retryAfterS !== null ? error.retryAfterS : attempt);
       if (!waitsForRoom(error)) attempt += 1;
       if (attempt <= tries) await delay(pauseS * 1_000, undefined, { signal: asked.signal });
     }

@@ -25,7 +25,7 @@ import { streamModelStep, type ModelStepRequest } from './step.ts';
 import { storeAnswered } from './store-answered.ts';
 import type { CheckedCall, ModelStepResult } from '../../db/runs/steps/stored-step.ts';
 
-const limitMs = 29 * 60_000;
+const maxMs = 29 * 60_000;
 
 /** The activity of one model step: claims a try, streams it, stores message, calls and usage together. A later try returns what is stored. */
 export function createModelActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'callModel'> {
@@ -35,7 +35,7 @@ export function createModelActivities(deps: ActivityDeps): Pick<AgentRunActiviti
 function callModel(deps: ActivityDeps, { runId, step }: { runId: string; step: number }): Promise<CallModelResult> {
   return withOpenTry(
     deps,
-    { runId, step, limitMs },
+    { runId, step, maxMs },
     { make: (open) => makeTry(deps, open), stored: ({ stopReason, calls }) => planOf(stopReason, calls.map(toPlannedCall)) },
   );
 }

@@ -65,7 +65,7 @@ interface ResultCall {
   argsText: string;
 }
 
-const limitArgsBytes = 200 * 1024;
+const maxArgsBytes = 200 * 1024;
 
 /** Relays a model's events as frames while they come and puts the whole together. The loop waits for frames only when far too many wait. */
 export async function collectStep(events: AsyncIterable<ModelEvent>, sink: StepSink): Promise<CollectedStep> {
@@ -98,7 +98,7 @@ export async function checkCalls(collected: CollectedStep, schemas: TenantSchema
 
   const checks = collected.calls.map(async (call): Promise<CheckedCall> => {
     const given = { ...call.args, ...call.tool?.pin.preset };
-    const isTooLong = Buffer.byteLength(JSON.stringify(given)) > limitArgsBytes;
+    const isTooLong = Buffer.byteLength(JSON.stringify(given)) > maxArgsBytes;
     const args = call.args === null || isTooLong ? {} : given;
     const before = made.get(call.slug) ?? 0;
     const isOver = total >= limits.maxToolCalls || (call.tool?.pin.max_calls ?? Infinity) <= before;

@@ -15,7 +15,7 @@ import { retryDespiteCancellation, retryWhileUnavailable } from '../support/retr
 import { isWorthAnotherRun, ModelAborted, ModelError, reasonOf, retryCauseOf, type ModelErrorClass } from './errors.ts';
 import { callKeyOf, usageOf, type ModelTry } from './model-try.ts';
 import type { ModelFinish } from './step.ts';
-import { contextTooLongCode, longestPauseMs, pauseMs, triesPerModel, triesWithError } from './tries.ts';
+import { contextTooLongCode, maxPauseMs, pauseMs, triesPerModel, triesWithError } from './tries.ts';
 
 /** Tries that failed for a fault of our own, before the run ends with it: each may have paid for a model call. */
 const maxOwnFaults = 5;
@@ -97,7 +97,7 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
   const failure = fail(codeOf(error.class), { reason: reasonOf(error.class), detail: error.message });
   if ((!error.retryable && !isShortened) || isLast)
     return giveUp(failure, { retryable, finishReason: error.class === 'ContentRefused' ? 'refused' : undefined });
-  if (delayMs > longestPauseMs) return new StepWaiting({ on: 'timer', untilMs: deps.db.clock.now().getTime() + delayMs });
+  if (delayMs > maxPauseMs) return new StepWaiting({ on: 'timer', untilMs: deps.db.clock.now().getTime() + delayMs });
   return ApplicationFailure.create({
     message: failure.detail,
     type: failure.code,

@@ -17,12 +17,12 @@ export interface OpenTry {
   readonly abort: ActivityAbort;
 }
 
-/** The step of a run; `model`: asked before those that the run has pinned. A try that takes longer than `limitMs` ends as `upstream_timeout`. */
+/** The step of a run; `model`: asked before those that the run has pinned. A try that takes longer than `maxMs` ends as `upstream_timeout`. */
 export interface StepToTry {
   readonly runId: string;
   readonly step: number;
   readonly model?: string | null;
-  readonly limitMs: number;
+  readonly maxMs: number;
 }
 
 export type StoredTry = Extract<ClaimedTry, { kind: 'stored' }>;
@@ -36,7 +36,7 @@ export async function withOpenTry<R>(
   wanted: StepToTry,
   { make, stored }: { readonly make: (open: OpenTry) => Promise<R>; readonly stored: (before: StoredTry) => R },
 ): Promise<R> {
-  const { runId, step, model = null, limitMs } = wanted;
+  const { runId, step, model = null, maxMs } = wanted;
   const before = await claimTry(deps, runId, step, model);
   if (before.kind === 'frozen' && !(await stopSuspended(deps, runId))) return withOpenTry(deps, wanted, { make, stored });
   if (before.kind === 'frozen' || before.kind === 'ended') throw runCancelled();
@@ -47,8 +47,8 @@ export async function withOpenTry<R>(
   await settleLost(deps, claimed);
   const writer = deps.emitter.open({ run: identityOf(run), scope: `s${step}`, attempt, retry: retryNoteOf(retries) });
   const abort = openAbort({ runId, cancelBus: deps.cancelBus, signals: [writer.signal] });
-  const detail = `The model took more than ${limitMs / 60_000} minutes.`;
-  const timer = setTimeout(() => abort.abort('timeout', fail('upstream_timeout', { detail })), limitMs);
+  const detail = `The model took more than ${maxMs / 60_000} minutes.`;
+  const timer = setTimeout(() => abort.abort('timeout', fail('upstream_timeout', { detail })), maxMs);
   try {
     return await make({ claimed, writer, abort });
   } finally {

@@ -42,7 +42,7 @@ export interface OwnQuestion {
  */
 export type OwnAnswer = { readonly kind: 'given' | 'stored' | 'unreadable' } | { readonly kind: 'wait'; readonly wait: StepWait };
 
-const limitMs = 9 * 60_000;
+const maxMs = 9 * 60_000;
 
 /**
  * Asks the model of a run a question of the platform's own, as a model step of the run: claimed, held in the budgets, billed once and stored with its
@@ -52,7 +52,7 @@ export function askOwnQuestion(deps: ActivityDeps, question: OwnQuestion): Promi
   const { runId, step, model } = question;
   return withOpenTry<OwnAnswer>(
     deps,
-    { runId, step, model, limitMs },
+    { runId, step, model, maxMs },
     { make: (open) => makeTry(deps, question, open), stored: () => ({ kind: 'stored' }) },
   );
 }

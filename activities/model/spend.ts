@@ -16,9 +16,9 @@ import { callKeyOf, type ModelTry } from './model-try.ts';
 import type { ModelStepRequest } from './step.ts';
 
 /** How long an activity waits for calls in flight to give their room back; then its run waits, and the slot is free. */
-const limitBusyMs = 60_000;
+const maxBusyMs = 60_000;
 const shortestPauseMs = 1_000;
-const longestPauseMs = 10_000;
+const maxPauseMs = 10_000;
 const maxRolls = 5;
 
 /** A try that may be made. `close` ends the renewal of its hold; settling or releasing it is the business of whoever settles the try. */
@@ -47,7 +47,7 @@ export async function holdCost(
   if (!modelTry.terms.isCounted) return { kind: 'held', at: modelTry.startedAt, close: () => undefined };
   const estimate = estimateCost(request, modelTry.terms.prices);
 
-  const end = performance.now() + limitBusyMs;
+  const end = performance.now() + maxBusyMs;
   for (;;) {
     const found = await judge(deps, modelTry, estimate);
     if (found.outcome === 'ok') return { kind: 'held', at: found.at, close: keepHeld(deps, modelTry) };
@@ -55,7 +55,7 @@ export async function holdCost(
       if (modelTry.opened.run.limits.on_budget === 'fail') throw giveUp(budgetExceeded(found.fullAt));
       return putOff(deps, modelTry, { on: 'budget', fullAt: found.fullAt, needed: estimate });
     }
-    const pauseMs = shortestPauseMs + Math.floor(Math.random() * (longestPauseMs - shortestPauseMs));
+    const pauseMs = shortestPauseMs + Math.floor(Math.random() * (maxPauseMs - shortestPauseMs));
     if (performance.now() + pauseMs > end) return putOff(deps, modelTry, { on: 'timer', untilMs: deps.db.clock.now().getTime() + pauseMs });
     await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => {
       throw abort.signal.reason;

@@ -7,7 +7,7 @@ export const triesPerModel = 4;
 export const contextTooLongCode = 'context_too_long';
 
 /** A longer pause that a provider asks for is a wait of the run: no activity and no retry of one lasts that long. */
-export const longestPauseMs = 60_000;
+export const maxPauseMs = 60_000;
 
 /** Tries that ended with an error of the model; lost workers and shutdowns are counted elsewhere or not at all. */
 export function triesWithError(retries: readonly StepRetry[]): number {

@@ -15,7 +15,7 @@ import { settleLostIn } from './settle-lost.ts';
 import { stopRuns } from './stop-activities.ts';
 
 /** A table is left for another activity after this long. */
-const limitTableMs = 120_000;
+const maxTableMs = 120_000;
 
 /** The activities of `orgPurge`, for the organization of the signed header. Each may be cut off anywhere and repeated. */
 export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
@@ -48,7 +48,7 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
     async deleteRows({ table }) {
       if (table === 'attachments') await removeElsewhere();
       if (table === 'runs') await eraseStreamsOf(deps, { organizationId: tenantOfActivity().organizationId, workspaceId: null });
-      const end = performance.now() + limitTableMs;
+      const end = performance.now() + maxTableMs;
       for (let after: string | null = null; ;) {
         const from: string | null = after;
         const batch: Deleted = await step((em, organizationId) => deleteBatch(em, organizationId, { table, after: from }));

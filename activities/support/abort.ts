@@ -33,10 +33,10 @@ export interface AbortSources {
  * What an attempt that was given up has come to may still count, as long as no other has taken its place: it is ended only after this time, and
  * not while Temporal has lost its workflow, since the run then waits for it by its row.
  */
-const limitUnawaitedMs = 60_000;
+const maxUnawaitedMs = 60_000;
 
 /** One signal out of all the ways in which an activity hears that it should stop; the fastest wins. */
-export function openAbort({ runId, cancelBus, signals = [], unawaitedMs = limitUnawaitedMs }: AbortSources): ActivityAbort {
+export function openAbort({ runId, cancelBus, signals = [], unawaitedMs = maxUnawaitedMs }: AbortSources): ActivityAbort {
   const context = Context.current();
   const controller = new AbortController();
   const closing = new AbortController();

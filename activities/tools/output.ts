@@ -17,7 +17,7 @@ export interface CappedOutput {
   readonly rest: string | null;
 }
 
-const limitRestBytes = 2 * 1024 * 1024;
+const maxRestBytes = 2 * 1024 * 1024;
 
 /** Cuts a succeeded outcome at `maxChars`. JSON that is over it becomes the text of its beginning. */
 export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' }>, maxChars: number): CappedOutput {
@@ -29,7 +29,7 @@ export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' 
     type: 'text',
     totalChars: text.length,
     truncated: true,
-    rest: truncateBytes(text, limitRestBytes),
+    rest: truncateBytes(text, maxRestBytes),
   };
 }
 

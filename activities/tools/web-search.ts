@@ -8,9 +8,9 @@ import { searchProviders, type FoundRow } from './search-providers.ts';
 import { isAllowedDomain } from './web-domains.ts';
 
 const limitBytes = 2 * 1024 * 1024;
-const longestTitle = 300;
-const longestSnippet = 1_000;
-const longestUrl = 2_048;
+const maxTitle = 300;
+const maxSnippet = 1_000;
+const maxUrl = 2_048;
 
 /** What the model gets of one hit. */
 interface SearchRow {
@@ -59,14 +59,14 @@ function cleaned(found: readonly FoundRow[], config: WebSearchToolConfig): Searc
   const rows = new Map<string, SearchRow>();
   for (const row of found) {
     if (rows.size >= config.max_results) break;
-    if (typeof row.url !== 'string' || row.url.length > longestUrl || !URL.canParse(row.url)) continue;
+    if (typeof row.url !== 'string' || row.url.length > maxUrl || !URL.canParse(row.url)) continue;
     const url = new URL(row.url);
     const isPage = url.protocol === 'https:' || url.protocol === 'http:';
     if (!isPage || rows.has(url.href) || !isAllowedDomain(url.hostname, config.include_domains, config.exclude_domains)) continue;
     rows.set(url.href, {
-      title: plain(row.title, longestTitle),
+      title: plain(row.title, maxTitle),
       url: url.href,
-      snippet: plain(row.snippet, longestSnippet),
+      snippet: plain(row.snippet, maxSnippet),
       published_at: timeOf(row.publishedAt),
     });
   }

@@ -14,7 +14,7 @@ import { AgentClone, AgentExportView, AgentImport, ExportQuery, toAgentExport } 
 import { revisionChecks } from './revision-checks.ts';
 import { toRevisionDraft } from './revision.schema.ts';
 
-const limitImportBytes = 4 * 1024 * 1024;
+const maxImportBytes = 4 * 1024 * 1024;
 const placesInImport = { at: '/revision', personasAt: '/personas' };
 
 export const portabilityOperations = {
@@ -28,7 +28,7 @@ export const portabilityOperations = {
       fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
-      bodyLimitBytes: limitImportBytes,
+      bodyLimitBytes: maxImportBytes,
       location: (view: { readonly id: string }) => `/agents/${view.id}`,
       example: {
         body: {

@@ -23,7 +23,7 @@ interface PreparedTest {
   readonly message: { readonly route: ChannelRoute; readonly text: string } | null;
 }
 
-const limitMs = 20_000;
+const maxMs = 20_000;
 
 /** Reads what a test needs, within the request's transaction. Throws 422 for a place that the service has not. */
 export async function prepareTest(
@@ -42,7 +42,7 @@ export async function prepareTest(
 /** Asks the service, and sends the message; holds no connection meanwhile. */
 export async function testService(ctx: Ctx, { channel, policy, message }: PreparedTest): Promise<Result> {
   const { egress, env } = ctx.deps;
-  const deps: ServiceDeps = { egress, urls: env.channelUrls, policy, signal: deadlineIn(limitMs) };
+  const deps: ServiceDeps = { egress, urls: env.channelUrls, policy, signal: deadlineIn(maxMs) };
   const service = serviceOf(channel.kind);
   const asked = await service.check(deps, channel).catch((error: unknown) => unreachable(channel.kind, error));
   const sent =

@@ -18,7 +18,7 @@ import { deadlineIn } from '../../ports/deadline.ts';
 type Discovery = Static<typeof McpDiscoveryView>;
 type Asked = Static<typeof McpDiscover>;
 
-const limitMs = 15_000;
+const maxMs = 15_000;
 
 /** What the caller's organization lets out. Throws 422 `egress` for an address that it would not. */
 export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPolicy> {
@@ -42,7 +42,7 @@ export interface DiscoveryDeps {
 /** Asks a server what it is, within 15 s. Every failure is an answer, too: not reachable, or authorization required. */
 export async function discoverServer(parts: DiscoveryDeps, policy: EgressPolicy, asked: Asked): Promise<Discovery> {
   const began = performance.now();
-  const way = { egress: parts.egress, policy, signal: deadlineIn(limitMs) };
+  const way = { egress: parts.egress, policy, signal: deadlineIn(maxMs) };
   const found = await look(parts, way, asked).catch((error: unknown) => afterError(way, asked, error));
   return masked({ ...nothing, ...found, duration_ms: Math.round(performance.now() - began) }, asked.token);
 }
@@ -66,7 +66,7 @@ interface Way {
 
 async function look({ schemas }: DiscoveryDeps, { egress, policy, signal }: Way, asked: Asked): Promise<Partial<Discovery>> {
   const headers: Record<string, string> = asked.token === undefined ? {} : { authorization: `Bearer ${asked.token}` };
-  const patience = { timeoutMs: limitMs, signal };
+  const patience = { timeoutMs: maxMs, signal };
   const session = await connectMcp(egress, { url: asked.url, transport: asked.transport ?? 'auto', policy }, { ...patience, headers });
   try {
     const { tools, leftOut, ignored } = await readFoundTools(await session.listTools(patience), schemas);

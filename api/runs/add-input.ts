@@ -17,7 +17,7 @@ import type { RunInputAdd } from './input.schema.ts';
 
 type Added<K extends RunInputAdd['kind']> = Extract<RunInputAdd, { kind: K }>;
 
-const limitOutputBytes = 1_048_576;
+const maxOutputBytes = 1_048_576;
 
 /** Gives a live run what a person or client has for it. Throws 409 `run_finished` with the run when it has ended, 422 for what does not fit. */
 export async function addInput(ctx: Ctx, place: RunScope, body: RunInputAdd): Promise<void> {
@@ -59,7 +59,7 @@ async function answer(ctx: Ctx, place: RunScope, { approval_id: id, response }: 
 }
 
 async function addResults(ctx: Ctx, place: RunScope, { results }: Added<'tool_results'>): Promise<void> {
-  for (const [at, { output }] of results.entries()) checkBytes(`/results/${at}/output`, output, limitOutputBytes);
+  for (const [at, { output }] of results.entries()) checkBytes(`/results/${at}/output`, output, maxOutputBytes);
   if (new Set(results.map((result) => result.tool_call_id)).size < results.length)
     throw invalid('/results', 'uniqueItems', 'a call is named twice');
 

@@ -6,7 +6,7 @@ import { addInput } from './add-input.ts';
 import { RunInputAdd } from './input.schema.ts';
 import { RunParams, RunView } from './run.schema.ts';
 
-const limitBodyBytes = 4 * 1024 * 1024;
+const maxBodyBytes = 4 * 1024 * 1024;
 
 export const inputOperations = {
   addRunInput: post(
@@ -21,7 +21,7 @@ export const inputOperations = {
       idempotent: true,
       mcp: true,
       success: [202],
-      bodyLimitBytes: limitBodyBytes,
+      bodyLimitBytes: maxBodyBytes,
       location: (view: { readonly id: string }) => `/runs/${view.id}`,
       params: RunParams,
       example: { body: { kind: 'message', text: 'Leave out the appendix.' } },

@@ -2,7 +2,7 @@ import type { Hub } from './hub.ts';
 import type { Watcher } from './run-channel.ts';
 import { isStateChange } from './stream-frame.ts';
 
-const limitLookBytes = 4 * 1024 * 1024;
+const maxLookBytes = 4 * 1024 * 1024;
 
 /** Resolves true at the first change of the run's state behind `afterSeq` (or when it can't be told), false at the timeout or abort. */
 export function waitForChange(
@@ -25,7 +25,7 @@ export function waitForChange(
     function look(): void {
       // Behind the ring nobody looks: the caller reads the run's row, which knows better.
       if (channel.handedOut > cursor && channel.ring.firstSeq > cursor + 1) return finish(true);
-      const frames = channel.ring.after(cursor, limitLookBytes);
+      const frames = channel.ring.after(cursor, maxLookBytes);
       cursor = frames.at(-1)?.seq ?? cursor;
       if (channel.isEnded || frames.some(isStateChange)) finish(true);
     }

@@ -47,7 +47,7 @@ export interface OpenStream {
 }
 
 /** Frames written at once to a connection that catches up. */
-const limitWriteBytes = 64 * 1024;
+const maxWriteBytes = 64 * 1024;
 
 /** One open stream: a place in the run's numbers, moved forward by ring or archive as fast as the wire takes it. Nothing is skipped for it. */
 export class StreamConnection implements Watcher, Held {
@@ -146,12 +146,12 @@ export class StreamConnection implements Watcher, Held {
   }
 
   #next(): readonly StreamFrame[] {
-    if (!this.#page) return this.#stream.channel.ring.after(this.#cursor, limitWriteBytes);
+    if (!this.#page) return this.#stream.channel.ring.after(this.#cursor, maxWriteBytes);
 
     const { frames } = this.#page;
     const start = firstAbove(frames, this.#cursor);
     let end = start;
-    for (let bytes = 0; end < frames.length && bytes < limitWriteBytes; end++) bytes += frames[end]?.bytes ?? 0;
+    for (let bytes = 0; end < frames.length && bytes < maxWriteBytes; end++) bytes += frames[end]?.bytes ?? 0;
     return frames.slice(start, end);
   }
 

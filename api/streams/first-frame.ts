@@ -9,7 +9,7 @@ export const FirstFrameSchema = Type.Object({
   replay: Type.Optional(Type.Boolean({ default: true })),
 });
 
-export const limitFirstFrameBytes = 4 * 1024;
+export const maxFirstFrameBytes = 4 * 1024;
 
 export interface FirstFrame {
   readonly token: string;
@@ -20,7 +20,7 @@ export interface FirstFrame {
 /** Reads it; anything else is malformed_request. */
 export function parseFirstFrame(message: Buffer, isBinary: boolean): FirstFrame {
   const bad = (detail: string) => fail('malformed_request', { reason: 'bad_first_frame', detail });
-  if (isBinary || message.byteLength > limitFirstFrameBytes) throw bad('The first message is a text of at most 4 KiB.');
+  if (isBinary || message.byteLength > maxFirstFrameBytes) throw bad('The first message is a text of at most 4 KiB.');
 
   const value = parsed(message);
   if (typeof value !== 'object' || value === null) throw bad('The first message is a JSON object.');

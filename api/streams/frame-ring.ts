@@ -2,7 +2,7 @@ import { sseOf, type StreamFrame } from './stream-frame.ts';
 
 /** The newest frames of one run, consecutive, bounded by number and bytes. */
 export class FrameRing {
-  readonly #limitFrames: number;
+  readonly #maxFrames: number;
   readonly #limitBytes: number;
   #frames: StreamFrame[] = [];
   #start = 0;
@@ -10,7 +10,7 @@ export class FrameRing {
   #joined: { readonly first: number; readonly last: number; readonly bytes: Buffer } | null = null;
 
   constructor(limits: { readonly frames: number; readonly bytes: number }) {
-    this.#limitFrames = limits.frames;
+    this.#maxFrames = limits.frames;
     this.#limitBytes = limits.bytes;
   }
 
@@ -24,12 +24,12 @@ export class FrameRing {
     this.#bytes += 2 * frame.bytes;
     while (
       this.#frames.length - this.#start > 1 &&
-      (this.#frames.length - this.#start > this.#limitFrames || this.#bytes > this.#limitBytes)
+      (this.#frames.length - this.#start > this.#maxFrames || this.#bytes > this.#limitBytes)
     ) {
       this.#bytes -= 2 * (this.#frames[this.#start]?.bytes ?? 0);
       this.#start += 1;
     }
-    if (this.#start > this.#limitFrames) {
+    if (this.#start > this.#maxFrames) {
       this.#frames = this.#frames.slice(this.#start);
       this.#start = 0;
     }

@@ -15,11 +15,11 @@ export interface ReaderDeps {
 }
 
 const blockMs = 1_000;
-const limitEntries = 512;
+const maxEntries = 512;
 /** A command without an answer for this long costs the socket. */
-const limitAnswerMs = 3_000;
+const maxAnswerMs = 3_000;
 const firstPauseMs = 100;
-const limitPauseMs = 1_000;
+const maxPauseMs = 1_000;
 const controlKeptMs = 3_600_000;
 
 type Entry = [id: string, fields: string[]];
@@ -97,7 +97,7 @@ export class RedisReader {
         redis.disconnect();
       }
       if (!this.#isClosed) await pause(pauseMs);
-      pauseMs = Math.min(pauseMs * 2, limitPauseMs);
+      pauseMs = Math.min(pauseMs * 2, maxPauseMs);
     }
   }
 
@@ -106,7 +106,7 @@ export class RedisReader {
     const channels = [...this.#channels];
     const names = [this.#controlKey, ...channels.map(([key]) => key)];
     const ids = [this.#controlId, ...channels.map(([, channel]) => `${channel.seen}-0`)];
-    return redis.xread('COUNT', limitEntries, 'BLOCK', blockMs, 'STREAMS', ...names, ...ids);
+    return redis.xread('COUNT', maxEntries, 'BLOCK', blockMs, 'STREAMS', ...names, ...ids);
   }
 
   #dispatch(reply: Reply): void {
@@ -121,7 +121,7 @@ async function withinLimit<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     // This process may have stood still itself, and the answer lie in its socket: it is read before the verdict.
-    timer = setTimeout(() => setImmediate(() => reject(new Error('Redis gave no answer in time'))), limitAnswerMs);
+    timer = setTimeout(() => setImmediate(() => reject(new Error('Redis gave no answer in time'))), maxAnswerMs);
   });
   try {
     return await Promise.race([work, late]);

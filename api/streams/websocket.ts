@@ -14,7 +14,7 @@ import { parseFirstFrame } from './first-frame.ts';
 import { noticeText } from './notice.ts';
 import { SocketSink } from './socket-sink.ts';
 
-const limitMessageBytes = 64 * 1024;
+const maxMessageBytes = 64 * 1024;
 const firstFrameMs = 5_000;
 /** Sockets that have not said yet who they are. */
 const limitUnnamed = 1_000;
@@ -26,7 +26,7 @@ export async function registerWebsocket(app: FastifyInstance, deps: Deps): Promi
   // Every other request that offers an upgrade (h2c, say) is served as if it did not.
   Object.assign(app.server, { shouldUpgradeCallback: isOurs });
   await app.register(websocket, {
-    options: { maxPayload: limitMessageBytes },
+    options: { maxPayload: maxMessageBytes },
     // Open sockets are ended by the hub's drain.
     preClose: (done) => done(),
     errorHandler: (_error, socket) => socket.terminate(),

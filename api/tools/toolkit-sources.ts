@@ -5,7 +5,7 @@ import { openReadOnly, tenantOf } from '../../db/transaction.ts';
 import { requireToolkit } from '../../db/toolkits/toolkits.ts';
 import { sha256Of } from '../../domain/toolkits/hashes.ts';
 import { toolOfOperation, type SourceTools } from '../../domain/toolkits/source-tools.ts';
-import { limitDocumentBytes, type OpenApiReading } from '../../ports/openapi/reader.ts';
+import { maxDocumentBytes, type OpenApiReading } from '../../ports/openapi/reader.ts';
 import { readWhole } from '../../ports/storage/storage.ts';
 import { fail, Failure, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { actorOf } from '../http/operation/audit.ts';
@@ -53,9 +53,9 @@ async function bytesOfAttachment(
   attachmentId: string,
 ): Promise<Buffer> {
   const attachment = await usableAttachment(ctx, attachmentId, '/source/attachment_id');
-  if (attachment.sizeBytes > limitDocumentBytes)
-    throw invalid('/source/attachment_id', 'maxLength', `must be at most ${limitDocumentBytes} bytes`, { limit: limitDocumentBytes });
-  return readWhole(deps.storage, attachment, limitDocumentBytes);
+  if (attachment.sizeBytes > maxDocumentBytes)
+    throw invalid('/source/attachment_id', 'maxLength', `must be at most ${maxDocumentBytes} bytes`, { limit: maxDocumentBytes });
+  return readWhole(deps.storage, attachment, maxDocumentBytes);
 }
 
 function refuseProblems({ problems, unknown }: OpenApiReading, pointer: string): void {

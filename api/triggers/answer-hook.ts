@@ -11,7 +11,7 @@ import { reply, type Ctx } from '../http/operation/operation.ts';
 import { failedOf, statusOf, type TakenHook, type VerifiedHook } from './take-hook.ts';
 import type { HookReceipt } from './webhook-delivery.schema.ts';
 
-const longestWaitMs = 25_000;
+const maxWaitMs = 25_000;
 
 /** A delivery that is answered for: its own, or the one that it repeats. */
 interface Answered {
@@ -75,7 +75,7 @@ function outlived(runId: string, method: 'POST' | 'GET') {
 async function waitForRun(ctx: Ctx, runId: string): Promise<RunRow | null> {
   const { deps, tenant, actor, correlationId } = ctx;
   const read = async () => (await transact(deps.db, { tenant, actor, correlationId }, (tx) => readRunRow(tx, runId))).value;
-  const end = performance.now() + longestWaitMs;
+  const end = performance.now() + maxWaitMs;
   let run = await read();
   while (run && !isTerminal(run.status) && run.status !== 'waiting') {
     const timeoutMs = Math.round(end - performance.now());

@@ -16,7 +16,7 @@ export interface Verified {
   readonly signedAt: Date | null;
 }
 
-const longestKey = 200;
+const maxKey = 200;
 
 /** Headers as a request of HTTP has them. */
 export function headersOf(headers: IncomingHttpHeaders): Record<string, string | undefined> {
@@ -45,10 +45,10 @@ export function verifyRequest(
     const claim = readSignature(request);
     if (!claim) return { ...nothing, result: 'missing' };
     const isSigned = isSignedBy(claim, secrets, nowMs);
-    const key = { deliveryKey: cut(claim.deliveryId, longestKey), digests: signedDigests(claim), signedAt: timeOf(claim) };
+    const key = { deliveryKey: cut(claim.deliveryId, maxKey), digests: signedDigests(claim), signedAt: timeOf(claim) };
     return isSigned ? { result: 'valid', form: claim.form, ...key } : { ...nothing, result: 'invalid', form: claim.form };
   }
-  const key = { deliveryKey: cut(request.headers['webhook-id'] ?? null, longestKey), digests: plainDigests(request), signedAt: null };
+  const key = { deliveryKey: cut(request.headers['webhook-id'] ?? null, maxKey), digests: plainDigests(request), signedAt: null };
   if (verification === 'none') return { result: 'skipped', form: null, ...key };
 
   const token = request.headers['x-webhook-token'] ?? request.query['token'];

@@ -18,7 +18,7 @@ const clients = 2_000;
 const frames = 1_500;
 const inFlush = 30;
 const padding = 'x'.repeat(200);
-const limitMs = 60_000;
+const maxMs = 60_000;
 
 /** All clients of one run come back at once. */
 export const storm: Bench = {
@@ -86,7 +86,7 @@ async function comeBack(pid: number, place: Place, last: number): Promise<Sample
 function readUntil({ place, agent, after }: { place: Place; agent: Agent; after: number }, last: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { ...place.headers, 'last-event-id': String(after) };
-    const outgoing = request(place.url, { headers, agent, timeout: limitMs }, (response) => {
+    const outgoing = request(place.url, { headers, agent, timeout: maxMs }, (response) => {
       if (response.statusCode !== 200) return void reject(new Error(`${place.url} answered ${response.statusCode}`));
       response.setEncoding('latin1');
       response.on('error', () => undefined);

@@ -17,7 +17,7 @@ export interface Readers {
 }
 
 const mark = /@(\d+\.?\d*)@/g;
-const limitMs = 30_000;
+const maxMs = 30_000;
 
 export async function openReaders(count: number, { url, headers }: ReaderPlace): Promise<Readers> {
   const agent = new Agent({ keepAlive: false });
@@ -43,7 +43,7 @@ export async function openReaders(count: number, { url, headers }: ReaderPlace):
   return {
     lags,
     async until(frames) {
-      const end = performance.now() + limitMs;
+      const end = performance.now() + maxMs;
       while (seen.some((had) => had < frames)) {
         if (performance.now() > end) throw new Error(`readers got ${Math.min(...seen)} of ${frames} frames`);
         await delay(5);

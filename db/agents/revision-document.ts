@@ -21,7 +21,7 @@ export const overflowRules = ['summarize', 'drop_oldest', 'fail'] as const;
 export const documentSchemaVersion = 1;
 
 /** Bytes of canonical JSON that a document may hold. */
-export const limitDocumentBytes = 256 * 1024;
+export const maxDocumentBytes = 256 * 1024;
 
 export interface RevisionVariable {
   readonly name: string;

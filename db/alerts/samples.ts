@@ -76,7 +76,7 @@ const columns: Readonly<Partial<Record<SamplerKind, string>>> = {
  * window are read once, for all rules; those of a workspace find theirs by its id. A group without a row is not among what it gives.
  */
 export function measure(em: SqlEntityManager, { organizationId, kind, rules, at, currency }: Measuring): Promise<Measured[]> {
-  const longestS = Math.max(0, ...rules.map(({ windowS }) => windowS));
+  const maxS = Math.max(0, ...rules.map(({ windowS }) => windowS));
   return rows<Measured>(
     em,
     `with p as (select ?::uuid as org, ?::timestamptz as at, ?::text as currency, ?::int as longest),
@@ -93,7 +93,7 @@ export function measure(em: SqlEntityManager, { organizationId, kind, rules, at,
       organizationId,
       at,
       currency,
-      longestS,
+      maxS,
       JSON.stringify(rules.map(({ id, workspaceId, agentId, groupBy, windowS }) => ({ id, workspaceId, agentId, groupBy, windowS }))),
     ],
   );

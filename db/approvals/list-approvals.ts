@@ -6,7 +6,7 @@ import { tenantPredicate } from '../scope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
-const limitPageChars = 4 * 1024 * 1024;
+const maxPageChars = 4 * 1024 * 1024;
 
 /** Questions of a run that the caller sees and of its descendants, newest first. A page of long arguments ends early. */
 export async function listApprovalRows(
@@ -35,7 +35,7 @@ export async function listApprovalRows(
     order: [{ column: 'a.id', type: 'uuid', descending: true }],
     page,
   });
-  return endEarly(found, { limit: limitPageChars, sizeOf: charsOf, positionOf: ({ id }) => [id] });
+  return endEarly(found, { limit: maxPageChars, sizeOf: charsOf, positionOf: ({ id }) => [id] });
 }
 
 function charsOf({ args, edited_args: edited, response }: ApprovalRow): number {

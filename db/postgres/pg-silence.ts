@@ -21,7 +21,7 @@ export interface Silence {
  */
 export function createSilence(statementTimeoutMs: number | null): Silence {
   if (statementTimeoutMs === null) return { watch: () => () => undefined, isSuspect: () => false };
-  const limitMs = statementTimeoutMs + graceMs;
+  const maxMs = statementTimeoutMs + graceMs;
   const heardAt = new WeakMap<pg.PoolClient, number>();
   let silentSince = -Infinity;
 
@@ -30,7 +30,7 @@ export function createSilence(statementTimeoutMs: number | null): Silence {
       const { stream } = client.connection;
       const sentAt = performance.now();
       let bytesRead = bytesReadOf(stream);
-      let timer = setTimeout(late, limitMs);
+      let timer = setTimeout(late, maxMs);
       let isDone = false;
 
       // This process may have been frozen itself, and the answer lie in its socket: it is read before the check.
@@ -39,11 +39,11 @@ export function createSilence(statementTimeoutMs: number | null): Silence {
           if (isDone) return;
           if (bytesReadOf(stream) === bytesRead) {
             silentSince = Math.max(silentSince, sentAt);
-            stream.destroy(new Error(`Connection terminated: no answer within ${limitMs} ms`));
+            stream.destroy(new Error(`Connection terminated: no answer within ${maxMs} ms`));
             return;
           }
           bytesRead = bytesReadOf(stream);
-          timer = setTimeout(late, limitMs);
+          timer = setTimeout(late, maxMs);
         });
       }
 

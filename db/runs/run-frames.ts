@@ -11,7 +11,7 @@ export type RunUsage = FrameData<'run.finished'>['usage'];
 export type StopReason = NonNullable<FrameData<'message.completed'>['stop_reason']>;
 export type ToolResultStatus = FrameData<'tool.result'>['status'];
 
-const limitSummaryChars = 500;
+const maxSummaryChars = 500;
 
 export function startedFrame(run: RunState): FrameDraft {
   return {
@@ -25,7 +25,7 @@ export function startedFrame(run: RunState): FrameDraft {
       trigger_id: run.trigger_id,
       tool_call_id: run.parent_tool_call_id,
       source: run.source as RunSource, // the column's check admits only these
-      input_summary: (run.input.text ?? JSON.stringify(run.input.json ?? '')).slice(0, limitSummaryChars).toWellFormed(),
+      input_summary: (run.input.text ?? JSON.stringify(run.input.json ?? '')).slice(0, maxSummaryChars).toWellFormed(),
       depth: run.depth,
       protocol: streamProtocol,
       limits: run.limits,
@@ -142,11 +142,11 @@ export function resultWithoutOutput(status: ToolResultStatus, error: ToolResult[
 }
 
 /** Frames carry 64 KB of a result; the message that answers the call has the rest. */
-const limitResultBytes = 64 * 1024;
+const maxResultBytes = 64 * 1024;
 
 export function toolResultFrame(run: { readonly id: string }, toolCallId: string, result: ToolResult): FrameDraft {
   const text = typeof result.output === 'string' ? result.output : JSON.stringify(result.output ?? null);
-  const isTooLong = Buffer.byteLength(text) > limitResultBytes;
+  const isTooLong = Buffer.byteLength(text) > maxResultBytes;
   return {
     type: 'tool.result',
     data: {
@@ -154,7 +154,7 @@ export function toolResultFrame(run: { readonly id: string }, toolCallId: string
       status: result.status,
       output: isTooLong
         ? Buffer.from(text)
-            .subarray(0, limitResultBytes)
+            .subarray(0, maxResultBytes)
             .toString('utf8')
             .replace(/\uFFFD$/, '')
         : result.output,

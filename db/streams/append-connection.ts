@@ -12,8 +12,8 @@ export interface AppendConnection {
 }
 
 /** A server that does not answer costs the connection. */
-const limitAnswerMs = 10_000;
-const limitConnectMs = 3_000;
+const maxAnswerMs = 10_000;
+const maxConnectMs = 3_000;
 const passingClasses = ['08', '25', '40', '53', '57', '58'];
 
 /**
@@ -28,8 +28,8 @@ export function createAppendConnection(db: Databases): AppendConnection {
     const client = new pg.Client({
       connectionString: url,
       application_name: 'longhaul-emitter',
-      connectionTimeoutMillis: limitConnectMs,
-      query_timeout: limitAnswerMs,
+      connectionTimeoutMillis: maxConnectMs,
+      query_timeout: maxAnswerMs,
       keepAlive: true,
     });
     const opened = client.connect().then(() => client);

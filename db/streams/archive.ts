@@ -5,7 +5,7 @@ import { sweeperRows } from './sweeper-rows.ts';
 // Reads across tenants, on the sweeper's pool: only for runs whose visibility was checked when the stream was opened.
 
 /** A page ends with the chunk that reaches this, as sent: what a chunk's storage compresses, its readers hold in full. */
-const limitPageBytes = 1024 * 1024;
+const maxPageBytes = 1024 * 1024;
 
 /** Frames in order, as sent live; `isCut`: the page grew long, and more of the range may follow. */
 export interface FrameRange {
@@ -31,8 +31,8 @@ export async function readFrameRange(db: Databases, runId: string, fromSeq: numb
        from page cross join lateral (
          select first_seq, array_to_json(frames)::text as frames from run_frame_chunks
          where run_id = $1 and first_seq > page.first_seq and first_seq <= $3 order by first_seq limit 1) as next
-       where page.bytes_before + octet_length(page.frames) < ${limitPageBytes})
-     select frames, bytes_before + octet_length(frames) >= ${limitPageBytes} as is_full from page order by first_seq`,
+       where page.bytes_before + octet_length(page.frames) < ${maxPageBytes})
+     select frames, bytes_before + octet_length(frames) >= ${maxPageBytes} as is_full from page order by first_seq`,
     [runId, fromSeq, toSeq],
   );
   const texts = chunks.flatMap((chunk) => textsOf(chunk.frames)).filter((text) => isWithin(seqOf(text)));

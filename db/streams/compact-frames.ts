@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change, rows } from '../sql.ts';
 import { isAdvisory, parseFrame } from './frame-text.ts';
 
-const limitRows = 200;
+const maxRows = 200;
 
 interface Chunk {
   readonly first_seq: number;
@@ -20,7 +20,7 @@ export async function compactFrames(em: SqlEntityManager, runId: string): Promis
     const chunks = await chunksAfter(em, runId, after);
     for (const chunk of chunks) dropped += await compactChunk(em, runId, chunk, lastUsage);
     after = chunks.at(-1)?.first_seq ?? 0;
-    if (chunks.length < limitRows) return dropped;
+    if (chunks.length < maxRows) return dropped;
   }
 }
 
@@ -57,7 +57,7 @@ async function lastUsageOf(em: SqlEntityManager, runId: string): Promise<Set<str
 function chunksAfter(em: SqlEntityManager, runId: string, after: number): Promise<Chunk[]> {
   return rows<Chunk>(
     em,
-    `select first_seq, array_to_json(frames) as frames from run_frame_chunks where run_id = ? and first_seq > ? order by first_seq limit ${limitRows}`,
+    `select first_seq, array_to_json(frames) as frames from run_frame_chunks where run_id = ? and first_seq > ? order by first_seq limit ${maxRows}`,
     [runId, after],
   );
 }

@@ -2,9 +2,9 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change, rows } from '../sql.ts';
 
 /** Bounds of a merged chunk. */
-const limitFrames = 500;
+const maxFrames = 500;
 const limitBytes = 256 * 1024;
-const limitRows = 5_000;
+const maxRows = 5_000;
 
 interface ChunkSize {
   readonly first_seq: number;
@@ -20,12 +20,12 @@ export async function mergeChunks(em: SqlEntityManager, runId: string): Promise<
     const sizes = await rows<ChunkSize>(
       em,
       `select first_seq, last_seq, cardinality(frames) as frames, octet_length(array_to_string(frames, '')) as bytes
-       from run_frame_chunks where run_id = ? and first_seq > ? order by first_seq limit ${limitRows}`,
+       from run_frame_chunks where run_id = ? and first_seq > ? order by first_seq limit ${maxRows}`,
       [runId, after],
     );
     for (const group of groupsOf(sizes)) saved += await mergeGroup(em, runId, group);
     after = sizes.at(-1)?.first_seq ?? 0;
-    if (sizes.length < limitRows) return saved;
+    if (sizes.length < maxRows) return saved;
   }
 }
 
@@ -38,7 +38,7 @@ function groupsOf(sizes: readonly ChunkSize[]): ChunkSize[][] {
     frames += size.frames;
     bytes += size.bytes;
     const last = groups.at(-1);
-    if (last && frames <= limitFrames && bytes <= limitBytes) last.push(size);
+    if (last && frames <= maxFrames && bytes <= limitBytes) last.push(size);
     else {
       groups.push([size]);
       frames = size.frames;

@@ -29,7 +29,7 @@ export interface PublisherDeps {
 }
 
 /** Bytes handed to a Redis that does not answer; above it publishes are dropped at once. */
-const limitUnansweredBytes = 16 * 1024 * 1024;
+const maxUnansweredBytes = 16 * 1024 * 1024;
 const warnEveryMs = 10_000;
 
 type PublishCommand = (key: string, firstSeq: number, ...frames: readonly string[]) => Promise<number>;
@@ -42,7 +42,7 @@ export function createPublisher({ redis, prefix, log }: PublisherDeps): Publishe
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   function send(bytes: number, command: () => Promise<unknown>): void {
-    if (redis.status !== 'ready' || unansweredBytes + bytes > limitUnansweredBytes) return;
+    if (redis.status !== 'ready' || unansweredBytes + bytes > maxUnansweredBytes) return;
     unansweredBytes += bytes;
     command()
       .catch(warn)

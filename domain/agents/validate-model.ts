@@ -1,4 +1,4 @@
-import { limitDocumentBytes, type RevisionDocument } from '../../db/agents/revision-document.ts';
+import { maxDocumentBytes, type RevisionDocument } from '../../db/agents/revision-document.ts';
 import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { atCreate, atRun, type RevisionProblem } from './revision-problems.ts';
 import type { ModelChecks, RevisionChecks } from './validate-revision.ts';
@@ -105,7 +105,7 @@ function sizeProblems(document: RevisionDocument): RevisionProblem[] {
   const problems: RevisionProblem[] = [];
   if (Buffer.byteLength(JSON.stringify(document.metadata)) > 16_384)
     problems.push(atCreate('/metadata', { rule: 'maxLength', message: 'At most 16 KiB.' }));
-  if (Buffer.byteLength(JSON.stringify(document)) > limitDocumentBytes)
+  if (Buffer.byteLength(JSON.stringify(document)) > maxDocumentBytes)
     problems.push(atCreate('', { rule: 'maxLength', message: 'The document is over 256 KiB.' }));
   return problems;
 }

@@ -13,7 +13,7 @@ import type { ResolveApprovals } from './resolve.ts';
 import type { ApprovalReason } from '../../workflows/contracts/approvals.ts';
 
 const limitBytes = 64 * 1024;
-const limitArgsBytes = 200 * 1024;
+const maxArgsBytes = 200 * 1024;
 
 /** Judges the answers by what their questions offer. Throws 422; for an id that is not a question of the run or a descendant, rule `reference`. */
 export async function checkResolutions(tx: TenantTransaction, input: ResolveApprovals): Promise<CheckedResolution[]> {
@@ -64,7 +64,7 @@ async function editedArgs(tx: TenantTransaction, { validate }: ResolveApprovals,
   const tool = (manifest === null ? [] : await readRunTools(tx, manifest)).find(({ slug }) => slug === approval.tool_slug);
   if (!tool) throw invalid(`${pointer}/edited_args`, 'reference', 'The run does not have the tool any more.');
   const args = { ...resolution.edited_args, ...tool.pin.preset };
-  if (Buffer.byteLength(JSON.stringify(args)) > limitArgsBytes)
+  if (Buffer.byteLength(JSON.stringify(args)) > maxArgsBytes)
     throw invalid(`${pointer}/edited_args`, 'maxLength', 'The arguments are too long.');
   await refuseUnfit({ validate }, { schema: tool.inputSchema, value: args, pointer: `${pointer}/edited_args` });
   return args;

@@ -23,7 +23,7 @@ import { startedByPlatform, startReview, type ReviewAsk } from './start-review.t
 
 const maxEvents = 100;
 /** A signal that got lost is made up for so late at the latest, while a run is at work. */
-const longestWaitMs = 3_600_000;
+const maxWaitMs = 3_600_000;
 
 /** What follows a pull request looks at it. `runId`: the child that is at work. */
 export interface ApplyEvents extends PullRequestInput {
@@ -51,7 +51,7 @@ export async function applyEvents(
   for (const asked of [...reviews, ...superseded.flatMap(askedAnew)])
     if (await startAsked(tx, { binding, pull: { ...pull, headSha: draft.headSha }, asked, currency })) dueInMs = null;
   const live = await liveReviews(tx, pull.id);
-  if (runId !== null && live.some(({ id }) => id === runId)) return { kind: 'wait', waitMs: longestWaitMs };
+  if (runId !== null && live.some(({ id }) => id === runId)) return { kind: 'wait', waitMs: maxWaitMs };
   if (events.length === maxEvents) return { kind: 'again' };
 
   if (!binding.isReviewed) return nextRun(live) ?? { kind: 'end' };

@@ -43,7 +43,7 @@ function shareOf(mode: ToolTrajectory['mode'], { expected, calls, matches }: Tra
     case 'in_order':
       return expected.length === 0 ? 1 : longestInOrder({ expected, calls, matches }) / expected.length;
     case 'any_order':
-      return expected.length === 0 ? 1 : mostPairs({ expected, calls, matches }) / expected.length;
+      return expected.length === 0 ? 1 : maxPairs({ expected, calls, matches }) / expected.length;
     case 'subset':
       return calls.length === 0 ? 1 : calls.filter((made) => expected.some((call) => matches(call, made))).length / calls.length;
     default:
@@ -78,7 +78,7 @@ function longestInOrder({ expected, calls, matches }: Trajectories): number {
 }
 
 /** The most expected calls that have a made one each: a maximum matching, by augmenting paths. */
-function mostPairs({ expected, calls, matches }: Trajectories): number {
+function maxPairs({ expected, calls, matches }: Trajectories): number {
   const takenBy = new Map<number, number>();
   const give = (wanted: number, tried: Set<number>): boolean => {
     const call = expected[wanted];

@@ -31,7 +31,7 @@ export interface PlannedBackfill {
   readonly createdAt: Date;
 }
 
-const longestRangeMs = 366 * 86_400_000;
+const maxRangeMs = 366 * 86_400_000;
 /** More are not looked through one by one. */
 const maxInstants = 50_000;
 const instantsShown = 100;
@@ -81,7 +81,7 @@ function strikesIn(timetable: Timetable, { from, to }: Pick<AskedBackfill, 'from
 function refuseRange({ from, to }: AskedBackfill, now: Date): void {
   if (to < from) throw invalid('/to', 'range', 'must not lie before from');
   if (to > now) throw invalid('/to', 'range', 'must not lie in the future');
-  if (to.getTime() - from.getTime() > longestRangeMs) throw invalid('/to', 'range', 'must lie at most 366 days after from');
+  if (to.getTime() - from.getTime() > maxRangeMs) throw invalid('/to', 'range', 'must lie at most 366 days after from');
 }
 
 function tooMany(planned: number, maxRuns: number) {

@@ -22,15 +22,15 @@ export interface EmitterDeps {
 const intervalMs = 50;
 /** One commit per process in this time; a little longer than the interval, so that the runs due in it share a commit. */
 const paceMs = 55;
-const limitMergedBytes = 2 * 1024;
+const maxMergedBytes = 2 * 1024;
 /** Longest argument of one append; the rest follows at once. */
-const limitAppendBytes = 4 * 1024 * 1024;
+const maxAppendBytes = 4 * 1024 * 1024;
 const lockWaitMs = 1_000;
 const autocommitLockWaitMs = 20;
 const lockRetryMs = 250;
 const firstPauseMs = 100;
-const limitPauseMs = 2_000;
-const limitCloseMs = 5_000;
+const maxPauseMs = 2_000;
+const maxCloseMs = 5_000;
 
 /** Makes the emitter of a process. It keeps one connection to PostgreSQL of its own: close it before the databases. */
 export function createEmitter(deps: EmitterDeps): Emitter {
@@ -86,7 +86,7 @@ export class Emitter {
     this.#unlisten?.();
     const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     this.#wakeNoLaterThan(0);
-    await Promise.race([idle, new Promise<void>((resolve) => setTimeout(resolve, limitCloseMs).unref())]);
+    await Promise.race([idle, new Promise<void>((resolve) => setTimeout(resolve, maxCloseMs).unref())]);
     this.#isClosed = true;
     if (this.#timer) clearTimeout(this.#timer);
     await this.#connection.close();
@@ -128,7 +128,7 @@ export class Emitter {
 
     let bytes = 0;
     return working.filter((writer) => {
-      if (bytes > limitAppendBytes) return false;
+      if (bytes > maxAppendBytes) return false;
       bytes += writer.bytes;
       return true;
     });
@@ -185,7 +185,7 @@ export class Emitter {
 
   /** PostgreSQL is away: what is sealed goes again as it is, the rest merges on. */
   #pause(error: unknown): void {
-    this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, firstPauseMs), limitPauseMs);
+    this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, firstPauseMs), maxPauseMs);
     this.#pausedUntil = performance.now() + this.#pauseMs;
     this.#deps.log.warn({ err: error, pause_ms: this.#pauseMs }, 'append failed');
   }
@@ -204,7 +204,7 @@ export class Emitter {
 /** When a writer wants the next append; 0 is at once. */
 function dueAt(writer: FrameWriter): number {
   if (writer.retryAt > 0) return writer.retryAt;
-  if (writer.isUrgent || writer.bytes >= limitMergedBytes) return 0;
+  if (writer.isUrgent || writer.bytes >= maxMergedBytes) return 0;
   return writer.lastFlushAt + intervalMs;
 }
 

@@ -41,7 +41,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-const limitFlushMs = 30_000;
+const maxFlushMs = 30_000;
 
 /** Frames of one scope of one run: merged, cut into batches, appended by the emitter of the process. Nothing here is waited for while reading. */
 export class FrameWriter {
@@ -109,7 +109,7 @@ export class FrameWriter {
 
     const batch = this.#pending.isEmpty ? this.#batch : this.#batch + 1;
     const flushed = new Promise<AppendAnswer>((resolve, reject) => {
-      const timer = setTimeout(() => reject(fail('service_unavailable', { detail: 'Frames could not be written.' })), limitFlushMs);
+      const timer = setTimeout(() => reject(fail('service_unavailable', { detail: 'Frames could not be written.' })), maxFlushMs);
       this.#waiters.push({
         batch,
         resolve: (answer) => (clearTimeout(timer), resolve(answer)),

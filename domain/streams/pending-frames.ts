@@ -20,7 +20,7 @@ export interface ReasoningDelta {
 export type CallOfDelta = Omit<FrameData<'tool.call'>, 'phase' | 'args_delta'>;
 
 /** Longest delta of one frame, in UTF-16 units: what merges while PostgreSQL is away stays below the limit of a frame. */
-const limitDeltaUnits = 32 * 1024;
+const maxDeltaUnits = 32 * 1024;
 
 interface Merging {
   text: string;
@@ -97,7 +97,7 @@ export class PendingFrames {
 
     for (const piece of piecesOf(text)) {
       const open = this.#open.get(key);
-      if (open && open.text.length + piece.length <= limitDeltaUnits) {
+      if (open && open.text.length + piece.length <= maxDeltaUnits) {
         open.text += piece;
         this.bytes += piece.length;
       } else {
@@ -120,7 +120,7 @@ function endsInHalf(text: string): boolean {
 function* piecesOf(text: string): Generator<string> {
   let start = 0;
   while (start < text.length) {
-    let end = Math.min(start + limitDeltaUnits, text.length);
+    let end = Math.min(start + maxDeltaUnits, text.length);
     if (end < text.length && endsInHalf(text.slice(start, end))) end -= 1;
     yield text.slice(start, end);
     start = end;

@@ -8,9 +8,9 @@ export interface Room {
   wait(writer: FrameWriter): Promise<void> | null;
 }
 
-const limitRunBytes = 1024 * 1024;
-const limitProcessBytes = 64 * 1024 * 1024;
-const limitWaitMs = 30_000;
+const maxRunBytes = 1024 * 1024;
+const maxProcessBytes = 64 * 1024 * 1024;
+const maxWaitMs = 30_000;
 
 export function createStreamBuffer(): Room {
   const bytesByWriter = new Map<FrameWriter, number>();
@@ -19,7 +19,7 @@ export function createStreamBuffer(): Room {
   let waiting: { readonly writer: FrameWriter; readonly go: () => void }[] = [];
 
   function hasSlot(writer: FrameWriter): boolean {
-    return total <= limitProcessBytes && (bytesByRun.get(writer.identity.run.runId) ?? 0) <= limitRunBytes;
+    return total <= maxProcessBytes && (bytesByRun.get(writer.identity.run.runId) ?? 0) <= maxRunBytes;
   }
 
   return {
@@ -45,7 +45,7 @@ export function createStreamBuffer(): Room {
         const timer = setTimeout(() => {
           waiting = waiting.filter((other) => other !== entry);
           reject(fail('service_unavailable', { detail: 'Frames could not be written for 30 s.' }));
-        }, limitWaitMs);
+        }, maxWaitMs);
         waiting.push(entry);
       });
     },

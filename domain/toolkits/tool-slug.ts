@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-const limitLength = 64;
+const maxLength = 64;
 
 /**
  * The slug of a toolkit's tool, `<toolkit>__<tool>`: what a model may call it. Characters that no model takes become `_`; a name that is too
@@ -8,7 +8,7 @@ const limitLength = 64;
  */
 export function toolSlug(toolkitSlug: string, name: string, taken: ReadonlySet<string>): string {
   const slug = `${toolkitSlug}__${name.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '_')}`;
-  if (slug.length <= limitLength && !taken.has(slug)) return slug;
+  if (slug.length <= maxLength && !taken.has(slug)) return slug;
   const mark = createHash('sha256').update(name).digest('hex').slice(0, 8);
-  return `${slug.slice(0, limitLength - mark.length - 1)}_${mark}`;
+  return `${slug.slice(0, maxLength - mark.length - 1)}_${mark}`;
 }

@@ -3,7 +3,7 @@ import { countSchedules } from '../../db/triggers/schedules.ts';
 import { insertSchedule, syncSchedule, type NewSchedule } from '../../db/triggers/write-schedules.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
-const limitSchedules = 500;
+const maxSchedules = 500;
 
 /**
  * Makes a schedule; creating never starts a run. Its clock is set after the commit. Throws 422 `reference` for an agent that does not live in
@@ -13,8 +13,8 @@ export async function createSchedule(tx: TenantTransaction, schedule: NewSchedul
   const { organizationId, workspaceId } = schedule;
   const { schedules, hasAgent } = await countSchedules(tx, schedule);
   if (!hasAgent) throw invalid('/agent_id', 'reference', 'The agent does not exist in this workspace.', { kind: 'agent' });
-  if (schedules >= limitSchedules)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace has at most ${limitSchedules} schedules.` });
+  if (schedules >= maxSchedules)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace has at most ${maxSchedules} schedules.` });
 
   const id = await insertSchedule(tx, schedule);
   await syncSchedule(tx, { id, organization_id: organizationId, workspace_id: workspaceId, version: 1 });

@@ -39,7 +39,7 @@ export function isJson(mediaType: string): boolean {
 
 const unknown = 'unknown';
 const xmlTypes: readonly string[] = ['text/xml', 'application/xml'];
-const limitMetaBytes = 1024;
+const maxMetaBytes = 1024;
 
 function encodingOf(bytes: Uint8Array, contentType: string): string {
   const mediaType = mediaTypeOf(contentType);
@@ -48,11 +48,11 @@ function encodingOf(bytes: Uint8Array, contentType: string): string {
   const told = { ...(label === undefined ? {} : { transportLayerEncodingLabel: label }), defaultEncoding: unknown };
   if (xmlTypes.includes(mediaType) || mediaType.endsWith('+xml')) return sniffEncoding(bytes, { ...told, xml: true });
   const hasMeta = mediaType === 'text/html' || (mediaType === '' && beginsAsHtml(bytes));
-  return sniffEncoding(bytes, { ...told, maxPrescanBytes: hasMeta ? limitMetaBytes : 0 });
+  return sniffEncoding(bytes, { ...told, maxPrescanBytes: hasMeta ? maxMetaBytes : 0 });
 }
 
 function beginsAsHtml(bytes: Uint8Array): boolean {
-  return /^\s*<(?:!doctype html|html)/i.test(Buffer.from(bytes.subarray(0, limitMetaBytes)).toString('latin1'));
+  return /^\s*<(?:!doctype html|html)/i.test(Buffer.from(bytes.subarray(0, maxMetaBytes)).toString('latin1'));
 }
 
 /** Bytes that no text holds, but for one in UTF-16. */

@@ -35,14 +35,14 @@ export interface ModelProcessOptions {
   readonly files: OnboardFiles;
   readonly threads: number;
   /** For loading the model, and for one job. */
-  readonly limitMs: number;
+  readonly maxMs: number;
 }
 
 const script = new URL('./onboard-child.ts', import.meta.url);
 const heapMb = 256;
 
 /** The process starts, and loads the model, when it is first asked. It ends with this one, whatever ends that. */
-export function createModelProcess({ files, threads, limitMs }: ModelProcessOptions): ModelProcess {
+export function createModelProcess({ files, threads, maxMs }: ModelProcessOptions): ModelProcess {
   let living: Living | null = null;
   let nextId = 1;
 
@@ -72,8 +72,8 @@ export function createModelProcess({ files, threads, limitMs }: ModelProcessOpti
   async function askNow(target: Living, job: OnboardJob): Promise<Float32Array[]> {
     const answered = Promise.withResolvers<Float32Array[]>();
     const id = nextId++;
-    const cancel = afterMs(limitMs, () => {
-      answered.reject(new Error(`no answer within ${limitMs} ms`));
+    const cancel = afterMs(maxMs, () => {
+      answered.reject(new Error(`no answer within ${maxMs} ms`));
       if (living === target) living = null;
       target.child.kill('SIGKILL');
     });

@@ -14,13 +14,13 @@ export interface OnboardModel {
 }
 
 /** A batch takes a second at most, on a machine that has time for it. */
-const limitMs = 60_000;
+const maxMs = 60_000;
 /** One core stays free for requests. */
 const threads = Math.max(1, Math.min(4, availableParallelism() - 1));
 
 /** Nothing is loaded before the first request. */
 export function createOnboardModel(files: OnboardFiles, { maxTokens, maxBatch }: { maxTokens: number; maxBatch: number }): OnboardModel {
-  const modelProcess = createModelProcess({ files, threads, limitMs });
+  const modelProcess = createModelProcess({ files, threads, maxMs });
   const queue = new PQueue({ concurrency: 1 });
 
   async function embedBatch(texts: readonly string[], { kind, signal }: EmbeddingRequest): Promise<Float32Array[]> {

@@ -15,7 +15,7 @@ export interface RemoteModels {
 }
 
 /** A search waits for the vector of its query; documents may take their time. */
-const limitMs = { query: 5_000, document: 60_000 } as const;
+const maxMs = { query: 5_000, document: 60_000 } as const;
 /** A thousand texts of 3,072 dimensions in decimal digits. */
 const maxAnswerBytes = 64 * 1_024 * 1_024;
 const maxRetryAfterS = 300;
@@ -26,7 +26,7 @@ export function createRemoteModels(): RemoteModels {
 
   return {
     async call(model, request) {
-      const deadline = deadlineIn(limitMs[request.kind]);
+      const deadline = deadlineIn(maxMs[request.kind]);
       const signal = AbortSignal.any([request.signal, deadline]);
       try {
         const response = await post(agent, model, { request, signal });

@@ -130,7 +130,7 @@ function toHostError(route: string, error: unknown, answered: EgressResponse | n
   if (answered === null) return notAnswered(route, causeOf(error));
   const kind = kindOf(answered);
   const message = `${route} answered ${answered.status}: ${saidOf(messageOf(answered))}`;
-  const retryAfterMs = kind === 'limited' ? limitMs(answered) : kind === 'failed' ? retryAfter(answered) : null;
+  const retryAfterMs = kind === 'limited' ? pauseMsOf(answered) : kind === 'failed' ? retryAfter(answered) : null;
   const hostDate = answered.headers['date'] ?? null;
   return new HostError(message, { kind, status: answered.status, retryAfterMs, mayHaveActed: kind === 'failed', hostDate });
 }
@@ -180,7 +180,7 @@ function isLimit(answer: EgressResponse): boolean {
 const defaultLimitMs = 60_000;
 const maxWaitMs = 3_600_000;
 
-function limitMs(answer: EgressResponse): number {
+function pauseMsOf(answer: EgressResponse): number {
   const told = retryAfter(answer);
   if (told !== null) return told;
   const { 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset, date } = answer.headers;

@@ -4,7 +4,7 @@ import { step, targetOf } from './schema-patterns.ts';
  * What one level of a value may cost: so many times may schemas be applied to the same place in it. Schemas that people write stay below a few
  * hundred, with a union of a hundred references in it below a thousand; each visit takes up to a microsecond.
  */
-export const limitVisits = 10_000;
+export const maxVisits = 10_000;
 
 /** Why a schema costs too much: where, and what. */
 export interface CostProblem {
@@ -37,7 +37,7 @@ const maps: readonly string[] = ['properties', 'patternProperties', 'dependentSc
 /**
  * Looks for a schema that takes exponential time, without applying it: counts how often schemas are applied to one place of a value, through all
  * references, by multiplication and not by following every way. A reference may lead back to a schema only one level further down: one that
- * leads back at the same place never ends. Null when each level is below `limitVisits`. What doubles with each level of the value is not told
+ * leads back at the same place never ends. Null when each level is below `maxVisits`. What doubles with each level of the value is not told
  * here: only the value says how many levels there are.
  */
 export function costProblem(root: Node): CostProblem | null {
@@ -62,7 +62,7 @@ export function costProblem(root: Node): CostProblem | null {
     if (!isNode(node)) return null;
     const count = visits(node);
     if (count === Infinity) return { pointer, message: 'it refers to itself without going down a level of the value' };
-    if (count > limitVisits) return { pointer, message: `one level of a value would cost more than ${limitVisits} visits` };
+    if (count > maxVisits) return { pointer, message: `one level of a value would cost more than ${maxVisits} visits` };
     for (const [keyword, child, step] of childrenOf(node)) {
       const found = look(child, `${pointer}/${keyword}${step}`);
       if (found) return found;

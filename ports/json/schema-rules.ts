@@ -21,8 +21,8 @@ export interface SchemaReading {
 }
 
 const limitBytes = 64 * 1024;
-const limitDepth = 20;
-const limitProblems = 50;
+const maxDepth = 20;
+const maxProblems = 50;
 const cachedValidators = 500;
 
 /** Keywords that change what the validator is: asynchronous ones throw past it, dynamic ones may never end, an id names a place outside. */
@@ -44,7 +44,7 @@ export function readSchema(schema: unknown): SchemaReading {
   const { dialect, isUnknown } = dialectOf(schema);
   const vain = isUnknown ? [{ pointer: '/$schema', rule: '$schema', message: unknownDialect }] : [];
   try {
-    const patterns = unreadablePatterns(schema).slice(0, limitProblems);
+    const patterns = unreadablePatterns(schema).slice(0, maxProblems);
     const ignored = [...vain, ...patterns.map((pattern) => ({ ...pattern, rule: 'pattern' }))];
     const cost = costProblem(schema);
     if (cost)
@@ -70,7 +70,7 @@ export function validateValue(schema: Readonly<Record<string, unknown>>, value: 
   try {
     const validate = compiled(schema);
     if (validate(value)) return [];
-    return (validate.errors ?? []).slice(0, limitProblems).map(toProblem);
+    return (validate.errors ?? []).slice(0, maxProblems).map(toProblem);
   } catch (error) {
     return [{ pointer: '', rule: 'schema', message: `the schema can not be applied: ${messageOf(error)}` }];
   }
@@ -120,9 +120,9 @@ interface Place {
 }
 
 function walk(node: unknown, { pointer, depth, kind }: Place, refused: readonly string[], problems: SchemaProblem[]): void {
-  if (problems.length >= limitProblems || node === null || typeof node !== 'object') return;
-  if (depth > limitDepth) {
-    problems.push({ pointer, rule: 'max_depth', message: `must be at most ${limitDepth} levels deep` });
+  if (problems.length >= maxProblems || node === null || typeof node !== 'object') return;
+  if (depth > maxDepth) {
+    problems.push({ pointer, rule: 'max_depth', message: `must be at most ${maxDepth} levels deep` });
     return;
   }
   for (const [key, value] of Object.entries(node)) {

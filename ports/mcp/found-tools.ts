@@ -31,8 +31,8 @@ const maxOffered = 1_000;
 const limitName = 200;
 const limitReason = 300;
 const limitDescription = 16_384;
-const limitPartBytes = 64 * 1024;
-const limitTotalBytes = 4 * 1024 * 1024;
+const maxPartBytes = 64 * 1024;
+const maxTotalBytes = 4 * 1024 * 1024;
 
 /** Sorts out what a server offers: what can't be approved as a whole is left out, never shortened into something else. */
 export async function readFoundTools(offered: readonly Tool[], schemas: Pick<TenantSchemas, 'read'>): Promise<FoundTools> {
@@ -44,7 +44,7 @@ export async function readFoundTools(offered: readonly Tool[], schemas: Pick<Ten
     const tool = toFoundTool(raw);
     const name = tool.name.slice(0, limitName);
     const size = Buffer.byteLength(JSON.stringify(tool));
-    const reason = unreadableOf(raw) ?? unfit(tool, tools) ?? (bytes + size > limitTotalBytes ? 'is beyond 4 MiB together' : null);
+    const reason = unreadableOf(raw) ?? unfit(tool, tools) ?? (bytes + size > maxTotalBytes ? 'is beyond 4 MiB together' : null);
     const schema = reason === null ? await schemas.read(tool.input_schema) : { problems: [], ignored: [] };
     const [problem] = schema.problems;
     if (reason !== null || problem !== undefined) {
@@ -90,7 +90,7 @@ function unfit(tool: FoundTool, kept: ReadonlyMap<string, unknown>): string | nu
   if ((tool.title ?? '').length > limitName) return `has a title of more than ${limitName} characters`;
   if (tool.description.length > limitDescription) return `has a description of more than ${limitDescription} characters`;
   const parts = [tool.input_schema, tool.output_schema, tool.annotations];
-  if (parts.some((part) => Buffer.byteLength(JSON.stringify(part)) > limitPartBytes)) return 'has a schema of more than 64 KiB';
+  if (parts.some((part) => Buffer.byteLength(JSON.stringify(part)) > maxPartBytes)) return 'has a schema of more than 64 KiB';
   return kept.size >= maxTools ? `is beyond the first ${maxTools}` : null;
 }
 

@@ -7,7 +7,7 @@ const reasonName = 'longhaul/unreadable';
 const outputName = 'longhaul/outputSchema';
 const limitReason = 200;
 /** Deeper than any schema that is taken; what judges a tool would run out of stack. */
-const limitDepth = 64;
+const maxDepth = 64;
 
 /**
  * A message with the tools that it lists cut to the fields that are read here, without the marks of inexact numbers, since the SDK refuses a whole list for a flaw in any field of one.
@@ -60,7 +60,7 @@ function readable(raw: unknown): Tool {
   const given = { name, title, description, inputSchema, outputSchema, annotations };
   // Null says nothing, as many servers mean it.
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
-  if (isDeeper(said, limitDepth)) return unreadableTool(nameOf(raw), `is nested more than ${limitDepth} levels deep`);
+  if (isDeeper(said, maxDepth)) return unreadableTool(nameOf(raw), `is nested more than ${maxDepth} levels deep`);
   const tool = unmarkSchemas(said);
   const judged = specTypeSchemas.Tool['~standard'].validate(tool);
   // The SDK's schemas are synchronous.

@@ -1,7 +1,7 @@
 import { CORE_SCHEMA, floatCoreTag, intCoreTag, load, type ScalarTagDefinition } from 'js-yaml';
 import { markInexact, markOf, unmarkSchemas } from '../../workflows/contracts/exact-json.ts';
 import { valueAt } from '../json/pointer.ts';
-import { limitDocumentBytes, type DocumentProblem } from './reader.ts';
+import { maxDocumentBytes, type DocumentProblem } from './reader.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -37,7 +37,7 @@ const yamlLimits = {
 
 /** Reads JSON or YAML (1.2, core schema), as text or in UTF-8. Throws Unusable, without a word of the text. */
 export function openDocument(given: string | Uint8Array): Document {
-  if (given.length > limitDocumentBytes) throw new Unusable('', 'maxLength', `must be at most ${limitDocumentBytes} bytes`);
+  if (given.length > maxDocumentBytes) throw new Unusable('', 'maxLength', `must be at most ${maxDocumentBytes} bytes`);
   const root = parse(typeof given === 'string' ? given.replace(/^\uFEFF/, '') : decoded(given));
   if (!isObject(root)) throw new Unusable('', 'type', 'must be an object');
   // What 3.2 adds to 3.1 is left out operation by operation.

@@ -7,7 +7,7 @@ import type { OpenApiOperation } from './reader.ts';
 import { createSchemaReader, details, fileSchema, fullDetail, type Detail, type SchemaReader } from './schema.ts';
 import { readSchema } from '../json/schema-rules.ts';
 
-const limitOutputBytes = 64 * 1024;
+const maxOutputBytes = 64 * 1024;
 
 /**
  * An operation as a tool. Its schemas only inform and check: what they say too much of, or what no validator can read, is told in less detail.
@@ -139,7 +139,7 @@ function outputOf(document: Document, operation: { readonly node: Json; readonly
     const defs = schemas.defs();
     if (!isObject(schema)) return null;
     const whole = Object.keys(defs).length === 0 ? { ...schema } : { ...schema, $defs: defs };
-    if (Buffer.byteLength(JSON.stringify(whole)) > limitOutputBytes) return null;
+    if (Buffer.byteLength(JSON.stringify(whole)) > maxOutputBytes) return null;
     return storableValue(whole) as Record<string, unknown>; // the same shape
   } catch (error) {
     if (error instanceof Unusable) return null;

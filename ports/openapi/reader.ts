@@ -3,7 +3,7 @@ import type { WorkPool } from '../untrusted/pool.ts';
 import { WorkLimit } from '../untrusted/work-errors.ts';
 
 /** Most bytes of a document. */
-export const limitDocumentBytes = 25 * 1024 * 1024;
+export const maxDocumentBytes = 25 * 1024 * 1024;
 
 /** What makes a document, or an operation of it, unusable. `pointer` is a JSON pointer into the document; nothing of its text is in it. */
 export interface DocumentProblem {

@@ -4,15 +4,15 @@ import { readOperation } from './operation.ts';
 import type { DocumentProblem, LeftOutOperation, OpenApiOperation, OpenApiReading, ReadOpenApi } from './reader.ts';
 
 /** What one revision holds. */
-const limitOperations = 200;
-const limitTotalBytes = 4 * 1024 * 1024;
-const limitProblems = 50;
+const maxOperations = 200;
+const maxTotalBytes = 4 * 1024 * 1024;
+const maxProblems = 50;
 const maxReported = 200;
 
 /** Reads a document; runs in a child of the pool. An operation that can't be kept costs no other one: it is left out, with the reason. */
 export function readOpenApi(
   { document: given, ...choice }: ReadOpenApi,
-  limits: { readonly operations: number; readonly bytes: number } = { operations: limitOperations, bytes: limitTotalBytes },
+  limits: { readonly operations: number; readonly bytes: number } = { operations: maxOperations, bytes: maxTotalBytes },
 ): OpenApiReading {
   const document = attempt(() => openDocument(given));
   if ('problem' in document) return { operations: [], leftOut: [], leftOutCount: 0, problems: [document.problem], unknown: [] };
@@ -51,7 +51,7 @@ export function readOpenApi(
     operations,
     leftOut: leftOut.slice(0, maxReported),
     leftOutCount: leftOut.length,
-    problems: operations.length > 0 ? [] : problems.slice(0, limitProblems),
+    problems: operations.length > 0 ? [] : problems.slice(0, maxProblems),
     unknown: unknownNames([...found, ...unsent], choice),
   };
 }

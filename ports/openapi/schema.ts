@@ -49,9 +49,9 @@ export const fileSchema = {
   additionalProperties: false,
 } as const;
 
-const limitNodes = 20_000;
+const maxNodes = 20_000;
 /** Of what a schema holds as a value: defaults, choices. */
-const limitValueDepth = 16;
+const maxValueDepth = 16;
 
 const schemaKeywords = new Set([
   'items',
@@ -133,7 +133,7 @@ export function createSchemaReader(
   }
 
   function convert(node: unknown, pointer: string, depth: number): unknown {
-    if (++nodes > limitNodes) throw new Unusable(pointer, 'too_large', 'the schema is too large');
+    if (++nodes > maxNodes) throw new Unusable(pointer, 'too_large', 'the schema is too large');
     if (!isObject(node)) return typeof node === 'boolean' ? node : {};
     if (depth > detail.levels) return hintOf(node);
     if (sendsFiles && isBinary(node)) return fileSchema;
@@ -194,7 +194,7 @@ export function createSchemaReader(
     if (keyword === 'type') return typeKeyword(value);
     if (keyword === 'enum' && (!Array.isArray(value) || value.length === 0)) return undefined;
     if ((keyword === 'description' || keyword === 'title') && typeof value !== 'string') return undefined;
-    return isCopyable(value, limitValueDepth) ? { keyword, value } : undefined;
+    return isCopyable(value, maxValueDepth) ? { keyword, value } : undefined;
   }
 
   function convertMap(map: Json, pointer: string, depth: number): Record<string, unknown> {
@@ -212,7 +212,7 @@ export function createSchemaReader(
   /** Whether a value may be copied as it is: what YAML aliases multiply is counted as often as it appears. */
   function isCopyable(value: unknown, levels: number): boolean {
     values += 1 + (typeof value === 'string' ? value.length / 64 : 0);
-    if (values > limitNodes) return false;
+    if (values > maxNodes) return false;
     if (value === null || typeof value !== 'object') return true;
     return levels > 0 && Object.values(value).every((inner) => isCopyable(inner, levels - 1));
   }

@@ -34,7 +34,7 @@ const waitingMax = 64;
 
 const script = new URL('./hasher-worker.ts', import.meta.url);
 /** A hundred times what a run takes, in processor time. */
-const limits = { limitMs: 1_000, heapMb: 32 };
+const limits = { maxMs: 1_000, heapMb: 32 };
 
 /** A thread starts when it is first needed, which takes as long as a few runs. */
 export function createPasswordHasher({ atOnce = runningMax }: { atOnce?: number } = {}): PasswordHasher {

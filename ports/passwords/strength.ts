@@ -16,7 +16,7 @@ export interface PasswordStrength {
 /** The thread starts on first use: its dictionaries take a third of a second to load. */
 export function createPasswordStrength(): PasswordStrength {
   const thread = createBoundedThread<StrengthJob, number>(new URL('./strength-worker.ts', import.meta.url), {
-    limitMs: 3_000,
+    maxMs: 3_000,
     heapMb: 256,
   });
 

@@ -21,7 +21,7 @@ export type CheckReply =
   | { readonly kind: 'limit'; readonly reason: 'cpu' | 'memory' | 'output' | 'crash'; readonly output: string }
   | { readonly kind: 'unavailable' };
 
-const limitOutputBytes = 4 * 1024 * 1024;
+const maxOutputBytes = 4 * 1024 * 1024;
 const shownChars = 4_000;
 const tmpMb = 1_024;
 const ownMemoryMb = 32;
@@ -42,7 +42,7 @@ export async function runChecks(job: CheckJob, signal: AbortSignal): Promise<Che
   const ended = await supervise(child, {
     limits: { memoryMb: job.memoryMb + ownMemoryMb, cpuMs: job.cpuMs },
     signal,
-    limitBytes: limitOutputBytes,
+    limitBytes: maxOutputBytes,
     start: () => child.stdin?.end(Buffer.concat([Buffer.from(`${preamble(job)}\n`), job.archive])),
   });
   const output = blotted(ended.told.toString(), Object.values(job.env)).slice(-shownChars);

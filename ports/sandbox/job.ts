@@ -28,4 +28,4 @@ export type CodeReply = { readonly console: string } &
   );
 
 /** Console and value together. */
-export const limitOutputBytes = 1024 * 1024;
+export const maxOutputBytes = 1024 * 1024;

@@ -6,7 +6,7 @@ import type { CodeJob, CodeReply } from './job.ts';
 
 /** Stack of the guest; 256 KiB of it overflow the stack of the host first. */
 const stackBytes = 128 * 1024;
-const limitOutputChars = 1024 * 1024;
+const maxOutputChars = 1024 * 1024;
 
 /**
  * Flag of the interpreter (JS_EVAL_FLAG_ASYNC of quickjs.h): a program may await at its top, and gives the promise of an object that holds the
@@ -123,7 +123,7 @@ function evaluate(module: QuickJSWASMModule, guest: Guest): Ended {
   const text = context.callFunction(asJson, context.undefined, settled.value);
   if (text.error) return problem(context, guest, text.error);
   const json = context.getString(text.value);
-  if (json.length + guest.outputChars > limitOutputChars) return { kind: 'limit', reason: 'output' };
+  if (json.length + guest.outputChars > maxOutputChars) return { kind: 'limit', reason: 'output' };
   return { kind: 'done', value: JSON.parse(json) };
 }
 
@@ -190,7 +190,7 @@ function placeOf(stack: string | null): string {
 
 function tell(guest: Guest, line: string): void {
   guest.outputChars += line.length + 1;
-  if (guest.outputChars > limitOutputChars) guest.over ??= 'output';
+  if (guest.outputChars > maxOutputChars) guest.over ??= 'output';
   else guest.lines.push(line);
 }
 

@@ -36,7 +36,7 @@ export interface ScheduledInstant {
 
 const dayMs = 86_400_000;
 /** The longest that a cron expression can pause: 29 February over a century that is none, with room. */
-const longestPauseMs = 366 * 9 * dayMs;
+const maxPauseMs = 366 * 9 * dayMs;
 
 /** Instants after one, in order, at most `count` and none after `until`. Those that are skipped (`isSkipped`) are among them and counted. */
 export function strikesAfter(
@@ -138,7 +138,7 @@ function cronAfter(timetable: Timetable, spec: CronSpec, { first, last, count }:
   const start = Math.floor(wallAt(zone, first) / dayMs) * dayMs - dayMs;
   let seen = -Infinity;
   for (let midnight = start; strikes.length < count && midnight - 2 * dayMs <= last; midnight += dayMs) {
-    if (midnight - Math.max(first, seen) > longestPauseMs) break;
+    if (midnight - Math.max(first, seen) > maxPauseMs) break;
     if (!isDay(spec, new Date(midnight))) continue;
     for (const strike of strikesOfDay(timetable, spec, midnight, { first, last })) {
       // Two times that fall into one gap, or onto its end, are one instant.

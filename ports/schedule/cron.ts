@@ -63,14 +63,14 @@ const macros: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
 };
 
-const limitChars = 200;
+const maxChars = 200;
 
 /**
  * Parses an expression of five fields, meaning as in crontab(5), or a macro; beside it `L`, `d#n` and `dL` where the other day field is `*`.
  * Throws CronError with position and reason.
  */
 export function parseCron(text: string): CronSpec {
-  if (text.length > limitChars) throw new CronError(limitChars, `at most ${limitChars} characters`);
+  if (text.length > maxChars) throw new CronError(maxChars, `at most ${maxChars} characters`);
   const trimmed = text.trim();
   if (trimmed.startsWith('@')) {
     const macro = macros[trimmed.toLowerCase()];

@@ -45,7 +45,7 @@ export interface SchedulePlan {
 }
 
 const shortestEverySeconds = 60;
-const longestEverySeconds = 31_536_000;
+const maxEverySeconds = 31_536_000;
 
 /** The timetable of stored times. Throws ScheduleProblem for times that were never valid. */
 export function timetableOf(times: ScheduleTimes): Timetable {
@@ -93,11 +93,11 @@ function cadenceOf(times: ScheduleTimes, startsAt: number | null): Recurrence {
     throw new ScheduleProblem({ field: 'cron', rule: 'oneOf', message: 'exactly one of cron, every_seconds and run_at is demanded' });
   if (times.cron !== null) return { kind: 'cron', spec: parsed(times.cron) };
   if (times.every_seconds !== null) {
-    if (times.every_seconds < shortestEverySeconds || times.every_seconds > longestEverySeconds)
+    if (times.every_seconds < shortestEverySeconds || times.every_seconds > maxEverySeconds)
       throw new ScheduleProblem({
         field: 'every_seconds',
         rule: 'range',
-        message: `from ${shortestEverySeconds} to ${longestEverySeconds}`,
+        message: `from ${shortestEverySeconds} to ${maxEverySeconds}`,
       });
     return { kind: 'every', seconds: times.every_seconds, from: startsAt ?? wholeSecond(times.created_at) };
   }

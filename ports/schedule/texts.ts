@@ -59,8 +59,8 @@ export function fillSchedule(
   return renderTexts(templates, texts, { prefix: `schedule:${schedule.id}`, variables });
 }
 
-const longestKey = 200;
-const longestSubject = 200;
+const maxKey = 200;
+const maxSubject = 200;
 
 /** Fills the templates of a trigger. An empty session key is null: a conversation of one run. Throws TemplateError. */
 export async function renderTexts(
@@ -78,7 +78,7 @@ export async function renderTexts(
   const key = (await render('sessionKey', texts.sessionKey)).trim();
   const persona = (await render('personaSlug', texts.personaSlug)).trim();
   const subjectId = (await render('subject', texts.subject?.id ?? null)).trim();
-  if (subjectId.length > longestSubject) throw new TemplateError(`the id of the subject is longer than ${longestSubject} characters`);
+  if (subjectId.length > maxSubject) throw new TemplateError(`the id of the subject is longer than ${maxSubject} characters`);
   const prompt = await render('prompt', texts.prompt);
   const leaves = onMissing === undefined ? {} : { onMissing: (path: string) => onMissing('input', path) };
   if (prompt.trim() === '') throw new TemplateError('the prompt is empty');
@@ -88,7 +88,7 @@ export async function renderTexts(
       texts.input === null
         ? null
         : (storableLeaves(await renderLeaves(texts.input, { ...leaves, templates, variables })) as Record<string, unknown>), // an object stays one
-    sessionKey: key === '' ? null : `${prefix}:${key.length > longestKey ? createHash('sha256').update(key).digest('hex') : key}`,
+    sessionKey: key === '' ? null : `${prefix}:${key.length > maxKey ? createHash('sha256').update(key).digest('hex') : key}`,
     personaSlug: persona === '' ? null : persona,
     subject: texts.subject === null || subjectId === '' ? null : { kind: texts.subject.kind, id: subjectId },
   };

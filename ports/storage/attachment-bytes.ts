@@ -31,7 +31,7 @@ export interface StoreLimits {
 }
 
 const longestName = 255;
-const longestExtension = 20;
+const maxExtension = 20;
 
 /**
  * Streams a file into the storage under a key, hashes and counts it, and tells its type by its first bytes. No more than a few chunks are
@@ -87,7 +87,7 @@ export function cleanFilename(name: string): string {
 function shortened(name: string): string {
   if (name.length <= longestName) return name;
   const dot = name.lastIndexOf('.');
-  const extension = dot > 0 && name.length - dot <= longestExtension ? name.slice(dot) : '';
+  const extension = dot > 0 && name.length - dot <= maxExtension ? name.slice(dot) : '';
   const stem = name.slice(0, longestName - extension.length);
   // Never half a surrogate pair.
   return (stem.isWellFormed() ? stem : stem.slice(0, -1)) + extension;

@@ -22,10 +22,10 @@ export type Composites = 'plain' | 'joined' | 'refused';
 const removedTags = ['include', 'render', 'layout', 'block', 'tablerow', 'cycle', 'increment', 'decrement', 'liquid'];
 /** Liquid's own properties of lists and texts. */
 const computed: ReadonlySet<string> = new Set(['size', 'first', 'last']);
-const limitOutput = 200_000;
+const maxOutput = 200_000;
 /** Processor time of a rendering. */
 const maxRenderMs = 300;
-const limitMemory = 10_000_000;
+const maxMemory = 10_000_000;
 
 /** The one Liquid engine: own properties, strict filters, no file system, no tag that loads, repeats without bound or keeps state. */
 export function createLiquid(composites: Composites = 'plain'): Liquid {
@@ -35,9 +35,9 @@ export function createLiquid(composites: Composites = 'plain'): Liquid {
     strictFilters: true,
     strictVariables: false,
     cache: false,
-    parseLimit: limitOutput,
+    parseLimit: maxOutput,
     renderLimit: maxRenderMs,
-    memoryLimit: limitMemory,
+    memoryLimit: maxMemory,
     templates: {},
     relativeReference: false,
     // Liquid itself makes a text of what is no list.
@@ -63,7 +63,7 @@ export function renderTemplate(engine: Liquid, template: string, variables: Temp
   const missing = missingPaths(engine, parsed, variables);
   const isPlain = engine.options.outputEscape === undefined;
   const text = renderInTime(engine, parsed, isPlain ? variables : (withoutText(variables) as TemplateVariables)); // keeps the shape
-  if (text.length > limitOutput) throw new Error(`output is over ${limitOutput} characters`);
+  if (text.length > maxOutput) throw new Error(`output is over ${maxOutput} characters`);
   return { text, missing };
 }
 

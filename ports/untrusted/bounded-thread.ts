@@ -41,7 +41,7 @@ interface Thread {
 /** `script` is loaded with an empty environment; `heapMb` bounds its memory. */
 export function createBoundedThread<Job, Result>(
   script: URL,
-  limits: { readonly limitMs: number; readonly heapMb: number },
+  limits: { readonly maxMs: number; readonly heapMb: number },
 ): BoundedThread<Job, Result> {
   let thread: Thread | null = null;
   let running: Running<Result> | null = null;
@@ -87,9 +87,9 @@ export function createBoundedThread<Job, Result>(
     const id = nextId++;
     const answer = Promise.withResolvers<Result>();
     running = { id, worker: target.worker, resolve: answer.resolve, reject: answer.reject };
-    const cancel = afterWorkingFor(limits.limitMs, target.worker, () => {
+    const cancel = afterWorkingFor(limits.maxMs, target.worker, () => {
       if (thread === target) thread = null;
-      answer.reject(new ThreadLimit(`took more than ${limits.limitMs} ms`));
+      answer.reject(new ThreadLimit(`took more than ${limits.maxMs} ms`));
       void target.worker.terminate();
     });
     try {
@@ -124,7 +124,7 @@ const maxTurns = 30;
  * which was stopped, is not held against the job. When it rings far too late the answer may lie in the queue: it gets its turn first. Gives the
  * function that cancels it.
  */
-function afterWorkingFor(limitMs: number, worker: Worker, over: () => void): () => void {
+function afterWorkingFor(maxMs: number, worker: Worker, over: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isCancelled = false;
   let turns = 0;
@@ -132,17 +132,17 @@ function afterWorkingFor(limitMs: number, worker: Worker, over: () => void): () 
 
   const arm = (ms: number): void => {
     const startedAt = performance.now();
-    timer = setTimeout(() => (performance.now() - startedAt > ms + limitMs ? arm(limitMs) : void judge()), ms);
+    timer = setTimeout(() => (performance.now() - startedAt > ms + maxMs ? arm(maxMs) : void judge()), ms);
   };
   const judge = async (): Promise<void> => {
     const used = await worker.cpuUsage(await before).catch(() => null);
     if (isCancelled) return;
-    const leftMs = used === null ? 0 : limitMs - (used.user + used.system) / 1_000;
-    if (leftMs > 0 && ++turns < maxTurns) arm(Math.max(leftMs, limitMs / 10));
+    const leftMs = used === null ? 0 : maxMs - (used.user + used.system) / 1_000;
+    if (leftMs > 0 && ++turns < maxTurns) arm(Math.max(leftMs, maxMs / 10));
     else over();
   };
 
-  arm(limitMs);
+  arm(maxMs);
   return () => {
     isCancelled = true;
     clearTimeout(timer);

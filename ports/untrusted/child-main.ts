@@ -1,7 +1,7 @@
 // The script of a child: it takes one job after the other and loads the rules of a sort when it is first asked for them.
 import { deserialize, serialize } from 'node:v8';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import { limitResultBytes, type Answer, type ChildMessage, type JobMessage } from './messages.ts';
+import { maxResultBytes, type Answer, type ChildMessage, type JobMessage } from './messages.ts';
 import type { Sort } from './sorts.ts';
 import { watchParent } from './watch-parent.ts';
 
@@ -32,7 +32,7 @@ function unloaded(error: unknown): Extract<ChildMessage, { kind: 'unloaded' }> {
 async function resultOf(work: () => unknown): Promise<Answer> {
   try {
     const bytes = serialize(await work());
-    return bytes.byteLength > limitResultBytes ? { kind: 'too_large' } : { kind: 'result', bytes };
+    return bytes.byteLength > maxResultBytes ? { kind: 'too_large' } : { kind: 'result', bytes };
   } catch (error) {
     if (!(error instanceof Failure)) return problemOf(error);
     const { code, detail, context, errors } = error;

@@ -25,4 +25,4 @@ export type ChildMessage =
   | Answer;
 
 /** Most bytes of a result. The parent holds it, so it is bounded like everything that comes from a job. */
-export const limitResultBytes = 32 * 1024 * 1024;
+export const maxResultBytes = 32 * 1024 * 1024;

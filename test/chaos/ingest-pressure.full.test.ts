@@ -13,7 +13,7 @@ const dim = 8;
 const paid = 'acme/paid';
 const files = isWholeMatrix ? 300 : 4;
 const rowsOfCsv = isWholeMatrix ? 350_000 : 3_000;
-const limitMs = isWholeMatrix ? 1_500_000 : 240_000;
+const maxMs = isWholeMatrix ? 1_500_000 : 240_000;
 const timeoutMs = isWholeMatrix ? 1_800_000 : 600_000;
 let server: EmbeddingServer;
 let stack: Stack;
@@ -55,7 +55,7 @@ async function ended(kbId: string): Promise<SourceRow[]> {
   await until(async () => {
     sources = await calls.sql('select state, error, item_count from knowledge_sources where kb_id = ?', [kbId]);
     return sources.every(({ state }) => state === 'ready' || state === 'failed');
-  }, limitMs);
+  }, maxMs);
   return sources;
 }
 

@@ -44,7 +44,7 @@ export interface EvaluationWorld {
   read(id: string): Promise<any>;
   /** Reads one when it has its end. */
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of our own API
-  ended(id: string, limitMs?: number): Promise<any>;
+  ended(id: string, maxMs?: number): Promise<any>;
   /** The lines of the attachment with all results. */
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of our own API
   exported(attachmentId: string): Promise<any[]>;
@@ -111,12 +111,12 @@ export async function openEvaluations(
       return (made.body as { id: string }).id;
     },
     read: async (id) => (await stack.request('GET', `/evaluations/${id}`)).body,
-    async ended(id, limitMs) {
+    async ended(id, maxMs) {
       let last = await world.read(id);
       await until(async () => {
         last = await world.read(id);
         return last.finished_at !== null;
-      }, limitMs);
+      }, maxMs);
       return last;
     },
     async exported(attachmentId) {

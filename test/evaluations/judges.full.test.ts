@@ -29,7 +29,7 @@ const fine = judgement({ reasoning: 'Fine.', score: 5 });
 const hang: ScriptStep = { fault: { kind: 'hang' } };
 
 /** Evaluates one item with a judge that has three votes and answers the questions in their order; gives the result, the evaluation and what was asked. */
-async function judged(answers: readonly ScriptStep[], params: object = {}, limitMs?: number) {
+async function judged(answers: readonly ScriptStep[], params: object = {}, maxMs?: number) {
   const word = newId();
   const questions: string[] = [];
   world.judges = (prompt) => {
@@ -38,7 +38,7 @@ async function judged(answers: readonly ScriptStep[], params: object = {}, limit
   };
   const judge = { key: 'judge', type: 'llm_judge', params: { rubric: 'Politeness', votes: 3, model: 'fake/hasty', ...params } };
   const dataset = { items: [{ input: `say ${word}`, expected: word }] };
-  const done = await world.ended(await world.create(agentId, { dataset, evaluators: [exact, judge] }), limitMs);
+  const done = await world.ended(await world.create(agentId, { dataset, evaluators: [exact, judge] }), maxMs);
   const [result] = done.results;
   return { done, result, score: result.scores.find(({ key }: { key: string }) => key === 'judge'), asked: questions.length };
 }

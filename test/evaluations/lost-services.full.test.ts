@@ -6,7 +6,7 @@ import { until } from '../support/temporal.ts';
 import { exact, judgement, makeEchoAgent, openEvaluations, said, type EvaluationWorld } from './evaluation-world.ts';
 
 const count = isWholeMatrix ? 5_000 : 60;
-const limitMs = isWholeMatrix ? 3_000_000 : 240_000;
+const maxMs = isWholeMatrix ? 3_000_000 : 240_000;
 /** One of so many questions to the judge is refused at its first try. */
 const refusedEach = 10;
 let own: OwnServices;
@@ -65,10 +65,10 @@ test(
       ...(['api', 'worker-bulk', 'worker-runs'] as const).map((name) => () => world.stack.kill(name).then(() => world.stack.start(name))),
     ];
     for (const [at, blow] of blows.entries()) {
-      await until(async () => (await endedResults(id)) >= ((at + 1) * count) / (blows.length + 2), limitMs);
+      await until(async () => (await endedResults(id)) >= ((at + 1) * count) / (blows.length + 2), maxMs);
       await blow();
     }
-    await until(async () => (await endedResults(id)) === count, limitMs);
+    await until(async () => (await endedResults(id)) === count, maxMs);
 
     const done = await world.ended(id);
     expect(done).toMatchObject({
@@ -89,5 +89,5 @@ test(
     const again = [...answered.values()].reduce((sum, n) => sum + n - 1, 0);
     expect(again).toBeLessThanOrEqual(3 * 20);
   },
-  limitMs + 300_000,
+  maxMs + 300_000,
 );

@@ -26,7 +26,7 @@ const sleepyScript = new URL(
 );
 
 test('a job that outlives its time is ended, and the next one gets a new thread', async () => {
-  const thread = createBoundedThread<number, number>(script, { limitMs: 300, heapMb: 32 });
+  const thread = createBoundedThread<number, number>(script, { maxMs: 300, heapMb: 32 });
 
   await expect(thread.ask(60_000)).rejects.toThrow(ThreadLimit);
   expect(await thread.ask(1)).toBe(1);
@@ -34,7 +34,7 @@ test('a job that outlives its time is ended, and the next one gets a new thread'
 });
 
 test('time in which the process itself stood still is not held against the job', async () => {
-  const thread = createBoundedThread<number, number>(script, { limitMs: 500, heapMb: 32 });
+  const thread = createBoundedThread<number, number>(script, { maxMs: 500, heapMb: 32 });
   await thread.ask(0);
 
   const asked = thread.ask(1_300);
@@ -46,7 +46,7 @@ test('time in which the process itself stood still is not held against the job',
 });
 
 test('a thread that gets too little of the processor is given the time it needs, and one that waits for nothing is ended all the same', async () => {
-  const starved = createBoundedThread<number, number>(sleepyScript, { limitMs: 200, heapMb: 32 });
+  const starved = createBoundedThread<number, number>(sleepyScript, { maxMs: 200, heapMb: 32 });
   await starved.ask(0);
 
   expect(await starved.ask(1_000)).toBe(1_000); // without work, as if it had been given none of the processor
@@ -55,7 +55,7 @@ test('a thread that gets too little of the processor is given the time it needs,
 });
 
 test('a job that can not be handed over is refused, and neither it nor its time is left behind', async () => {
-  const thread = createBoundedThread<unknown, unknown>(script, { limitMs: 50, heapMb: 32 });
+  const thread = createBoundedThread<unknown, unknown>(script, { maxMs: 50, heapMb: 32 });
 
   await expect(thread.ask(() => 1)).rejects.toThrow('could not be cloned');
   await new Promise((resolve) => setTimeout(resolve, 150)); // longer than a job may take

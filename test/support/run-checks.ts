@@ -74,16 +74,16 @@ export function watchRun(
 }
 
 /** All frames of a run once it has ended; says how far it came when that takes too long. */
-export function endOf(reader: StreamReader, limitMs = 240_000): Promise<ReceivedFrame[]> {
+export function endOf(reader: StreamReader, maxMs = 240_000): Promise<ReceivedFrame[]> {
   const place = () => `the run did not end: ${reader.frames.length} frames, last ${reader.frames.at(-1)?.text ?? 'none'}`;
-  return within(limitMs, place, reader.finished).finally(() => reader.stop());
+  return within(maxMs, place, reader.finished).finally(() => reader.stop());
 }
 
 /** Rejects when something takes too long, saying what. */
-export async function within<T>(limitMs: number, what: () => string, work: Promise<T>): Promise<T> {
+export async function within<T>(maxMs: number, what: () => string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not within ${limitMs} ms: ${what()}`)), limitMs);
+    timer = setTimeout(() => reject(new Error(`not within ${maxMs} ms: ${what()}`)), maxMs);
   });
   try {
     return await Promise.race([work, late]);

@@ -8,7 +8,7 @@ export interface SureStart {
   readonly limits?: Record<string, unknown>;
   /** API processes, asked in turn. */
   readonly processes?: readonly ProcessName[];
-  readonly limitMs?: number;
+  readonly maxMs?: number;
 }
 
 export interface SurelyStarted {
@@ -44,7 +44,7 @@ export async function surelyStart(stack: Stack, start: SureStart): Promise<Surel
       .catch(() => null);
     if (answer?.status === 202) return { id: (answer.body as { id: string }).id, tries, ms: Date.now() - startedAt };
     if (answer && !passing.has(answer.status)) throw new Error(`POST /runs answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-    if (Date.now() - startedAt > (start.limitMs ?? 60_000))
+    if (Date.now() - startedAt > (start.maxMs ?? 60_000))
       throw new Error(`POST /runs was not acknowledged; last answer ${answer?.status ?? 'none'}`);
     await delay(200);
   }

@@ -111,12 +111,12 @@ export async function resumeSweeps({ client }: Temporal): Promise<void> {
  * Waits until the condition holds. Fails after the limit, which is for what hangs, and a little less than Jest's own, so that the error names the line.
  * Asks every 25 ms at first and every 100 ms in the end: each question may be a request.
  */
-export async function until(condition: () => Promise<boolean> | boolean, limitMs = patienceMs): Promise<void> {
+export async function until(condition: () => Promise<boolean> | boolean, maxMs = patienceMs): Promise<void> {
   const startedAt = Date.now();
 
   while (!(await condition())) {
     const waitedMs = Date.now() - startedAt;
-    if (waitedMs > limitMs) throw new Error(`not so within ${limitMs} ms`);
+    if (waitedMs > maxMs) throw new Error(`not so within ${maxMs} ms`);
     await delay(Math.min(100, 25 + waitedMs / 50));
   }
 }

@@ -72,13 +72,13 @@ export function invalid(pointer: string, rule: string, message: string, params?:
 }
 
 /** Violations that a detail names; the others are in `errors`. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** What a refusal without a detail of its own says: the first violations, else what the code means and what to do. */
 function detailOf(code: ErrorCode, errors: readonly Violation[]): string {
   const { title, remedy } = errorCodes[code];
   if (errors.length === 0) return `${title}. ${remedy}`;
-  const named = errors.slice(0, mostNamed).map((violation) => `${placeOf(violation)} ${violation.message}`);
+  const named = errors.slice(0, maxNamed).map((violation) => `${placeOf(violation)} ${violation.message}`);
   const more = errors.length - named.length;
   return `${title}: ${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`;
 }

@@ -28,9 +28,9 @@ interface Passage {
 // What is read comes from strangers: every length is bounded, and no pattern below takes more than linear time.
 const maxPassages = 20_000;
 const maxTerms = 60;
-const longestLine = 4_000;
-const longestExcerpt = 600;
-const longLinePieces = new RegExp(`.{1,${longestLine}}(?=\\s|$)|.{1,${longestLine}}`, 'g');
+const maxLine = 4_000;
+const maxExcerpt = 600;
+const longLinePieces = new RegExp(`.{1,${maxLine}}(?=\\s|$)|.{1,${maxLine}}`, 'g');
 
 /** The one to three passages that share most words with the question, best first; the opening ones when it asks nothing in particular. */
 export function bestExcerpts(request: string, sources: readonly Source[]): Excerpt[] {
@@ -169,7 +169,7 @@ function blocksOf(text: string): Block[] {
 
 /** Lines as they are; one that is too long falls into pieces between words. */
 function linesOf(text: string): string[] {
-  return text.split('\n').flatMap((line) => (line.length <= longestLine ? [line] : (line.match(longLinePieces) ?? [])));
+  return text.split('\n').flatMap((line) => (line.length <= maxLine ? [line] : (line.match(longLinePieces) ?? [])));
 }
 
 function kindOf(line: string, plain: string): Block['kind'] {
@@ -183,7 +183,7 @@ function isItem(line: string): boolean {
 }
 
 function isContinued(before: string, next: string): boolean {
-  const isUnfinished = before.length >= 40 && before.length < longestLine && !/[.!?:;。！？]$/.test(before.slice(-1));
+  const isUnfinished = before.length >= 40 && before.length < maxLine && !/[.!?:;。！？]$/.test(before.slice(-1));
   return isUnfinished && /^[\p{Ll}\p{N}(]/u.test(next);
 }
 
@@ -212,9 +212,9 @@ function excerptOf(passage: Passage, rating: { score: number; share: number }): 
 }
 
 function excerptText(passage: Passage): string {
-  if (passage.text.length <= longestExcerpt) return passage.text;
+  if (passage.text.length <= maxExcerpt) return passage.text;
 
-  return `${passage.text.slice(0, longestExcerpt).replace(/\s+\S*$/, '')}…`;
+  return `${passage.text.slice(0, maxExcerpt).replace(/\s+\S*$/, '')}…`;
 }
 
 /** Without those that say nearly the same as a better one. */

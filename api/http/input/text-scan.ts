@@ -17,7 +17,7 @@ interface Path {
 }
 
 const maxPointers = 50;
-const longestPointer = 300;
+const maxPointer = 300;
 
 /** Whether a string holds U+0000 or half a surrogate pair. */
 export function isForbiddenText(text: string): boolean {
@@ -61,7 +61,7 @@ export function forbiddenViolations({ pointers, numbers }: ForbiddenText): Viola
 }
 
 function pathTo({ pointer, isWhole }: Path, segment: string): Path {
-  if (!isWhole || pointer.length + segment.length >= longestPointer) return { pointer, isWhole: false };
+  if (!isWhole || pointer.length + segment.length >= maxPointer) return { pointer, isWhole: false };
   return { pointer: `${pointer}/${escapePointer(segment)}`, isWhole };
 }
 

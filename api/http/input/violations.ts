@@ -3,7 +3,7 @@ import type { Violation, ViolationSource } from '../../../workflows/contracts/fa
 import { escapePointer } from '../../../workflows/contracts/json-pointer.ts';
 
 export const maxViolations = 50;
-const longestPointer = 2_000;
+const maxPointer = 2_000;
 
 /** What the schema validator found, in the words of the error envelope; holds no input value. */
 export function toViolations(source: ViolationSource, errors: readonly ErrorObject[]): Violation[] {
@@ -22,8 +22,8 @@ export function sortViolations(violations: readonly Violation[]): Violation[] {
 /** A pointer that is too long ends at its last whole parent. */
 function withinBounds(violation: Violation): Violation {
   const { pointer } = violation;
-  if (pointer === null || pointer.length <= longestPointer) return violation;
-  return { ...violation, pointer: pointer.slice(0, pointer.lastIndexOf('/', longestPointer)) };
+  if (pointer === null || pointer.length <= maxPointer) return violation;
+  return { ...violation, pointer: pointer.slice(0, pointer.lastIndexOf('/', maxPointer)) };
 }
 
 function toViolation(source: ViolationSource, error: ErrorObject): Violation {

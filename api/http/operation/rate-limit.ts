@@ -49,7 +49,7 @@ interface Counter {
 type Counters = Map<LimitPolicy, Counter>;
 
 const usualTimeoutMs = 50;
-const loginBlock = { firstS: 60, longestS: 900, rememberS: 3_600 } as const;
+const loginBlock = { firstS: 60, maxS: 900, rememberS: 3_600 } as const;
 
 /** Opens a connection of its own, so that a slow Redis costs a request 50 ms and never a queue; what is counted in one tick goes out in one write. */
 export function createLimits(options: {
@@ -158,7 +158,7 @@ async function touch(limiter: RateLimiterRedis, key: string, count = 1): Promise
 
 async function blockPair(counter: Counter, key: string, blocks: RateLimiterRedis): Promise<number> {
   const { consumedPoints } = await touch(blocks, key);
-  const seconds = Math.min(loginBlock.longestS, loginBlock.firstS * 2 ** (consumedPoints - 1));
+  const seconds = Math.min(loginBlock.maxS, loginBlock.firstS * 2 ** (consumedPoints - 1));
   await counter.limiter.block(key, seconds);
   return seconds * 1_000;
 }

@@ -23,11 +23,11 @@ export interface MessageCallRow {
 }
 
 /** Of arguments in one list, as JSON: as much as a frame may hold, and more than those of any single call. */
-const limitArgsChars = 256 * 1024;
+const maxArgsChars = 256 * 1024;
 const limitPending = 50;
 
 /** In a list `c` whose `chars` count the arguments up to and with each call: those that come too late are left out, and it is said. */
-const argsFields = `'args', case when c.chars <= ${limitArgsChars} then c.args end, 'args_hash', c.args_hash, 'truncated', c.chars > ${limitArgsChars}`;
+const argsFields = `'args', case when c.chars <= ${maxArgsChars} then c.args end, 'args_hash', c.args_hash, 'truncated', c.chars > ${maxArgsChars}`;
 const charsOver = (order: string) => `sum(coalesce(length(k.args::text), 0)) over (order by ${order}) as chars`;
 
 /** Whether call `k` of run `d` waits for its client: a result is taken, and somebody still wants it. */

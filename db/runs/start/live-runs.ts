@@ -2,17 +2,17 @@ import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /** Live runs a workspace may have at a time. What starts at the same moment does not see each other: the last starts may come out a little above. */
-export const limitLiveRuns = 20_000;
+export const maxLiveRuns = 20_000;
 
 const countSql = `
   select w.id, (
       select count(*)::int from (
-        select from runs r where r.workspace_id = w.id and r.status in ('queued', 'running', 'waiting', 'cancelling') limit ${limitLiveRuns}
+        select from runs r where r.workspace_id = w.id and r.status in ('queued', 'running', 'waiting', 'cancelling') limit ${maxLiveRuns}
       ) live) as live_runs
     from unnest(?::uuid[]) as w (id)`;
 
 /** Counting costs the more the more there are. A count up to here stands for a while: not even starts at full speed make up the rest in it. */
-const farBelowLimit = limitLiveRuns / 2;
+const farBelowLimit = maxLiveRuns / 2;
 const standsMs = 1_000;
 const maxRemembered = 10_000;
 

@@ -101,6 +101,6 @@ function endOf(call: CallState, { status, output, message }: ClientResult): Call
   };
 }
 
-function messageOf(message: string | null | undefined, text: string, limitChars: number): string {
-  return message || cutText(text, Math.min(limitChars, 2_000)) || 'The client could not execute this call.';
+function messageOf(message: string | null | undefined, text: string, maxChars: number): string {
+  return message || cutText(text, Math.min(maxChars, 2_000)) || 'The client could not execute this call.';
 }

@@ -13,9 +13,9 @@ import { endCall } from '../calls/tool-calls.ts';
 import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 import { type ChildRun, writeChildUsage } from '../../../db/runs/children/child-rows.ts';
 
-const limitSummaryChars = 2_000;
-const limitToldChars = 600;
-const limitRestBytes = 2 * 1024 * 1024;
+const maxSummaryChars = 2_000;
+const maxToldChars = 600;
+const maxRestBytes = 2 * 1024 * 1024;
 
 /**
  * Ends a delegate call with the end of its child: result, step with the child's usage, files that the parent may read from now on. Gives the
@@ -42,7 +42,7 @@ export async function endChildCall(tx: TenantTransaction, call: CallState, child
 
 function summaryOf({ output }: ChildRun): string | null {
   const text = output === null ? null : (output.text ?? (output.json === null ? null : JSON.stringify(output.json)));
-  return text === null ? null : cutText(text, limitSummaryChars).toWellFormed();
+  return text === null ? null : cutText(text, maxSummaryChars).toWellFormed();
 }
 
 function endOf(call: CallState, child: ChildRun): CallOutcome {
@@ -73,7 +73,7 @@ function succeeded(call: CallState, child: ChildRun): CallOutcome {
     },
     rest: isCut
       ? Buffer.from(text)
-          .subarray(0, limitRestBytes)
+          .subarray(0, maxRestBytes)
           .toString('utf8')
           .replace(/\uFFFD$/, '')
       : null,
@@ -81,20 +81,20 @@ function succeeded(call: CallState, child: ChildRun): CallOutcome {
 }
 
 /** What the model gets of a run: `{run_id, status, output}`, and its files where there are any. */
-function outputOf(call: CallState, child: ChildRun, limitChars = Infinity): Record<string, unknown> {
+function outputOf(call: CallState, child: ChildRun, maxChars = Infinity): Record<string, unknown> {
   const files = child.output?.attachments ?? [];
   return {
     run_id: child.id,
     status: child.status,
-    output: cut(wordsOf(child.output, pinnedOutput(call)), limitChars),
+    output: cut(wordsOf(child.output, pinnedOutput(call)), maxChars),
     ...(files.length === 0 ? {} : { attachments: files }),
   };
 }
 
 /** What is too long is cut; JSON then becomes the text of its beginning. */
-function cut(words: unknown, limitChars: number): unknown {
+function cut(words: unknown, maxChars: number): unknown {
   const text = typeof words === 'string' ? words : JSON.stringify(words);
-  return text.length <= limitChars ? words : cutText(text, limitChars);
+  return text.length <= maxChars ? words : cutText(text, maxChars);
 }
 
 function pinnedOutput({ manifest, slug }: CallState): DelegateOutput {
@@ -121,7 +121,7 @@ function parsed(text: string | null): unknown {
 function faultOf(child: ChildRun): StepFault {
   const isTimeout = child.finish_reason === 'timeout';
   const why = child.error?.message ?? `it ended with ${child.finish_reason ?? child.status}`;
-  const said = child.output?.text ? ` What it had said: ${cutText(child.output.text, limitToldChars)}` : '';
+  const said = child.output?.text ? ` What it had said: ${cutText(child.output.text, maxToldChars)}` : '';
   return {
     code: isTimeout ? 'timed_out' : 'tool_unavailable',
     message: cutText(`The agent ${child.agent_slug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),

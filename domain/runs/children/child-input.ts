@@ -9,7 +9,7 @@ import { shortTurn, turnsOf } from '../../../db/runs/read/short-turns.ts';
 import { prependMessage } from '../../../db/runs/children/child-rows.ts';
 
 const summaryTurns = 20;
-const limitSummaryChars = 8_000;
+const maxSummaryChars = 8_000;
 
 /** What a delegate call hands over as the child's input; a fault when it names files that the run may not read, or that are not ready. */
 export async function inputOfCall(
@@ -63,7 +63,7 @@ function tellTurns(turns: readonly string[]): string | null {
   let chars = 0;
   for (const turn of turns.toReversed()) {
     chars += turn.length;
-    if (chars > limitSummaryChars) break;
+    if (chars > maxSummaryChars) break;
     told.unshift(turn);
   }
   return told.length === 0 ? null : `[The conversation of the agent that asks you, shortened]\n${told.join('\n')}`;

@@ -12,10 +12,10 @@ import type { RunState } from '../../../db/runs/run-state.ts';
 import type { RunInput } from '../../../db/runs/read/run-view.ts';
 import { writeWhole, insertInput, takeUnread } from '../../../db/runs/input/input-rows.ts';
 
-const limitTextChars = 262_144;
+const maxTextChars = 262_144;
 /** Of an open object in a body: what is joined would be taken as one, too. */
-const limitJsonBytes = 65_536;
-const limitFiles = 20;
+const maxJsonBytes = 65_536;
+const maxFiles = 20;
 
 /**
  * Adds a message to a live run. A queued one asks it together with its input; any other reads it before its next model call, and its workflow is
@@ -48,11 +48,10 @@ function joined(first: RunInput, added: RunInput, pointer: string): RunInput {
   const known = new Set(first.attachments?.map((file) => file.attachment_id));
   const attachments = [...(first.attachments ?? []), ...(added.attachments ?? []).filter((file) => !known.has(file.attachment_id))];
 
-  if (added.text !== undefined && isLonger(text)) throw tooLong(`${pointer}/text`, limitTextChars);
-  if (added.json !== undefined && Buffer.byteLength(JSON.stringify(json)) > limitJsonBytes)
-    throw tooLong(`${pointer}/json`, limitJsonBytes);
-  if (attachments.length > limitFiles)
-    throw invalid(`${pointer}/attachments`, 'maxItems', 'The queued run would have too many files.', { limit: limitFiles });
+  if (added.text !== undefined && isLonger(text)) throw tooLong(`${pointer}/text`, maxTextChars);
+  if (added.json !== undefined && Buffer.byteLength(JSON.stringify(json)) > maxJsonBytes) throw tooLong(`${pointer}/json`, maxJsonBytes);
+  if (attachments.length > maxFiles)
+    throw invalid(`${pointer}/attachments`, 'maxItems', 'The queued run would have too many files.', { limit: maxFiles });
   return {
     ...(text === '' ? {} : { text }),
     ...(json === undefined ? {} : { json }),
@@ -66,7 +65,7 @@ function tooLong(pointer: string, limit: number): Failure {
 
 /** Counted as the schema of an input counts: characters, however they are coded. */
 function isLonger(text: string): boolean {
-  return text.length > limitTextChars && Array.from(text).length > limitTextChars;
+  return text.length > maxTextChars && Array.from(text).length > maxTextChars;
 }
 
 /** Makes what waits in the conversation part of the run, as messages behind what there is, before the model call of a step; gives their frames. */

@@ -1,6 +1,6 @@
 import { Failure, fail, invalid } from '../../../workflows/contracts/failure.ts';
 import type { BudgetStanding } from '../../../db/billing/budget-standing.ts';
-import { limitLiveRuns } from '../../../db/runs/start/live-runs.ts';
+import { maxLiveRuns } from '../../../db/runs/start/live-runs.ts';
 import { agentInactive } from './start-target.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';
 import type { StartTarget } from '../../../db/runs/start/start-target.ts';
@@ -25,7 +25,7 @@ function refusalOf({ input, parent }: StartRun, target: StartTarget, liveRuns: n
   if (target.frozenReason !== null)
     return fail('resource_frozen', { reason: target.frozenReason, detail: 'The workspace is archived or its organization is not active.' });
   if (!target.isAgentActive) return agentInactive();
-  if (liveRuns >= limitLiveRuns)
+  if (liveRuns >= maxLiveRuns)
     return fail('rate_limited', { reason: 'live_runs', detail: 'The workspace has too many live runs.', retryAfterS: 10 });
   for (const variable of target.variables) {
     const isGiven = input.json !== undefined && Object.hasOwn(input.json, variable.name);

@@ -11,7 +11,7 @@ export interface Insisting {
   readonly raw?: () => SignedBody;
   readonly names: readonly ProcessName[];
   /** Of time in which nothing strikes the deployment. */
-  readonly limitMs?: number;
+  readonly maxMs?: number;
 }
 
 export interface Answer<T = unknown> {
@@ -32,11 +32,11 @@ const rawTryMs = 40_000;
  * did in time: while both processes or a service stand still, for minutes, nobody can, so that only the time counts in which nothing is struck. An answer in flight (409 without a reason of the run's) is asked for again too.
  */
 export async function insist<T>(world: ChaosWorld, asked: Insisting): Promise<Answer<T> | null> {
-  const { method = 'POST', path, body, raw, names, limitMs = 400_000 } = asked;
+  const { method = 'POST', path, body, raw, names, maxMs = 400_000 } = asked;
   const headers: Record<string, string> = method === 'POST' && !raw ? { 'idempotency-key': crypto.randomUUID() } : {};
   const startedAt = performance.now();
   let calmMs = 0;
-  for (let tries = 1; calmMs < limitMs; tries++) {
+  for (let tries = 1; calmMs < maxMs; tries++) {
     const [triedAt, wasCalm] = [performance.now(), world.isCalm()];
     const process = names[(tries - 1) % names.length] ?? 'api';
     const asking = raw
@@ -60,9 +60,9 @@ function isInFlight({ status, body }: { status: number; body: unknown }): boolea
 }
 
 /** A frozen process takes connections and answers nothing. */
-async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
+async function within<T>(work: Promise<T>, maxMs: number): Promise<T> {
   const late = new AbortController();
-  const timeout = delay(limitMs, undefined, { signal: late.signal }).then(() => {
+  const timeout = delay(maxMs, undefined, { signal: late.signal }).then(() => {
     throw new Error('no answer');
   });
   timeout.catch(() => undefined);

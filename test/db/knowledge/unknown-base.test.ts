@@ -75,7 +75,7 @@ function lookedAt({ Plans = [], ...node }: PlanNode): number {
 }
 
 /** The most that one of the statements of `work` looks at when it runs once more, with the statistics as they are. */
-async function mostRows(work: () => Promise<unknown>): Promise<{ rows: number; sql: string }> {
+async function maxRows(work: () => Promise<unknown>): Promise<{ rows: number; sql: string }> {
   statements = [];
   await work();
   const ran = statements.filter(({ sql }) => /^\s*(select|with|insert|update|delete)/i.test(sql) && !sql.includes('set_config'));
@@ -133,7 +133,7 @@ test('what a re-embed does of a base that the statistics do not know grows with 
 
   const page = await inTenant((tx) => nextItemIds(tx, from.id, null));
   expect(page).toHaveLength(pageSize);
-  const paged = await mostRows(() =>
+  const paged = await maxRows(() =>
     inTenant(async (tx) => {
       await copyItems(tx, bases, page);
       await lackingChunks(tx, bases, page);
@@ -142,7 +142,7 @@ test('what a re-embed does of a base that the statistics do not know grows with 
   );
   expect(paged.rows <= rowsPerPaged * pageSize ? null : paged).toBeNull();
 
-  const whole = await mostRows(() =>
+  const whole = await maxRows(() =>
     inTenant(async (tx) => {
       await copyLinks(tx, bases);
       await countChunks(tx, from.id);
@@ -168,7 +168,7 @@ test('so does what counts, checks, imports into and purges it', async () => {
     [from.id],
   );
 
-  const paged = await mostRows(() =>
+  const paged = await maxRows(() =>
     inTenant(async (tx) => {
       expect(await listSameItems(tx, from.id, { hashes: keys.rows.map(({ hash }) => hash), externalIds: ['a', 'b'] })).toHaveLength(100);
       expect(await lockPurged(tx, from.id, items)).toHaveLength(items.length);
@@ -178,7 +178,7 @@ test('so does what counts, checks, imports into and purges it', async () => {
   );
   expect(paged.rows <= rowsPerPaged * pageSize ? null : paged).toBeNull();
 
-  const whole = await mostRows(() =>
+  const whole = await maxRows(() =>
     inTenant(async (tx) => {
       await countBase(tx, from.id);
       await findWrongTerms(tx, from.id);

@@ -85,7 +85,7 @@ test.each(['SIGKILL', 'SIGSTOP', 'SIGABRT'] as const)(
   async (signal) => {
     const folder = await testModelFiles();
     const files = { model: join(folder, 'model.onnx'), tokenizer: join(folder, 'tokenizer.json') };
-    const modelProcess = createModelProcess({ files, threads: 1, limitMs: 15_000 });
+    const modelProcess = createModelProcess({ files, threads: 1, maxMs: 15_000 });
     await modelProcess.ask({ texts: ['warm'], maxTokens: 256 });
 
     const asked = modelProcess.ask({ texts: Array.from({ length: 64 }, () => longText), maxTokens: 256 });
