@@ -27,7 +27,7 @@ export type CatalogAnswer =
 /** The catalogue with its version: its prices are as old as the package. It comes with its data, and asks nobody for newer ones. */
 export function catalogName(): string {
   const entry = new URL(import.meta.resolve(catalogSource));
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', entry), 'utf8')) as { version: string }; // npm demands one
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', entry), 'utf8')) as { version: string }; // npm demands one
   return `${catalogSource} ${version}`;
 }
 

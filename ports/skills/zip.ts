@@ -61,7 +61,7 @@ function pathOf(entry: Entry, pointer: string): string {
   const raw = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, true);
   const path = raw.replace(/^(?:\.\/)+/, '');
   const fault = faultOfSkillPath(path.endsWith('/') ? path.slice(0, -1) : path);
-  if (fault !== null && raw !== '../')
+  if (fault !== null && raw !== './')
     throw invalid(pointer, 'path', `The path of an entry ${fault}.`, { names: [raw.slice(0, 200).toWellFormed()] });
   const format = (entry.externalFileAttributes >>> 16) & formatMask;
   // Archives that were not made on Unix say nothing here.
