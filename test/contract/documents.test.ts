@@ -60,7 +60,7 @@ test.each(documents)('the npm scripts that %s names are there', (document) => {
 });
 
 test('the glossary lists no older word that has been renamed everywhere', () => {
-  const code = ['activities', 'api', 'bench', 'cli', 'db', 'ports', 'temporal', 'test', 'workers', 'workflows'];
+  const code = ['activities', 'api', 'bench', 'cli', 'db', 'domain', 'ports', 'temporal', 'test', 'workers', 'workflows'];
   const paths = code.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))
