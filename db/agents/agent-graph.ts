@@ -28,8 +28,7 @@ export async function followDelegations(
   if (askedIds.length === 0) return { isCyclic: false, depth: 0 };
   const found = await row<{ is_cyclic: boolean | null; depth: number | null }>(
     tx.em,
-    `
-     with recursive asked as (
+    `with recursive asked as (
        select a.id, 1 as depth from agents a where a.id = any (?::uuid[]) and a.deleted_at is null
        union
        select b.id, q.depth + 1 from asked q

@@ -28,8 +28,7 @@ export function listSubAgents(ctx: Scoped, agentId: string, q: string | undefine
   const isFound = q === undefined ? 'true' : holdsText('a.slug', 'a.name', 'a.description');
   return rows<AgentSummaryRow>(
     ctx.em,
-    `
-     with recursive asking as (select id, scope, organization_id, workspace_id from agents where id = ? and deleted_at is null),
+    `with recursive asking as (select id, scope, organization_id, workspace_id from agents where id = ? and deleted_at is null),
      backward as (
        select id from asking
        union

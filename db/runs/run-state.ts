@@ -126,8 +126,7 @@ export async function lockRunWithAncestors(
 export function lockRunsOfCalls(tx: TenantTransaction, runId: string, toolCallIds: readonly string[]): Promise<RunState[]> {
   return rows<RunState>(
     tx.em,
-    `
-     with asked as (
+    `with asked as (
        select s.id, s.lineage from runs s where s.id = ?
        union all select d.id, d.lineage from tool_calls c join runs d on d.id = c.run_id where c.id = any (?::uuid[]) and d.lineage @> array[?::uuid])
      select ${columns} from runs r
@@ -145,8 +144,7 @@ export function lockRunsOfCalls(tx: TenantTransaction, runId: string, toolCallId
 export async function lockRunsWithTrees(tx: TenantTransaction, runIds: readonly string[]): Promise<RunState[]> {
   const locked = await rows<RunState>(
     tx.em,
-    `
-     with asked as (select id, root_run_id, lineage from runs where id = any (?::uuid[]) and deleted_at is null)
+    `with asked as (select id, root_run_id, lineage from runs where id = any (?::uuid[]) and deleted_at is null)
      select ${columns} from runs r
       where r.deleted_at is null and r.id = any (array(
         select a.id from asked a

@@ -20,8 +20,7 @@ export interface FrameRange {
 export async function readFrameRange(db: Databases, runId: string, fromSeq: number, toSeq: number): Promise<FrameRange> {
   const chunks = await sweeperRows<{ frames: string; is_full: boolean }>(
     db,
-    `
-     with recursive page as (
+    `with recursive page as (
        (select first_seq, array_to_json(frames)::text as frames, 0 as bytes_before from run_frame_chunks
         where run_id = $1 and first_seq <= $3
           and first_seq >= coalesce((select max(first_seq) from run_frame_chunks where run_id = $1 and first_seq <= $2), 0)

@@ -24,7 +24,7 @@ export const sourceRules: readonly SourceRule[] = [
   },
   {
     what: 'reaches for the connection past the transaction',
-    pattern: /\.getConnection\(|\.getKysely\(|\.getKnex\(|CompiledQuery\.raw|\brunAlone\(|\bnew pg\.(?:Client|Pool)\(/,
+    pattern: /\.getConnection\(|\.getKysely\(|\.getKnex\(|CompiledQuery\.raw|\brunInAutocommit\(|\bnew pg\.(?:Client|Pool)\(/,
     allowed: {
       'db/sql.ts': 'the one way for statements, in the tenant’s transaction',
       'db/knowledge/build-vector-index.ts': 'builds and drops indexes as the owner of the tables; reads no row',
@@ -55,6 +55,7 @@ export const sourceRules: readonly SourceRule[] = [
       'domain/identity/marks.ts': 'last-used marks',
       'domain/identity/login-failure-retention.ts': sweeper,
       'domain/runs/end/run-retention.ts': sweeper,
+      'domain/attachments/sweep.ts': sweeper,
       'domain/alerts/alert-retention.ts': sweeper,
       'domain/webhooks/retention.ts': sweeper,
       'domain/schedules/retention.ts': sweeper,
