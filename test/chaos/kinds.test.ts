@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..');
 
-/** Each kind of fault, and the file of `npm test` that plays it. More of a kind may stand in files that CI alone plays (`*.full.test.ts`). */
+/** Each kind of fault, and the file of `npm test` that plays it. The same faults in each area (schedules, hooks, channels, evaluations, reviews …) stand in files that CI alone plays (`*.full.test.ts`). */
 const kinds: readonly (readonly [kind: string, file: string, played: RegExp])[] = [
   ['a runs worker killed in a step, at the begin and at the end of a run', 'chaos/worker-killed', /kill\('worker-runs'\)/],
   ['a runs worker frozen', 'chaos/worker-killed', /kill\('worker-runs', 'SIGSTOP'\)/],
@@ -16,19 +16,8 @@ const kinds: readonly (readonly [kind: string, file: string, played: RegExp])[] 
   ['Redis killed and emptied', 'chaos/services', /kill\('redis'\)/],
   ['Temporal killed', 'chaos/services', /kill\('temporal'\)/],
   ['all processes restarted in turn', 'chaos/services', /'SIGTERM'/],
-  [
-    'API and workers killed while somebody is asked',
-    'e2e/approval-waits',
-    /kill\('api'\)[^]*kill\('worker-runs'\)|kill\('worker-runs'\)[^]*kill\('api'\)/,
-  ],
   ['API and workers killed at a budget', 'workflows/budget', /kill\('api'\)/],
-  ['a worker killed at the firing of a schedule', 'workflows/schedules', /kill\('worker-runs'\)/],
-  ['a worker killed between deliveries and their run', 'workflows/hook-groups', /kill\('worker-runs'\)/],
   ['a worker killed in an outgoing delivery', 'workflows/delivery-killed', /kill\('worker-runs'\)/],
-  ['a worker killed in the answer to a chat', 'workflows/channel-killed', /kill\('worker-runs'\)/],
-  ['a bulk worker killed while a file is indexed', 'workflows/knowledge-index', /kill\('worker-bulk'\)/],
-  ['a bulk worker killed and frozen in an evaluation', 'evaluations/killed', /kill\('worker-bulk'\)/],
-  ['a bulk worker killed and frozen in a code review', 'code-review/review-killed', /kill\('worker-bulk'\)/],
   ['workers killed while an organization is stopped', 'workflows/stop', /kill\('worker-runs'\)/],
 ];
 
