@@ -18,7 +18,6 @@ const kinds: readonly (readonly [kind: string, file: string, played: RegExp])[] 
   ['all processes restarted in turn', 'chaos/services', /'SIGTERM'/],
   ['API and workers killed at a budget', 'workflows/budget', /kill\('api'\)/],
   ['a worker killed in an outgoing delivery', 'workflows/delivery-killed', /kill\('worker-runs'\)/],
-  ['workers killed while an organization is stopped', 'workflows/stop', /kill\('worker-runs'\)/],
 ];
 
 test.each(kinds)('npm test plays: %s', (_kind, file, played) => {
