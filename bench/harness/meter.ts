@@ -26,19 +26,8 @@ export interface Cost {
 }
 
 export const costNames = ['api', 'worker', 'postgres', 'redis', 'temporal', 'roundTrips', 'commands', 'calls', 'stored', 'cached'] as const;
-const nothing: Cost = {
-  api: 0,
-  worker: 0,
-  postgres: 0,
-  redis: 0,
-  temporal: 0,
-  stored: 0,
-  cached: 0,
-  roundTrips: 0,
-  commands: 0,
-  calls: 0,
-};
-/** What `cost` tells the clock ticks of /proc in (USER_HZ, which Linux fixes for all architectures that Node runs on). */
+const nothing = Object.fromEntries(costNames.map((name) => [name, 0])) as unknown as Cost; // one entry a name
+/** Milliseconds of a clock tick of /proc (USER_HZ, which Linux fixes at 100 for all architectures that Node runs on). */
 const msPerTick = 10;
 const idleMs = 10_000;
 

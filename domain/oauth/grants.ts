@@ -2,7 +2,7 @@ import { writeAudit } from '../../db/audit/audit.ts';
 import { revokeSession } from '../../db/identity/endings.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { notify } from '../identity/notices.ts';
-import { defaultLifetime } from '../identity/sessions.ts';
+import { defaultLifetime, lifetimeOf } from '../identity/sessions.ts';
 import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused, type IssuedGrant, type NewGrant } from '../../db/oauth/grants.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
@@ -20,7 +20,7 @@ interface Exchange extends Omit<NewGrant, 'lifetime'> {
 
 /** Exchanges a code for its grant. A code that somebody has used between the look and this is the second of two, as good as a replay. */
 export async function exchangeCode(tx: TenantTransaction, { idleDays, absoluteDays, ...grant }: Exchange): Promise<IssuedGrant | Reuse> {
-  const lifetime = { idleDays: idleDays ?? defaultLifetime.idleDays, absoluteDays: absoluteDays ?? defaultLifetime.absoluteDays };
+  const lifetime = lifetimeOf({ idleDays, absoluteDays });
   return (await openGrant(tx, { ...grant, lifetime })) ?? reuseOfCode(tx, grant.codeHash);
 }
 

@@ -1,12 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../../db/ids.ts';
-import { lockDue } from '../../db/operator/purges.ts';
+import { lockDue, type PurgeRow } from '../../db/operator/purges.ts';
 import { emptyOutgoing, organizationTenant, systemActor } from '../../db/transaction.ts';
-import type { Outgoing } from '../../db/tenant-transaction.ts';
-import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { Outgoing, TenantTransaction } from '../../db/tenant-transaction.ts';
 import { startPurge } from './stops.ts';
 import { reopenPurge, insertPurge, type PurgeCause } from '../../db/operator/write-purges.ts';
-import type { PurgeRow } from '../../db/operator/purges.ts';
 
 /**
  * Asks for the purge of a locked, deleting organization: the one that is queued or at work, the failed one anew, or a new one. Its workflow is
