@@ -67,7 +67,7 @@ const runsOf = (agentId: string) => sqlOn(stack)<{ trigger_id: string }>('select
 test.each(oneOfEach(['down', 'frozen'], () => 'away'))(
   'Temporal %s: what is deleted starts no run from the reply on, neither at once nor when Temporal is back',
   async (how) => {
-    const runAt = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 15_000);
+    const runAt = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 45_000);
     const kind = `shop.${how}`;
     const [each, ofAgent, kept] = [await makeCauses(kind, runAt), await makeCauses(kind, runAt), await makeCauses(kind, runAt)];
     if (how === 'frozen') own.freeze('temporal');

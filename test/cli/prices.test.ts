@@ -185,7 +185,8 @@ test('an import that is killed in the middle has stored whole parts, each with i
   const enteredBefore = await entered();
 
   const first = longhaulProcess(['prices', 'import', file], { database, keys, env: hosted });
-  for (const end = Date.now() + 40_000; (await stored()) === 0 && Date.now() < end;) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const end = Date.now() + 240_000; (await stored()) === 0 && Date.now() < end;)
+    await new Promise((resolve) => setTimeout(resolve, 5));
   first.child.kill('SIGKILL');
   const { code } = await first.ended;
   const atDeath = await stored();

@@ -269,6 +269,6 @@ async function pollOne(client: Client, taskQueue: string): Promise<string> {
       taskQueue: { name: taskQueue },
       identity: 'test',
     });
-  const { workflowExecution } = await connection.withDeadline(Date.now() + 20_000, poll);
+  const { workflowExecution } = await connection.withDeadline(Date.now() + 60_000, poll);
   return workflowExecution?.workflowId ?? '';
 }

@@ -108,7 +108,8 @@ test('usage rebuild that is killed in the middle goes on when it runs again; it 
   const audits = async () => (await ask("select 1 from audit_entries where resource_type = 'usage_rollup'")).length;
 
   const first = longhaulProcess(['usage', 'rebuild'], { database, keys });
-  for (const end = Date.now() + 30_000; (await audits()) === 0 && Date.now() < end;) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const end = Date.now() + 240_000; (await audits()) === 0 && Date.now() < end;)
+    await new Promise((resolve) => setTimeout(resolve, 5));
   first.child.kill('SIGKILL');
   await first.ended;
   const second = await run('rebuild');

@@ -73,7 +73,7 @@ function run(config: object, more: Partial<ToolExecution> = {}): Promise<ToolOut
     transact: () => Promise.reject(new Error('these tools read no rows')),
     variables: { vars: {} },
     policy,
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     signal: new AbortController().signal,
     hops: 1,
     readOutput: () => Promise.resolve(null),

@@ -184,7 +184,7 @@ async function call(name: string, args: Record<string, unknown>, auth: HttpAuth 
     transact: () => Promise.reject(new Error('these tools read no rows')),
     variables: { vars: {} },
     policy: { allowHttp: false, exceptions: [{ host: '127.0.0.1', port, allow_http: true }] },
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     signal: new AbortController().signal,
     hops: 1,
     readOutput: () => Promise.resolve(null),

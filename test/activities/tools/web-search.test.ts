@@ -106,7 +106,7 @@ function ask(draft: WebSearchConfigDraft, secret: string | null = null): Promise
     transact: () => Promise.reject(new Error('a search reads no rows')),
     variables: {},
     policy,
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     signal: new AbortController().signal,
     readOutput: () => Promise.resolve(null),
   });
