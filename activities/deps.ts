@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { UnpricedRule } from '../db/billing/prices.ts';
-import type { KeyRing } from '../db/identity/key-ring.ts';
+import type { UnpricedRule } from '../db/billing/prices/prices.ts';
+import type { KeyRing } from '../db/identity/keys/key-ring.ts';
 import type { Databases } from '../db/databases.ts';
 import type { CancelBus } from '../db/streams/cancel-bus.ts';
 import type { Emitter } from '../domain/streams/emitter.ts';
@@ -23,8 +23,8 @@ import type { TemplatesByTenant } from '../ports/templates/templates.ts';
 import type { WorkPool } from '../ports/untrusted/pool.ts';
 import type { Anchor } from './maintenance/anchor.ts';
 import type { ToolsChanged } from './mcp/list-changed.ts';
-import type { Providers } from './model/providers.ts';
-import type { WebPages } from './tools/web-fetch.ts';
+import type { Providers } from './model/wire/providers.ts';
+import type { WebPages } from './tools/builtin/web-fetch.ts';
 
 /** Everything an activity may use, built once by a worker process. */
 export interface ActivityDeps {

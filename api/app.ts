@@ -1,7 +1,6 @@
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { createPoolMetrics } from '../db/postgres/pool-metrics.ts';
 import { fail } from '../workflows/contracts/failure.ts';
-import { deprecations as ownDeprecations } from './deprecations.ts';
 import { recordRefusal, recordReply, recordRequests } from './http/access-log.ts';
 import { trustedProxies, type TrustedProxies } from './http/credentials/client-address.ts';
 import { isDenied, recordDenied } from './http/reply/denied.ts';
@@ -31,6 +30,9 @@ export interface AppOptions {
 
 const requestTimeoutMs = 60_000;
 const parameterLength = 1_024;
+
+/** What of the contract is on its way out: nothing yet. In contract 0.x nothing is removed, even after its sunset. */
+const ownDeprecations: readonly Deprecation[] = [];
 
 /** The whole API over the given parts, ready to listen. Throws when its own list of operations or deprecations contradicts itself. */
 export async function buildApp(given: Deps, options: AppOptions = {}): Promise<FastifyInstance> {

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { loadModelRegistry } from '../ports/models/models.ts';
-import { newServiceKeyPlaintext } from '../db/identity/service-key-format.ts';
+import { newServiceKeyPlaintext } from '../db/identity/keys/service-key-format.ts';
 import { bootstrap, type BootstrapAccess, type Bootstrapped } from './bootstrap.ts';
 import { withDatabases } from './databases.ts';
 import type { Deployment } from './deployment.ts';

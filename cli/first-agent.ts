@@ -1,6 +1,6 @@
 import { Agent } from '../db/agents/agent.entity.ts';
-import { AgentRevision } from '../db/agents/agent-revision.entity.ts';
-import { completeBinding, completeDocument, noBindings, type RevisionDocument } from '../db/agents/revision-document.ts';
+import { AgentRevision } from '../db/agents/revisions/agent-revision.entity.ts';
+import { completeBinding, completeDocument, noBindings, type RevisionDocument } from '../db/agents/revisions/revision-document.ts';
 import { insertAgent } from '../domain/agents/create-agent.ts';
 import { publishRevision } from '../domain/agents/revisions.ts';
 import { recordChange } from '../domain/audit/record.ts';

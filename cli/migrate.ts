@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { migrations } from '../db/migrations/index.ts';
 import { ormOptions } from '../db/mikro-orm.config.ts';
 import { createDialect } from '../db/postgres/pg-dialect.ts';
-import { dataKeySamples, type StoredKey } from '../db/tenancy/envelope.ts';
+import { dataKeySamples, type StoredKey } from '../db/tenancy/keys/envelope.ts';
 import { databaseRoles, type LoginRole, loginRoles } from '../db/roles.ts';
 import { SetupError } from './setup-error.ts';
 

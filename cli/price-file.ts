@@ -5,7 +5,7 @@ import { findForbiddenText, forbiddenViolations } from '../api/http/input/text-s
 import { validatorFor } from '../api/http/input/validator.ts';
 import { PriceCreate } from '../api/operator/model-price.schema.ts';
 import type { PriceDraft } from '../domain/billing/new-price.ts';
-import { markInexact } from '../workflows/contracts/exact-json.ts';
+import { markInexact } from '../workflows/contracts/tools/exact-json.ts';
 import { SetupError } from './setup-error.ts';
 
 const validator = validatorFor(PriceCreate, 'body');

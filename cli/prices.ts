@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { writeSystemEntry } from '../domain/audit/system-entry.ts';
-import { pricesOfModels } from '../db/billing/model-prices.ts';
+import { pricesOfModels } from '../db/billing/prices/model-prices.ts';
 import type { Databases } from '../db/databases.ts';
 import { sweep } from '../db/transaction.ts';
 import { importPrices, type PriceOutcome } from '../domain/billing/price-import.ts';

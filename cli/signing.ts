@@ -1,4 +1,4 @@
-import { replaceSigningKey } from '../domain/identity/signing-key-rotation.ts';
+import { replaceSigningKey } from '../domain/identity/keys/signing-key-rotation.ts';
 import { withDeployment } from './attach.ts';
 import type { CliEnv } from './env.ts';
 

@@ -1,7 +1,7 @@
-import { findLogin } from '../db/identity/gates.ts';
-import type { KeyRing } from '../db/identity/key-ring.ts';
-import { normalizeEmail } from '../db/identity/people.ts';
-import { resetFactor } from '../domain/identity/reset-factor.ts';
+import { findLogin } from '../db/identity/lookup/credential-lookup.ts';
+import type { KeyRing } from '../db/identity/keys/key-ring.ts';
+import { normalizeEmail } from '../db/identity/people/people.ts';
+import { resetFactor } from '../domain/identity/factors/reset-factor.ts';
 import { newId } from '../db/ids.ts';
 import { addMail } from '../db/mail.ts';
 import type { Databases } from '../db/databases.ts';

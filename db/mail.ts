@@ -1,10 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { DeliveryResult } from '../workflows/contracts/delivery.ts';
-import type { MailRequest } from '../workflows/contracts/mail.ts';
+import type { DeliveryResult } from '../workflows/contracts/upkeep/delivery.ts';
+import type { MailRequest } from '../workflows/contracts/upkeep/mail.ts';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import { workflowIds } from '../workflows/contracts/queues.ts';
-import type { KeyRing } from './identity/key-ring.ts';
-import { mailToken, tokenHash } from './identity/opaque-tokens.ts';
+import type { KeyRing } from './identity/keys/key-ring.ts';
+import { mailToken, tokenHash } from './identity/factors/opaque-tokens.ts';
 import { newId } from './ids.ts';
 import { addOutbox } from './outbox.ts';
 import { change, row } from './sql.ts';

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import type { KeyList, NamedKey } from '../db/identity/key-ring.ts';
+import type { KeyList, NamedKey } from '../db/identity/keys/key-ring.ts';
 
 /** Whose work a workflow is. Set by `temporal/start`, signed, and checked before each activity runs. */
 export interface TenantHeader {

@@ -2,7 +2,7 @@ import { countRestart } from '../domain/runs/reconcile.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { pullRequestMessage } from '../db/code-review/wake.ts';
+import { pullRequestMessage } from '../db/code-review/bindings/wake.ts';
 import { runStartMessage } from '../db/runs/start/conversations.ts';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/databases.ts';

@@ -4,7 +4,7 @@ import type { Databases } from '../db/databases.ts';
 import { sweep } from '../db/transaction.ts';
 import { knownLabels } from '../ports/metrics/labels.ts';
 import { taskQueues } from '../workflows/contracts/queues.ts';
-import { liveRunStatuses, runPriorities, runSources } from '../workflows/contracts/runs.ts';
+import { liveRunStatuses, runPriorities, runSources } from '../workflows/contracts/runs/runs.ts';
 
 /** Scrapes within this time share one reading, however many there are. */
 const freshMs = 5_000;

@@ -6,7 +6,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createActivities, systemActivities } from '../activities/index.ts';
 import { guardActivities } from '../activities/support/interceptor.ts';
 import { whenDatabaseAnswers } from '../db/orm.ts';
-import { refuseStrangeDatabase } from '../db/tenancy/deployment-fit.ts';
+import { refuseStrangeDatabase } from '../db/tenancy/keys/deployment-fit.ts';
 import { environmentOrExit } from '../ports/config/environment.ts';
 import { logOutput } from '../ports/config/log-output.ts';
 import { hasStrictIsolation } from '../ports/sandbox/sandbox.ts';

@@ -1,24 +1,17 @@
 // Entry of the workflow bundle: the exported names are the workflow types that histories record. Never rename one.
 export { agentRun } from './agent-run/agent-run.ts';
-export { alertSweep } from './maintenance/alert-sweep.ts';
 export { alertTick } from './maintenance/alert-tick.ts';
 export { attachmentScan } from './attachments/attachment-scan.ts';
-export { attachmentSweep } from './maintenance/attachment-sweep.ts';
 export { bindingStop } from './code-review/binding-stop.ts';
 export { pullRequest } from './code-review/pull-request.ts';
 export { channelReply } from './channels/channel-reply.ts';
 export { channelSync } from './channels/channel-sync.ts';
 export { closeGroups } from './triggers/close-groups.ts';
-export { auditSeal } from './maintenance/audit-seal.ts';
 export { delayedStart } from './triggers/delayed-start.ts';
 export { codeReviewRun } from './code-review/code-review-run.ts';
 export { bulkCancel } from './runs/bulk-cancel.ts';
-export { budgetHolds } from './maintenance/budget-holds.ts';
 export { deliver } from './delivery/deliver.ts';
-export { delivery } from './delivery/delivery.ts';
-export { githubRedeliver } from './maintenance/github-redeliver.ts';
-export { reviewSweep } from './maintenance/review-sweep.ts';
-export { httpSweep } from './maintenance/http-sweep.ts';
+export { delivery } from './delivery/deliver.ts';
 export { orgPurge } from './maintenance/org-purge.ts';
 export { evaluation } from './evaluations/evaluation.ts';
 export { ingestSource } from './knowledge/ingest-source.ts';
@@ -29,19 +22,28 @@ export { knowledgeRun } from './knowledge/knowledge-run.ts';
 export { knowledgeUpkeep } from './maintenance/knowledge-upkeep.ts';
 export { policyRun } from './knowledge/policy-run.ts';
 export { policySync } from './knowledge/policy-sync.ts';
-export { identitySweep } from './maintenance/identity-sweep.ts';
-export { reconcile } from './maintenance/reconcile.ts';
-export { retention } from './maintenance/retention.ts';
-export { signingKeys } from './maintenance/signing-keys.ts';
-export { tendArchives } from './maintenance/tend-archives.ts';
 export { orgStop, wsStop } from './maintenance/stop.ts';
-export { wsPurge } from './maintenance/ws-purge.ts';
 export { backfillSchedule } from './triggers/backfill-schedule.ts';
 export { fanOut } from './triggers/fan-out.ts';
 export { fireSchedule } from './triggers/fire-schedule.ts';
-export { tendReembeds } from './maintenance/tend-reembeds.ts';
-export { tendTriggers } from './maintenance/tend-triggers.ts';
 export { triggerSync } from './triggers/trigger-sync.ts';
 export { toolkitSync } from './tools/toolkit-sync.ts';
-export { toolkitSyncs } from './maintenance/toolkit-syncs.ts';
 export { toolTest } from './tools/tool-test.ts';
+export {
+  alertSweep,
+  attachmentSweep,
+  auditSeal,
+  budgetHolds,
+  githubRedeliver,
+  httpSweep,
+  identitySweep,
+  reconcile,
+  retention,
+  reviewSweep,
+  signingKeys,
+  tendArchives,
+  tendReembeds,
+  tendTriggers,
+  toolkitSyncs,
+  wsPurge,
+} from './maintenance/upkeep.ts';

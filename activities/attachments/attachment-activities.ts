@@ -5,7 +5,7 @@ import { sweep } from '../../db/transaction.ts';
 import { settleScan } from '../../domain/attachments/attachments.ts';
 import { deleteReleased, releases } from '../../domain/attachments/sweep.ts';
 import type { AttachmentActivities } from '../../workflows/contracts/attachments.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { sweepAll } from '../maintenance/sweep-all.ts';
 import { transactAsSystem } from '../support/as-system.ts';

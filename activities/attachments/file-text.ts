@@ -3,8 +3,8 @@ import { readBodyText } from '../../ports/egress/body-text.ts';
 import { readWhole, type Storage } from '../../ports/storage/storage.ts';
 import { WorkLimit, WorkProblem } from '../../ports/untrusted/work-errors.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import { cleanText } from '../model/plain-text.ts';
-import type { WebPages } from '../tools/web-fetch.ts';
+import { cleanText } from '../model/wire/plain-text.ts';
+import type { WebPages } from '../tools/builtin/web-fetch.ts';
 
 /** What reading a file needs of a process. */
 export interface FileDeps {

@@ -8,8 +8,8 @@ import { storeFile, type StoredFile } from '../../ports/storage/attachment-bytes
 import { newStorageKey } from '../../ports/storage/key.ts';
 import type { Storage } from '../../ports/storage/storage.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import { cleanText } from '../model/plain-text.ts';
-import type { ToolFile, ToolOutcome } from '../tools/outcome.ts';
+import { cleanText } from '../model/wire/plain-text.ts';
+import type { ToolFile, ToolOutcome } from '../tools/calls/outcome.ts';
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 
 /** Files of a result whose bytes are stored; their rows are written with the result itself. */

@@ -1,9 +1,9 @@
 import { readRunFiles, type RunFile } from '../../db/attachments/run-attachments.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
-import { FileBytes, type PromptBlock, type PromptMessage } from '../model/prompt.ts';
+import { FileBytes, type PromptBlock, type PromptMessage } from '../model/prompt/prompt.ts';
 import type { ModelStepRequest } from '../model/step.ts';
-import { cutText } from '../tools/output.ts';
+import { cutText } from '../tools/calls/output.ts';
 import { bytesOfFile, isReadable, maxFileBytes, textOfFile, type FileDeps } from './file-text.ts';
 
 /** Where the rows of files are read. */

@@ -1,7 +1,7 @@
 import { findRunFile } from '../../db/attachments/run-attachments.ts';
 import type { ToolDeps } from '../tools/tool-deps.ts';
-import { failed, type ToolExecution, type ToolOutcome } from '../tools/outcome.ts';
-import { cutText } from '../tools/output.ts';
+import { failed, type ToolExecution, type ToolOutcome } from '../tools/calls/outcome.ts';
+import { cutText } from '../tools/calls/output.ts';
 import { textOfFile } from './file-text.ts';
 
 const readLimitChars = 20_000;

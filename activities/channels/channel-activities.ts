@@ -1,4 +1,4 @@
-import type { ChannelActivities, ChannelSyncActivities } from '../../workflows/contracts/channels.ts';
+import type { ChannelActivities, ChannelSyncActivities } from '../../workflows/contracts/triggers/channels.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { deliverPart } from './deliver-part.ts';
 import { fetchFiles } from './fetch-files.ts';

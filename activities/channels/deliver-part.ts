@@ -5,7 +5,7 @@ import { claimNextPart, releasePart, settlePart, verdictOfPart } from '../../dom
 import { trySend } from '../../ports/channels/call-service.ts';
 import { LookupFailed, type ChannelService, type SendOutcome, type ServicePart } from '../../ports/channels/service.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
-import type { ChannelPartInput, ChannelPartStep } from '../../workflows/contracts/channels.ts';
+import type { ChannelPartInput, ChannelPartStep } from '../../workflows/contracts/triggers/channels.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { wasFrozenSince } from '../support/process-freeze.ts';

@@ -5,7 +5,7 @@ import { storeFile } from '../../ports/storage/attachment-bytes.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress/egress.ts';
-import type { ChannelReplyInput } from '../../workflows/contracts/channels.ts';
+import type { ChannelReplyInput } from '../../workflows/contracts/triggers/channels.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';

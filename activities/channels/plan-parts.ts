@@ -7,8 +7,8 @@ import { tellRun, writeTold, type Told } from '../../domain/channels/tell.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SplitPart } from '../../ports/channels/split-work.ts';
 import { WorkLimit } from '../../ports/untrusted/work-errors.ts';
-import type { ChannelKind, ChannelPlan, ChannelReplyInput } from '../../workflows/contracts/channels.ts';
-import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
+import type { ChannelKind, ChannelPlan, ChannelReplyInput } from '../../workflows/contracts/triggers/channels.ts';
+import { isTerminal, type RunStatus } from '../../workflows/contracts/runs/runs.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 

@@ -6,7 +6,7 @@ import { readToldRun } from '../../db/channels/part-queries.ts';
 import { openDraft, settleDraft } from '../../domain/channels/drafts.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import type { SendOutcome, ServicePart } from '../../ports/channels/service.ts';
-import type { ChannelReplyInput } from '../../workflows/contracts/channels.ts';
+import type { ChannelReplyInput } from '../../workflows/contracts/triggers/channels.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';

@@ -2,7 +2,7 @@ import { noteRefused, noteSynced } from '../../domain/channels/state.ts';
 import { Refused } from '../../ports/channels/service.ts';
 import { serviceOf } from '../../ports/channels/services.ts';
 import { EgressRefused } from '../../ports/egress/egress.ts';
-import type { ChannelSyncInput } from '../../workflows/contracts/channels.ts';
+import type { ChannelSyncInput } from '../../workflows/contracts/triggers/channels.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { readyChannel, serviceDeps } from './channel-deps.ts';

@@ -1,14 +1,14 @@
 import { applyBinding } from '../../domain/code-review/apply-binding.ts';
 import { refuseCommand } from '../../domain/code-review/obey-command.ts';
 import { applyEvents, openReviewRun } from '../../domain/code-review/apply-events.ts';
-import type { BindingActivities, PullRequestActivities } from '../../workflows/contracts/pull-requests.ts';
-import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
-import { liveRun } from '../../db/code-review/live-run.ts';
+import type { BindingActivities, PullRequestActivities } from '../../workflows/contracts/review/pull-requests.ts';
+import type { FinishRunInput } from '../../workflows/contracts/runs/agent-run.ts';
+import { liveRun } from '../../db/code-review/pulls/review-run.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
-import { reactToCommand, replyToCommand, settlePullThreads } from './command-posts.ts';
-import { readReactions } from './read-reactions.ts';
-import { takeCommand } from './take-command.ts';
+import { reactToCommand, replyToCommand, settlePullThreads } from './host/command-posts.ts';
+import { readReactions } from './read/read-reactions.ts';
+import { takeCommand } from './host/take-command.ts';
 
 /** Ends a run by its row. */
 type Finish = (input: FinishRunInput) => Promise<unknown>;

@@ -1,18 +1,18 @@
 import { finishReview } from '../../domain/code-review/finish-review.ts';
 import { endRunWork } from '../../domain/code-review/run-work.ts';
-import type { ReviewRunActivities } from '../../workflows/contracts/review-runs.ts';
+import type { ReviewRunActivities } from '../../workflows/contracts/review/review-runs.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { runCancelled } from '../support/failures.ts';
-import { askStages } from './ask-stages.ts';
-import { abandonCheck, concludeCheck, openCheck } from './checks.ts';
-import { fetchDiff } from './fetch-diff.ts';
-import { nextCalls } from './next-calls.ts';
-import { postAnswer } from './post-answer.ts';
-import { postReview } from './post-review.ts';
+import { askStages } from './stages/ask-stage.ts';
+import { abandonCheck, concludeCheck, openCheck } from './host/checks.ts';
+import { fetchDiff } from './read/fetch-diff.ts';
+import { nextCalls } from './stages/next-calls.ts';
+import { postAnswer } from './stages/post-answer.ts';
+import { postReview } from './host/post-review.ts';
 import { asSystemStep } from './system-step.ts';
-import { settleThreads } from './threads.ts';
+import { settleThreads } from './host/threads.ts';
 
 /** Activities of `codeReviewRun`, in the signed tenant of the workflow. Rows say what is done, so that each may be cut off anywhere and repeated. */
 export function createReviewRunActivities(deps: ActivityDeps): ReviewRunActivities {

@@ -1,13 +1,13 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { lostBindings, lostPulls } from '../../db/code-review/upkeep.ts';
+import { lostBindings, lostPulls } from '../../db/code-review/bindings/upkeep.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { closeSomeCaps, eraseOldEvents, wakeLostBinding, wakeLostPull } from '../../domain/code-review/upkeep.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
-import { redeliverLost } from './redeliver.ts';
+import { redeliverLost } from './host/redeliver.ts';
 
 const maxATick = 500;
 const mirrorUnusedMs = 14 * 86_400_000;

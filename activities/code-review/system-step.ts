@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { closeStep, openStep } from '../../domain/code-review/run-work.ts';
-import type { ReviewStepInput } from '../../workflows/contracts/review-runs.ts';
+import type { ReviewStepInput } from '../../workflows/contracts/review/review-runs.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 import { runCancelled, toApplicationFailure } from '../support/failures.ts';

@@ -1,11 +1,11 @@
-import type { ReviewRun } from '../../db/code-review/review-run.ts';
+import type { ReviewRun } from '../../db/code-review/pulls/review-run.ts';
 import { openBudgetCaps } from '../../domain/code-review/run-work.ts';
 import { skipReasonOf } from '../../domain/code-review/pipeline/triage.ts';
 import type { ReviewWork } from '../../ports/diff/review-work.ts';
-import type { SkipReason, TextFilter } from '../../workflows/contracts/code-review.ts';
+import type { SkipReason, TextFilter } from '../../workflows/contracts/review/code-review.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
-import type { HostPull } from './read-pull.ts';
+import type { HostPull } from './read/read-pull.ts';
 
 /** Whether a pull request is reviewed, and by a model. */
 export interface Triage {

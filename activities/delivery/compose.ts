@@ -1,16 +1,16 @@
-import { findLogin } from '../../db/identity/gates.ts';
-import type { KeyRing } from '../../db/identity/key-ring.ts';
-import { mailToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
-import { openReset } from '../../domain/identity/reset-request.ts';
-import { tokenState } from '../../db/identity/token-state.ts';
-import { normalizeEmail } from '../../db/identity/people.ts';
+import { findLogin } from '../../db/identity/lookup/credential-lookup.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { mailToken, tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
+import { openReset } from '../../domain/identity/factors/mail-tokens.ts';
+import { tokenState } from '../../db/identity/factors/token-state.ts';
+import { normalizeEmail } from '../../db/identity/people/people.ts';
 import type { MailMessage, StoredMail } from '../../db/mail.ts';
 import type { Databases } from '../../db/databases.ts';
-import { readInvitation, readReader } from '../../db/tenancy/mail-facts.ts';
+import { readInvitation, readReader } from '../../db/tenancy/people/mail-facts.ts';
 import { organizationTenant, systemActor, transact } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { DeliveryResult } from '../../workflows/contracts/delivery.ts';
-import type { MailRequest } from '../../workflows/contracts/mail.ts';
+import type { DeliveryResult } from '../../workflows/contracts/upkeep/delivery.ts';
+import type { MailRequest } from '../../workflows/contracts/upkeep/mail.ts';
 import type { Letter } from './letter.ts';
 import { confirmationLetter, firstPasswordLetter, invitationLetter, noticeLetter, resetLetter, type Places } from './letters.ts';
 

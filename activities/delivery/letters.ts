@@ -1,5 +1,5 @@
-import type { InvitationFacts, Reader } from '../../db/tenancy/mail-facts.ts';
-import type { MailRequest } from '../../workflows/contracts/mail.ts';
+import type { InvitationFacts, Reader } from '../../db/tenancy/people/mail-facts.ts';
+import type { MailRequest } from '../../workflows/contracts/upkeep/mail.ts';
 import type { Letter } from './letter.ts';
 
 /** Where readers are sent. */

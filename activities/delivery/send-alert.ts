@@ -1,7 +1,7 @@
 import { readersAmong } from '../../db/alerts/alert-readers.ts';
 import { iso } from '../../db/sql.ts';
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { DueDelivery, RuleOfDelivery } from '../../domain/alerts/tries.ts';
 import type { TryOutcome } from '../../domain/deliveries/retries.ts';

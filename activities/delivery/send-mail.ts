@@ -1,7 +1,7 @@
 import { loadMail, settleMail, type MailMessage, type StoredMail } from '../../db/mail.ts';
 import { nobodyTenant, organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { markInvitationSent } from '../../domain/tenancy/invitations.ts';
-import type { DeliveryActivities, DeliveryInput, DeliveryResult } from '../../workflows/contracts/delivery.ts';
+import type { DeliveryActivities, DeliveryInput, DeliveryResult } from '../../workflows/contracts/upkeep/delivery.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { evaluationCapKey } from '../../db/billing/cap-keys.ts';
+import { evaluationCapKey } from '../../db/billing/budgets/cap-keys.ts';
 import type { ClaimedResult, EvaluationState, StoredVote } from '../../db/evaluations/work.ts';
 import { EvaluatorError } from '../../domain/evaluations/evaluator-error.ts';
 import type { JudgePrompt } from '../../domain/evaluations/judge-prompt.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { insertAttachment } from '../../domain/attachments/attachments.ts';
-import { findExport } from '../../db/evaluations/find-export.ts';
+import { findExport } from '../../db/evaluations/exports.ts';
 import { resultsBehind } from '../../db/evaluations/results.ts';
 import { readEvaluationState, type EvaluationState } from '../../db/evaluations/work.ts';
 import { isEnded } from '../../domain/evaluations/lifecycle.ts';

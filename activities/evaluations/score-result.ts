@@ -5,7 +5,7 @@ import type { ScoredAnswer } from '../../domain/evaluations/scored.ts';
 import { beginScoring, endScoring } from '../../domain/evaluations/scoring.ts';
 import { toScore, verdictOf, type EvaluatorOutcome } from '../../domain/evaluations/verdict.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import { readPassages } from '../../workflows/contracts/passages.ts';
+import { readPassages } from '../../workflows/contracts/knowledge/passages.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { evaluate } from './evaluate.ts';

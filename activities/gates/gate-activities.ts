@@ -4,11 +4,11 @@ import { moveRunWait } from '../../domain/approvals/run-waits.ts';
 import { cancelRun } from '../../domain/runs/end/cancel-run.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import { failWaiting } from '../../domain/evaluations/lifecycle.ts';
-import type { AgentRunActivities, GatesInput, CallApprovalState } from '../../workflows/contracts/agent-run.ts';
+import type { AgentRunActivities, GatesInput, CallApprovalState } from '../../workflows/contracts/runs/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
-import { refusalOf } from '../tools/refusal.ts';
+import { refusalOf } from '../tools/calls/refusal.ts';
 
 /** The activities of what a run waits for. Both judge rows and may be repeated. */
 export function createGateActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'openGates' | 'settleGates'> {

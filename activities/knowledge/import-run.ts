@@ -1,6 +1,6 @@
-import type { RunError } from '../../db/knowledge/write-runs.ts';
+import type { RunError } from '../../db/knowledge/runs/write-runs.ts';
 import type { Readable } from 'node:stream';
-import { readSourceBytes } from '../../db/knowledge/sources.ts';
+import { readSourceBytes } from '../../db/knowledge/sources/sources.ts';
 import {
   isFault,
   toBundleRow,
@@ -8,7 +8,7 @@ import {
   type BundleRow,
   type BundleSource,
   type BundleVectors,
-} from '../../domain/knowledge/bundle-rows.ts';
+} from '../../domain/knowledge/transfer/bundle-rows.ts';
 import {
   emptyMemory,
   endRows,
@@ -22,9 +22,9 @@ import {
   type ImportGroup,
   type ImportWork,
   type Placed,
-} from '../../domain/knowledge/import-group.ts';
-import { prepareImport } from '../../domain/knowledge/import-items.ts';
-import { moveOn } from '../../domain/knowledge/run-batches.ts';
+} from '../../domain/knowledge/transfer/import-group.ts';
+import { prepareImport } from '../../domain/knowledge/transfer/import-items.ts';
+import { moveOn } from '../../domain/knowledge/runs/run-batches.ts';
 import { BundleError, checkBundle, parseRecord, readLines, type BundleLine } from '../../ports/parsing/knowledge-bundle.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { readAsSystem } from '../support/as-system.ts';

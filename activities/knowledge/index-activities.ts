@@ -1,9 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { cancellationSignal } from '@temporalio/activity';
-import type { EmbeddingDeps } from '../../domain/knowledge/embed-texts.ts';
-import { failPendingItems, indexPendingItems } from '../../domain/knowledge/index-pending.ts';
+import type { EmbeddingDeps } from '../../domain/knowledge/items/embed-texts.ts';
+import { failPendingItems, indexPendingItems } from '../../domain/knowledge/items/index-pending.ts';
 import { EmbeddingError } from '../../ports/embeddings/index.ts';
-import type { IndexActivities } from '../../workflows/contracts/knowledge.ts';
+import type { IndexActivities } from '../../workflows/contracts/knowledge/items.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 

@@ -1,8 +1,8 @@
 import { cancellationSignal, Context } from '@temporalio/activity';
-import type { IndexedBase } from '../../db/knowledge/pending-items.ts';
+import type { IndexedBase } from '../../db/knowledge/items/pending-items.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { embedStaged, pauseIngest, readIngestBase } from '../../domain/knowledge/embed-staged.ts';
-import { publishItems } from '../../domain/knowledge/ingest.ts';
+import { embedStaged, pauseIngest, readIngestBase } from '../../domain/knowledge/sources/embed-staged.ts';
+import { publishItems } from '../../domain/knowledge/sources/ingest.ts';
 import {
   dropStagedItems,
   endFailed,
@@ -10,10 +10,16 @@ import {
   lockIngest,
   type IngestAtWork,
   type Transact,
-} from '../../domain/knowledge/ingest-run.ts';
+} from '../../domain/knowledge/sources/ingest-run.ts';
 import { EmbeddingError } from '../../ports/embeddings/errors.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { IndexSourceOutcome, IngestActivities, IngestInput, IngestOutcome, ParseInput } from '../../workflows/contracts/ingest.ts';
+import type {
+  IndexSourceOutcome,
+  IngestActivities,
+  IngestInput,
+  IngestOutcome,
+  ParseInput,
+} from '../../workflows/contracts/knowledge/ingest.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { keepHeartbeating } from '../support/heartbeat.ts';

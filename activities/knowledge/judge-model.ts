@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
-import { callKey } from '../../db/billing/call-key.ts';
+import { callKey } from '../../db/billing/ledger/call-key.ts';
 import { openMeteredCall, type MeteredCall } from '../../domain/billing/metered-call.ts';
-import { settleJudgement } from '../../domain/knowledge/settle-judgement.ts';
-import type { Judge, JudgeQuestion, Judgement } from '../../domain/knowledge/judge.ts';
+import { settleJudgement } from '../../domain/knowledge/upkeep/settle-judgement.ts';
+import type { Judge, JudgeQuestion, Judgement } from '../../domain/knowledge/upkeep/judge.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { ModelAborted, ModelError } from '../model/errors.ts';
-import { estimateCost } from '../model/estimate.ts';
-import { formatNotice, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../model/json-answer.ts';
-import { measureCall } from '../model/measure-call.ts';
-import { defaultModelSettings } from '../model/prompt.ts';
+import { ModelAborted, ModelError } from '../model/faults/errors.ts';
+import { estimateCost } from '../model/prompt/estimate.ts';
+import { formatNotice, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../model/prompt/json-answer.ts';
+import { measureCall } from '../model/usage/measure-call.ts';
+import { defaultModelSettings } from '../model/prompt/prompt.ts';
 import { streamModelStep, type ModelFinish, type ModelStepRequest } from '../model/step.ts';
-import { countPrompt, ledgerTokens, type TokenUsage } from '../model/usage.ts';
+import { countPrompt, ledgerTokens, type TokenUsage } from '../model/usage/usage.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 
 /** Longest answer of a judge. */

@@ -1,5 +1,5 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { liveEvaluations } from '../../db/evaluations/live-evaluations.ts';
+import { liveEvaluations } from '../../db/evaluations/evaluations.ts';
 import { newId } from '../../db/ids.ts';
 import {
   basesToIndex,
@@ -9,15 +9,15 @@ import {
   type LiveRun,
   type LiveWork,
   type WorkPage,
-} from '../../db/knowledge/live-work.ts';
-import { workflowOfRun } from '../../db/knowledge/run-workflow.ts';
+} from '../../db/knowledge/runs/live-work.ts';
+import { workflowOfRun } from '../../db/knowledge/runs/runs.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { resumeEvaluation } from '../../domain/evaluations/lifecycle.ts';
-import { resumeIndex, resumeRun } from '../../domain/knowledge/lost-work.ts';
+import { resumeIndex, resumeRun } from '../../domain/knowledge/upkeep/lost-work.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import { pacedWorkflowState } from '../../temporal/restart.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';

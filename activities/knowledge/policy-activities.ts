@@ -1,9 +1,9 @@
-import { readMaintainedBase, readPolicy } from '../../db/knowledge/maintained-base.ts';
-import { startByPolicy } from '../../domain/knowledge/policy-run.ts';
+import { readMaintainedBase, readPolicy } from '../../db/knowledge/bases/maintained-base.ts';
+import { startByPolicy } from '../../domain/knowledge/upkeep/policy-run.ts';
 import { planPolicy } from '../../ports/schedule/policy-times.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import { removePolicySchedule, upsertPolicySchedule } from '../../temporal/policy-schedules.ts';
-import type { PolicyActivities } from '../../workflows/contracts/knowledge-runs.ts';
+import type { PolicyActivities } from '../../workflows/contracts/knowledge/runs.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';

@@ -1,5 +1,5 @@
-import { readPurgedBase } from '../../db/knowledge/bases.ts';
-import { purgeTargetOf, readPurgePage } from '../../domain/knowledge/purge-batch.ts';
+import { readPurgedBase } from '../../db/knowledge/bases/bases.ts';
+import { purgeTargetOf, readPurgePage } from '../../domain/knowledge/upkeep/purge-batch.ts';
 import {
   purgeBase,
   purgeCursorOf,
@@ -11,7 +11,7 @@ import {
   purgeTotal,
   type PurgeStage,
   type PurgeStep,
-} from '../../domain/knowledge/purge-stages.ts';
+} from '../../domain/knowledge/upkeep/purge-stages.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { readAsSystem } from '../support/as-system.ts';
 import type { BatchOutcome, RunBatch } from './run-activities.ts';

@@ -1,7 +1,7 @@
 import { newId } from '../../db/ids.ts';
-import { dueSubjectBases, lockDueSubjectBase } from '../../db/knowledge/due-subjects.ts';
+import { dueSubjectBases, lockDueSubjectBase } from '../../db/knowledge/bases/due-subjects.ts';
 import { emptyOutgoing, organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
-import { startKnowledgeRun } from '../../domain/knowledge/runs.ts';
+import { startKnowledgeRun } from '../../domain/knowledge/runs/runs.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 type SubjectDeps = Pick<ActivityDeps, 'db' | 'dispatch' | 'log'> & { readonly env: Pick<ActivityDeps['env'], 'billingCurrency'> };

@@ -1,8 +1,8 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { buildVectorIndex, dropVectorIndex } from '../../db/knowledge/build-vector-index.ts';
-import { basesWithIdleIndex, basesWithoutIndex } from '../../db/knowledge/vector-indexes.ts';
+import { buildVectorIndex, dropVectorIndex } from '../../db/knowledge/search/build-vector-index.ts';
+import { basesWithIdleIndex, basesWithoutIndex } from '../../db/knowledge/search/vector-indexes.ts';
 import { sweep } from '../../db/transaction.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 const builtADay = 100;

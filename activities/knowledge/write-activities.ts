@@ -1,10 +1,10 @@
-import { readWriteCall } from '../../db/knowledge/written-items.ts';
-import { writeDeferred } from '../../domain/knowledge/write-item.ts';
+import { readWriteCall } from '../../db/knowledge/items/written-items.ts';
+import { writeDeferred } from '../../domain/knowledge/items/write-item.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { WriteItemActivities } from '../../workflows/contracts/knowledge.ts';
+import type { WriteItemActivities } from '../../workflows/contracts/knowledge/items.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
-import { wishOf } from '../tools/knowledge-write.ts';
+import { wishOf } from '../tools/builtin/knowledge-write.ts';
 
 /** The activity of `writeItem`, in the signed tenant of the run whose call waits. */
 export function createWriteActivities(deps: ActivityDeps): WriteItemActivities {

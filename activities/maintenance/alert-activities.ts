@@ -4,7 +4,7 @@ import { openReadOnly, organizationTenant, sweep, systemActor } from '../../db/t
 import { judgeTick, partsOf, readTick } from '../../domain/alerts/tick.ts';
 import { restartLostDeliveries, sweepAlerts } from '../../domain/alerts/upkeep.ts';
 import { signOrganization, verifyOrganization } from '../../temporal/header.ts';
-import type { AlertTick, MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { AlertTick, MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
 import { sweepAll } from './sweep-all.ts';

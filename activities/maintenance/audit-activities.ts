@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { sealAll } from '../../domain/audit/seal-all.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { eraseByAge } from './erase-by-age.ts';
 

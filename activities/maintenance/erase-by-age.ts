@@ -1,4 +1,4 @@
-import { eraseOldNotices } from '../../domain/alerts/alert-retention.ts';
+import { eraseOldNotices } from '../../domain/alerts/upkeep.ts';
 import { eraseOldOccurrences } from '../../domain/schedules/retention.ts';
 import { eraseOldDeliveries } from '../../domain/webhooks/retention.ts';
 import { runRetention, type Retained } from '../../domain/audit/retention.ts';

@@ -1,12 +1,12 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import type { KeyRing } from '../../db/identity/key-ring.ts';
-import { sweepLoginFailures } from '../../domain/identity/login-failure-retention.ts';
-import { turnSigningKeys } from '../../domain/identity/signing-key-rotation.ts';
-import { identityUpkeep } from '../../domain/identity/upkeep.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { sweepLoginFailures } from '../../domain/identity/factors/login-failure-retention.ts';
+import { turnSigningKeys } from '../../domain/identity/keys/signing-key-rotation.ts';
+import { identityUpkeep } from '../../domain/identity/sessions/upkeep.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { sweepSubjects } from '../knowledge/sweep-subjects.ts';
 import { sweepAll } from './sweep-all.ts';

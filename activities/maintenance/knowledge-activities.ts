@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
-import { dropUnusedEmbeddings } from '../../domain/knowledge/sweep-embeddings.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import { dropUnusedEmbeddings } from '../../domain/knowledge/items/sweep-embeddings.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import { sweepAll } from './sweep-all.ts';
 
 /** Upkeep of knowledge over all tenants. */

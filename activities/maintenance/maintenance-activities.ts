@@ -7,7 +7,7 @@ import { sweep } from '../../db/transaction.ts';
 import { sweepToolTests } from '../../domain/tools/tool-tests.ts';
 import { tendFrames } from '../../domain/streams/upkeep.ts';
 import type { Reconciler } from '../../temporal/reconciler.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { wakeOverdueGroups } from '../triggers/trigger-upkeep.ts';
 import { sweepAll } from './sweep-all.ts';

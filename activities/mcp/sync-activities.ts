@@ -4,29 +4,29 @@ import { readMcpToolkit, type McpToolkit } from '../../db/toolkits/mcp-toolkits.
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ToolkitScope } from '../../db/toolkits/revisions.ts';
 import { readOpenSync, type OpenSyncRow, dueSyncs } from '../../db/toolkits/open-syncs.ts';
-import { sha256Of } from '../../domain/toolkits/hashes.ts';
+import { sha256Of, toolHash } from '../../domain/toolkits/hashes.ts';
 import { finishSync, requestSync, scheduleNextSync, type SyncFindings } from '../../domain/toolkits/syncs.ts';
 import { EgressRefused } from '../../ports/egress/egress.ts';
 import { McpError } from '../../ports/mcp/errors.ts';
 import { McpTooMuch } from '../../ports/mcp/fetch.ts';
-import { readFoundTools, toldOf } from '../../ports/mcp/found-tools.ts';
+import { readFoundTools, toldOf, type FoundTool } from '../../ports/mcp/found-tools.ts';
 import { McpOauthError } from '../../ports/mcp/oauth.ts';
 import type { McpPatience, McpSession } from '../../ports/mcp/mcp.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
-import { toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../../workflows/contracts/toolkit-sync.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
+import { toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../../workflows/contracts/tools/toolkit-sync.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem, transactAndSend } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
-import { createSecretMask, type SecretMask } from '../tools/secret-mask.ts';
+import { createSecretMask, type SecretMask } from '../tools/http/secret-mask.ts';
 import { consentNeeded, exchangeReturned } from './consent.ts';
 import type { McpAsker } from './credentials.ts';
-import { toToolkitTool } from './found-tools.ts';
 import { asNobody, useMcp } from './use-mcp.ts';
+import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 
 const timeoutMs = 60_000;
 const maxATick = 500;
@@ -173,4 +173,11 @@ function endSync(
 function masked<V>({ maskOutcome }: SecretMask, value: V): V {
   const outcome = maskOutcome({ status: 'succeeded', type: 'json', value });
   return outcome.status === 'succeeded' && outcome.type === 'json' ? (outcome.value as V) : value; // a mask changes texts only
+}
+
+/** A tool of a server as a revision keeps it: with the hash that an approval is about, and what its annotations propose. */
+function toToolkitTool(found: FoundTool): ToolkitTool {
+  const { readOnlyHint, idempotentHint } = found.annotations;
+  const effect = readOnlyHint === true ? 'read' : 'write';
+  return { ...found, hash: toolHash(found), proposed: { effect, concurrency: effect, idempotent: idempotentHint === true } };
 }

@@ -1,6 +1,6 @@
-import { capsAbove } from '../../db/billing/cap-keys.ts';
-import { rejectsUnpriced } from '../../db/billing/prices.ts';
-import { readTerms, type CallTerms } from '../../db/billing/terms.ts';
+import { capsAbove } from '../../db/billing/budgets/cap-keys.ts';
+import { rejectsUnpriced } from '../../db/billing/prices/prices.ts';
+import { readTerms, type CallTerms } from '../../db/billing/budgets/terms.ts';
 import { openModelStep, type OpenedStep, type StepClaim, type StepToOpen } from '../../domain/runs/steps/model-steps.ts';
 import { lostEntries } from '../../db/runs/steps/retries.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -11,7 +11,7 @@ import { transactAsRun } from '../runs/as-run.ts';
 import { refuseGivenUp } from '../support/stale-attempt.ts';
 import { giveUp, workerLost } from '../support/failures.ts';
 import type { ModelTry } from './model-try.ts';
-import { triesPerModel, triesWithError } from './tries.ts';
+import { triesPerModel, triesWithError } from './faults/tries.ts';
 import { readApprovedSlugs } from '../../db/approvals/earlier-answers.ts';
 import { readCallsMade } from '../../db/runs/calls/planned-calls.ts';
 

@@ -5,13 +5,13 @@ import { toolCallData, toolCallFrame, type CallIdentity } from '../../db/runs/ru
 import type { StepFault } from '../../db/runs/run-types.ts';
 import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import type { ContentBlock } from '../../db/streams/frame-parts.schema.ts';
-import type { CallApproval } from '../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../workflows/contracts/runs/approvals.ts';
 import type { TenantSchemas } from '../../ports/json/schema.ts';
-import { parseJson, type JsonAnswer } from './json-answer.ts';
-import { brokenArguments, inexactArgument } from './plain-text.ts';
-import { JsonDeltas } from './json-deltas.ts';
+import { parseJson, type JsonAnswer } from './prompt/json-answer.ts';
+import { brokenArguments, inexactArgument } from './wire/plain-text.ts';
+import { JsonDeltas } from './wire/json-deltas.ts';
 import type { ModelEvent, ModelFinish } from './step.ts';
-import { unnamedCall } from './unnamed-call.ts';
+import { unnamedCall } from './wire/unnamed-call.ts';
 import type { CheckedCall } from '../../db/runs/steps/stored-step.ts';
 
 /** What a model step gave, once its stream has ended well. */

@@ -1,9 +1,9 @@
-import { ModelError, type ModelErrorClass } from './errors.ts';
-import type { ProviderPart } from './providers.ts';
+import { ModelError, type ModelErrorClass } from './faults/errors.ts';
+import type { ProviderPart } from './wire/providers.ts';
 import type { Relay } from './relay.ts';
-import { toModelError, type FaultContext } from './signals.ts';
+import { toModelError, type FaultContext } from './faults/signals.ts';
 import type { ModelFinish, ModelStepRequest } from './step.ts';
-import { bucketUsage } from './usage.ts';
+import { bucketUsage } from './usage/usage.ts';
 
 export type StopReason = 'stop' | 'tool_calls' | 'max_output' | 'refused';
 

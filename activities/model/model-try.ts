@@ -1,10 +1,10 @@
-import type { CallTerms } from '../../db/billing/terms.ts';
-import { callKey } from '../../db/billing/call-key.ts';
-import type { ModelUsage } from '../../db/billing/usage.ts';
+import type { CallTerms } from '../../db/billing/budgets/terms.ts';
+import { callKey } from '../../db/billing/ledger/call-key.ts';
+import type { ModelUsage } from '../../db/billing/ledger/usage.ts';
 import type { OpenedStep } from '../../domain/runs/steps/model-steps.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { ledgerTokens, type TokenUsage } from './usage.ts';
+import { ledgerTokens, type TokenUsage } from './usage/usage.ts';
 
 /** A claimed try of a model step: everything that the call and its bookkeeping need. */
 export interface ModelTry {

@@ -7,7 +7,7 @@ import { stopSuspended } from '../runs/stop-frozen.ts';
 import { openAbort, type ActivityAbort } from '../support/abort.ts';
 import { runCancelled } from '../support/failures.ts';
 import { claimTry, type ClaimedTry } from './claim-try.ts';
-import { settleLost } from './lost-call.ts';
+import { settleLost } from './usage/lost-call.ts';
 import type { ModelTry } from './model-try.ts';
 
 /** A try of a model step that is this attempt's: where it writes its frames, and what ends it. */

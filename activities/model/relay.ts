@@ -1,10 +1,10 @@
 import type { ModelAdapter } from '../../ports/models/models.ts';
-import { cleanText, createTextCleaner, parseArguments, type TextCleaner } from './plain-text.ts';
-import { stateOf, StateParts } from './provider-state.ts';
-import type { ProviderState } from './prompt.ts';
-import type { ProviderPart } from './providers.ts';
+import { cleanText, createTextCleaner, parseArguments, type TextCleaner } from './wire/plain-text.ts';
+import { stateOf, StateParts } from './wire/provider-state.ts';
+import type { ProviderState } from './prompt/prompt.ts';
+import type { ProviderPart } from './wire/providers.ts';
 import type { ModelEvent } from './step.ts';
-import { calledName } from './unnamed-call.ts';
+import { calledName } from './wire/unnamed-call.ts';
 
 type PartOf<T extends ProviderPart['type']> = Extract<ProviderPart, { type: T }>;
 type TextKind = 'text' | 'refusal' | 'reasoning';

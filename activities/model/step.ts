@@ -1,15 +1,15 @@
 import type { ResolvedModel } from '../../ports/models/models.ts';
-import { ModelAborted, ModelError } from './errors.ts';
-import type { JsonAnswer } from './json-answer.ts';
+import { ModelAborted, ModelError } from './faults/errors.ts';
+import type { JsonAnswer } from './prompt/json-answer.ts';
 import { streamExtractive } from './extractive/extractive.ts';
 import { decideFinish, type StopReason } from './finish.ts';
-import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt.ts';
-import { readProviderFault, type ProviderPart, type Providers } from './providers.ts';
+import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt/prompt.ts';
+import { readProviderFault, type ProviderPart, type Providers } from './wire/providers.ts';
 import { Relay } from './relay.ts';
-import { toModelError } from './signals.ts';
-import { estimateUsage, type TokenUsage } from './usage.ts';
+import { toModelError } from './faults/signals.ts';
+import { estimateUsage, type TokenUsage } from './usage/usage.ts';
 import { Watch } from './watch.ts';
-import { newEnding, type WireEnding } from './wire.ts';
+import { newEnding, type WireEnding } from './wire/wire.ts';
 
 export interface ModelStepRequest {
   readonly model: ResolvedModel;

@@ -1,5 +1,5 @@
 import { isLate } from '../../ports/deadline.ts';
-import { ModelError } from './errors.ts';
+import { ModelError } from './faults/errors.ts';
 
 /** Set once the answer is whole: what is left of it is bounded by whoever reads it. */
 export interface Finishing {

@@ -5,7 +5,7 @@ import { requestDuePurge } from '../../domain/operator/purges.ts';
 import { dueWorkspaces, type DueWorkspace } from '../../db/operator/due-workspaces.ts';
 import { clearTable, rehouse, removeWorkspace, tablesToClear } from '../../domain/operator/purge-workspace.ts';
 import { sweep } from '../../db/transaction.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { eraseStreamsOf } from './erase-streams.ts';
 

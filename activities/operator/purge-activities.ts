@@ -6,7 +6,7 @@ import type { Deleted } from '../../db/operator/purge-tables.ts';
 import { countLiveRuns } from '../../db/operator/stopped-runs.ts';
 import { sweep } from '../../db/transaction.ts';
 import { isStorageKey, storagePlace } from '../../ports/storage/key.ts';
-import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
+import type { PurgeActivities } from '../../workflows/contracts/upkeep/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { transactAsSystem } from '../support/as-system.ts';

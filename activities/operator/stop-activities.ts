@@ -3,7 +3,7 @@ import { readStop, runsToStop, stopReasons } from '../../db/operator/stopped-run
 import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../domain/triggers/pause.ts';
 import { stopRun } from '../../domain/runs/end/stop-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { StopActivities } from '../../workflows/contracts/operator.ts';
+import type { StopActivities } from '../../workflows/contracts/upkeep/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';

@@ -1,5 +1,5 @@
 import { admitRun } from '../../domain/runs/start/delayed-start.ts';
-import type { DelayedStartActivities } from '../../workflows/contracts/delayed-start.ts';
+import type { DelayedStartActivities } from '../../workflows/contracts/runs/delayed-start.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 

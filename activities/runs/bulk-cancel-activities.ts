@@ -2,7 +2,7 @@ import { cancelRound } from '../../domain/runs/end/bulk-cancel.ts';
 import { lockBulkCancel } from '../../db/runs/end/cancellable-runs.ts';
 import { recordChange } from '../../domain/audit/record.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { BulkCancelActivities } from '../../workflows/contracts/bulk-cancel.ts';
+import type { BulkCancelActivities } from '../../workflows/contracts/runs/bulk-cancel.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 

@@ -2,12 +2,12 @@ import { readChildAsk, type ChildAsk } from '../../db/runs/children/child-ask.ts
 import { openChild, refuseChild, type OpenedChild } from '../../domain/runs/children/open-child.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
-import type { AgentRunActivities, OpenChildResult, RunToolInput } from '../../workflows/contracts/agent-run.ts';
+import type { AgentRunActivities, OpenChildResult, RunToolInput } from '../../workflows/contracts/runs/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { runCancelled } from '../support/failures.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
-import { gateOf, refusalOf } from '../tools/refusal.ts';
+import { gateOf, refusalOf } from '../tools/calls/refusal.ts';
 import { transactAsRun } from './as-run.ts';
 import { stopSuspended } from './stop-frozen.ts';
 

@@ -1,7 +1,7 @@
 import { beginRun } from '../../domain/runs/start/begin-run.ts';
 import { finishRun } from '../../domain/runs/end/finish-run.ts';
 import { remainingMs, type RunState } from '../../db/runs/run-state.ts';
-import type { AgentRunActivities } from '../../workflows/contracts/agent-run.ts';
+import type { AgentRunActivities } from '../../workflows/contracts/runs/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { giveUp } from '../support/failures.ts';

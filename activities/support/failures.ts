@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { activityFailureTypes, type ActivityFailureDetails } from '../../workflows/contracts/agent-run.ts';
+import { activityFailureTypes, type ActivityFailureDetails } from '../../workflows/contracts/runs/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
-import type { FinishReason } from '../../workflows/contracts/runs.ts';
+import type { FinishReason } from '../../workflows/contracts/runs/runs.ts';
 
 /**
  * The failure as Temporal and the workflow read it: type is the code, the message is for users, `retryable` decides

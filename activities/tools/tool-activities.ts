@@ -7,9 +7,9 @@ import { isAimedAsNow } from '../../domain/secrets/secret-aim.ts';
 import { resolveSecret } from '../../domain/secrets/resolve-secret.ts';
 import { sayAlive } from '../../domain/runs/steps/tries.ts';
 import { readWholeOutput } from '../../db/runs/calls/whole-output.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../workflows/contracts/agent-run.ts';
+import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../workflows/contracts/runs/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -20,13 +20,13 @@ import { openAbort } from '../support/abort.ts';
 import { refuseGivenUp, refuseStale, sendingWhileAwaited } from '../support/stale-attempt.ts';
 import { fenced, isFenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
 import { retryDespiteCancellation, retryWhileUnavailable } from '../support/retry-unavailable.ts';
-import { endAndSettle, isCritical } from './end-call.ts';
-import { createToolExecutor, type ToolExecutor } from './execute.ts';
-import { lockLease, type HeldLease } from './lease.ts';
-import { failed, toolError, type ToolOutcome } from './outcome.ts';
-import { gateOf, refusalOf } from './refusal.ts';
-import { maxTries, settleTool } from './settle-tool.ts';
-import { failedEnd, settlementOf, type Settlement } from './settlement.ts';
+import { endAndSettle, isCritical } from './calls/end-call.ts';
+import { createToolExecutor, type ToolExecutor } from './calls/execute.ts';
+import { lockLease, type HeldLease } from './calls/lease.ts';
+import { failed, toolError, type ToolOutcome } from './calls/outcome.ts';
+import { gateOf, refusalOf } from './calls/refusal.ts';
+import { maxTries, settleTool } from './calls/settle-tool.ts';
+import { failedEnd, settlementOf, type Settlement } from './calls/settlement.ts';
 
 /** The activities of a single tool call. The claim is committed before the effect, the result before the activity completes. */
 export function createToolActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'runTool' | 'settleTool'> {

@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../db/identity/key-ring.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
 import type { Egress } from '../../ports/egress/egress.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { SchemasByTenant } from '../../ports/json/schema.ts';
@@ -8,7 +8,7 @@ import type { Storage } from '../../ports/storage/storage.ts';
 import type { TemplatesByTenant } from '../../ports/templates/templates.ts';
 import type { ActivityDeps } from '../deps.ts';
 import type { ToolsChanged } from '../mcp/list-changed.ts';
-import type { WebPages } from './web-fetch.ts';
+import type { WebPages } from './builtin/web-fetch.ts';
 
 /** What executors of tools share in one process. */
 export interface ToolDeps {

@@ -3,7 +3,7 @@ import { readBackfill } from '../../db/schedules/backfill-queries.ts';
 import { readSchedule } from '../../db/triggers/schedules.ts';
 import { isOpen, nextInstants, startInstants } from '../../domain/schedules/advance-backfill.ts';
 import { fillInstant, type Filled } from '../../domain/schedules/fire.ts';
-import type { BackfillInput, BackfillStep } from '../../workflows/contracts/triggers.ts';
+import type { BackfillInput, BackfillStep } from '../../workflows/contracts/triggers/triggers.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';

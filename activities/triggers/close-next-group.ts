@@ -4,7 +4,7 @@ import type { Hook } from '../../db/webhooks/hooks.ts';
 import { takeDueGroup } from '../../domain/webhooks/groups.ts';
 import { TemplateError } from '../../ports/templates/templates.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
-import type { GroupStep } from '../../workflows/contracts/webhooks.ts';
+import type { GroupStep } from '../../workflows/contracts/triggers/webhooks.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 

@@ -5,7 +5,7 @@ import { hashOfKey } from '../../domain/webhooks/start-delivery.ts';
 import { eventTimeOf } from '../../ports/hooks/event-time.ts';
 import { fillEventKey, fillTrigger, type SeenEvent } from '../../ports/hooks/event-texts.ts';
 import { TemplateError } from '../../ports/templates/templates.ts';
-import type { EventActivities } from '../../workflows/contracts/events.ts';
+import type { EventActivities } from '../../workflows/contracts/triggers/events.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { toApplicationFailure } from '../support/failures.ts';

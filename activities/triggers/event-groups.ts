@@ -4,7 +4,7 @@ import type { GroupKey } from '../../db/webhooks/group-queries.ts';
 import { seenEvent } from '../../domain/events/fan-out.ts';
 import { closeEventGroup, failEventGroup, type EventGroupClose } from '../../domain/events/groups.ts';
 import { fillTrigger } from '../../ports/hooks/event-texts.ts';
-import type { GroupStep } from '../../workflows/contracts/webhooks.ts';
+import type { GroupStep } from '../../workflows/contracts/triggers/webhooks.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';

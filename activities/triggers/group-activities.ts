@@ -4,7 +4,7 @@ import { readHook, type Hook } from '../../db/webhooks/hooks.ts';
 import { closeTakenGroup, failTakenGroup, type GroupClose } from '../../domain/webhooks/groups.ts';
 import { parseHookBody } from '../../ports/hooks/body.ts';
 import { fillHook, type HookItem, type SeenRequest } from '../../ports/hooks/texts.ts';
-import type { GroupActivities, GroupStep } from '../../workflows/contracts/webhooks.ts';
+import type { GroupActivities, GroupStep } from '../../workflows/contracts/triggers/webhooks.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { closeNext } from './close-next-group.ts';
 import { closeNextEvents } from './event-groups.ts';

@@ -6,7 +6,7 @@ import { dueInstant, fillInstant, fireUnchanged } from '../../domain/schedules/f
 import type { Temporal } from '../../temporal/client.ts';
 import { removeTriggerSchedule, strikeSince, upsertTriggerSchedule } from '../../temporal/trigger-schedules.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { OccurrenceInput, ScheduleInput, TriggerActivities } from '../../workflows/contracts/triggers.ts';
+import type { OccurrenceInput, ScheduleInput, TriggerActivities } from '../../workflows/contracts/triggers/triggers.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { toApplicationFailure } from '../support/failures.ts';
 import { transactAsSystem, readAsSystem } from '../support/as-system.ts';

@@ -18,7 +18,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { compileTimetable } from '../../ports/schedule/compile-cadence.ts';
 import { timetableOf } from '../../ports/schedule/plan.ts';
 import type { Temporal } from '../../temporal/client.ts';
-import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';

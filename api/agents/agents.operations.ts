@@ -9,7 +9,7 @@ import { deleteAgent } from '../../domain/agents/delete-agent.ts';
 import { cancelRunsOfDeletedAgent } from '../../domain/runs/end/cancel-run.ts';
 import { changeAgent } from '../../domain/agents/change-agent.ts';
 import { createAgent } from '../../domain/agents/create-agent.ts';
-import { listSubAgents } from '../../db/agents/sub-agents.ts';
+import { listSubAgents } from '../../db/agents/effective/sub-agents.ts';
 import { mapPage } from '../../db/page.ts';
 import { refuseRank } from '../../db/reach.ts';
 import { seeForChange } from '../../db/scope.ts';

@@ -1,10 +1,15 @@
-import { readBoundRows } from '../../db/agents/bound-rows.ts';
-import { effectiveConfiguration, hashOfConfiguration, promptTokens, type EffectiveConfiguration } from '../../db/agents/effective.ts';
-import { readAgentSource, type AgentSource } from '../../db/agents/effective-source.ts';
-import { templateVariables, variablesOf, withSkills } from '../../db/agents/instructions.ts';
+import { readBoundRows } from '../../db/agents/effective/bound-rows.ts';
+import {
+  effectiveConfiguration,
+  hashOfConfiguration,
+  promptTokens,
+  type EffectiveConfiguration,
+} from '../../db/agents/effective/effective.ts';
+import { readAgentSource, type AgentSource } from '../../db/agents/effective/effective-source.ts';
+import { templateVariables, variablesOf, withSkills } from '../../db/agents/effective/instructions.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { diffDocuments } from '../../domain/agents/revision-diff.ts';
-import type { RevisionDocument } from '../../db/agents/revision-document.ts';
+import type { RevisionDocument } from '../../db/agents/revisions/revision-document.ts';
 import { readRevisionPair } from '../../domain/agents/revisions.ts';
 import { atRun, type RevisionProblem } from '../../domain/agents/revision-problems.ts';
 import { validateRevision } from '../../domain/agents/validate-revision.ts';

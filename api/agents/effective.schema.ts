@@ -1,10 +1,10 @@
 import type { LineDiff } from '../../ports/diff/compare-lines.ts';
 import Type, { type Static, type TSchema } from 'typebox';
-import type { EffectiveConfiguration, EffectiveSkill, EffectiveSubAgent, EffectiveWarning } from '../../db/agents/effective.ts';
-import type { EffectiveTool } from '../../db/agents/effective-tools.ts';
+import type { EffectiveConfiguration, EffectiveSkill, EffectiveSubAgent, EffectiveWarning } from '../../db/agents/effective/effective.ts';
+import type { EffectiveTool } from '../../db/agents/effective/effective-tools.ts';
 import type { RevisionDiff } from '../../domain/agents/revision-diff.ts';
 import type { RevisionProblem } from '../../domain/agents/revision-problems.ts';
-import { toolKinds } from '../../workflows/contracts/runs.ts';
+import { toolKinds } from '../../workflows/contracts/runs/runs.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 import { KnowledgeBinding, ModelSettings, RevisionDocument, RevisionLimits } from './revision.schema.ts';
 

@@ -1,4 +1,4 @@
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { refusalOfUrl } from '../../ports/egress/url.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { avatarPresets } from '../../db/agents/agent.entity.ts';
-import { instructionsModes, type PersonaDocument as StoredPersona, type PersonaDraft } from '../../db/agents/persona-document.ts';
-import type { CopiedPersona } from '../../db/agents/copied-revision.ts';
-import type { PersonaRow } from '../../db/agents/personas.ts';
+import { instructionsModes, type PersonaDocument as StoredPersona, type PersonaDraft } from '../../db/agents/personas/persona-document.ts';
+import type { CopiedPersona } from '../../db/agents/revisions/copied-revision.ts';
+import type { PersonaRow } from '../../db/agents/personas/personas.ts';
 import { iso } from '../../db/sql.ts';
 import {
   closed,

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox';
 import { avatarPresets } from '../../db/agents/agent.entity.ts';
 import type { AgentRow } from '../../db/agents/agents.ts';
-import type { CopiedParts } from '../../db/agents/copied-revision.ts';
+import type { CopiedParts } from '../../db/agents/revisions/copied-revision.ts';
 import { maxPersonas } from '../../domain/agents/personas.ts';
 import { toPortable } from '../../domain/agents/portable.ts';
-import type { AgentSummaryRow } from '../../db/agents/sub-agents.ts';
+import type { AgentSummaryRow } from '../../db/agents/effective/sub-agents.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { closed, Description, FreeObject, idOf, integer, listOf, Name, nullable, oneOf, Q, Slug, Url } from '../http/input/schema.ts';
 import { PersonaDocument, toPersonaExport } from './persona.schema.ts';

@@ -1,8 +1,8 @@
 import { Decimal } from 'decimal.js';
-import type { EffectiveWarning } from '../../db/agents/effective.ts';
-import type { AgentPricing } from '../../db/agents/effective-source.ts';
-import type { RevisionLimits } from '../../db/agents/revision-limits.ts';
-import { rejectsUnpriced } from '../../db/billing/prices.ts';
+import type { EffectiveWarning } from '../../db/agents/effective/effective.ts';
+import type { AgentPricing } from '../../db/agents/effective/effective-source.ts';
+import type { RevisionLimits } from '../../db/agents/revisions/revision-limits.ts';
+import { rejectsUnpriced } from '../../db/billing/prices/prices.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 
 /** Models that a run might call and that nobody has priced, where that matters: under an enforced budget, or where the deployment rejects them. */

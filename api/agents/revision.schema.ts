@@ -12,8 +12,8 @@ import {
   toolApprovals,
   type RevisionDocument as StoredDocument,
   type RevisionDraft,
-} from '../../db/agents/revision-document.ts';
-import type { AgentRevisionRow } from '../../db/agents/revisions.ts';
+} from '../../db/agents/revisions/revision-document.ts';
+import type { AgentRevisionRow } from '../../db/agents/revisions/revisions.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { ActorRef, Amount, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';

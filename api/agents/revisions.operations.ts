@@ -1,6 +1,6 @@
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { readAgent, requireAgent } from '../../db/agents/agents.ts';
-import { listRevisionRows, readRevision } from '../../db/agents/revisions.ts';
+import { listRevisionRows, readRevision } from '../../db/agents/revisions/revisions.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { activateRevision, addRevision } from '../../domain/agents/revisions.ts';

@@ -5,7 +5,7 @@ import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { findAgentPlace } from '../../db/agents/agents.ts';
 import { seeForChange } from '../../db/scope.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { changeRule, deleteRule, makeRule, type RuleFields } from '../../domain/alerts/rules.ts';
 import { refuseTargets } from '../../domain/alerts/targets.ts';
 import { startTest } from '../../domain/alerts/tests.ts';

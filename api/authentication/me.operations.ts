@@ -1,5 +1,5 @@
-import { readMe } from '../../db/identity/me.ts';
-import { confirmAddress } from '../../domain/identity/profile.ts';
+import { readMe } from '../../db/identity/people/me.ts';
+import { confirmAddress } from '../../domain/identity/people/profile.ts';
 import { get, patch, post, reply, type Ctx } from '../http/operation/operation.ts';
 import { MeUpdate, MeView, toMeView } from './me.schema.ts';
 import { accountNote } from './own-account.ts';

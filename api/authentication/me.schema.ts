@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
-import type { Holder, Me } from '../../db/identity/me.ts';
+import type { Holder, Me } from '../../db/identity/people/me.ts';
 import { iso } from '../../db/sql.ts';
 import { roles, scopes } from '../../workflows/contracts/access.ts';
 import { closed, Email, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';

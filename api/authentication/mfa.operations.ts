@@ -1,6 +1,6 @@
-import { newTotpSecret, otpauthUri } from '../../db/identity/totp.ts';
-import { readUser } from '../../db/tenancy/users.ts';
-import { confirmFactor, removeOwnFactor, renewRecoveryCodes, storeFactor } from '../../domain/identity/factors.ts';
+import { newTotpSecret, otpauthUri } from '../../db/identity/factors/totp.ts';
+import { readUser } from '../../db/tenancy/people/users.ts';
+import { confirmFactor, removeOwnFactor, renewRecoveryCodes, storeFactor } from '../../domain/identity/factors/factors.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { TokenView } from '../http/views/login-view.ts';
 import { post, remove, type Ctx, type IdentifyRequest } from '../http/operation/operation.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { NewRecoveryCodes } from '../../domain/identity/recovery-codes.ts';
+import type { NewRecoveryCodes } from '../../domain/identity/factors/recovery-codes.ts';
 import { closed, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 const methods = ['totp', 'recovery_code', 'password'] as const;

@@ -1,9 +1,9 @@
 import type { Caller } from '../../db/caller.ts';
-import { truncateAddress } from '../../db/identity/addresses.ts';
-import type { LoginFailureReason } from '../../db/identity/login-failures.ts';
-import { accountHash } from '../../db/identity/opaque-tokens.ts';
-import { readUser } from '../../db/tenancy/users.ts';
-import { recordLoginFailure } from '../../domain/identity/sign-in.ts';
+import { truncateAddress } from '../../db/identity/people/addresses.ts';
+import type { LoginFailureReason } from '../../db/identity/factors/login-failures.ts';
+import { accountHash } from '../../db/identity/factors/opaque-tokens.ts';
+import { readUser } from '../../db/tenancy/people/users.ts';
+import { recordLoginFailure } from '../../domain/identity/factors/sign-in.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { SessionGrant } from '../http/views/login-view.ts';
 import type { AuditNote, Ctx } from '../http/operation/operation.ts';

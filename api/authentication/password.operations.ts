@@ -1,5 +1,5 @@
-import { changePassword, resetPassword } from '../../domain/identity/credentials.ts';
-import { normalizeEmail } from '../../db/identity/people.ts';
+import { changePassword, resetPassword } from '../../domain/identity/factors/credentials.ts';
+import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { addMail } from '../../db/mail.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post } from '../http/operation/operation.ts';

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
-import { callerOfPerson } from '../../domain/identity/caller.ts';
-import { readOwnCredential } from '../../domain/identity/credentials.ts';
-import { readMailToken, type ShownToken } from '../../domain/identity/mail-tokens.ts';
+import { callerOfPerson } from '../../domain/identity/callers/caller.ts';
+import { readOwnCredential } from '../../domain/identity/factors/credentials.ts';
+import { readMailToken, type ShownToken } from '../../domain/identity/factors/mail-tokens.ts';
 import { checkNewPassword, hashNewPassword } from '../http/views/new-password.ts';
-import { accountHash } from '../../db/identity/opaque-tokens.ts';
-import { normalizeEmail } from '../../db/identity/people.ts';
+import { accountHash } from '../../db/identity/factors/opaque-tokens.ts';
+import { normalizeEmail } from '../../db/identity/people/people.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { ownAccount } from './own-account.ts';
 import type { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';

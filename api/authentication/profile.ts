@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
-import { callerOfPerson } from '../../domain/identity/caller.ts';
-import { readMailToken, type ShownToken } from '../../domain/identity/mail-tokens.ts';
-import { accountHash } from '../../db/identity/opaque-tokens.ts';
-import { normalizeEmail } from '../../db/identity/people.ts';
-import { canonicalLocale, changeProfile } from '../../domain/identity/profile.ts';
+import { callerOfPerson } from '../../domain/identity/callers/caller.ts';
+import { readMailToken, type ShownToken } from '../../domain/identity/factors/mail-tokens.ts';
+import { accountHash } from '../../db/identity/factors/opaque-tokens.ts';
+import { normalizeEmail } from '../../db/identity/people/people.ts';
+import { canonicalLocale, changeProfile } from '../../domain/identity/people/profile.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';
 import { challengeOf, demandStepUp } from '../http/credentials/role-floor.ts';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { serviceKeyRoles, serviceKeyScopes } from '../../db/identity/service-key.entity.ts';
-import type { ShownServiceKey } from '../../db/identity/service-keys.ts';
+import { serviceKeyRoles, serviceKeyScopes } from '../../db/identity/keys/service-key.entity.ts';
+import type { ShownServiceKey } from '../../db/identity/keys/service-keys.ts';
 import { iso } from '../../db/sql.ts';
 import { closed, idOf, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
-import { ServiceKey } from '../../db/identity/service-key.entity.ts';
-import { listServiceKeys } from '../../db/identity/service-keys.ts';
+import { ServiceKey } from '../../db/identity/keys/service-key.entity.ts';
+import { listServiceKeys } from '../../db/identity/keys/service-keys.ts';
 import { mapPage } from '../../db/page.ts';
 import { see } from '../../db/scope.ts';
-import { createServiceKey, revokeServiceKey, rotateServiceKey } from '../../domain/identity/service-keys.ts';
+import { createServiceKey, revokeServiceKey, rotateServiceKey } from '../../domain/identity/keys/service-keys.ts';
 import { get, list, post, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import {
   ServiceKeyCreate,

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import type { SessionDevice } from '../../db/identity/sessions.ts';
-import { endSession } from '../../domain/identity/sessions.ts';
-import { challengeSignIn, endFamily, refreshSession, signIn } from '../../domain/identity/sign-in.ts';
+import type { SessionDevice } from '../../db/identity/sessions/sessions.ts';
+import { endSession } from '../../domain/identity/sessions/sessions.ts';
+import { challengeSignIn, endFamily, refreshSession, signIn } from '../../domain/identity/factors/sign-in.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post, type Ctx } from '../http/operation/operation.ts';
 import { LoginView, TokenView, toChallengeView, toLoginView, toTokenView } from '../http/views/login-view.ts';

@@ -1,12 +1,18 @@
 import type { Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
-import { truncateAddress } from '../../db/identity/addresses.ts';
-import { callerOfPerson } from '../../domain/identity/caller.ts';
-import type { OwnCredential } from '../../db/identity/credentials.ts';
-import { readOwnCredential } from '../../domain/identity/credentials.ts';
-import { findChallenge, type ChallengeAnswer } from '../../db/identity/gates.ts';
-import type { CountedTry } from '../../db/identity/challenges.ts';
-import { completeChallenge, countChallengeTry, freshenSession, spendCodeNow, spendCodeOfTry } from '../../domain/identity/verification.ts';
+import { truncateAddress } from '../../db/identity/people/addresses.ts';
+import { callerOfPerson } from '../../domain/identity/callers/caller.ts';
+import type { OwnCredential } from '../../db/identity/factors/credentials.ts';
+import { readOwnCredential } from '../../domain/identity/factors/credentials.ts';
+import { findChallenge, type ChallengeAnswer } from '../../db/identity/lookup/credential-lookup.ts';
+import type { CountedTry } from '../../db/identity/factors/challenges.ts';
+import {
+  completeChallenge,
+  countChallengeTry,
+  freshenSession,
+  spendCodeNow,
+  spendCodeOfTry,
+} from '../../domain/identity/factors/verification.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { toTokenView, type TokenView } from '../http/views/login-view.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation/operation.ts';

@@ -1,8 +1,8 @@
 import { mapPage } from '../../db/page.ts';
-import { listBudgetRows } from '../../db/billing/budgets.ts';
-import type { Budget } from '../../db/billing/budget.entity.ts';
+import { listBudgetRows } from '../../db/billing/budgets/budgets.ts';
+import type { Budget } from '../../db/billing/budgets/budget.entity.ts';
 import { deleteBudget, putBudget } from '../../domain/billing/budgets.ts';
-import { seeBudget, seeBudgetStatus } from '../../domain/billing/see-budget.ts';
+import { seeBudget, seeBudgetStatus } from '../../domain/billing/budgets.ts';
 import { changesOf } from '../http/operation/changes.ts';
 import { area, get, list, put, remove, reply, type AuditNote } from '../http/operation/operation.ts';
 import {

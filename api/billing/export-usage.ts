@@ -7,7 +7,7 @@ import {
   type LedgerPosition,
   type UsageRecord,
   type UsageRecordFilters,
-} from '../../db/billing/usage-records.ts';
+} from '../../db/billing/ledger/usage-records.ts';
 import { organizationOf } from '../../db/reach.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { csvRecord, type CsvCell } from '../../domain/billing/csv.ts';

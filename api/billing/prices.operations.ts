@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { listPricesInForce } from '../../db/billing/model-prices.ts';
+import { listPricesInForce } from '../../db/billing/prices/model-prices.ts';
 import { mapPage } from '../../db/page.ts';
 import { area, list } from '../http/operation/operation.ts';
 import { Currency } from '../http/views/zones.ts';

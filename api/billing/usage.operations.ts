@@ -1,6 +1,6 @@
-import type { usageKinds } from '../../db/billing/usage-entry.entity.ts';
-import { listUsageGroups } from '../../db/billing/usage-groups.ts';
-import { listUsageRecords } from '../../db/billing/usage-records.ts';
+import type { usageKinds } from '../../db/billing/ledger/usage-entry.entity.ts';
+import { listUsageGroups } from '../../db/billing/ledger/usage-groups.ts';
+import { listUsageRecords } from '../../db/billing/ledger/usage-records.ts';
 import { mapPage } from '../../db/page.ts';
 import { openReadOnly } from '../../db/transaction.ts';
 import { checkExportRange, checkRollupRange, endOfBucket } from '../../domain/billing/usage-range.ts';

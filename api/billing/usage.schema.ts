@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { money } from '../../db/billing/money.ts';
-import { usageKinds, usageSourceKinds } from '../../db/billing/usage-entry.entity.ts';
-import { usageGroupings, type UsageGroup, type UsageGrouping } from '../../db/billing/usage-groups.ts';
-import type { UsageRecord } from '../../db/billing/usage-records.ts';
+import { money } from '../../db/billing/prices/money.ts';
+import { usageKinds, usageSourceKinds } from '../../db/billing/ledger/usage-entry.entity.ts';
+import { usageGroupings, type UsageGroup, type UsageGrouping } from '../../db/billing/ledger/usage-groups.ts';
+import type { UsageRecord } from '../../db/billing/ledger/usage-records.ts';
 import { iso } from '../../db/sql.ts';
 import { closed, Decimal, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { Currency, Timezone } from '../http/views/zones.ts';

@@ -3,7 +3,7 @@ import type { ChannelRow } from '../../db/channels/channels.ts';
 import { channelBusyRules } from '../../db/channels/channel.entity.ts';
 import { iso } from '../../db/sql.ts';
 import type { ChannelChange, ChannelFields } from '../../domain/channels/channels.ts';
-import { channelKinds, channelStates, replyRules, sessionScopes } from '../../workflows/contracts/channels.ts';
+import { channelKinds, channelStates, replyRules, sessionScopes } from '../../workflows/contracts/triggers/channels.ts';
 import { fieldsSet } from '../http/operation/changes.ts';
 import { closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 

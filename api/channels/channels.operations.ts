@@ -4,7 +4,7 @@ import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { changeChannel, deleteChannel, makeChannel, type ChannelDeps } from '../../domain/channels/channels.ts';
 import { changesOf } from '../http/operation/changes.ts';
 import { area, get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation/operation.ts';

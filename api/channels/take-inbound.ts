@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { nobody } from '../../domain/identity/caller.ts';
+import { nobody } from '../../domain/identity/callers/caller.ts';
 import type { Caller } from '../../db/caller.ts';
 import { findChannel, secretsOfFound, type FoundChannel } from '../../db/channels/open-channel.ts';
 import type { Inbound, InboundChannel, InboundRequest } from '../../ports/channels/inbound.ts';
@@ -10,7 +10,7 @@ import { readWebhook, Unreadable } from '../../ports/channels/read-webhook.ts';
 import { verifyInbound } from '../../ports/channels/verify.ts';
 import { parseHookBody } from '../../ports/hooks/body.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { hopsHeader, hopsOf, maxHops } from '../../workflows/contracts/hops.ts';
+import { hopsHeader, hopsOf, maxHops } from '../../workflows/contracts/triggers/hops.ts';
 import type { IdentifyRequest } from '../http/operation/context.ts';
 import { takeMail } from './take-mail.ts';
 

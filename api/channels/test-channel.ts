@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { ChannelRow } from '../../db/channels/channels.ts';
 import { openChannel, type OpenedChannel } from '../../db/channels/open-channel.ts';
 import { newId } from '../../db/ids.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { transact } from '../../db/transaction.ts';
 import { noteTest } from '../../domain/channels/state.ts';
 import { partLimits } from '../../ports/channels/limits.ts';
@@ -10,7 +10,7 @@ import type { SendOutcome, ServiceCheck, ServiceDeps } from '../../ports/channel
 import { serviceOf } from '../../ports/channels/services.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
 import { EgressRefused, EgressUnreachable, type EgressPolicy } from '../../ports/egress/egress.ts';
-import type { ChannelRoute } from '../../workflows/contracts/channels.ts';
+import type { ChannelRoute } from '../../workflows/contracts/triggers/channels.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import type { ChannelTestView } from './channel.schema.ts';

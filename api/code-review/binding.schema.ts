@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { BindingRow } from '../../db/code-review/bindings.ts';
+import type { BindingRow } from '../../db/code-review/bindings/bindings.ts';
 import { iso } from '../../db/sql.ts';
 import type { BindingFields } from '../../domain/code-review/bindings.ts';
 import { defaultEvents, eventsNamed, eventsShown } from '../../domain/code-review/enabled-events.ts';

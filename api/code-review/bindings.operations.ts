@@ -1,5 +1,5 @@
-import { listBindingRows, readBinding, type BindingRow } from '../../db/code-review/bindings.ts';
-import { RepoBinding } from '../../db/code-review/repo-binding.entity.ts';
+import { listBindingRows, readBinding, type BindingRow } from '../../db/code-review/bindings/bindings.ts';
+import { RepoBinding } from '../../db/code-review/bindings/repo-binding.entity.ts';
 import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';

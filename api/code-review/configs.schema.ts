@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { severities, type ReviewConfig } from '../../workflows/contracts/code-review.ts';
+import { severities, type ReviewConfig } from '../../workflows/contracts/review/code-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import type { EditorConfig, ReviewBudgetConfig, ReviewWorkspaceConfig } from '../../workflows/contracts/pull-requests.ts';
+import type { EditorConfig, ReviewBudgetConfig, ReviewWorkspaceConfig } from '../../workflows/contracts/review/pull-requests.ts';
 import { Amount, closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 
 const Pattern = text(400, { minLength: 1 });

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { PlaybookRevisionRow, PlaybookRow } from '../../db/code-review/playbooks.ts';
+import type { PlaybookRevisionRow, PlaybookRow } from '../../db/code-review/playbooks/playbooks.ts';
 import { iso } from '../../db/sql.ts';
 import type { PlaybookChange } from '../../domain/code-review/playbooks.ts';
 import { scopes } from '../../workflows/contracts/access.ts';

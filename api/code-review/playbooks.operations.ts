@@ -1,5 +1,11 @@
-import { findRevision, listPlaybookRows, listRevisionRows, readPlaybook, type PlaybookRow } from '../../db/code-review/playbooks.ts';
-import { ReviewPlaybook } from '../../db/code-review/review-playbook.entity.ts';
+import {
+  findRevision,
+  listPlaybookRows,
+  listRevisionRows,
+  readPlaybook,
+  type PlaybookRow,
+} from '../../db/code-review/playbooks/playbooks.ts';
+import { ReviewPlaybook } from '../../db/code-review/playbooks/review-playbook.entity.ts';
 import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { findBinding, type BindingPlace } from '../../db/code-review/bindings.ts';
+import { findBinding, type BindingPlace } from '../../db/code-review/bindings/bindings.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { systemActor, tenantOf, transact } from '../../db/transaction.ts';
 import { appsFor, type CandidateApp } from '../../domain/code-review/app-credentials.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { findingCategories, generatedKinds, severities, type ReviewTemplates } from '../../workflows/contracts/code-review.ts';
+import { findingCategories, generatedKinds, severities, type ReviewTemplates } from '../../workflows/contracts/review/code-review.ts';
 import { closed, integer, listOf, oneOf, text } from '../http/input/schema.ts';
 
 const Prompt = (description: string) => text(16_384, { minLength: 1, description });

@@ -6,7 +6,7 @@ import type { ResultRow } from '../../db/evaluations/results.ts';
 import { iso } from '../../db/sql.ts';
 import { toResultView } from '../../domain/evaluations/result-view.ts';
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
-import { terminalRunStatuses } from '../../workflows/contracts/runs.ts';
+import { terminalRunStatuses } from '../../workflows/contracts/runs/runs.ts';
 import { Amount, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { Evaluator } from './evaluator.schema.ts';
 import { EvaluationResultView, EvaluationSummary, EvaluationSummaryShort } from './evaluation-summary.schema.ts';

@@ -1,6 +1,6 @@
-import { listFindingRows, readFinding, type FindingRow } from '../../db/knowledge/findings.ts';
+import { listFindingRows, readFinding, type FindingRow } from '../../db/knowledge/upkeep/findings.ts';
 import { mapPage } from '../../db/page.ts';
-import { settleFinding } from '../../domain/knowledge/findings.ts';
+import { settleFinding } from '../../domain/knowledge/upkeep/findings.ts';
 import { list, post, type AuditNote } from '../http/operation/operation.ts';
 import { FindingFilters, FindingParams, FindingResolve, KnowledgeFindingView, toKnowledgeFindingView } from './findings.schema.ts';
 

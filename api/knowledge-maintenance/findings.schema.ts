@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
-import { defaultPolicy } from '../../db/knowledge/maintained-base.ts';
-import type { FindingRow } from '../../db/knowledge/findings.ts';
-import { knowledgeFindingKinds, knowledgeFindingStates, knowledgeResolutions } from '../../db/knowledge/knowledge-finding.entity.ts';
+import { defaultPolicy } from '../../db/knowledge/bases/maintained-base.ts';
+import type { FindingRow } from '../../db/knowledge/upkeep/findings.ts';
+import { knowledgeFindingKinds, knowledgeFindingStates, knowledgeResolutions } from '../../db/knowledge/upkeep/knowledge-finding.entity.ts';
 import { iso } from '../../db/sql.ts';
-import { findingActions, undoUntil } from '../../domain/knowledge/resolve-finding.ts';
+import { findingActions, undoUntil } from '../../domain/knowledge/upkeep/resolve-finding.ts';
 import { ActorRef, closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const FindingParams = closed({

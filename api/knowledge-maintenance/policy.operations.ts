@@ -1,7 +1,7 @@
-import { readBase } from '../../db/knowledge/bases.ts';
-import { readPolicy } from '../../db/knowledge/maintained-base.ts';
-import { putPolicy } from '../../domain/knowledge/policies.ts';
-import { seeBase } from '../../domain/knowledge/see-base.ts';
+import { readBase } from '../../db/knowledge/bases/bases.ts';
+import { readPolicy } from '../../db/knowledge/bases/maintained-base.ts';
+import { putPolicy } from '../../domain/knowledge/bases/policies.ts';
+import { seeBase } from '../../domain/knowledge/bases/see-base.ts';
 import { planPolicy, type PolicyTimes } from '../../ports/schedule/policy-times.ts';
 import { ScheduleProblem } from '../../ports/schedule/plan.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';

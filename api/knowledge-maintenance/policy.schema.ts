@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { defaultPolicy, type PolicyFields, type PolicyRow } from '../../db/knowledge/maintained-base.ts';
+import { defaultPolicy, type PolicyFields, type PolicyRow } from '../../db/knowledge/bases/maintained-base.ts';
 import { iso } from '../../db/sql.ts';
-import { maintenanceTasks, type MaintenanceTask } from '../../domain/knowledge/maintenance.ts';
+import { maintenanceTasks, type MaintenanceTask } from '../../domain/knowledge/upkeep/maintenance.ts';
 import { KnowledgeSearchFilters } from '../http/views/knowledge-filters.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 

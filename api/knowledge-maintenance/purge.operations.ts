@@ -1,5 +1,5 @@
-import { readRun } from '../../db/knowledge/runs.ts';
-import { startPurge } from '../../domain/knowledge/purge.ts';
+import { readRun } from '../../db/knowledge/runs/runs.ts';
+import { startPurge } from '../../domain/knowledge/upkeep/purge.ts';
 import { post } from '../http/operation/operation.ts';
 import { KnowledgePurge, PurgeParams, toPurgeRequest } from './purge.schema.ts';
 import { MaintenanceRunView, toMaintenanceRunView } from './runs.schema.ts';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { knowledgeSubjectKinds } from '../../db/knowledge/knowledge-base.entity.ts';
-import { purgeModes, type PurgeRequest } from '../../domain/knowledge/purge.ts';
+import { knowledgeSubjectKinds } from '../../db/knowledge/bases/knowledge-base.entity.ts';
+import { purgeModes, type PurgeRequest } from '../../domain/knowledge/upkeep/purge.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { closed, idOf, integer, listOf, oneOf, text } from '../http/input/schema.ts';
 

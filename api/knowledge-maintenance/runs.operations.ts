@@ -1,8 +1,8 @@
-import { listRunRows, readRun, type RunRow } from '../../db/knowledge/runs.ts';
+import { listRunRows, readRun, type RunRow } from '../../db/knowledge/runs/runs.ts';
 import { mapPage } from '../../db/page.ts';
-import { cancelKnowledgeRun } from '../../domain/knowledge/runs.ts';
+import { cancelKnowledgeRun } from '../../domain/knowledge/runs/runs.ts';
 import { get, list, post, type AuditNote } from '../http/operation/operation.ts';
-import { startMaintenance } from '../../domain/knowledge/start-maintenance.ts';
+import { startMaintenance } from '../../domain/knowledge/upkeep/start-maintenance.ts';
 import { BaseRunsParams, MaintenanceRunCreate, MaintenanceRunView, RunFilters, RunParams, toMaintenanceRunView } from './runs.schema.ts';
 
 /** Durable work on bases: what it is at, and its end before its time. */

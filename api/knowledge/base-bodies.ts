@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
-import type { BaseFilters } from '../../db/knowledge/bases.ts';
+import type { BaseFilters } from '../../db/knowledge/bases/bases.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
-import { refuseOpenSubject, refuseOverlap, type BaseChanges, type NewBase } from '../../domain/knowledge/bases.ts';
-import { subjectIdOf } from '../../domain/knowledge/base-owners.ts';
+import { refuseOpenSubject, refuseOverlap, type BaseChanges, type NewBase } from '../../domain/knowledge/bases/bases.ts';
+import { subjectIdOf } from '../../domain/knowledge/bases/base-owners.ts';
 import { noEmbeddings, type Embedder } from '../../ports/embeddings/index.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { BaseUpdateBody, KnowledgeBaseCreate, KnowledgeBaseFilters } from './base.schema.ts';

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
-import type { KnowledgeBaseRow, listBaseRows } from '../../db/knowledge/bases.ts';
-import type { countBase } from '../../db/knowledge/base-stats.ts';
-import { knowledgeBaseKinds, knowledgeSubjectKinds } from '../../db/knowledge/knowledge-base.entity.ts';
-import { knowledgeIndexStates, knowledgeItemKinds, knowledgeOrigins } from '../../db/knowledge/knowledge-item.entity.ts';
-import { knowledgeSourceStates } from '../../db/knowledge/knowledge-source.entity.ts';
+import type { KnowledgeBaseRow, listBaseRows } from '../../db/knowledge/bases/bases.ts';
+import type { countBase } from '../../db/knowledge/bases/base-stats.ts';
+import { knowledgeBaseKinds, knowledgeSubjectKinds } from '../../db/knowledge/bases/knowledge-base.entity.ts';
+import { knowledgeIndexStates, knowledgeItemKinds, knowledgeOrigins } from '../../db/knowledge/items/knowledge-item.entity.ts';
+import { knowledgeSourceStates } from '../../db/knowledge/sources/knowledge-source.entity.ts';
 import { curationStates } from '../../db/skills/skill.entity.ts';
 import { iso } from '../../db/sql.ts';
 import { lexLanguages } from '../../ports/chunking/lex-languages.ts';

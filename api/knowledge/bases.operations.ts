@@ -1,10 +1,10 @@
 import { forgetReplies } from '../../domain/http/idempotency.ts';
-import { countBase } from '../../db/knowledge/base-stats.ts';
-import { listBaseRows, readBase } from '../../db/knowledge/bases.ts';
+import { countBase } from '../../db/knowledge/bases/base-stats.ts';
+import { listBaseRows, readBase } from '../../db/knowledge/bases/bases.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { refuseBaseOwners } from '../../domain/knowledge/base-owners.ts';
-import { changeBase, deleteBase, makeBase, seeBaseForChange } from '../../domain/knowledge/bases.ts';
+import { refuseBaseOwners } from '../../domain/knowledge/bases/base-owners.ts';
+import { changeBase, deleteBase, makeBase, seeBaseForChange } from '../../domain/knowledge/bases/bases.ts';
 import { noteOfNamed } from '../http/operation/audit.ts';
 import { changesOf } from '../http/operation/changes.ts';
 import { get, list, patch, post, remove, reply } from '../http/operation/operation.ts';

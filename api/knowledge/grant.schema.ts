@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import type { KnowledgeGrantRow } from '../../db/knowledge/grants.ts';
-import { knowledgeAccesses, knowledgePrincipalKinds } from '../../db/knowledge/knowledge-grant.entity.ts';
+import type { KnowledgeGrantRow } from '../../db/knowledge/bases/grants.ts';
+import { knowledgeAccesses, knowledgePrincipalKinds } from '../../db/knowledge/bases/knowledge-grant.entity.ts';
 import { iso } from '../../db/sql.ts';
 import { closed, idOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 

@@ -1,8 +1,8 @@
 import { forgetReplies } from '../../domain/http/idempotency.ts';
-import { listGrantRows, type KnowledgeGrantRow } from '../../db/knowledge/grants.ts';
+import { listGrantRows, type KnowledgeGrantRow } from '../../db/knowledge/bases/grants.ts';
 import { mapPage } from '../../db/page.ts';
-import { changeGrant, makeGrant, removeGrant, seeGrantForChange } from '../../domain/knowledge/grants.ts';
-import { seeBase, seeGrant } from '../../domain/knowledge/see-base.ts';
+import { changeGrant, makeGrant, removeGrant, seeGrantForChange } from '../../domain/knowledge/bases/grants.ts';
+import { seeBase, seeGrant } from '../../domain/knowledge/bases/see-base.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { changesOf } from '../http/operation/changes.ts';
 import { list, patch, post, remove, reply, type AuditNote } from '../http/operation/operation.ts';

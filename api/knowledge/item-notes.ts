@@ -1,4 +1,4 @@
-import type { KnowledgeItem } from '../../db/knowledge/knowledge-item.entity.ts';
+import type { KnowledgeItem } from '../../db/knowledge/items/knowledge-item.entity.ts';
 import type { AuditNote } from '../http/operation/operation.ts';
 
 /** The audit note of an item: none of its words, since entries outlive a purge. */

@@ -1,9 +1,9 @@
 import { deadlineIn } from '../../ports/deadline.ts';
-import { requireBase, requireBaseOfItem } from '../../domain/knowledge/base-rights.ts';
-import { readItem } from '../../db/knowledge/items.ts';
+import { requireBase, requireBaseOfItem } from '../../domain/knowledge/bases/base-rights.ts';
+import { readItem } from '../../db/knowledge/items/items.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
-import { planIndex, type IndexPlan, type Indexer } from '../../domain/knowledge/index-plan.ts';
+import { planIndex, type IndexPlan, type Indexer } from '../../domain/knowledge/items/index-plan.ts';
 import type { Deps } from '../http/operation/deps.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import type { KnowledgeItemCreateBody, KnowledgeItemsCreateBody, KnowledgeItemUpdateBody } from './item.schema.ts';

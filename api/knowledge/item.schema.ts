@@ -1,16 +1,16 @@
 import Type, { type Static } from 'typebox';
-import type { ItemChunkRow, ItemRow, ItemVersionRow } from '../../db/knowledge/items.ts';
+import type { ItemChunkRow, ItemRow, ItemVersionRow } from '../../db/knowledge/items/items.ts';
 import {
   knowledgeEvidenceKinds,
   knowledgeIndexStates,
   knowledgeItemKinds,
   knowledgeOrigins,
   knowledgeTrusts,
-} from '../../db/knowledge/knowledge-item.entity.ts';
-import { knowledgeSubjectKinds } from '../../db/knowledge/knowledge-base.entity.ts';
+} from '../../db/knowledge/items/knowledge-item.entity.ts';
+import { knowledgeSubjectKinds } from '../../db/knowledge/bases/knowledge-base.entity.ts';
 import { curationStates } from '../../db/skills/skill.entity.ts';
 import { iso } from '../../db/sql.ts';
-import { onDuplicates } from '../../domain/knowledge/create-items.ts';
+import { onDuplicates } from '../../domain/knowledge/items/create-items.ts';
 import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 
 export const BaseItemsParams = closed({ kb_id: idOf('KnowledgeBase') });

@@ -1,12 +1,12 @@
 import { creatorOf } from '../../db/actor-ref.ts';
 import { forgetReplies } from '../../domain/http/idempotency.ts';
-import { requireBase, requireBaseOfItem } from '../../domain/knowledge/base-rights.ts';
-import { listItemChunkRows, listItemRows, listItemVersionRows, readItem } from '../../db/knowledge/items.ts';
+import { requireBase, requireBaseOfItem } from '../../domain/knowledge/bases/base-rights.ts';
+import { listItemChunkRows, listItemRows, listItemVersionRows, readItem } from '../../db/knowledge/items/items.ts';
 import { mapPage } from '../../db/page.ts';
-import { createItem } from '../../domain/knowledge/create-items.ts';
-import { toItemRow } from '../../domain/knowledge/item-rules.ts';
-import { deleteItem, restoreItem, seeItemForChange } from '../../domain/knowledge/items.ts';
-import { updateItem } from '../../domain/knowledge/update-item.ts';
+import { createItem } from '../../domain/knowledge/items/create-items.ts';
+import { toItemRow } from '../../domain/knowledge/items/item-rules.ts';
+import { deleteItem, restoreItem, seeItemForChange } from '../../domain/knowledge/items/items.ts';
+import { updateItem } from '../../domain/knowledge/items/update-item.ts';
 import { get, list, patch, post, remove, reply } from '../http/operation/operation.ts';
 import { isAdminOf, refuseBelowAdmin } from './admin.ts';
 import { noteOfItem } from './item-notes.ts';

@@ -1,11 +1,11 @@
 import { creatorOf } from '../../db/actor-ref.ts';
-import { requireBase, requireBaseOfItem } from '../../domain/knowledge/base-rights.ts';
-import type { ItemBase } from '../../db/knowledge/item-base.ts';
-import { readItem } from '../../db/knowledge/items.ts';
-import { createItems, type DraftOutcome, type ItemDraft } from '../../domain/knowledge/create-items.ts';
-import { curateItem, curateItems } from '../../domain/knowledge/curation.ts';
-import type { IndexPlan } from '../../domain/knowledge/index-plan.ts';
-import { toItemRow } from '../../domain/knowledge/item-rules.ts';
+import { requireBase, requireBaseOfItem } from '../../domain/knowledge/bases/base-rights.ts';
+import type { ItemBase } from '../../db/knowledge/items/item-base.ts';
+import { readItem } from '../../db/knowledge/items/items.ts';
+import { createItems, type DraftOutcome, type ItemDraft } from '../../domain/knowledge/items/create-items.ts';
+import { curateItem, curateItems } from '../../domain/knowledge/items/curation.ts';
+import type { IndexPlan } from '../../domain/knowledge/items/index-plan.ts';
+import { toItemRow } from '../../domain/knowledge/items/item-rules.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
 import { post, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import { refuseBelowAdmin } from './admin.ts';

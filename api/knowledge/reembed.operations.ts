@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import Type from 'typebox';
-import { readBase } from '../../db/knowledge/bases.ts';
-import { findKnowledgeRun } from '../../db/knowledge/runs.ts';
+import { readBase } from '../../db/knowledge/bases/bases.ts';
+import { findKnowledgeRun } from '../../db/knowledge/runs/runs.ts';
 import { transact } from '../../db/transaction.ts';
-import { startReembed } from '../../domain/knowledge/reembed-request.ts';
+import { startReembed } from '../../domain/knowledge/reembed/request.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/operation/audit.ts';
 import type { Ctx } from '../http/operation/context.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { knowledgeRelationTypes } from '../../db/knowledge/knowledge-relation.entity.ts';
-import { relationDirections, type WalkedRelation } from '../../db/knowledge/relations.ts';
+import { knowledgeRelationTypes } from '../../db/knowledge/items/knowledge-relation.entity.ts';
+import { relationDirections, type WalkedRelation } from '../../db/knowledge/items/relations.ts';
 import { iso } from '../../db/sql.ts';
 import { closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 

@@ -1,8 +1,8 @@
 import { forgetReplies } from '../../domain/http/idempotency.ts';
-import { requireBaseOfItem } from '../../domain/knowledge/base-rights.ts';
+import { requireBaseOfItem } from '../../domain/knowledge/bases/base-rights.ts';
 import { mapPage } from '../../db/page.ts';
-import { pageOfWalk, walkRelations } from '../../db/knowledge/relations.ts';
-import { createRelation, deleteRelation } from '../../domain/knowledge/relations.ts';
+import { pageOfWalk, walkRelations } from '../../db/knowledge/items/relations.ts';
+import { createRelation, deleteRelation } from '../../domain/knowledge/items/relations.ts';
 import { list, post, remove } from '../http/operation/operation.ts';
 import { ItemParams } from './item.schema.ts';
 import {

@@ -1,11 +1,11 @@
 import { transact, withAutocommit } from '../../db/transaction.ts';
 import type { Scoped } from '../../db/scope.ts';
-import { meteredQueries } from '../../domain/knowledge/embed-query.ts';
-import type { EmbeddingDeps } from '../../domain/knowledge/embed-texts.ts';
-import { noteUse } from '../../domain/knowledge/note-use.ts';
-import { searchBases, type SearchDeps } from '../../domain/knowledge/search.ts';
-import type { SearchedBase } from '../../db/knowledge/search-bases.ts';
-import { refuseUnknownSources, searchableBase, searchableBases } from '../../domain/knowledge/searchable-bases.ts';
+import { meteredQueries } from '../../domain/knowledge/search/embed-query.ts';
+import type { EmbeddingDeps } from '../../domain/knowledge/items/embed-texts.ts';
+import { noteUse } from '../../domain/knowledge/search/note-use.ts';
+import { searchBases, type SearchDeps } from '../../domain/knowledge/search/search.ts';
+import type { SearchedBase } from '../../db/knowledge/search/search-bases.ts';
+import { refuseUnknownSources, searchableBase, searchableBases } from '../../domain/knowledge/bases/searchable-bases.ts';
 import type { Static } from 'typebox';
 import { closed, idOf } from '../http/input/schema.ts';
 import { post, type Ctx } from '../http/operation/operation.ts';

@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox';
-import { knowledgeTrusts } from '../../db/knowledge/knowledge-item.entity.ts';
+import { knowledgeTrusts } from '../../db/knowledge/items/knowledge-item.entity.ts';
 import { curationStates } from '../../db/skills/skill.entity.ts';
 import { iso } from '../../db/sql.ts';
-import { searchModes } from '../../domain/knowledge/fusion.ts';
-import type { SearchHit, SearchResult } from '../../domain/knowledge/search.ts';
-import { maxSearchedBases } from '../../domain/knowledge/searchable-bases.ts';
-import { degradedReasons, searchLegs, type SearchRequest } from '../../domain/knowledge/search-plan.ts';
+import { searchModes } from '../../domain/knowledge/search/fusion.ts';
+import type { SearchHit, SearchResult } from '../../domain/knowledge/search/search.ts';
+import { maxSearchedBases } from '../../domain/knowledge/bases/searchable-bases.ts';
+import { degradedReasons, searchLegs, type SearchRequest } from '../../domain/knowledge/search/search-plan.ts';
 import { KnowledgeSearchFilters } from '../http/views/knowledge-filters.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { knowledgeItemKinds } from '../../db/knowledge/knowledge-item.entity.ts';
-import { knowledgeSourceKinds, knowledgeSourceStates } from '../../db/knowledge/knowledge-source.entity.ts';
-import type { SourceRow } from '../../db/knowledge/sources.ts';
+import { knowledgeItemKinds } from '../../db/knowledge/items/knowledge-item.entity.ts';
+import { knowledgeSourceKinds, knowledgeSourceStates } from '../../db/knowledge/sources/knowledge-source.entity.ts';
+import type { SourceRow } from '../../db/knowledge/sources/sources.ts';
 import { iso } from '../../db/sql.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 

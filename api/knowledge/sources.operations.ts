@@ -1,9 +1,9 @@
 import { forgetReplies } from '../../domain/http/idempotency.ts';
-import { requireBase } from '../../domain/knowledge/base-rights.ts';
-import type { KnowledgeSource } from '../../db/knowledge/knowledge-source.entity.ts';
-import { listSourceRows, readSource } from '../../db/knowledge/sources.ts';
+import { requireBase } from '../../domain/knowledge/bases/base-rights.ts';
+import type { KnowledgeSource } from '../../db/knowledge/sources/knowledge-source.entity.ts';
+import { listSourceRows, readSource } from '../../db/knowledge/sources/sources.ts';
 import { mapPage } from '../../db/page.ts';
-import { createSource, deleteSource, syncSource } from '../../domain/knowledge/sources.ts';
+import { createSource, deleteSource, syncSource } from '../../domain/knowledge/sources/sources.ts';
 import { get, list, post, remove, type AuditNote } from '../http/operation/operation.ts';
 import {
   BaseSourcesParams,

@@ -1,6 +1,6 @@
-import type { KnowledgeRun } from '../../db/knowledge/knowledge-run.entity.ts';
-import { readRun } from '../../db/knowledge/runs.ts';
-import { startExport, startImport } from '../../domain/knowledge/transfers.ts';
+import type { KnowledgeRun } from '../../db/knowledge/runs/knowledge-run.entity.ts';
+import { readRun } from '../../db/knowledge/runs/runs.ts';
+import { startExport, startImport } from '../../domain/knowledge/transfer/transfers.ts';
 import { post, type AuditNote } from '../http/operation/operation.ts';
 import { MaintenanceRunView, toMaintenanceRunView } from '../knowledge-maintenance/runs.schema.ts';
 import { KnowledgeExport, KnowledgeImport, TransferParams } from './transfer.schema.ts';

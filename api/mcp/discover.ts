@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { organizationOf } from '../../db/reach.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress/egress.ts';
 import { refusalOfUrl } from '../../ports/egress/url.ts';
 import type { TenantSchemas } from '../../ports/json/schema.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { isMark, markInexact } from '../../workflows/contracts/exact-json.ts';
+import { isMark, markInexact } from '../../workflows/contracts/tools/exact-json.ts';
 import { findForbiddenText } from '../http/input/text-scan.ts';
 
 export type Json = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { creatorOf } from '../../db/actor-ref.ts';
 import { listConnections, sharedPrincipal, type McpPrincipal } from '../../db/mcp/connection-queries.ts';
 import { takeCode } from '../../domain/mcp/consents.ts';
-import { readMcpStatus } from '../../domain/mcp/status.ts';
+import { readMcpStatus } from '../../domain/mcp/consents.ts';
 import { startSync } from '../../domain/toolkits/syncs.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { assertActive, seeForChange } from '../../db/scope.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { FoundClient } from '../../db/identity/oauth-gates.ts';
+import type { FoundClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { isRegisteredRedirect, withAnswer } from '../../domain/oauth/redirect-uri.ts';
 import type { AuthorizationRequest } from '../../db/oauth/transactions.ts';
 import type { Violation } from '../../workflows/contracts/failure.ts';

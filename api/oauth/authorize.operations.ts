@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { findClient } from '../../db/identity/oauth-gates.ts';
+import { findClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { withAnswer } from '../../domain/oauth/redirect-uri.ts';
 import { lockUndecided, noteRequest, settleTransaction } from '../../domain/oauth/authorization.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { FoundClient } from '../../db/identity/oauth-gates.ts';
+import type { FoundClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { isLoopbackUri, isPrivateUri, shownRedirect } from '../../domain/oauth/redirect-uri.ts';
 import type { AuthorizationRequest } from '../../db/oauth/transactions.ts';
 import { iso } from '../../db/sql.ts';

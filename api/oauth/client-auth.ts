@@ -1,4 +1,4 @@
-import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
+import { findClient, type FoundClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { isClientSecret } from '../../db/oauth/client-secrets.ts';
 import { clientRefused, oauthFail } from '../http/credentials/oauth-failure.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';

@@ -1,4 +1,4 @@
-import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
+import { findClient, type FoundClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { keepDocument } from '../../domain/oauth/clients.ts';
 import { DocumentRefused, isDocumentUrl, type ClientDocument } from '../../ports/egress/client-documents.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { JsonWebKey } from 'node:crypto';
-import type { PublishedKey } from '../../domain/identity/signing-keys.ts';
+import type { PublishedKey } from '../../domain/identity/keys/signing-keys.ts';
 import type { ApiEnv } from '../env.ts';
 import { oauthScopes, resourceScopes } from '../http/credentials/scopes.ts';
 import { closed, listOf, oneOf, text, Url } from '../http/input/schema.ts';

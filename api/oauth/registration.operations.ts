@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
+import { findClient, type FoundClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { isRegistrationToken } from '../../db/oauth/client-secrets.ts';
 import { registerClient, unregisterClient } from '../../domain/oauth/clients.ts';
 import { fail } from '../../workflows/contracts/failure.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { FoundClient } from '../../db/identity/oauth-gates.ts';
+import type { FoundClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { oauthScopes } from '../http/credentials/scopes.ts';
 import { closed, integer, listOf, oneOf, text, Url } from '../http/input/schema.ts';
 import { authMethods } from './discovery.schema.ts';

@@ -1,4 +1,4 @@
-import { resourcesOf } from '../../domain/identity/oauth-tokens.ts';
+import { resourcesOf } from '../../domain/identity/callers/oauth-tokens.ts';
 import { oauthFail } from '../http/credentials/oauth-failure.ts';
 
 /** A resource that tokens are for: which it is, and its identifier. */

@@ -1,4 +1,4 @@
-import type { FoundClient } from '../../db/identity/oauth-gates.ts';
+import type { FoundClient } from '../../db/identity/lookup/oauth-lookup.ts';
 import { oauthFail } from '../http/credentials/oauth-failure.ts';
 import { oauthScopes, resourceScopes } from '../http/credentials/scopes.ts';
 

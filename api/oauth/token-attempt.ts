@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../db/caller.ts';
-import { callerOfPerson } from '../../domain/identity/caller.ts';
-import { callerOfClient } from '../../domain/identity/oauth-caller.ts';
-import { findCode, findGrant, type FoundClient, type FoundCode, type FoundGrant } from '../../db/identity/oauth-gates.ts';
-import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { callerOfPerson } from '../../domain/identity/callers/caller.ts';
+import { callerOfClient } from '../../domain/identity/callers/oauth-caller.ts';
+import { findCode, findGrant, type FoundClient, type FoundCode, type FoundGrant } from '../../db/identity/lookup/oauth-lookup.ts';
+import { isOpaqueToken, tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
 import { oauthFail } from '../http/credentials/oauth-failure.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { authenticateClient } from './client-auth.ts';

@@ -1,11 +1,11 @@
 import type { Caller } from '../../db/caller.ts';
-import { callerOfPerson, nobody } from '../../domain/identity/caller.ts';
-import { findSession } from '../../db/identity/gates.ts';
-import { callerOfClient } from '../../domain/identity/oauth-caller.ts';
-import { findGrant, type FoundClient } from '../../db/identity/oauth-gates.ts';
-import { isOauthTokenLike, type OauthClaims } from '../../domain/identity/oauth-tokens.ts';
-import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
-import type { FoundSession, Person } from '../../db/identity/people.ts';
+import { callerOfPerson, nobody } from '../../domain/identity/callers/caller.ts';
+import { findSession } from '../../db/identity/lookup/credential-lookup.ts';
+import { callerOfClient } from '../../domain/identity/callers/oauth-caller.ts';
+import { findGrant, type FoundClient } from '../../db/identity/lookup/oauth-lookup.ts';
+import { isOauthTokenLike, type OauthClaims } from '../../domain/identity/callers/oauth-tokens.ts';
+import { isOpaqueToken, tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
+import type { FoundSession, Person } from '../../db/identity/people/people.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { authenticateClient } from './client-auth.ts';

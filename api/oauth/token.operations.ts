@@ -1,7 +1,7 @@
-import { truncateAddress } from '../../db/identity/addresses.ts';
-import { endSession } from '../../domain/identity/sessions.ts';
-import type { OauthSubject } from '../../domain/identity/oauth-tokens.ts';
-import { accessTokenLifeS } from '../../domain/identity/signed-tokens.ts';
+import { truncateAddress } from '../../db/identity/people/addresses.ts';
+import { endSession } from '../../domain/identity/sessions/sessions.ts';
+import type { OauthSubject } from '../../domain/identity/callers/oauth-tokens.ts';
+import { accessTokenLifeS } from '../../domain/identity/keys/signed-tokens.ts';
 import { endReusedGrant, exchangeCode, refreshGrant, reuseOfCode, spoilUnproven, type Reuse } from '../../domain/oauth/grants.ts';
 import { post, type Ctx } from '../http/operation/operation.ts';
 import { attemptReference } from './token-reference.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { normalizeEmail } from '../../db/identity/people.ts';
+import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { hashNewPassword } from '../http/views/new-password.ts';

@@ -2,7 +2,7 @@ import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { createPrice, deletePrice } from '../../domain/billing/model-prices.ts';
 import { importPrices } from '../../domain/billing/price-import.ts';
 import type { PriceRules } from '../../domain/billing/new-price.ts';
-import type { PriceRow } from '../../db/billing/model-prices.ts';
+import type { PriceRow } from '../../db/billing/prices/model-prices.ts';
 import { post, remove, type AuditNote, type Ctx } from '../http/operation/operation.ts';
 import { PriceView, toPriceView } from '../http/views/price-view.ts';
 import { PriceCreate, PriceImport, PriceImportView, PriceParams, toPriceImportView } from './model-price.schema.ts';

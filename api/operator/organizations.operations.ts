@@ -1,4 +1,4 @@
-import type { OrganizationRow } from '../../db/tenancy/organization-row.ts';
+import type { OrganizationRow } from '../../db/tenancy/organizations/organization-row.ts';
 import {
   createOrganization,
   deleteOrganization,

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { iso } from '../../db/sql.ts';
-import { invitationScopes } from '../../db/tenancy/invitation.entity.ts';
-import { invitationStatuses, type InvitationRow } from '../../db/tenancy/invitations.ts';
-import { grantRoles } from '../../db/tenancy/workspace-grant.entity.ts';
+import { invitationScopes } from '../../db/tenancy/people/invitation.entity.ts';
+import { invitationStatuses, type InvitationRow } from '../../db/tenancy/people/invitations.ts';
+import { grantRoles } from '../../db/tenancy/workspaces/workspace-grant.entity.ts';
 import { closed, Email, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 export const InvitationParams = closed({ invitation_id: idOf('Invitation') });

@@ -1,5 +1,5 @@
 import { mapPage } from '../../db/page.ts';
-import { listInvitationRows, seeInvitation } from '../../db/tenancy/invitations.ts';
+import { listInvitationRows, seeInvitation } from '../../db/tenancy/people/invitations.ts';
 import { lockInvitation } from '../../domain/tenancy/invitations.ts';
 import { invite, resendInvitation, revokeInvitation } from '../../domain/tenancy/inviting.ts';
 import { noteOfRow } from '../http/operation/audit.ts';

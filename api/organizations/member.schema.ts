@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { iso } from '../../db/sql.ts';
-import { memberSources, type MemberRow } from '../../db/tenancy/members.ts';
-import { grantRoles } from '../../db/tenancy/workspace-grant.entity.ts';
+import { memberSources, type MemberRow } from '../../db/tenancy/people/members.ts';
+import { grantRoles } from '../../db/tenancy/workspaces/workspace-grant.entity.ts';
 import { closed, Email, idOf, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 
 export const MemberParams = closed({ workspace_id: idOf('Workspace'), user_id: idOf('User') });

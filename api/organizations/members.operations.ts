@@ -1,6 +1,6 @@
 import { mapPage } from '../../db/page.ts';
-import { listMemberRows } from '../../db/tenancy/members.ts';
-import { readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import { listMemberRows } from '../../db/tenancy/people/members.ts';
+import { readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces/workspaces.ts';
 import { removeMember, setMember } from '../../domain/tenancy/grants.ts';
 import { list, put, remove, type AuditNote } from '../http/operation/operation.ts';
 import { MemberParams, MemberQuery, toWorkspaceMemberView, WorkspaceMemberPut, WorkspaceMemberView } from './member.schema.ts';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import { isPerson } from '../../db/identity/maker.ts';
-import { normalizeEmail } from '../../db/identity/people.ts';
+import { isPerson } from '../../db/identity/people/creator.ts';
+import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { refuseUnattended, sessionRequired } from '../../domain/tenancy/rank-rules.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import { mapPage } from '../../db/page.ts';
-import { listOrganizationRows, readOrganization } from '../../db/tenancy/organizations.ts';
+import { listOrganizationRows, readOrganization } from '../../db/tenancy/organizations/organizations.ts';
 import { changeOrganization, lockOrganization } from '../../domain/tenancy/organizations.ts';
 import { handOver } from '../../domain/tenancy/ownership.ts';
-import { readSettings, settingNames, type SettingsRow } from '../../db/tenancy/settings.ts';
+import { readSettings, settingNames, type SettingsRow } from '../../db/tenancy/organizations/settings.ts';
 import { changeSettings, checkInstallations, lockSettings } from '../../domain/tenancy/settings.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { get, list, patch, post, reply, type Ctx } from '../http/operation/operation.ts';

@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { iso } from '../../db/sql.ts';
-import type { Settings, SettingName, SettingsRow } from '../../db/tenancy/settings.ts';
+import type { Settings, SettingName, SettingsRow } from '../../db/tenancy/organizations/settings.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { formats } from '../http/input/formats.ts';
 import { closed, idOf, integer, listOf, nullable, text, Timestamp } from '../http/input/schema.ts';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { iso } from '../../db/sql.ts';
-import type { WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import type { WorkspaceRow } from '../../db/tenancy/workspaces/workspaces.ts';
 import { closed, Description, idOf, Name, nullable, Slug, Timestamp } from '../http/input/schema.ts';
 import { Currency, Timezone } from '../http/views/zones.ts';
 

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import { mapPage, type Page } from '../../db/page.ts';
 import { isUnbounded, organizationOf } from '../../db/reach.ts';
-import { readOrganization } from '../../db/tenancy/organizations.ts';
-import { listWorkspaceRows, readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import { readOrganization } from '../../db/tenancy/organizations/organizations.ts';
+import { listWorkspaceRows, readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces/workspaces.ts';
 import { insertWorkspace } from '../../domain/tenancy/new-workspace.ts';
 import { lockOrganization } from '../../domain/tenancy/organizations.ts';
 import { archiveWorkspace, changeWorkspace, lockWorkspace, restoreWorkspace } from '../../domain/tenancy/workspaces.ts';

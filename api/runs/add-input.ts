@@ -10,7 +10,7 @@ import { readRunRow, type RunScope } from '../../db/runs/read/run-queries.ts';
 import { lockRun, lockRunsOfCalls, type RunState } from '../../db/runs/run-state.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { isTerminal } from '../../workflows/contracts/runs/runs.ts';
 import { checkBytes } from '../http/input/bounds.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import type { RunInputAdd } from './input.schema.ts';

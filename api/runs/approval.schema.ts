@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { approvalDecisions, approvalReasons, approvalStatuses } from '../../workflows/contracts/approvals.ts';
+import { approvalDecisions, approvalReasons, approvalStatuses } from '../../workflows/contracts/runs/approvals.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp, ToolArguments } from '../http/input/schema.ts';
 import { RunView } from './run.schema.ts';
 import { ArgsHash } from './tool-call.schema.ts';

@@ -3,7 +3,7 @@ import { organizationOf, refuseRank } from '../../db/reach.ts';
 import { cancelAll, leaveToWorkflow } from '../../domain/runs/end/bulk-cancel.ts';
 import type { Cancel } from '../../domain/runs/end/cancel-locked.ts';
 import { assertActive } from '../../db/scope.ts';
-import { findCancellable } from '../../db/evaluations/cancellable.ts';
+import { findCancellable } from '../../db/evaluations/evaluations.ts';
 import { requestCancel } from '../../domain/evaluations/lifecycle.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import type { AuditNote, Ctx } from '../http/operation/operation.ts';

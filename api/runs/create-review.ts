@@ -1,5 +1,5 @@
 import type Type from 'typebox';
-import { findBinding } from '../../db/code-review/bindings.ts';
+import { findBinding } from '../../db/code-review/bindings/bindings.ts';
 import { refuseRank } from '../../db/reach.ts';
 import type { StartedRun } from '../../domain/runs/start/start-run.ts';
 import { askForReview } from '../../domain/code-review/ask-review.ts';

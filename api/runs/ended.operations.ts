@@ -1,11 +1,13 @@
 import { purgeRun } from '../../domain/runs/end/purge-run.ts';
 import { toRunView } from '../../db/runs/read/run-view.ts';
 import { requireRun } from '../../db/runs/read/run-queries.ts';
-import { post, remove } from '../http/operation/operation.ts';
-import { eraseReplies } from './erase-replies.ts';
+import { post, remove, type Ctx } from '../http/operation/operation.ts';
 import { RunRetry } from './ended.schema.ts';
 import { retryOf } from './retry-run.ts';
 import { RunParams, RunView } from './run.schema.ts';
+import { forgetReplies } from '../../domain/http/idempotency.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { toEnvelope } from '../http/reply/error-envelope.ts';
 
 export const endedOperations = {
   retryRun: post(
@@ -60,3 +62,11 @@ export const endedOperations = {
     },
   ),
 };
+
+/**
+ * Replies under an Idempotency-Key hold the view of a run for a day: those that show a purged one become the 404 that the run itself answers now. A key stays
+ * used, so that a repeat starts nothing; of a batch only the run's own item goes.
+ */
+function eraseReplies(ctx: Ctx, runIds: readonly string[]): Promise<void> {
+  return forgetReplies(ctx, runIds, toEnvelope(fail('not_found'), { publicUrl: ctx.deps.env.publicUrl, correlationId: ctx.correlationId }));
+}

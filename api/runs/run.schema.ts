@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
-import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
+import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs/runs.ts';
 import {
   Amount,
   closed,

@@ -1,7 +1,7 @@
-import { issueStreamToken } from '../../domain/identity/stream-tokens.ts';
+import { issueStreamToken } from '../../domain/identity/sessions/stream-tokens.ts';
 import { iso } from '../../db/sql.ts';
 import { initialFrameState } from '../../db/runs/read/stream-opening.ts';
-import { streamProtocol } from '../../workflows/contracts/frames.ts';
+import { streamProtocol } from '../../workflows/contracts/runs/frames.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post, raw, reply } from '../http/operation/operation.ts';
 import { openStream } from '../streams/attach.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { closed, idOf, integer, text, Timestamp } from '../http/input/schema.ts';
-import { streamProtocol } from '../../workflows/contracts/frames.ts';
+import { streamProtocol } from '../../workflows/contracts/runs/frames.ts';
 
 export const StreamParams = closed({ run_id: idOf('Run', 'The run to watch.') });
 

@@ -1,7 +1,7 @@
 import { seeRun } from '../../db/runs/read/run-queries.ts';
 import type { RunRow } from '../../db/runs/read/run-view.ts';
 import { transact } from '../../db/transaction.ts';
-import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { isTerminal } from '../../workflows/contracts/runs/runs.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { sessionKinds } from '../../db/identity/session.entity.ts';
+import { sessionKinds } from '../../db/identity/sessions/session.entity.ts';
 import { closed, idOf, integer, listOf, oneOf } from '../http/input/schema.ts';
 
 export const SessionParams = closed({ session_id: idOf('Session') });

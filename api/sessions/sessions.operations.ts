@@ -1,7 +1,7 @@
 import { noteOfRow } from '../http/operation/audit.ts';
 import type { Caller } from '../../db/caller.ts';
-import { endAllSessions, endOtherSessions, endSession } from '../../domain/identity/sessions.ts';
-import { listSessions, readSession } from '../../db/identity/session-list.ts';
+import { endAllSessions, endOtherSessions, endSession } from '../../domain/identity/sessions/sessions.ts';
+import { listSessions, readSession } from '../../db/identity/sessions/session-list.ts';
 import { mapPage } from '../../db/page.ts';
 import { lockUser } from '../../domain/tenancy/user-changes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';

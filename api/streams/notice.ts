@@ -1,5 +1,5 @@
 import type { FrameData } from '../../db/streams/frame.schema.ts';
-import { streamProtocol } from '../../workflows/contracts/frames.ts';
+import { streamProtocol } from '../../workflows/contracts/runs/frames.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
 import { toEnvelope } from '../http/reply/error-envelope.ts';
 

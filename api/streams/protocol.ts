@@ -1,4 +1,4 @@
-import { frameTypes, streamProtocol, type FrameType } from '../../workflows/contracts/frames.ts';
+import { frameTypes, streamProtocol, type FrameType } from '../../workflows/contracts/runs/frames.ts';
 import { EnvelopeSchema, frameDataSchemas } from '../../db/streams/frame.schema.ts';
 import { grammarText } from '../../db/streams/grammar.ts';
 import { closeCodes } from './close-reasons.ts';

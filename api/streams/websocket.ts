@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import websocket, { type WebSocket } from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
-import { openStreamToken } from '../../domain/identity/stream-tokens.ts';
+import { openStreamToken } from '../../domain/identity/sessions/stream-tokens.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { logSocketEnd } from '../http/access-log.ts';
 import type { Deps } from '../http/operation/deps.ts';

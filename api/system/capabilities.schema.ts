@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { channelKinds } from '../../workflows/contracts/channels.ts';
+import { channelKinds } from '../../workflows/contracts/triggers/channels.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { ApiEnv } from '../env.ts';
 import { defaultQuotas, limitPolicies, type LimitPolicy } from '../http/operation/quotas.ts';

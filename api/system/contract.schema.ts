@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { errorCodeNames, errorCodes } from '../../workflows/contracts/error-codes.ts';
-import { frameTypes } from '../../workflows/contracts/frames.ts';
+import { frameTypes } from '../../workflows/contracts/runs/frames.ts';
 import { iso } from '../../db/sql.ts';
 import { deprecationKinds, type Deprecation } from '../http/openapi/deprecations.ts';
 import { contractVersion } from '../http/openapi/openapi.ts';

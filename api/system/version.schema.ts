@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { streamProtocol } from '../../workflows/contracts/frames.ts';
+import { streamProtocol } from '../../workflows/contracts/runs/frames.ts';
 import type { ApiEnv } from '../env.ts';
 import { contractVersion } from '../http/openapi/openapi.ts';
 import { closed, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';

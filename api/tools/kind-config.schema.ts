@@ -9,7 +9,7 @@ import {
 } from '../../db/tools/kind-config.ts';
 import { builtinNames } from '../../db/tools/tool-config.ts';
 import type { CreatableToolKind } from '../../domain/tools/tool-config.ts';
-import { historyModes } from '../../db/agents/revision-document.ts';
+import { historyModes } from '../../db/agents/revisions/revision-document.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 import { HttpToolConfig, SecretName } from './http-config.schema.ts';

@@ -1,6 +1,6 @@
 import type { RowScope } from '../../db/new-row-scope.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { resolveNamedAgent } from '../../domain/tools/agent-ref.ts';
 import { creatableToolKinds } from '../../domain/tools/tool-config.ts';
 import type { ToolChecks } from '../../domain/tools/tool-shape.ts';

@@ -9,7 +9,7 @@ import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { readTool } from '../../db/tools/tools.ts';
 import { checkArguments, refuseTest, startToolTest } from '../../domain/tools/tool-tests.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { toolTestLimitS } from '../../workflows/contracts/tool-test.ts';
+import { toolTestLimitS } from '../../workflows/contracts/tools/tool-test.ts';
 import { post, reply, type Ctx } from '../http/operation/operation.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
 import { ToolParams } from './tool.schema.ts';

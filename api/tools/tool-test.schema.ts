@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
-import { toolResultCodes } from '../../workflows/contracts/runs.ts';
+import { toolResultCodes } from '../../workflows/contracts/runs/runs.ts';
 import { closed, integer, nullable, oneOf, text, ToolArguments } from '../http/input/schema.ts';
 
 export const ToolTest = closed(

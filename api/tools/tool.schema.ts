@@ -3,7 +3,7 @@ import type { ToolRow } from '../../db/tools/tools.ts';
 import { creatableToolKinds } from '../../domain/tools/tool-config.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { toolKinds } from '../../workflows/contracts/runs.ts';
+import { toolKinds } from '../../workflows/contracts/runs/runs.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, partOf, Q, text, Timestamp } from '../http/input/schema.ts';
 import { SecretName } from './http-config.schema.ts';
 import { configlessKinds, configSchemas } from './kind-config.schema.ts';

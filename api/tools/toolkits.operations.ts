@@ -3,7 +3,7 @@ import { forgetReplies } from '../../domain/http/idempotency.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { listToolkitRows, readToolkit, type ToolkitRow } from '../../db/toolkits/toolkits.ts';
 import { changeToolkit, createToolkit, deleteToolkit, type ToolkitChanges, type ToolkitRules } from '../../domain/toolkits/toolkits.ts';

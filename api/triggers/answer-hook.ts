@@ -6,7 +6,7 @@ import { countRepeat, keepRefused, warnOfDelivery } from '../../domain/webhooks/
 import { startDelivery } from '../../domain/webhooks/start-delivery.ts';
 import { outcomeFor } from '../../ports/hooks/outcome.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { isTerminal } from '../../workflows/contracts/runs/runs.ts';
 import { reply, type Ctx } from '../http/operation/operation.ts';
 import { failedOf, statusOf, type TakenHook, type VerifiedHook } from './take-hook.ts';
 import type { HookReceipt } from './webhook-delivery.schema.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { newId } from '../../db/ids.ts';
-import { nobody } from '../../domain/identity/caller.ts';
+import { nobody } from '../../domain/identity/callers/caller.ts';
 import type { Caller } from '../../db/caller.ts';
 import { systemActor, withAutocommit, workspaceTenant } from '../../db/transaction.ts';
 import type { NewDelivery } from '../../db/webhooks/write-deliveries.ts';
@@ -14,7 +14,7 @@ import { parseHookBody } from '../../ports/hooks/body.ts';
 import { shownHeadersOf, shownQueryOf, type HookRequest } from '../../ports/hooks/texts.ts';
 import { TemplateError } from '../../ports/templates/templates.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
-import { hopsHeader, hopsOf, maxHops } from '../../workflows/contracts/hops.ts';
+import { hopsHeader, hopsOf, maxHops } from '../../workflows/contracts/triggers/hops.ts';
 import type { IdentifyRequest } from '../http/operation/context.ts';
 import type { AppDeps } from '../http/operation/deps.ts';
 import { fillDelivery } from './fill-delivery.ts';

@@ -4,7 +4,7 @@ import type { WebhookDeliveryRow } from '../../db/webhooks/deliveries.ts';
 import { callbackStatuses } from '../../db/webhooks/outbound-callback.entity.ts';
 import { webhookDeliveryStatuses } from '../../db/webhooks/webhook-delivery.entity.ts';
 import { hookMethods } from '../../db/webhooks/webhook-endpoint.entity.ts';
-import { runStatuses } from '../../workflows/contracts/runs.ts';
+import { runStatuses } from '../../workflows/contracts/runs/runs.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
 const Status = oneOf(webhookDeliveryStatuses, {

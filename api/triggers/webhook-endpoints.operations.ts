@@ -3,7 +3,7 @@ import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { seeForChange } from '../../db/scope.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-policy.ts';
 import { listEndpointRows, readEndpoint, type WebhookEndpointRow } from '../../db/webhooks/endpoints.ts';
 import { WebhookEndpoint } from '../../db/webhooks/webhook-endpoint.entity.ts';
 import { changeEndpoint, deleteEndpoint, makeEndpoint, rotateEndpointSecret, type EndpointDeps } from '../../domain/webhooks/endpoints.ts';

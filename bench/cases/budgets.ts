@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { pino } from 'pino';
-import { reserve } from '../../db/billing/holds.ts';
+import { reserve } from '../../db/billing/budgets/holds.ts';
 import { newId } from '../../db/ids.ts';
 import { connectDatabases } from '../../db/orm.ts';
 import { systemActor, withAutocommit, workspaceTenant } from '../../db/transaction.ts';

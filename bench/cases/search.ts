@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { newId } from '../../db/ids.ts';
 import type { Databases } from '../../db/databases.ts';
-import { minIndexedChunks } from '../../db/knowledge/vector-index.ts';
-import { searchModes } from '../../domain/knowledge/fusion.ts';
+import { minIndexedChunks } from '../../db/knowledge/search/vector-index.ts';
+import { searchModes } from '../../domain/knowledge/search/fusion.ts';
 import { indexVectors, loadBase, shares, type LoadedBase } from '../../test/knowledge/loaded-base.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { searchedSizes } from '../env.ts';

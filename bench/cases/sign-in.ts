@@ -1,5 +1,5 @@
 import { verify } from '@node-rs/argon2';
-import { hashPassword } from '../../db/identity/passwords.ts';
+import { hashPassword } from '../../db/identity/factors/passwords.ts';
 import { makeAgent, startRun } from '../../test/support/scenario.ts';
 import type { Stack } from '../../test/support/stack.ts';
 import { testPassword } from '../../test/support/tenant.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import pg from 'pg';
-import { rebuildDay } from '../../db/billing/rebuild-rollups.ts';
+import { rebuildDay } from '../../db/billing/ledger/rebuild-rollups.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { Stack } from '../../test/support/stack.ts';
 import { most, type Bench, type BenchOptions, type Gate, type Outcome, type Sample } from '../harness/bench.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FindingCategory, Severity } from '../../workflows/contracts/code-review.ts';
+import type { FindingCategory, Severity } from '../../workflows/contracts/review/code-review.ts';
 
 /** A replacement of one text of a file by another; the text stands there once. */
 export type Edit = readonly [find: string, replace: string];

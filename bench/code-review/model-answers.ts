@@ -1,7 +1,7 @@
-import { questionOf } from '../../activities/code-review/stage-questions.ts';
-import { formatNotice, jsonAnswerOf, parseJson, resultToolOf } from '../../activities/model/json-answer.ts';
-import { defaultModelSettings } from '../../activities/model/prompt.ts';
-import { createProviders } from '../../activities/model/providers.ts';
+import { questionOf } from '../../activities/code-review/stages/stage-questions.ts';
+import { formatNotice, jsonAnswerOf, parseJson, resultToolOf } from '../../activities/model/prompt/json-answer.ts';
+import { defaultModelSettings } from '../../activities/model/prompt/prompt.ts';
+import { createProviders } from '../../activities/model/wire/providers.ts';
 import { streamModelStep } from '../../activities/model/step.ts';
 import { reviewConfigOf } from '../../api/code-review/configs.schema.ts';
 import { keyOf, type StageAnswer } from '../../domain/code-review/pipeline/advance.ts';

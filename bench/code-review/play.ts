@@ -19,7 +19,7 @@ import { surfaceOf } from '../../domain/code-review/pipeline/surface.ts';
 import { work as readPatch } from '../../ports/diff/patch-work.ts';
 import { work as readPaths } from '../../ports/diff/paths-work.ts';
 import { countTokens } from '../../ports/models/token-count.ts';
-import type { ReviewTemplates } from '../../workflows/contracts/code-review.ts';
+import type { ReviewTemplates } from '../../workflows/contracts/review/code-review.ts';
 import { root } from '../env.ts';
 import { changedText, pathOf, sourceText, type CorpusPull } from './corpus.ts';
 

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { newId } from '../../db/ids.ts';
-import { applyChange, emptyChange } from '../../db/knowledge/base-counters.ts';
+import { applyChange, emptyChange } from '../../db/knowledge/bases/base-counters.ts';
 import type { Databases } from '../../db/databases.ts';
 import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
-import { prepareIndex, writeIndex, embeddedText } from '../../domain/knowledge/index-item.ts';
+import { prepareIndex, writeIndex, embeddedText } from '../../domain/knowledge/items/index-item.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { CollectionDocument } from './collections.ts';
 

@@ -1,5 +1,5 @@
-import { createSessionTokens } from '../../domain/identity/session-tokens.ts';
-import { createSigningKeys } from '../../domain/identity/signing-keys.ts';
+import { createSessionTokens } from '../../domain/identity/sessions/session-tokens.ts';
+import { createSigningKeys } from '../../domain/identity/keys/signing-keys.ts';
 import type { Stack } from '../../test/support/stack.ts';
 import { makeUser } from '../../test/support/tenant.ts';
 

@@ -5,8 +5,8 @@ import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Agent, type avatarPresets } from './agent.entity.ts';
-import type { AgentRevisionRow } from './revisions.ts';
-import { upgradeDocument } from './upgrade-document.ts';
+import type { AgentRevisionRow } from './revisions/revisions.ts';
+import { upgradeDocument } from './revisions/upgrade-document.ts';
 
 /** An agent as it is read; the last two only on detail. */
 export interface AgentRow {

@@ -1,6 +1,6 @@
 import { followedTime } from '../database-clock.ts';
-import { money } from '../billing/money.ts';
-import { settleHolds, type BudgetSeverity, type JudgedWindow, type SettledCost, type SettledWindow } from '../billing/settle.ts';
+import { money } from '../billing/prices/money.ts';
+import { settleHolds, type BudgetSeverity, type JudgedWindow, type SettledCost, type SettledWindow } from '../billing/ledger/settle.ts';
 import { iso } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AlertResolution } from './alert.entity.ts';

@@ -1,4 +1,4 @@
-import type { ApprovalDecision, ApprovalReason, ApprovalStatus } from '../../workflows/contracts/approvals.ts';
+import type { ApprovalDecision, ApprovalReason, ApprovalStatus } from '../../workflows/contracts/runs/approvals.ts';
 import { iso } from '../sql.ts';
 
 type Time = Date | string;

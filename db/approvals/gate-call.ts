@@ -1,4 +1,4 @@
-import type { CallApproval } from '../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../workflows/contracts/runs/approvals.ts';
 import { newId } from '../ids.ts';
 import { stepKindOf, type CallState } from '../runs/calls/call-state.ts';
 import { row, rows } from '../sql.ts';

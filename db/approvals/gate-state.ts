@@ -1,5 +1,5 @@
 import { followedTime } from '../database-clock.ts';
-import type { CallApprovalState } from '../../workflows/contracts/agent-run.ts';
+import type { CallApprovalState } from '../../workflows/contracts/runs/agent-run.ts';
 import { openStates } from '../runs/calls/call-state.ts';
 import { toPlannedCall, type StoredCall } from '../runs/calls/planned-calls.ts';
 import { rows, row } from '../sql.ts';

@@ -1,4 +1,4 @@
-import type { ApprovalStatus } from '../../workflows/contracts/approvals.ts';
+import type { ApprovalStatus } from '../../workflows/contracts/runs/approvals.ts';
 import { fetchPage } from '../page-query.ts';
 import { endEarly, type Page, type PageRequest } from '../page.ts';
 import type { RunScope } from '../runs/read/run-queries.ts';

@@ -1,4 +1,4 @@
-import type { ApprovalDecision, ApprovalReason } from '../../workflows/contracts/approvals.ts';
+import type { ApprovalDecision, ApprovalReason } from '../../workflows/contracts/runs/approvals.ts';
 import { tenantPredicate } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';

@@ -1,4 +1,4 @@
-import type { ApprovalDecision, ApprovalReason } from '../../workflows/contracts/approvals.ts';
+import type { ApprovalDecision, ApprovalReason } from '../../workflows/contracts/runs/approvals.ts';
 import { newId } from '../ids.ts';
 import { argsHashOf } from '../runs/calls/args-hash.ts';
 import type { CallState } from '../runs/calls/call-state.ts';

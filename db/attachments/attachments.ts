@@ -4,7 +4,7 @@ import type { ActorRef } from '../actor-ref.ts';
 import type { Caller } from '../caller.ts';
 import { isUnbounded, workspacesAtFloor } from '../reach.ts';
 import { EvaluationRun } from '../evaluations/evaluation-run.entity.ts';
-import { baseAccess } from '../knowledge/access.ts';
+import { baseAccess } from '../knowledge/bases/access.ts';
 import { Run } from '../runs/run.entity.ts';
 import { visibleToSql, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';

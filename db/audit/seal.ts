@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { KeyRing } from '../identity/key-ring.ts';
+import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { change, row, rows } from '../sql.ts';
 import { chainOf, inChain, lockChain, tryLockChain } from './chain.ts';
 import { entryForm, entryMac, sealMac, unsealedColumns, type SealedEntry, type SealKind } from './entry-form.ts';

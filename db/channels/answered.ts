@@ -1,4 +1,4 @@
-import type { ChannelRoute } from '../../workflows/contracts/channels.ts';
+import type { ChannelRoute } from '../../workflows/contracts/triggers/channels.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelMessage } from './channel-message.entity.ts';

@@ -1,4 +1,4 @@
-import { gate, type GateSet } from '../identity/gate-parts.sql.ts';
+import { gate, type GateSet } from '../identity/lookup/lookup-parts.sql.ts';
 
 const functions = ['gate_channel(uuid)'] as const;
 

@@ -1,8 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { channelPartKinds, channelPartStates } from '../../workflows/contracts/channels.ts';
+import { channelPartKinds, channelPartStates } from '../../workflows/contracts/triggers/channels.ts';
 import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/policies.ts';
+import { tenantPolicies } from '../tenancy/organizations/policies.ts';
 
 const schema = defineEntity({
   name: 'ChannelOutbound',

@@ -6,10 +6,10 @@ import {
   sessionScopes,
   type ChannelIdentity,
   type ChannelSettings,
-} from '../../workflows/contracts/channels.ts';
+} from '../../workflows/contracts/triggers/channels.ts';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { index, tenantIndexes } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/policies.ts';
+import { tenantPolicies } from '../tenancy/organizations/policies.ts';
 
 /** What a channel does with a message while a run of its thread is active. */
 export const channelBusyRules = ['enqueue', 'interrupt', 'steer'] as const;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ChannelKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind } from '../../workflows/contracts/triggers/channels.ts';
 import type { Condition } from '../condition.ts';
 import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';

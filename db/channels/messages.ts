@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { ChannelRoute } from '../../workflows/contracts/channels.ts';
+import type { ChannelRoute } from '../../workflows/contracts/triggers/channels.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelMessage, StoredChannelFile } from './channel-message.entity.ts';

@@ -1,9 +1,9 @@
-import type { ChannelIdentity, ChannelKind, ChannelSettings } from '../../workflows/contracts/channels.ts';
+import type { ChannelIdentity, ChannelKind, ChannelSettings } from '../../workflows/contracts/triggers/channels.ts';
 import type { Databases } from '../databases.ts';
-import { callDefinerFunction } from '../identity/gates.ts';
-import type { KeyRing } from '../identity/key-ring.ts';
+import { callDefinerFunction } from '../identity/lookup/credential-lookup.ts';
+import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type StoredKey } from '../tenancy/envelope.ts';
+import { open, openWith, type StoredKey } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { channelBinding } from './channel-binding.ts';
 import type { Channel } from './channel.entity.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ChannelPartInput } from '../../workflows/contracts/channels.ts';
+import type { ChannelPartInput } from '../../workflows/contracts/triggers/channels.ts';
 import { newId } from '../ids.ts';
 import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';

@@ -1,4 +1,4 @@
-import type { ChannelPartKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelPartKind } from '../../workflows/contracts/triggers/channels.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';

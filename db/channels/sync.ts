@@ -1,4 +1,4 @@
-import { channelChanged, type ChannelIdentity, type ChannelKind } from '../../workflows/contracts/channels.ts';
+import { channelChanged, type ChannelIdentity, type ChannelKind } from '../../workflows/contracts/triggers/channels.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { addOutbox } from '../outbox.ts';
 import { change } from '../sql.ts';

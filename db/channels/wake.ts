@@ -1,4 +1,4 @@
-import { channelRunChanged } from '../../workflows/contracts/channels.ts';
+import { channelRunChanged } from '../../workflows/contracts/triggers/channels.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';

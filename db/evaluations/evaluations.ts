@@ -1,9 +1,12 @@
 import type { EvaluationSettings, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
-import { row } from '../sql.ts';
+import { visibleToSql, seen, visibleTo, type Scoped, type Changing } from '../scope.ts';
+import { row, rows } from '../sql.ts';
 import { EvaluationRun, type EvaluationStatus } from './evaluation-run.entity.ts';
+import type { LiveWork, WorkPage } from '../knowledge/runs/live-work.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { CancelFilter, RunAddress } from '../runs/end/cancellable-runs.ts';
 
 /** An evaluation as it is read. */
 export interface EvaluationRow {
@@ -58,4 +61,31 @@ export function listEvaluationRows(ctx: Scoped, filters: EvaluationFilters, page
     order: [{ column: 'e.id', type: 'uuid', descending: true }],
     page,
   });
+}
+
+/** Evaluations without an end, and whether the start of their workflow waits to be sent. Sweeper's pool. */
+export function liveEvaluations(tx: Pick<TenantTransaction, 'em'>, { after, limit }: WorkPage): Promise<LiveWork[]> {
+  return rows<LiveWork>(
+    tx.em,
+    `select e.id, e.organization_id as "organizationId", e.workspace_id as "workspaceId",
+            exists (select from outbox o where o.target = 'eval:' || e.id and o.kind = 'workflow.start' and o.sent_at is null) as "isUnsent"
+       from evaluation_runs e
+      where e.finished_at is null and e.created_at < now() - interval '1 minute' and e.id > coalesce(?::uuid, '00000000-0000-0000-0000-000000000000')
+      order by e.id limit ?`,
+    [after, limit],
+  );
+}
+
+/** The evaluation that a filter of runs names and that the caller may cancel; null: none, or the filter says something that no evaluation has. */
+export async function findCancellable(ctx: Changing, filter: CancelFilter): Promise<RunAddress | null> {
+  const { evaluation_run_id: id, agent_id: agentId, session_key: sessionKey, trigger_id: triggerId } = filter;
+  if (id === undefined || sessionKey !== undefined || triggerId !== undefined) return null;
+  const visible = visibleTo(ctx, EvaluationRun, 'e');
+  return row<RunAddress>(
+    ctx.em,
+    `select e.id, e.organization_id, e.workspace_id from evaluation_runs e
+       join workspaces w on w.id = e.workspace_id and w.is_active join organizations o on o.id = e.organization_id and o.status = 'active'
+      where e.id = ? and (?::uuid is null or e.agent_id = ?) and ${visible.sql}`,
+    [id, agentId ?? null, agentId ?? null, ...visible.params],
+  );
 }

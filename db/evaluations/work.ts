@@ -1,5 +1,5 @@
 import type { EvaluationSettings, ExpectedCall, ItemInput, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
-import type { KeyedBill } from '../billing/call-bill.ts';
+import type { KeyedBill } from '../billing/ledger/call-bill.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EvaluationStatus } from './evaluation-run.entity.ts';

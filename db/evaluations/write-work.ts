@@ -1,7 +1,9 @@
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EvaluationStatus } from './evaluation-run.entity.ts';
-import type { KeyedBill } from '../billing/call-bill.ts';
+import type { KeyedBill } from '../billing/ledger/call-bill.ts';
+import { newId } from '../ids.ts';
+import type { EvaluationPlace } from './run-ended.ts';
 import type { ClaimedResult, StoredVote } from './work.ts';
 
 /** What changes of an evaluation on its way; the caller holds its row. */
@@ -165,4 +167,19 @@ export async function endResult(tx: TenantTransaction, resultId: string, { statu
     [status, score, reason, resultId, JSON.stringify(scores)],
   );
   return ended.length > 0;
+}
+
+/** Has an attachment stay with an evaluation. */
+export async function linkExport(
+  tx: TenantTransaction,
+  { id, organizationId, workspaceId }: EvaluationPlace,
+  attachmentId: string,
+): Promise<void> {
+  await rows(
+    tx.em,
+    `with held as (update attachments set expires_at = null where id = ? returning id)
+     insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, created_at)
+     select ?, held.id, ?, ?, 'evaluation', ?, now() from held on conflict do nothing`,
+    [attachmentId, newId(), organizationId, workspaceId, id],
+  );
 }

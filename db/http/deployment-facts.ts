@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { LiveRunStatus, RunPriority, RunSource } from '../../workflows/contracts/runs.ts';
+import type { LiveRunStatus, RunPriority, RunSource } from '../../workflows/contracts/runs/runs.ts';
 import { priorityOf } from '../runs/start/conversations.ts';
 import { row, rows } from '../sql.ts';
 import { outboxFacts, type OutboxFacts } from './system-status.ts';

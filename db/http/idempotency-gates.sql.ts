@@ -1,4 +1,4 @@
-import type { GateSet } from '../identity/gate-parts.sql.ts';
+import type { GateSet } from '../identity/lookup/lookup-parts.sql.ts';
 
 /**
  * Forgets the replies that show rows, by their ids: SQL of one statement, which gives how many. `ids` is an array of uuids, `gone` the error (jsonb) that takes the

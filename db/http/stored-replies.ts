@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { row } from '../sql.ts';
-import type { Binding } from '../tenancy/envelope.ts';
+import type { Binding } from '../tenancy/keys/envelope.ts';
 
 /** Tables of the rows that the paths of operations with a key name, by parameter. */
 export const tablesOfPaths: Readonly<Record<string, string>> = {

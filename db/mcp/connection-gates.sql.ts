@@ -1,4 +1,4 @@
-import type { GateSet } from '../identity/gate-parts.sql.ts';
+import type { GateSet } from '../identity/lookup/lookup-parts.sql.ts';
 
 const functions = ['gate_erase_connections(uuid)'] as const;
 

@@ -1,7 +1,7 @@
-import type { KeyRing } from '../identity/key-ring.ts';
+import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { newId } from '../ids.ts';
 import { change } from '../sql.ts';
-import { seal } from '../tenancy/envelope.ts';
+import { seal } from '../tenancy/keys/envelope.ts';
 import type { ToolkitScope } from '../toolkits/revisions.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { findConnection, type McpConnectionRow, type McpPrincipal } from './connection-queries.ts';

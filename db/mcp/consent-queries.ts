@@ -1,6 +1,6 @@
-import type { KeyRing } from '../identity/key-ring.ts';
+import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { row } from '../sql.ts';
-import { open } from '../tenancy/envelope.ts';
+import { open } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { authorizationBinding, type McpConsent } from './grant.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { KeyRing } from '../identity/key-ring.ts';
+import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { change, row } from '../sql.ts';
-import { seal } from '../tenancy/envelope.ts';
+import { seal } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { McpConnectionRow, McpPrincipal } from './connection-queries.ts';
 import { openConsent, type StoredConsent } from './consent-queries.ts';

@@ -1,4 +1,4 @@
-import type { Binding } from '../tenancy/envelope.ts';
+import type { Binding } from '../tenancy/keys/envelope.ts';
 
 /** An authorization server, as its metadata named it when consent was asked for; client and tokens go nowhere else. */
 export interface McpIssuer {

@@ -1,6 +1,6 @@
 import { visibleToSql, seen, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
+import type { ToolkitRevisionState } from '../../workflows/contracts/tools/toolkits.ts';
 import { Toolkit } from '../toolkits/toolkit.entity.ts';
 
 /** How an mcp toolkit stands, by its rows. */

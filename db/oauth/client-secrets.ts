@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { KeyList } from '../identity/key-ring.ts';
-import { isOpaqueToken, newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
-import { serviceKeyHash, serviceKeyHashes } from '../identity/service-key-format.ts';
+import type { KeyList } from '../identity/keys/key-ring.ts';
+import { isOpaqueToken, newOpaqueToken, tokenHash } from '../identity/factors/opaque-tokens.ts';
+import { serviceKeyHash, serviceKeyHashes } from '../identity/keys/service-key-format.ts';
 
 /** A plaintext for the client and what is stored of it. */
 export interface NewSecret {

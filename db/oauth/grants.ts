@@ -1,6 +1,6 @@
 import { newId } from '../ids.ts';
-import { newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
-import { isAskerStanding } from '../identity/session-right.sql.ts';
+import { newOpaqueToken, tokenHash } from '../identity/factors/opaque-tokens.ts';
+import { isAskerStanding } from '../identity/sessions/session-right.sql.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 

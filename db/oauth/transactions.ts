@@ -1,4 +1,4 @@
-import { newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
+import { newOpaqueToken, tokenHash } from '../identity/factors/opaque-tokens.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 

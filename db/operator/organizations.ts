@@ -1,6 +1,6 @@
 import { newId } from '../ids.ts';
 import { change, row } from '../sql.ts';
-import { organizationColumns, type OrganizationRow } from '../tenancy/organization-row.ts';
+import { organizationColumns, type OrganizationRow } from '../tenancy/organizations/organization-row.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Days between the deletion of an organization and its purge. */

@@ -3,7 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { entities } from '../entities.ts';
 import type { Predicate } from '../scope.ts';
 import { change, row } from '../sql.ts';
-import { tenantKeys } from '../tenancy/tenant-keys.ts';
+import { tenantKeys } from '../tenancy/keys/tenant-keys.ts';
 
 /** A place whose rows go: a whole organization, or one workspace of it. */
 export interface PurgedScope {

@@ -1,5 +1,5 @@
-import { streamProtocol } from '../../workflows/contracts/frames.ts';
-import type { FinishReason, RunSource, terminalRunStatuses } from '../../workflows/contracts/runs.ts';
+import { streamProtocol } from '../../workflows/contracts/runs/frames.ts';
+import type { FinishReason, RunSource, terminalRunStatuses } from '../../workflows/contracts/runs/runs.ts';
 import { iso } from '../sql.ts';
 import type { AttachmentPart, ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameData, FrameDraft } from '../streams/frame.schema.ts';

@@ -1,6 +1,6 @@
-import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
-import type { RevisionDocument } from '../agents/revision-document.ts';
-import { upgradeDocument } from '../agents/upgrade-document.ts';
+import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs/runs.ts';
+import type { RevisionDocument } from '../agents/revisions/revision-document.ts';
+import { upgradeDocument } from '../agents/revisions/upgrade-document.ts';
 import { row, rows } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';

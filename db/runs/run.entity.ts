@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import type { ReviewRequest } from '../../workflows/contracts/pull-requests.ts';
-import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
+import type { ReviewRequest } from '../../workflows/contracts/review/pull-requests.ts';
+import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs/runs.ts';
 import {
   bigintColumn,
   createdAtColumn,
@@ -13,7 +13,7 @@ import {
   uuidColumn,
 } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/policies.ts';
+import { tenantPolicies } from '../tenancy/organizations/policies.ts';
 import { subjectKinds } from './start/conversation.entity.ts';
 import type { RunFault, RunLimits, UsageTotals } from './run-types.ts';
 

@@ -1,4 +1,4 @@
-import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
+import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs/runs.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 
 export interface StatusChange {

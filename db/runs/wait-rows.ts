@@ -1,4 +1,4 @@
-import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
+import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs/runs.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { RunState } from './run-state.ts';

@@ -1,5 +1,5 @@
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { backfillRunEnded } from '../../workflows/contracts/triggers.ts';
+import { backfillRunEnded } from '../../workflows/contracts/triggers/triggers.ts';
 import { addOutbox } from '../outbox.ts';
 import { query } from '../query.ts';
 import { rows } from '../sql.ts';

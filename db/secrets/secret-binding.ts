@@ -1,4 +1,4 @@
-import type { Binding } from '../tenancy/envelope.ts';
+import type { Binding } from '../tenancy/keys/envelope.ts';
 
 /** What a secret's value is tied to. */
 export interface SecretScope {

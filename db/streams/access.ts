@@ -1,7 +1,7 @@
 import { rankOf, roles } from '../../workflows/contracts/access.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import type { Databases } from '../databases.ts';
-import { isRevoked, restriction } from '../identity/session-right.sql.ts';
+import { isRevoked, restriction } from '../identity/sessions/session-right.sql.ts';
 import { sweeperRows } from './sweeper-rows.ts';
 
 /** By whose right something goes on: a stream is open, an answer is waited for. */

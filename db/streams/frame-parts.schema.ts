@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
-import { runStatuses } from '../../workflows/contracts/runs.ts';
+import { runStatuses } from '../../workflows/contracts/runs/runs.ts';
 
 // Frame objects are open: readers ignore what they do not know, so a new field needs no new protocol.
 

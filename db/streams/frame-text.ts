@@ -1,4 +1,4 @@
-import { streamProtocol } from '../../workflows/contracts/frames.ts';
+import { streamProtocol } from '../../workflows/contracts/runs/frames.ts';
 import type { ContentBlock } from './frame-parts.schema.ts';
 import type { Frame, FrameDraft } from './frame.schema.ts';
 

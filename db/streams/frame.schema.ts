@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { frameTypes, streamProtocol, type FrameType } from '../../workflows/contracts/frames.ts';
-import { finishReasons, runSources, terminalRunStatuses, toolKinds, waitingOn } from '../../workflows/contracts/runs.ts';
+import { frameTypes, streamProtocol, type FrameType } from '../../workflows/contracts/runs/frames.ts';
+import { finishReasons, runSources, terminalRunStatuses, toolKinds, waitingOn } from '../../workflows/contracts/runs/runs.ts';
 import {
   choice,
   ContentBlockPart,

@@ -1,4 +1,4 @@
-import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
+import { isTerminal, type RunStatus } from '../../workflows/contracts/runs/runs.ts';
 import type { Frame, FrameData } from './frame.schema.ts';
 
 type Report = (rule: string) => void;

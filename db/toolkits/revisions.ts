@@ -1,5 +1,5 @@
 import { type NotNull, sql } from 'kysely';
-import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
+import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/tools/toolkits.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';

@@ -1,11 +1,11 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { toolkitRevisionOrigins, toolkitRevisionStates } from '../../workflows/contracts/toolkits.ts';
+import { toolkitRevisionOrigins, toolkitRevisionStates } from '../../workflows/contracts/tools/toolkits.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import type { LeftOut } from './left-out.ts';
 import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
 import { createdAtColumn, idColumn, jsonColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/policies.ts';
+import { tenantPolicies } from '../tenancy/organizations/policies.ts';
 
 const schema = defineEntity({
   name: 'ToolkitRevision',

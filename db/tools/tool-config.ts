@@ -1,4 +1,4 @@
-import type { BodyMode, FieldForm, HttpParameter } from '../../workflows/contracts/http-parameters.ts';
+import type { BodyMode, FieldForm, HttpParameter } from '../../workflows/contracts/tools/http-parameters.ts';
 
 export const builtinNames = [
   'current_time',

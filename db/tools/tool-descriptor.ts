@@ -1,4 +1,4 @@
-import type { ToolKind } from '../../workflows/contracts/runs.ts';
+import type { ToolKind } from '../../workflows/contracts/runs/runs.ts';
 
 /** What a run needs of a tool, as it stood at one version. */
 export interface ToolDescriptor {

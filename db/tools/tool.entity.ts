@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { toolKinds } from '../../workflows/contracts/runs.ts';
-import { toolConcurrencies, toolEffects } from '../../workflows/contracts/toolkits.ts';
+import { toolKinds } from '../../workflows/contracts/runs/runs.ts';
+import { toolConcurrencies, toolEffects } from '../../workflows/contracts/tools/toolkits.ts';
 import {
   createdAtColumn,
   idColumn,
@@ -13,7 +13,7 @@ import {
   versionColumn,
 } from '../columns.ts';
 import { scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/policies.ts';
+import { tenantPolicies } from '../tenancy/organizations/policies.ts';
 
 export { toolConcurrencies, toolEffects };
 

@@ -1,4 +1,4 @@
-import type { ToolKind } from '../../workflows/contracts/runs.ts';
+import type { ToolKind } from '../../workflows/contracts/runs/runs.ts';
 import type { Condition } from '../condition.ts';
 import { contains, preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';

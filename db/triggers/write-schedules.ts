@@ -1,6 +1,6 @@
 import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { scheduleChanged } from '../../workflows/contracts/triggers.ts';
+import { scheduleChanged } from '../../workflows/contracts/triggers/triggers.ts';
 import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
 import { rows } from '../sql.ts';

@@ -1,5 +1,5 @@
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { deliveriesCame, type GroupInput } from '../../workflows/contracts/webhooks.ts';
+import { deliveriesCame, type GroupInput } from '../../workflows/contracts/triggers/webhooks.ts';
 import { followedTime } from '../database-clock.ts';
 import { addOutbox } from '../outbox.ts';
 import { change, queueStatement, rows } from '../sql.ts';

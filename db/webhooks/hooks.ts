@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Databases } from '../databases.ts';
-import { callDefinerFunction } from '../identity/gates.ts';
-import type { KeyRing } from '../identity/key-ring.ts';
+import { callDefinerFunction } from '../identity/lookup/credential-lookup.ts';
+import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type StoredKey } from '../tenancy/envelope.ts';
+import { open, openWith, type StoredKey } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { endpointBinding } from './endpoint-binding.ts';
 import type { Coalescing, HookMethod, ResponseMode, Verification } from './webhook-endpoint.entity.ts';

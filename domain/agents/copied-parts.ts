@@ -1,5 +1,5 @@
 import type { AgentRow } from '../../db/agents/agents.ts';
-import { findCopiedParts, type CopiedParts } from '../../db/agents/copied-revision.ts';
+import { findCopiedParts, type CopiedParts } from '../../db/agents/revisions/copied-revision.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 

@@ -1,8 +1,8 @@
 import { creatorOf } from '../../db/actor-ref.ts';
 import { Agent, type avatarPresets } from '../../db/agents/agent.entity.ts';
-import type { PersonaDraft } from '../../db/agents/persona-document.ts';
-import type { RevisionDocument, RevisionDraft } from '../../db/agents/revision-document.ts';
-import { insertPersonas, type NewPersona } from '../../db/agents/write-personas.ts';
+import type { PersonaDraft } from '../../db/agents/personas/persona-document.ts';
+import type { RevisionDocument, RevisionDraft } from '../../db/agents/revisions/revision-document.ts';
+import { insertPersonas, type NewPersona } from '../../db/agents/personas/write-personas.ts';
 import { newId } from '../../db/ids.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

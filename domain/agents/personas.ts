@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { creatorOf } from '../../db/actor-ref.ts';
 import type { Agent } from '../../db/agents/agent.entity.ts';
-import type { PersonaDocument, PersonaDraft } from '../../db/agents/persona-document.ts';
-import type { Persona } from '../../db/agents/persona.entity.ts';
-import { countPersonas } from '../../db/agents/personas.ts';
-import { clearDefault, insertPersonas, insertVersions, keepPersonaRefs } from '../../db/agents/write-personas.ts';
+import type { PersonaDocument, PersonaDraft } from '../../db/agents/personas/persona-document.ts';
+import type { Persona } from '../../db/agents/personas/persona.entity.ts';
+import { countPersonas } from '../../db/agents/personas/personas.ts';
+import { clearDefault, insertPersonas, insertVersions, keepPersonaRefs } from '../../db/agents/personas/write-personas.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { refuseInvalid } from './revision-problems.ts';

@@ -1,4 +1,4 @@
-import type { ResolvedRef, RevisionDocument, RevisionDraft } from '../../db/agents/revision-document.ts';
+import type { ResolvedRef, RevisionDocument, RevisionDraft } from '../../db/agents/revisions/revision-document.ts';
 
 /**
  * A document as another organization can take it: references by slug and scope, no id. A toolkit or sub-agent pinned to a revision becomes

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RevisionDocument } from '../../db/agents/revision-document.ts';
+import type { RevisionDocument } from '../../db/agents/revisions/revision-document.ts';
 
 /** One place in which two documents differ. For `add` and `replace` the pointer lies in the target, for `remove` in the base. */
 export interface RevisionChange {

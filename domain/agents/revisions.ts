@@ -1,8 +1,14 @@
-import { lockActivations } from '../../db/agents/agent-graph.ts';
+import { lockActivations } from '../../db/agents/effective/agent-graph.ts';
 import type { Agent } from '../../db/agents/agent.entity.ts';
-import type { RevisionDocument, RevisionDraft } from '../../db/agents/revision-document.ts';
-import { findRevisionPair, readRevision, type AgentScope, type ComparedPair, type ComparedRevision } from '../../db/agents/revisions.ts';
-import { insertRevisionRows, setActiveRevision, type NewRevision } from '../../db/agents/write-revisions.ts';
+import type { RevisionDocument, RevisionDraft } from '../../db/agents/revisions/revision-document.ts';
+import {
+  findRevisionPair,
+  readRevision,
+  type AgentScope,
+  type ComparedPair,
+  type ComparedRevision,
+} from '../../db/agents/revisions/revisions.ts';
+import { insertRevisionRows, setActiveRevision, type NewRevision } from '../../db/agents/revisions/write-revisions.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';

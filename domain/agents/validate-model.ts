@@ -1,5 +1,5 @@
-import { maxDocumentBytes, type RevisionDocument } from '../../db/agents/revision-document.ts';
-import { resultToolSlug } from '../../db/agents/result-tool.ts';
+import { maxDocumentBytes, type RevisionDocument } from '../../db/agents/revisions/revision-document.ts';
+import { resultToolSlug } from '../../db/agents/effective/result-tool.ts';
 import { atCreate, atRun, type RevisionProblem } from './revision-problems.ts';
 import type { ModelChecks, RevisionChecks } from './validate-revision.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';

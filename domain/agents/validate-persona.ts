@@ -1,6 +1,6 @@
-import { completePersona, type PersonaDocument, type PersonaDraft } from '../../db/agents/persona-document.ts';
+import { completePersona, type PersonaDocument, type PersonaDraft } from '../../db/agents/personas/persona-document.ts';
 import { atCreate, type RevisionProblem } from './revision-problems.ts';
-import { readTargets, type RevisionScope } from '../../db/agents/revision-targets.ts';
+import { readTargets, type RevisionScope } from '../../db/agents/revisions/revision-targets.ts';
 import { bindKnowledge } from './validate-references.ts';
 import type { RevisionChecks } from './validate-revision.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

@@ -8,9 +8,15 @@ import {
   type RevisionDraft,
   type SkillBinding,
   type SubAgentBinding,
-} from '../../db/agents/revision-document.ts';
+} from '../../db/agents/revisions/revision-document.ts';
 import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
-import { nearest, type AgentTarget, type RevisionScope, type RevisionTargets, type SkillTarget } from '../../db/agents/revision-targets.ts';
+import {
+  nearest,
+  type AgentTarget,
+  type RevisionScope,
+  type RevisionTargets,
+  type SkillTarget,
+} from '../../db/agents/revisions/revision-targets.ts';
 
 type ReferenceKind = 'tool' | 'toolkit' | 'skill' | 'sub_agent' | 'knowledge';
 

@@ -1,15 +1,15 @@
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { askSlug } from '../../db/agents/ask-schema.ts';
-import { followDelegations, limitDelegations } from '../../db/agents/agent-graph.ts';
+import { askSlug } from '../../db/agents/effective/ask-schema.ts';
+import { followDelegations, limitDelegations } from '../../db/agents/effective/agent-graph.ts';
 import {
   completeDocument,
   type RevisionDocument,
   type RevisionDraft,
   type SubAgentBinding,
   type ToolBinding,
-} from '../../db/agents/revision-document.ts';
+} from '../../db/agents/revisions/revision-document.ts';
 import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
-import { readTargets, type RevisionScope } from '../../db/agents/revision-targets.ts';
+import { readTargets, type RevisionScope } from '../../db/agents/revisions/revision-targets.ts';
 import { documentProblems } from './validate-model.ts';
 import { bindKnowledge, bindSkills, bindSubAgents } from './validate-references.ts';
 import { bindToolkits, bindTools } from './validate-tools.ts';

@@ -4,9 +4,9 @@ import {
   type RevisionDraft,
   type ToolBinding,
   type ToolkitBinding,
-} from '../../db/agents/revision-document.ts';
+} from '../../db/agents/revisions/revision-document.ts';
 import { atActivation, atCreate, atRun, type RevisionProblem } from './revision-problems.ts';
-import { nearest, type RevisionTargets, type ToolTarget, type ToolkitTarget } from '../../db/agents/revision-targets.ts';
+import { nearest, type RevisionTargets, type ToolTarget, type ToolkitTarget } from '../../db/agents/revisions/revision-targets.ts';
 import { unresolved } from './validate-references.ts';
 import type { RevisionChecks } from './validate-revision.ts';
 

@@ -10,7 +10,7 @@ import {
   hasQuestion,
 } from '../../db/approvals/question-rows.ts';
 import type { ResolveApprovals } from './resolve.ts';
-import type { ApprovalReason } from '../../workflows/contracts/approvals.ts';
+import type { ApprovalReason } from '../../workflows/contracts/runs/approvals.ts';
 
 const limitBytes = 64 * 1024;
 const maxArgsBytes = 200 * 1024;

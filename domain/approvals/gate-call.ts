@@ -1,4 +1,4 @@
-import type { CallApproval } from '../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../workflows/contracts/runs/approvals.ts';
 import { requireApproval } from '../../db/approvals/gate-call.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
 import { recordRetry } from '../runs/calls/tool-calls.ts';

@@ -1,5 +1,5 @@
 import { followedTime } from '../../db/database-clock.ts';
-import type { CallApprovalState } from '../../workflows/contracts/agent-run.ts';
+import type { CallApprovalState } from '../../workflows/contracts/runs/agent-run.ts';
 import { lockOpenCalls, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readConsent } from '../../db/mcp/consent-of-call.ts';
 import { identityOf, type RunState } from '../../db/runs/run-state.ts';

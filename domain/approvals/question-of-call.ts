@@ -1,7 +1,7 @@
 import type { ConsentLink } from '../../db/mcp/consent-of-call.ts';
 import type { CallState } from '../../db/runs/calls/call-state.ts';
 import type { RunState } from '../../db/runs/run-state.ts';
-import { questionOf } from '../../workflows/contracts/ask-user.ts';
+import { questionOf } from '../../workflows/contracts/runs/ask-user.ts';
 import type { Question } from '../../db/approvals/questions.ts';
 
 const consentSchema = {

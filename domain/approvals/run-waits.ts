@@ -1,6 +1,6 @@
 import { followedTime } from '../../db/database-clock.ts';
-import type { CallApprovalState, StepWait } from '../../workflows/contracts/agent-run.ts';
-import { budgetQuestion, isBudgetFree, type BudgetWait } from '../../db/billing/budget-wait.ts';
+import type { CallApprovalState, StepWait } from '../../workflows/contracts/runs/agent-run.ts';
+import { budgetQuestion, isBudgetFree, type BudgetWait } from '../../db/billing/budgets/budget-wait.ts';
 import { identityOf, type RunState } from '../../db/runs/run-state.ts';
 import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
 import { stateBatch, type FrameBatch } from '../../db/streams/append.ts';

@@ -2,7 +2,7 @@ import { followedTime } from '../../db/database-clock.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { setMark } from '../../db/http/system-marks.ts';
-import { sweepLoginFailures } from '../identity/login-failure-retention.ts';
+import { sweepLoginFailures } from '../identity/factors/login-failure-retention.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 import { chainOf, lockChain } from '../../db/audit/chain.ts';

@@ -1,9 +1,9 @@
 import { followedTime } from '../../db/database-clock.ts';
 import { Decimal } from 'decimal.js';
 import { writeAudit } from '../../db/audit/audit.ts';
-import type { AdjustedPlace } from '../../db/billing/adjusted-place.ts';
-import { findAdjustment, insertAdjustment, type Adjustment } from '../../db/billing/adjustments.ts';
-import { money } from '../../db/billing/money.ts';
+import type { AdjustedPlace } from '../../db/billing/ledger/adjusted-place.ts';
+import { findAdjustment, insertAdjustment, type Adjustment } from '../../db/billing/ledger/adjustments.ts';
+import { money } from '../../db/billing/prices/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 

@@ -1,4 +1,4 @@
-import { readBudgetStanding } from '../../db/billing/budget-standing.ts';
+import { readBudgetStanding } from '../../db/billing/budgets/budget-standing.ts';
 import { spendingRefusal } from '../runs/start/start-refusals.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 

@@ -2,16 +2,23 @@ import { followedTime } from '../../db/database-clock.ts';
 import { Decimal } from 'decimal.js';
 import { fireBudgetAlert, resolveBudgetAlert } from '../../db/alerts/budget-crossing.ts';
 import { deleteManagedRule, putManagedRule, readManagedRule } from '../../db/alerts/managed-rule.ts';
-import { Budget } from '../../db/billing/budget.entity.ts';
-import { wakeBudgetWaiters } from '../../db/billing/budget-wait.ts';
-import { findBudgetId, type BudgetKey } from '../../db/billing/budgets.ts';
-import { baseOfWindow, closeWindow, cutWindow, judgeWindow } from '../../db/billing/cut-window.ts';
-import { rateInForce, type RateInForce } from '../../db/billing/fx-rates.ts';
-import { lockLedger } from '../../db/billing/ledger-lock.ts';
-import { rollWindows } from '../../db/billing/windows.ts';
+import { Budget } from '../../db/billing/budgets/budget.entity.ts';
+import { wakeBudgetWaiters } from '../../db/billing/budgets/budget-wait.ts';
+import {
+  findBudgetId,
+  type BudgetKey,
+  findBudget,
+  findBudgetStatus,
+  type BudgetRow,
+  type BudgetStatusRow,
+} from '../../db/billing/budgets/budgets.ts';
+import { baseOfWindow, closeWindow, cutWindow, judgeWindow } from '../../db/billing/budgets/cut-window.ts';
+import { rateInForce, type RateInForce } from '../../db/billing/prices/fx-rates.ts';
+import { lockLedger } from '../../db/billing/ledger/ledger-lock.ts';
+import { rollWindows } from '../../db/billing/budgets/windows.ts';
 import { newId } from '../../db/ids.ts';
-import { removeOne, seeForChange, type Changing } from '../../db/scope.ts';
-import { budgetHome, type BudgetHome } from '../../db/billing/budget-home.ts';
+import { removeOne, seeForChange, type Changing, type Scoped } from '../../db/scope.ts';
+import { budgetHome, type BudgetHome } from '../../db/billing/budgets/budget-home.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
 /** All that a budget says beside its key. Amounts are decimals. */
@@ -150,4 +157,20 @@ function isSame(before: BudgetFields, after: BudgetFields): boolean {
     before.alertThresholdPct === after.alertThresholdPct &&
     before.periodStart === after.periodStart
   );
+}
+
+/** A budget that the caller sees. Throws 404 where the workspace has none for the period, or is not seen. */
+export async function seeBudget(ctx: Scoped, key: BudgetKey): Promise<BudgetRow> {
+  return (await findBudget(ctx, key)) ?? refuseMissing(key);
+}
+
+/** Where a budget that the caller sees stands now. Throws 404 as `seeBudget` does. */
+export async function seeBudgetStatus(ctx: Scoped, key: BudgetKey): Promise<BudgetStatusRow> {
+  return (await findBudgetStatus(ctx, key)) ?? refuseMissing(key);
+}
+
+/** Who leaves the period out asks for the month, also where only the day has a budget. */
+function refuseMissing({ period }: BudgetKey): never {
+  const other = period === 'month' ? 'day' : 'month';
+  throw fail('not_found', { detail: `No budget of the ${period} was found; that of the ${other} is read with period=${other}.` });
 }

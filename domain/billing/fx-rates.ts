@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { writeSystemEntry } from '../audit/system-entry.ts';
-import { hasRates, insertRates, type NewRate } from '../../db/billing/fx-rates.ts';
+import { hasRates, insertRates, type NewRate } from '../../db/billing/prices/fx-rates.ts';
 
 /** Stores rates, audited; a pair that has a rate of that day keeps it. Gives how many are new. */
 export async function storeRates(em: SqlEntityManager, rates: readonly NewRate[]): Promise<number> {

@@ -1,6 +1,6 @@
-import { isStepAllowed } from '../../db/billing/budget-wait.ts';
-import { capsAbove } from '../../db/billing/cap-keys.ts';
-import { releaseHolds, renewHolds, reserve, type ReserveResult } from '../../db/billing/holds.ts';
+import { isStepAllowed } from '../../db/billing/budgets/budget-wait.ts';
+import { capsAbove } from '../../db/billing/budgets/cap-keys.ts';
+import { releaseHolds, renewHolds, reserve, type ReserveResult } from '../../db/billing/budgets/holds.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 /** A call of a run's step that is about to be made. */

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { leaseS } from '../../db/billing/lease.ts';
-import { releaseHolds, renewHolds, reserve, type Reservation } from '../../db/billing/holds.ts';
-import { rejectsUnpriced, type PinnedPrice, type UnpricedRule } from '../../db/billing/prices.ts';
-import { readTerms } from '../../db/billing/terms.ts';
-import { rollWindows } from '../../db/billing/windows.ts';
+import { leaseS } from '../../db/billing/budgets/lease.ts';
+import { releaseHolds, renewHolds, reserve, type Reservation } from '../../db/billing/budgets/holds.ts';
+import { rejectsUnpriced, type PinnedPrice, type UnpricedRule } from '../../db/billing/prices/prices.ts';
+import { readTerms } from '../../db/billing/budgets/terms.ts';
+import { rollWindows } from '../../db/billing/budgets/windows.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 

@@ -1,5 +1,5 @@
-import { findPrice, type PriceRow } from '../../db/billing/model-prices.ts';
-import { deleteUpcomingPrice, insertPrice, lockPrices } from '../../db/billing/write-prices.ts';
+import { findPrice, type PriceRow } from '../../db/billing/prices/model-prices.ts';
+import { deleteUpcomingPrice, insertPrice, lockPrices } from '../../db/billing/prices/write-prices.ts';
 import { databaseTime } from '../../db/database-time.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';

@@ -1,8 +1,8 @@
 import { Decimal } from 'decimal.js';
 import type { PriceBucket, PriceUnit } from '../../workflows/contracts/prices.ts';
-import { isCurrency } from '../../db/tenancy/zones.ts';
-import { standardTier } from '../../db/billing/prices.ts';
-import type { NewPrice } from '../../db/billing/model-prices.ts';
+import { isCurrency } from '../../db/tenancy/organizations/zones.ts';
+import { standardTier } from '../../db/billing/prices/prices.ts';
+import type { NewPrice } from '../../db/billing/prices/model-prices.ts';
 import { readDecimal } from './decimal-input.ts';
 
 /** A price as an operator sends it, of the right types; PriceCreate on the wire. */

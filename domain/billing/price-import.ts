@@ -1,6 +1,6 @@
 import { Decimal } from 'decimal.js';
-import { pricesOfModels, type NewPrice, type PriceRow } from '../../db/billing/model-prices.ts';
-import { insertPrices, lockPrices } from '../../db/billing/write-prices.ts';
+import { pricesOfModels, type NewPrice, type PriceRow } from '../../db/billing/prices/model-prices.ts';
+import { insertPrices, lockPrices } from '../../db/billing/prices/write-prices.ts';
 import { databaseTime } from '../../db/database-time.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';

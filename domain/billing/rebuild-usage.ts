@@ -1,5 +1,5 @@
 import { writeSystemEntry } from '../audit/system-entry.ts';
-import { ledgerSpans, rebuildDay, type LedgerSpan } from '../../db/billing/rebuild-rollups.ts';
+import { ledgerSpans, rebuildDay, type LedgerSpan } from '../../db/billing/ledger/rebuild-rollups.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 

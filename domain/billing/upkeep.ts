@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { endedWindows, expireHolds } from '../../db/billing/upkeep.ts';
-import { rollWindows } from '../../db/billing/windows.ts';
+import { endedWindows, expireHolds } from '../../db/billing/ledger/upkeep.ts';
+import { rollWindows } from '../../db/billing/budgets/windows.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 

@@ -1,5 +1,5 @@
-import { bucketMinutes } from '../../db/billing/rollups.ts';
-import { isTimeZone } from '../../db/tenancy/zones.ts';
+import { bucketMinutes } from '../../db/billing/ledger/rollups.ts';
+import { isTimeZone } from '../../db/tenancy/organizations/zones.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 
 const bucketMs = bucketMinutes * 60_000;

@@ -1,4 +1,4 @@
-import type { ChannelKind, ChannelSettings } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind, ChannelSettings } from '../../workflows/contracts/triggers/channels.ts';
 import { refusalOfHost, refusalOfPlainMail, refusalOfUrl, type EgressPolicy } from '../../ports/egress/url.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 

@@ -5,13 +5,13 @@ import { countChannels } from '../../db/channels/channels.ts';
 import { channelSecretsIn, type ChannelSecrets } from '../../db/channels/open-channel.ts';
 import { failOpenParts } from '../../db/channels/outbound.ts';
 import { syncChannel } from '../../db/channels/sync.ts';
-import type { KeyRing } from '../../db/identity/key-ring.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { open, seal } from '../../db/tenancy/envelope.ts';
+import { open, seal } from '../../db/tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
 import type { EgressPolicy } from '../../ports/egress/url.ts';
-import type { ChannelKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind } from '../../workflows/contracts/triggers/channels.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { changedSecrets, checkedSettings, madeSecret } from './channel-rules.ts';
 

@@ -12,7 +12,7 @@ import type { PartRow } from '../../db/channels/part-queries.ts';
 import { emitEvent } from '../../db/triggers/events.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ChannelService, SendOutcome } from '../../ports/channels/service.ts';
-import type { ChannelPartInput } from '../../workflows/contracts/channels.ts';
+import type { ChannelPartInput } from '../../workflows/contracts/triggers/channels.ts';
 
 /** A part whose turn has come, its try counted; or how long it waits; or that nothing is to be done with it. */
 export type PartClaim =

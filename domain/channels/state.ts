@@ -4,7 +4,7 @@ import { overdueReplies } from '../../db/channels/replies.ts';
 import { markChannelRefused, markChannelSynced } from '../../db/channels/sync.ts';
 import { wakeReply, type AnsweredPlace } from '../../db/channels/wake.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { ChannelIdentity } from '../../workflows/contracts/channels.ts';
+import type { ChannelIdentity } from '../../workflows/contracts/triggers/channels.ts';
 
 /** Notes how a test of a channel went; `fault` null: well. */
 export async function noteTest(tx: TenantTransaction, channelId: string, fault: string | null): Promise<void> {

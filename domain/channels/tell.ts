@@ -5,7 +5,7 @@ import type { ToldRun } from '../../db/channels/part-queries.ts';
 import type { ChannelQuestion } from '../../db/channels/questions.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ChannelService } from '../../ports/channels/service.ts';
-import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
+import { isTerminal, type RunStatus } from '../../workflows/contracts/runs/runs.ts';
 import { sortFiles, type AnswerFileName } from './answer-files.ts';
 import { askedInChat } from './questions.ts';
 

@@ -4,7 +4,7 @@ import { findAnswered } from '../../db/channels/replies.ts';
 import { shareVotedRun } from '../../db/feedback/votes.ts';
 import type { Scoped } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { isTerminal } from '../../workflows/contracts/runs/runs.ts';
 import { putVote } from '../feedback/votes.ts';
 import { isAllowed } from './channel-rules.ts';
 

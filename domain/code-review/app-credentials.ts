@@ -1,10 +1,10 @@
-import { isListedInstallation, type BindingPlace } from '../../db/code-review/bindings.ts';
-import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { isListedInstallation, type BindingPlace } from '../../db/code-review/bindings/bindings.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
 import { resolveSecret } from '../secrets/resolve-secret.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { isAppKey, pemOf, type AppCredentials } from '../../ports/github/app-key.ts';
 import type { GitHubSettings } from '../../ports/github/settings.ts';
-import type { AppKind } from '../../workflows/contracts/pull-requests.ts';
+import type { AppKind } from '../../workflows/contracts/review/pull-requests.ts';
 
 /** Names of the secrets with which a workspace has an App of its own. */
 export const appSecretNames = { id: 'github_app_id', key: 'github_app_private_key' } as const;

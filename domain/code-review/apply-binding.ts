@@ -4,14 +4,14 @@ import {
   queuedBindingEvents,
   storeBindingState,
   type BindingEventState,
-} from '../../db/code-review/binding-events.ts';
-import { settleEvents, type QueuedEvent } from '../../db/code-review/pulls.ts';
-import { wakePullRequest } from '../../db/code-review/wake.ts';
+} from '../../db/code-review/bindings/binding-events.ts';
+import { settleEvents, type QueuedEvent } from '../../db/code-review/pulls/pulls.ts';
+import { wakePullRequest } from '../../db/code-review/bindings/wake.ts';
 import { emitEvent } from '../../db/triggers/events.ts';
 import { databaseTime } from '../../db/database-time.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { InstallationState } from '../../workflows/contracts/pull-requests.ts';
+import type { InstallationState } from '../../workflows/contracts/review/pull-requests.ts';
 import { keyOf } from './bindings.ts';
 
 /** Kind of the event that tells of a change of a binding's installation. */

@@ -1,6 +1,6 @@
-import { nextCommand } from '../../db/code-review/command-state.ts';
-import { insertCommand, withdrawCommands } from '../../db/code-review/commands.ts';
-import { followThread, isOurReview } from '../../db/code-review/person-findings.ts';
+import { nextCommand } from '../../db/code-review/posts/command-state.ts';
+import { insertCommand, withdrawCommands } from '../../db/code-review/posts/commands.ts';
+import { followThread, isOurReview } from '../../db/code-review/findings/person-findings.ts';
 import {
   liveReviews,
   lockPull,
@@ -12,12 +12,12 @@ import {
   type LiveReview,
   type PullState,
   type QueuedEvent,
-} from '../../db/code-review/pulls.ts';
+} from '../../db/code-review/pulls/pulls.ts';
 import { cancelAndClose } from '../runs/end/cancel-run.ts';
 import { lockForCancel } from '../runs/end/cancel-locked.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { PullRequestInput, PullRequestStep } from '../../workflows/contracts/pull-requests.ts';
+import type { PullRequestInput, PullRequestStep } from '../../workflows/contracts/review/pull-requests.ts';
 import { draftOf, judgeEvent, type EventEffect, type PullDraft } from './judge-event.ts';
 import { startedByPlatform, startReview, type ReviewAsk } from './start-review.ts';
 

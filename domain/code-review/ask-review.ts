@@ -1,4 +1,4 @@
-import { lockPull, readBindingState } from '../../db/code-review/pulls.ts';
+import { lockPull, readBindingState } from '../../db/code-review/pulls/pulls.ts';
 import type { StartedRun } from '../runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { refuseStart, startReview, type ReviewStarter } from './start-review.ts';

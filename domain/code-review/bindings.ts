@@ -1,12 +1,12 @@
-import { isUsableSandbox, usableAgents, type BindingPlace } from '../../db/code-review/bindings.ts';
-import { isUsablePlaybook } from '../../db/code-review/playbooks.ts';
-import { RepoBinding } from '../../db/code-review/repo-binding.entity.ts';
+import { isUsableSandbox, usableAgents, type BindingPlace } from '../../db/code-review/bindings/bindings.ts';
+import { isUsablePlaybook } from '../../db/code-review/playbooks/playbooks.ts';
+import { RepoBinding } from '../../db/code-review/bindings/repo-binding.entity.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { ReviewConfig } from '../../workflows/contracts/code-review.ts';
+import type { ReviewConfig } from '../../workflows/contracts/review/code-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import type { AppKind, EditorConfig, ReviewBudgetConfig, ReviewWorkspaceConfig } from '../../workflows/contracts/pull-requests.ts';
-import { wakeBinding } from '../../db/code-review/wake.ts';
+import type { AppKind, EditorConfig, ReviewBudgetConfig, ReviewWorkspaceConfig } from '../../workflows/contracts/review/pull-requests.ts';
+import { wakeBinding } from '../../db/code-review/bindings/wake.ts';
 
 /** What people set of a binding; configs are complete. */
 export interface BindingFields {

@@ -1,7 +1,7 @@
-import { handOverToAll, handOverToWorkspace, type HandedEvent } from '../../db/code-review/hand-over.ts';
+import { handOverToAll, handOverToWorkspace, type HandedEvent } from '../../db/code-review/bindings/hand-over.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { isOfBinding, type HostEvent } from './read-event.ts';
-import { wakeParts } from '../../db/code-review/wake.ts';
+import { wakeParts } from '../../db/code-review/bindings/wake.ts';
 
 /** A delivery of the Git host that is handed over to code review. */
 export interface HandOver {

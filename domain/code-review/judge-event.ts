@@ -1,5 +1,5 @@
-import type { BindingState, DueChange, PullChange, PullState, QueuedEvent } from '../../db/code-review/pulls.ts';
-import type { ReviewFacts } from '../../db/code-review/facts.ts';
+import type { BindingState, DueChange, PullChange, PullState, QueuedEvent } from '../../db/code-review/pulls/pulls.ts';
+import type { ReviewFacts } from '../../db/code-review/pulls/facts.ts';
 import { nameOfEvent } from './enabled-events.ts';
 
 /** A pull request while events are applied to it, one after the other. */

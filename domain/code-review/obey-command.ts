@@ -1,10 +1,10 @@
-import { readCommandState, type CommandState } from '../../db/code-review/command-state.ts';
-import { settleCommand, type CommandEnd } from '../../db/code-review/commands.ts';
-import { dismissFindings, findFinding } from '../../db/code-review/person-findings.ts';
-import { lockPull, readBindingState, storePull, type BindingState, type PullState } from '../../db/code-review/pulls.ts';
+import { readCommandState, type CommandState } from '../../db/code-review/posts/command-state.ts';
+import { settleCommand, type CommandEnd } from '../../db/code-review/posts/commands.ts';
+import { dismissFindings, findFinding } from '../../db/code-review/findings/person-findings.ts';
+import { lockPull, readBindingState, storePull, type BindingState, type PullState } from '../../db/code-review/pulls/pulls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { ObeyedCommand } from '../../workflows/contracts/pull-requests.ts';
+import type { ObeyedCommand } from '../../workflows/contracts/review/pull-requests.ts';
 import { eventsShown } from './enabled-events.ts';
 import { draftOf } from './judge-event.ts';
 import { commandNames, splitArgument, type CommandName } from './pipeline/commands.ts';

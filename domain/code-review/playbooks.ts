@@ -1,11 +1,11 @@
-import { findRevision, isNamedByBinding, readDefaultTemplates } from '../../db/code-review/playbooks.ts';
-import { ReviewPlaybook } from '../../db/code-review/review-playbook.entity.ts';
-import { dropDefault, insertPlaybookRevision } from '../../db/code-review/write-revisions.ts';
+import { findRevision, isNamedByBinding, readDefaultTemplates } from '../../db/code-review/playbooks/playbooks.ts';
+import { ReviewPlaybook } from '../../db/code-review/playbooks/review-playbook.entity.ts';
+import { dropDefault, insertPlaybookRevision } from '../../db/code-review/playbooks/write-revisions.ts';
 import { newId } from '../../db/ids.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Templates } from '../../ports/templates/templates.ts';
-import type { ReviewTemplates } from '../../workflows/contracts/code-review.ts';
+import type { ReviewTemplates } from '../../workflows/contracts/review/code-review.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { completeTemplates, hashOfTemplates, refuseTemplates, type TemplatesDraft } from './templates.ts';
 

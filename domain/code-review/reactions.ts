@@ -1,5 +1,5 @@
-import { putReadingOff, readAgainAfter, storeReactions, type CommentReactions } from '../../db/code-review/reactions.ts';
-import { lockPullRow } from '../../db/code-review/write-ledger.ts';
+import { putReadingOff, readAgainAfter, storeReactions, type CommentReactions } from '../../db/code-review/findings/reactions.ts';
+import { lockPullRow } from '../../db/code-review/findings/write-ledger.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 /** People look at a pull request for so many days after it was closed. */

@@ -1,4 +1,4 @@
-import type { ReviewFacts } from '../../db/code-review/facts.ts';
+import type { ReviewFacts } from '../../db/code-review/pulls/facts.ts';
 import { readCommand } from './pipeline/commands.ts';
 
 /** A delivery of the Git host, as far as code review is concerned. */

@@ -1,9 +1,15 @@
-import { runCapKey } from '../../db/billing/cap-keys.ts';
-import { closeCap } from '../../db/billing/caps.ts';
-import type { StoredAnswer } from '../../db/code-review/answers.ts';
-import { openReviewCaps, type CappedReview } from '../../db/code-review/review-caps.ts';
-import { closeSystemStep, openSystemStep, type SystemStep } from '../../db/code-review/system-steps.ts';
-import { dropAnswers, insertAnswer, insertSteps, type CallsToPlan, type PlannedCallRow } from '../../db/code-review/write-answers.ts';
+import { runCapKey } from '../../db/billing/budgets/cap-keys.ts';
+import { closeCap } from '../../db/billing/budgets/caps.ts';
+import type { StoredAnswer } from '../../db/code-review/findings/answers.ts';
+import { openReviewCaps, type CappedReview } from '../../db/code-review/pulls/review-caps.ts';
+import { closeSystemStep, openSystemStep, type SystemStep } from '../../db/code-review/pulls/system-steps.ts';
+import {
+  dropAnswers,
+  insertAnswer,
+  insertSteps,
+  type CallsToPlan,
+  type PlannedCallRow,
+} from '../../db/code-review/findings/write-answers.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 

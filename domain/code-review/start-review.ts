@@ -1,8 +1,8 @@
-import { currentRevision, takeRound, type BindingState, type PullState } from '../../db/code-review/pulls.ts';
+import { currentRevision, takeRound, type BindingState, type PullState } from '../../db/code-review/pulls/pulls.ts';
 import { startRun, type StartedRun } from '../runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { ReviewRequest } from '../../workflows/contracts/pull-requests.ts';
+import type { ReviewRequest } from '../../workflows/contracts/review/pull-requests.ts';
 import type { StartRun } from '../../db/runs/start/start-run.ts';
 
 /** Who starts a run of code review, and at whose expense. */

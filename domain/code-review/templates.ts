@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { TemplateError, type Templates, type TemplateVariables } from '../../ports/templates/templates.ts';
-import type { ReviewTemplates } from '../../workflows/contracts/code-review.ts';
+import type { ReviewTemplates } from '../../workflows/contracts/review/code-review.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { sampleVariables } from './pipeline/prompt-samples.ts';
 

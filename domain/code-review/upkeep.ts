@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { closeOverCaps } from '../../db/code-review/review-caps.ts';
-import { eraseReviewEvents } from '../../db/code-review/erase-events.ts';
-import type { LostPull } from '../../db/code-review/upkeep.ts';
-import { wakeBinding, wakePullRequest } from '../../db/code-review/wake.ts';
+import { closeOverCaps } from '../../db/code-review/pulls/review-caps.ts';
+import { eraseReviewEvents } from '../../db/code-review/bindings/binding-events.ts';
+import type { LostPull } from '../../db/code-review/bindings/upkeep.ts';
+import { wakeBinding, wakePullRequest } from '../../db/code-review/bindings/wake.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 const rowsATime = 5_000;

@@ -1,5 +1,5 @@
-import { evaluationCapKey } from '../../db/billing/cap-keys.ts';
-import { openCaps } from '../../db/billing/caps.ts';
+import { evaluationCapKey } from '../../db/billing/budgets/cap-keys.ts';
+import { openCaps } from '../../db/billing/budgets/caps.ts';
 import { findEvaluation, type EvaluationRow } from '../../db/evaluations/evaluations.ts';
 import { runsAsItems, type RunAsItem } from '../../db/evaluations/from-runs.ts';
 import { countLiveEvaluations, insertEvaluation } from '../../db/evaluations/insert-evaluation.ts';

@@ -1,6 +1,6 @@
 import { followedTime } from '../../db/database-clock.ts';
-import { evaluationCapKey } from '../../db/billing/cap-keys.ts';
-import { closeCap } from '../../db/billing/caps.ts';
+import { evaluationCapKey } from '../../db/billing/budgets/cap-keys.ts';
+import { closeCap } from '../../db/billing/budgets/caps.ts';
 import { endItemsOf, noteWaited, restartEvaluation, wakeEvaluation, type EvaluationPlace } from '../../db/evaluations/run-ended.ts';
 import { countResults, liveItemRuns, lockEvaluation, type EvaluationState } from '../../db/evaluations/work.ts';
 import { skipRest, writeEvaluation } from '../../db/evaluations/write-work.ts';

@@ -1,9 +1,8 @@
-import type { KeyedBill } from '../../db/billing/call-bill.ts';
-import { settleOutsideRun } from '../../db/billing/settle-embedding.ts';
-import { findExport } from '../../db/evaluations/find-export.ts';
-import { linkExport } from '../../db/evaluations/link-export.ts';
+import type { KeyedBill } from '../../db/billing/ledger/call-bill.ts';
+import { settleOutsideRun } from '../../db/billing/ledger/settle-embedding.ts';
+import { findExport } from '../../db/evaluations/exports.ts';
 import { lockEvaluation, type ClaimedResult, type EvaluationState, type OpenVote, type StoredVote } from '../../db/evaluations/work.ts';
-import { claimResult, endResult, markAsked, storeVote, unmarkAsked, type ResultEnd } from '../../db/evaluations/write-work.ts';
+import { claimResult, endResult, linkExport, markAsked, storeVote, unmarkAsked, type ResultEnd } from '../../db/evaluations/write-work.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 

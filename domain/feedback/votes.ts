@@ -2,7 +2,7 @@ import type { Caller } from '../../db/caller.ts';
 import { deleteVote, shareVotedRun, upsertVote, type FeedbackRow, type Vote, type VotedRun, type Voter } from '../../db/feedback/votes.ts';
 import { seen, type Scoped } from '../../db/scope.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { isTerminal } from '../../workflows/contracts/runs/runs.ts';
 
 /** The acting user, else the user, else the service key. Throws 403 for who is none of these: a client that works for nobody. */
 export function voterOf({ kind, userId, principalId }: Caller): Voter {

@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../db/identity/key-ring.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import type { McpPrincipal } from '../../db/mcp/connection-queries.ts';
 import { openConnection, storeGrant, type FreshGrant, type McpConnectionAt } from '../../db/mcp/connections.ts';
@@ -7,9 +7,11 @@ import { deleteConsent, insertConsent, storeCode, type BegunConsent, type Return
 import { addOutboxAll } from '../../db/outbox.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { holdThere, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
-import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
+import { agentRunSignals } from '../../workflows/contracts/runs/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
+import { readStatus, type McpStatusRow } from '../../db/mcp/status.ts';
+import type { Scoped } from '../../db/scope.ts';
 
 type Keks = Pick<KeyRing, 'keks'>;
 
@@ -71,4 +73,11 @@ function stateRefused() {
     detail: 'The authorization does not belong to a consent that is under way.',
     errors: [{ in: 'body', pointer: '/authorization/state', name: null, rule: 'state', message }],
   });
+}
+
+/** The status of a toolkit that the caller sees. Throws 404, and 409 `not_mcp` for another kind. One query. */
+export async function readMcpStatus(ctx: Scoped, toolkitId: string): Promise<McpStatusRow> {
+  const status = await readStatus(ctx, toolkitId);
+  if (status.kind !== 'mcp') throw fail('state_conflict', { reason: 'not_mcp', detail: 'The toolkit is not of kind mcp.' });
+  return status;
 }

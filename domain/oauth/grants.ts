@@ -1,8 +1,8 @@
 import { writeAudit } from '../../db/audit/audit.ts';
-import { revokeSession } from '../../db/identity/endings.ts';
-import type { KeyRing } from '../../db/identity/key-ring.ts';
-import { notify } from '../identity/notices.ts';
-import { defaultLifetime, lifetimeOf } from '../identity/sessions.ts';
+import { revokeSession } from '../../db/identity/sessions/endings.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { notify } from '../identity/people/notices.ts';
+import { defaultLifetime, lifetimeOf } from '../identity/sessions/sessions.ts';
 import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused, type IssuedGrant, type NewGrant } from '../../db/oauth/grants.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 

@@ -1,9 +1,9 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Scoped } from '../../db/scope.ts';
-import { newOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { newOpaqueToken, tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
 import { findTarget, lockImpersonation, type ImpersonationRow, type ImpersonationTarget } from '../../db/operator/impersonations.ts';
 import { insertImpersonation, writeEnd } from '../../db/operator/write-impersonations.ts';
-import { lockMaker } from '../identity/maker.ts';
+import { lockMaker } from '../identity/people/creator.ts';
 
 /** Begins an impersonation of a user, by the database's clock. The token is given once; what is stored is its digest. Throws what `lockTarget` does, and 401. */
 export async function startImpersonation(

@@ -1,10 +1,10 @@
-import type { KeyRing } from '../../db/identity/key-ring.ts';
-import { normalizeEmail } from '../../db/identity/people.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { newId } from '../../db/ids.ts';
 import { insertOrganization, isAddressTaken, setActive, setDeleting, setSuspended } from '../../db/operator/organizations.ts';
 import { isPurged, type PurgeRow } from '../../db/operator/purges.ts';
 import type { Changing } from '../../db/scope.ts';
-import type { OrganizationRow } from '../../db/tenancy/organization-row.ts';
+import type { OrganizationRow } from '../../db/tenancy/organizations/organization-row.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { writeInvitation } from '../tenancy/invitations.ts';
 import { insertUser } from '../tenancy/new-user.ts';

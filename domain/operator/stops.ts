@@ -1,7 +1,7 @@
 import { newId } from '../../db/ids.ts';
 import { addOutbox } from '../../db/outbox.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { stateChanged } from '../../workflows/contracts/operator.ts';
+import { stateChanged } from '../../workflows/contracts/upkeep/operator.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { followedTime } from '../../db/database-clock.ts';
-import type { WaitingOn } from '../../workflows/contracts/runs.ts';
+import type { WaitingOn } from '../../workflows/contracts/runs/runs.ts';
 import { wakeReplyOf } from '../../db/channels/replies.ts';
 import { iso } from '../../db/sql.ts';
 import { appendFrames, stateBatch, type FrameBatch } from '../../db/streams/append.ts';

@@ -6,7 +6,7 @@ import { fireInstant, instantOf } from './fire-instant.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import { strikesAfter, type ScheduledInstant } from '../../ports/schedule/cadence.ts';
 import { timetableOf } from '../../ports/schedule/plan.ts';
-import type { BackfillStep } from '../../workflows/contracts/triggers.ts';
+import type { BackfillStep } from '../../workflows/contracts/triggers/triggers.ts';
 import type { Filled } from './fire.ts';
 
 /** Instants of a backfill that come next. */

@@ -1,12 +1,12 @@
 import { assertScopeActive } from '../../db/frozen.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { callerOfPerson } from '../identity/caller.ts';
+import { callerOfPerson } from '../identity/callers/caller.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { admitsDomain } from './joining.ts';
 import { rankAt } from './rank-rules.ts';
-import { writeAcceptance, isMemberAddress, type Acceptance } from '../../db/tenancy/write-invitations.ts';
-import type { InvitationAnswer } from '../../db/tenancy/acceptance.ts';
+import { writeAcceptance, isMemberAddress, type Acceptance } from '../../db/tenancy/people/write-invitations.ts';
+import type { InvitationAnswer } from '../../db/tenancy/people/acceptance.ts';
 
 /** Whoever may invite: the floor of createInvitation. */
 const invitingRole = 'admin';

@@ -1,7 +1,7 @@
 import { newId } from '../../db/ids.ts';
-import { Organization } from '../../db/tenancy/organization.entity.ts';
-import { OrganizationSettings, type EgressAllowance } from '../../db/tenancy/organization-settings.entity.ts';
-import { Workspace } from '../../db/tenancy/workspace.entity.ts';
+import { Organization } from '../../db/tenancy/organizations/organization.entity.ts';
+import { OrganizationSettings, type EgressAllowance } from '../../db/tenancy/organizations/organization-settings.entity.ts';
+import { Workspace } from '../../db/tenancy/workspaces/workspace.entity.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { recordChange } from '../audit/record.ts';
 

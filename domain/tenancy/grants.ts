@@ -3,11 +3,11 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { assertScopeActive } from '../../db/frozen.ts';
 import type { Changing } from '../../db/scope.ts';
-import type { MemberRole, MemberRow } from '../../db/tenancy/members.ts';
+import type { MemberRole, MemberRow } from '../../db/tenancy/people/members.ts';
 import { refuseHigherRank, refuseOutranked, refuseUnattended } from './rank-rules.ts';
 import { lockWorkspace } from './workspaces.ts';
-import type { WorkspaceRow } from '../../db/tenancy/workspaces.ts';
-import { lockGrantee, writeGrant, deleteGrant, type Grantee, type Grant } from '../../db/tenancy/grants.ts';
+import type { WorkspaceRow } from '../../db/tenancy/workspaces/workspaces.ts';
+import { lockGrantee, writeGrant, deleteGrant, type Grantee, type Grant } from '../../db/tenancy/workspaces/grants.ts';
 
 /** A workspace and one of its users, as they were. */
 interface Membership {

@@ -1,10 +1,16 @@
 import { recordChange } from '../audit/record.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { countSent, insertInvitation, expireInvitation, writeRenewed, type NewInvitation } from '../../db/tenancy/write-invitations.ts';
+import {
+  countSent,
+  insertInvitation,
+  expireInvitation,
+  writeRenewed,
+  type NewInvitation,
+} from '../../db/tenancy/people/write-invitations.ts';
 import { assertScopeActive } from '../../db/frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../../db/ids.ts';
-import type { KeyRing } from '../../db/identity/key-ring.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
 import { addMail } from '../../db/mail.ts';
 import { refuseRank } from '../../db/reach.ts';
 import type { Changing } from '../../db/scope.ts';
@@ -14,7 +20,7 @@ import {
   findInvitationForChange,
   type LockedInvitation,
   type InvitationRow,
-} from '../../db/tenancy/invitations.ts';
+} from '../../db/tenancy/people/invitations.ts';
 
 /** Notes that an invitation has been mailed; one that was resent, accepted or revoked meanwhile counts, too: the mail is out. */
 export async function markInvitationSent(tx: TenantTransaction, invitationId: string): Promise<void> {

@@ -1,20 +1,20 @@
 import { rankOf, type Scope } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { KeyRing } from '../../db/identity/key-ring.ts';
-import { madeBy } from '../../db/identity/maker.ts';
-import { normalizeEmail } from '../../db/identity/people.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { madeBy } from '../../db/identity/people/creator.ts';
+import { normalizeEmail } from '../../db/identity/people/people.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
-import type { Invitation } from '../../db/tenancy/invitation.entity.ts';
-import type { InvitationRow, LockedInvitation } from '../../db/tenancy/invitations.ts';
+import type { Invitation } from '../../db/tenancy/people/invitation.entity.ts';
+import type { InvitationRow, LockedInvitation } from '../../db/tenancy/people/invitations.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { lockMaker, creatorGone } from '../identity/maker.ts';
+import { lockMaker, creatorGone } from '../identity/people/creator.ts';
 import { maxResends, renewInvitation, writeInvitation } from './invitations.ts';
 import { admitsDomain, lockJoining, refuseDomain } from './joining.ts';
 import { workspacesOf } from '../../db/reach.ts';
 import type { Changing } from '../../db/scope.ts';
-import { setRevoked } from '../../db/tenancy/write-invitations.ts';
+import { setRevoked } from '../../db/tenancy/people/write-invitations.ts';
 import { maySetUnattended, rankAt, refuseHigherRank, refuseUnattended } from './rank-rules.ts';
-import { countPending, situationOf, type Addressee, type Situation } from '../../db/tenancy/inviting.ts';
+import { countPending, situationOf, type Addressee, type Situation } from '../../db/tenancy/people/inviting.ts';
 
 /** Pending invitations of an organization. */
 const maxPending = 100;

@@ -1,7 +1,7 @@
 import { assertScopeActive } from '../../db/frozen.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { findJoining } from '../../db/tenancy/joining.ts';
+import { findJoining } from '../../db/tenancy/people/acceptance.ts';
 
 /** What an organization says about who joins it. */
 export interface JoiningRules {

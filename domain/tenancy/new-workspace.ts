@@ -1,8 +1,8 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { OrganizationRow } from '../../db/tenancy/organization-row.ts';
-import type { WorkspaceFields, WorkspaceRow } from '../../db/tenancy/workspaces.ts';
-import { countWorkspaces, writeWorkspace } from '../../db/tenancy/new-workspace.ts';
+import type { OrganizationRow } from '../../db/tenancy/organizations/organization-row.ts';
+import type { WorkspaceFields, WorkspaceRow } from '../../db/tenancy/workspaces/workspaces.ts';
+import { countWorkspaces, writeWorkspace } from '../../db/tenancy/workspaces/new-workspace.ts';
 
 /** Archived ones count: they can come back. A caller's session settings hold as many. */
 export const maxWorkspaces = 1_000;

@@ -4,9 +4,9 @@ import type { Caller } from '../../db/caller.ts';
 import { workspacesOf } from '../../db/reach.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { OrganizationRow } from '../../db/tenancy/organization-row.ts';
-import { findOrganizationForChange } from '../../db/tenancy/organizations.ts';
-import { writeOrganization, type OrganizationFields } from '../../db/tenancy/write-organization.ts';
+import type { OrganizationRow } from '../../db/tenancy/organizations/organization-row.ts';
+import { findOrganizationForChange } from '../../db/tenancy/organizations/organizations.ts';
+import { writeOrganization, type OrganizationFields } from '../../db/tenancy/organizations/write-organization.ts';
 
 interface LockOptions {
   /** True for what a suspended or deleting organization still admits. */

@@ -1,6 +1,6 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { lockParties, writeOwner, leaveWorkspaces } from '../../db/tenancy/ownership.ts';
+import { lockParties, writeOwner, leaveWorkspaces } from '../../db/tenancy/people/ownership.ts';
 
 export interface Transfer {
   readonly organizationId: string;

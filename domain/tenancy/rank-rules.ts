@@ -1,7 +1,7 @@
 import { rankOf, type Role } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
-import { isPerson } from '../../db/identity/maker.ts';
+import { isPerson } from '../../db/identity/people/creator.ts';
 
 /** A user on whom somebody acts: rank, and where they are at home (null: the whole organization, or the platform). */
 interface Ranked {

@@ -3,9 +3,9 @@ import { writeSystemEntry } from '../audit/system-entry.ts';
 import { setMark } from '../../db/http/system-marks.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
-import { renewDataKeys, rewrapDataKeys, sealedTables, type Keks, type SealedTable } from '../../db/tenancy/envelope.ts';
-import { resealSome, type Unopened } from '../../db/tenancy/reseal.ts';
-import { openRenewal, transactionTime } from '../../db/tenancy/renewals.ts';
+import { renewDataKeys, rewrapDataKeys, sealedTables, type Keks, type SealedTable } from '../../db/tenancy/keys/envelope.ts';
+import { resealSome, type Unopened } from '../../db/tenancy/keys/reseal.ts';
+import { openRenewal, transactionTime } from '../../db/tenancy/keys/reseal.ts';
 
 /** The mark in `system_marks` of a renewal: one that was interrupted goes on, and makes no keys a second time. */
 export const renewalMark = 'keys_reencrypt';

@@ -2,10 +2,16 @@ import { assertScopeActive } from '../../db/frozen.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { GitInstallation } from '../../db/tenancy/organization-settings.entity.ts';
+import type { GitInstallation } from '../../db/tenancy/organizations/organization-settings.entity.ts';
 import { refuseWorkspaceScoped } from './organizations.ts';
-import { findSettingsForChange, settingNames, workspacesAmong, type SettingsRow, type Settings } from '../../db/tenancy/settings.ts';
-import { writeSettings } from '../../db/tenancy/write-settings.ts';
+import {
+  findSettingsForChange,
+  settingNames,
+  workspacesAmong,
+  type SettingsRow,
+  type Settings,
+} from '../../db/tenancy/organizations/settings.ts';
+import { writeSettings } from '../../db/tenancy/organizations/write-settings.ts';
 
 /**
  * Loads and locks settings for a change by a caller of the whole organization. In this order: 404, 403, what `refuse` says, 412 by If-Match,

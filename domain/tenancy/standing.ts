@@ -5,9 +5,9 @@ import type { Caller } from '../../db/caller.ts';
 import { isUnbounded, workspacesOf } from '../../db/reach.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
-import type { Standing } from '../../db/tenancy/user-changes.ts';
-import type { UserRow } from '../../db/tenancy/users.ts';
-import { findHomes } from '../../db/tenancy/homes.ts';
+import type { Standing } from '../../db/tenancy/people/user-changes.ts';
+import type { UserRow } from '../../db/tenancy/people/users.ts';
+import { findHomes } from '../../db/tenancy/workspaces/workspaces.ts';
 
 /** What a change of role asks for; a scope that is left out keeps scope and home. */
 interface AskedStanding {

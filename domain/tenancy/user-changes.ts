@@ -6,8 +6,8 @@ import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { refuseOutranked, refuseUnattended } from './rank-rules.ts';
-import { endSignInsOf, eraseCredentialsOf } from '../../db/identity/endings.ts';
-import type { StoredUser, UserRow } from '../../db/tenancy/users.ts';
+import { endSignInsOf, eraseCredentialsOf } from '../../db/identity/sessions/endings.ts';
+import type { StoredUser, UserRow } from '../../db/tenancy/people/users.ts';
 import {
   lockOrganizationOf,
   lockOperators,
@@ -20,7 +20,7 @@ import {
   leaveOwnThings,
   type LockedUser,
   type Standing,
-} from '../../db/tenancy/user-changes.ts';
+} from '../../db/tenancy/people/user-changes.ts';
 
 interface LockOptions {
   /** Rank that a change of somebody else needs at their home. */

@@ -3,9 +3,14 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { refuseRank } from '../../db/reach.ts';
 import { checkIfMatch, type Changing } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { findWorkspaceForChange, type LockedWorkspace, type WorkspaceRow, type WorkspaceFields } from '../../db/tenancy/workspaces.ts';
+import {
+  findWorkspaceForChange,
+  type LockedWorkspace,
+  type WorkspaceRow,
+  type WorkspaceFields,
+} from '../../db/tenancy/workspaces/workspaces.ts';
 import { resumeWorkspace, stopWorkspace } from '../operator/stops.ts';
-import { writeArchived, writeFields, writeRestored } from '../../db/tenancy/write-workspace.ts';
+import { writeArchived, writeFields, writeRestored } from '../../db/tenancy/workspaces/write-workspace.ts';
 
 /**
  * Loads and locks a workspace for a change. In this order: 404 when it isn't visible, 403 when the caller's role there is below the floor,

@@ -13,11 +13,11 @@ import { ToolVersion } from '../../db/tools/tool-version.entity.ts';
 import { Tool } from '../../db/tools/tool.entity.ts';
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
+import { escapePointer } from '../../workflows/contracts/tools/json-pointer.ts';
 import { descriptorOf } from '../tools/tool-descriptor.ts';
 import { settingsOf, type ToolOverrides } from './approval.ts';
 import { secretsOfAuth } from './toolkit-config.ts';
-import { toolSlug } from './tool-slug.ts';
+import { createHash } from 'node:crypto';
 
 export interface Activation {
   readonly revision: Pick<ToolkitRevisionRow, 'id' | 'state'> & { readonly tools: readonly ToolkitTool[] };
@@ -169,4 +169,17 @@ async function writeVersions(tx: TenantTransaction, toolkit: Toolkit, { id, tool
     );
   }
   await tx.em.flush();
+}
+
+const maxLength = 64;
+
+/**
+ * The slug of a toolkit's tool, `<toolkit>__<tool>`: what a model may call it. Characters that no model takes become `_`; a name that is too
+ * long, or that another tool has become already, ends with a piece of its hash, so that the slug of a name never depends on the rest.
+ */
+function toolSlug(toolkitSlug: string, name: string, taken: ReadonlySet<string>): string {
+  const slug = `${toolkitSlug}__${name.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '_')}`;
+  if (slug.length <= maxLength && !taken.has(slug)) return slug;
+  const mark = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${slug.slice(0, maxLength - mark.length - 1)}_${mark}`;
 }

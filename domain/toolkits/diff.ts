@@ -1,5 +1,6 @@
 import canonicalize from 'canonicalize';
 import type { ToolkitChange, ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
+import type { ToolInForce } from '../../db/toolkits/revisions.ts';
 
 const comparedFields = ['title', 'description', 'input_schema', 'output_schema', 'annotations'] as const;
 
@@ -16,4 +17,16 @@ function changeOf(name: string, before: ToolkitTool | undefined, after: ToolkitT
   if (!after) return { name, change: 'removed', fields: [] };
   if (before.hash === after.hash) return { name, change: 'unchanged', fields: [] };
   return { name, change: 'changed', fields: comparedFields.filter((field) => canonicalize(before[field]) !== canonicalize(after[field])) };
+}
+
+/** Whether activating these tools would change nothing: the same ones, all approved as they are and none quarantined. */
+export function isInForce(tools: readonly ToolkitTool[], inForce: readonly ToolInForce[]): boolean {
+  const hashes = new Map(tools.map((tool) => [tool.name, tool.hash]));
+  return tools.length === inForce.length && inForce.every((tool) => !tool.isQuarantined && hashes.get(tool.name) === tool.hash);
+}
+
+/** Names of the tools in force that are changed in `tools`, or gone. */
+export function differing(tools: readonly ToolkitTool[], inForce: readonly ToolInForce[]): string[] {
+  const hashes = new Map(tools.map((tool) => [tool.name, tool.hash]));
+  return inForce.filter((tool) => hashes.get(tool.name) !== tool.hash).map((tool) => tool.name);
 }

@@ -3,10 +3,10 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { LeftOut } from '../../db/toolkits/left-out.ts';
 import { insertRevisionRow, readActiveTools, toolsInForce, type OpenedRevision, type ToolkitScope } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
-import type { ToolkitRevisionOrigin } from '../../workflows/contracts/toolkits.ts';
+import type { ToolkitRevisionOrigin } from '../../workflows/contracts/tools/toolkits.ts';
 import { diffTools } from './diff.ts';
-import { isInForce } from './in-force.ts';
-import { toldLeftOut } from './left-out.ts';
+import { isInForce } from './diff.ts';
+import { toldLeftOut } from './source-tools.ts';
 
 /** A revision made from a document or by hand: whole at once. */
 export interface NewToolkitRevision {

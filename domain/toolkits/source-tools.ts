@@ -5,6 +5,7 @@ import { completeHttpConfig, effectOfMethod, type HttpConfigDraft } from '../too
 import { shapeOf, type ToolChecks } from '../tools/tool-shape.ts';
 import { sha256Of, toolHash } from './hashes.ts';
 import type { NewToolkitRevision } from './revisions.ts';
+import type { LeftOut } from '../../db/toolkits/left-out.ts';
 
 /** The tools that a source gives, what else it holds, and the hash of the source. */
 export interface SourceTools {
@@ -92,4 +93,16 @@ function rethrowBelow(pointer: string, error: unknown): never {
   if (!(error instanceof Failure) || error.errors.length === 0) throw error;
   const errors = error.errors.map((violation) => ({ ...violation, pointer: pointer + (violation.pointer ?? '') }));
   throw fail(error.code, { detail: error.detail, errors });
+}
+
+const maxReported = 200;
+const limitText = 500;
+
+/** How a revision tells what it left out: all in one text, and one by one as far as they are told. */
+export function toldLeftOut(leftOut: readonly LeftOut[]) {
+  const text = `Left out: ${leftOut.map(({ name, reason }) => `${name} ${reason}`).join('; ')}`;
+  return {
+    error: leftOut.length === 0 ? null : text.slice(0, limitText).toWellFormed(),
+    leftOut: leftOut.slice(0, maxReported),
+  };
 }

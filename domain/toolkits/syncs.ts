@@ -17,11 +17,11 @@ import { lockSyncedToolkit, lockToolkit, noteLook, setNextSync, syncWithinAMinut
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { syncOpened } from '../../workflows/contracts/toolkit-sync.ts';
-import type { ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
+import { syncOpened } from '../../workflows/contracts/tools/toolkit-sync.ts';
+import type { ToolkitRevisionState } from '../../workflows/contracts/tools/toolkits.ts';
 import { diffTools } from './diff.ts';
-import { differing, isInForce } from './in-force.ts';
-import { toldLeftOut } from './left-out.ts';
+import { differing, isInForce } from './diff.ts';
+import { toldLeftOut } from './source-tools.ts';
 
 export interface SyncReason {
   readonly note: string | null;

@@ -3,7 +3,7 @@ import type { ToolkitConfig } from '../../db/toolkits/toolkit-config.ts';
 import type { ToolkitKind } from '../../db/toolkits/toolkit.entity.ts';
 import { isReservedHeader, refusalOfUrl, type EgressPolicy } from '../../ports/egress/url.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
+import { escapePointer } from '../../workflows/contracts/tools/json-pointer.ts';
 import { checkAuth } from '../tools/http-rules.ts';
 import { completeMcpConfig, completeOpenApiConfig, type McpConfigDraft, type OpenApiConfigDraft } from './toolkit-config.ts';
 

@@ -11,8 +11,8 @@ import { toolsOfToolkit } from '../../db/tools/tools-of-toolkit.ts';
 import type { EgressPolicy } from '../../ports/egress/url.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { RefuseForeignAim } from '../tools/secret-aims.ts';
-import { quarantineAll } from './quarantine.ts';
 import { isAnotherServer, nextSyncOf, toolkitConfigOf } from './toolkit-rules.ts';
+import { failSyncing, quarantineTools, toolsInForce } from '../../db/toolkits/revisions.ts';
 
 /** What decides, outside the rows, whether somebody may make or change a toolkit. */
 export interface ToolkitRules {
@@ -116,4 +116,14 @@ export async function deleteToolkit(tx: TenantTransaction, toolkit: Toolkit): Pr
   await forgetConnections(tx, toolkit.id);
   await dropOwnSecrets(tx, await toolsOfToolkit(tx, toolkit.id));
   await deleteToolkitRows(tx, toolkit.id);
+}
+
+/**
+ * Takes every tool of a toolkit out of service until an activation approves it anew: its server or its credentials are others now. What a
+ * sync that is under way brings home is the former server's and counts no more. The caller holds the toolkit's lock.
+ */
+async function quarantineAll(tx: TenantTransaction, toolkitId: string): Promise<void> {
+  await failSyncing(tx, toolkitId, { error: 'The address or the credentials of the toolkit changed during the sync.' });
+  const names = (await toolsInForce(tx, toolkitId)).map((tool) => tool.name);
+  await quarantineTools(tx, toolkitId, names);
 }

@@ -2,7 +2,7 @@ import type { HttpAuth, HttpToolConfig } from '../../db/tools/tool-config.ts';
 import { isReservedHeader, refusalOfUrl, type EgressPolicy } from '../../ports/egress/url.ts';
 import { TemplateError, type Templates } from '../../ports/templates/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
+import { escapePointer } from '../../workflows/contracts/tools/json-pointer.ts';
 
 const liquid = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for

@@ -1,9 +1,9 @@
-import { skillLoadInputSchema } from '../../db/agents/skill-load-tool.ts';
-import { knowledgeSearchInputSchema } from '../../db/knowledge/search-tool-schema.ts';
-import { knowledgeWriteInputSchema } from '../../db/knowledge/write-tool-schema.ts';
+import { skillLoadInputSchema } from '../../db/agents/effective/skill-load-tool.ts';
+import { knowledgeSearchInputSchema } from '../../db/knowledge/search/search-tool-schema.ts';
+import { knowledgeWriteInputSchema } from '../../db/knowledge/items/write-tool-schema.ts';
 import { skillWriteInputSchema } from '../../db/skills/skill-write-schema.ts';
 import type { BuiltinName, HttpAuth, HttpBody, HttpMethod, HttpToolConfig, WebFetchToolConfig } from '../../db/tools/tool-config.ts';
-import { askUserInputSchema } from '../../workflows/contracts/ask-user.ts';
+import { askUserInputSchema } from '../../workflows/contracts/runs/ask-user.ts';
 
 /** Kinds of tools that an author makes; those of kind remote_protocol come with their toolkit. */
 export const creatableToolKinds = ['http', 'builtin', 'code_exec', 'web_search', 'web_fetch', 'delegate', 'schedule'] as const;

@@ -2,7 +2,7 @@ import type { RowScope } from '../../db/new-row-scope.ts';
 import { httpMethods } from '../../db/tools/tool-config.ts';
 import type { Tool } from '../../db/tools/tool.entity.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { ToolKind } from '../../workflows/contracts/runs.ts';
+import type { ToolKind } from '../../workflows/contracts/runs/runs.ts';
 import { effectOfMethod, secretsOfConfig, type CreatableToolKind } from './tool-config.ts';
 import type { ToolShape } from './tool-shape.ts';
 

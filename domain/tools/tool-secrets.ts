@@ -1,9 +1,9 @@
-import type { KeyRing } from '../../db/identity/key-ring.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { deleteToolSecretRow, putToolSecret } from '../../db/tools/tool-secrets.ts';
 import type { Tool } from '../../db/tools/tool.entity.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
-import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
+import { escapePointer } from '../../workflows/contracts/tools/json-pointer.ts';
 
 /** Values by the names that the tool requires, and whose they are from. */
 export interface PutToolSecrets {

@@ -16,7 +16,7 @@ import type { OverdueGroup } from '../../db/webhooks/upkeep.ts';
 import type { DeliveryWarning } from '../../db/webhooks/webhook-delivery.entity.ts';
 import type { Coalescing } from '../../db/webhooks/webhook-endpoint.entity.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { GroupStep } from '../../workflows/contracts/webhooks.ts';
+import type { GroupStep } from '../../workflows/contracts/triggers/webhooks.ts';
 import { errorOf } from './deliveries.ts';
 import { beginRun, type RunOfHook } from './begin-run.ts';
 

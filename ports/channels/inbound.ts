@@ -1,5 +1,5 @@
 import type { StoredFile } from '../storage/attachment-bytes.ts';
-import type { ChannelFile, ChannelIdentity, ChannelRoute, ChannelSettings } from '../../workflows/contracts/channels.ts';
+import type { ChannelFile, ChannelIdentity, ChannelRoute, ChannelSettings } from '../../workflows/contracts/triggers/channels.ts';
 
 /** A request of a chat service; names of headers in lower case. */
 export interface InboundRequest {

@@ -1,4 +1,4 @@
-import type { ChannelKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind } from '../../workflows/contracts/triggers/channels.ts';
 import { renderMailHtml, renderMarkdown, slackForm, telegramForm } from './render.ts';
 import type { PartLimit } from './split.ts';
 

@@ -1,7 +1,7 @@
 import EmailReplyParser from 'email-reply-parser';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import PostalMime, { addressParser, type Address, type Attachment, type Email } from 'postal-mime';
-import { htmlToMarkdown } from '../parsing/html-markdown.ts';
+import { htmlToMarkdown } from '../parsing/formats/html-markdown.ts';
 import { maxFiles } from './inbound.ts';
 import { autoReasonOf } from './mail-origin.ts';
 import { boundedHeader, domainOf, idsIn, isMailAddress } from './mail-text.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChannelSettings } from '../../workflows/contracts/channels.ts';
+import type { ChannelSettings } from '../../workflows/contracts/triggers/channels.ts';
 import { boundedText, type BroughtFile, type InboundMessage } from './inbound.ts';
 import { boundedReferences, partIdOf, replySubject } from './mail-text.ts';
 import type { MailAddress, ReadMail } from './mail-work.ts';

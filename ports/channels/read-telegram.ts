@@ -1,4 +1,4 @@
-import type { ChannelFile } from '../../workflows/contracts/channels.ts';
+import type { ChannelFile } from '../../workflows/contracts/triggers/channels.ts';
 import { boundedId, boundedText, fileOf, maxFiles, type Inbound, type InboundChannel } from './inbound.ts';
 import { listIn, member, textOf } from './members.ts';
 import { readButton } from './service.ts';

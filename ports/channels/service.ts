@@ -1,4 +1,4 @@
-import type { ChannelIdentity, ChannelPartKind, ChannelRoute, ChannelSettings } from '../../workflows/contracts/channels.ts';
+import type { ChannelIdentity, ChannelPartKind, ChannelRoute, ChannelSettings } from '../../workflows/contracts/triggers/channels.ts';
 import type { Egress, EgressPolicy } from '../egress/egress.ts';
 
 /** The channel as its service's client sees it. */

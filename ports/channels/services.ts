@@ -1,4 +1,4 @@
-import type { ChannelKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind } from '../../workflows/contracts/triggers/channels.ts';
 import { discord } from './discord.ts';
 import { email } from './email.ts';
 import type { ChannelService } from './service.ts';

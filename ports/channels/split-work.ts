@@ -1,4 +1,4 @@
-import type { ChannelKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind } from '../../workflows/contracts/triggers/channels.ts';
 import { partLimits } from './limits.ts';
 import { cutPlain, splitMarkdown } from './split.ts';
 

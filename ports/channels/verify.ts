@@ -1,5 +1,5 @@
 import { createPublicKey, verify } from 'node:crypto';
-import type { ChannelKind } from '../../workflows/contracts/channels.ts';
+import type { ChannelKind } from '../../workflows/contracts/triggers/channels.ts';
 import { isSameToken, isSignedBy, readSignature, type SignatureForm } from '../hooks/webhook-verification.ts';
 import type { InboundChannel, InboundRequest } from './inbound.ts';
 

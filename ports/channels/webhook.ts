@@ -1,4 +1,4 @@
-import { hopsHeader } from '../../workflows/contracts/hops.ts';
+import { hopsHeader } from '../../workflows/contracts/triggers/hops.ts';
 import { refusalOfUrl } from '../egress/url.ts';
 import { signatureHeaders } from '../hooks/webhook-signature.ts';
 import { trySend } from './call-service.ts';

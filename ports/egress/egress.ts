@@ -2,7 +2,7 @@ import { lookup as dnsLookup } from 'node:dns';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Agent, buildConnector, request, type Dispatcher } from 'undici';
-import { hopsHeader } from '../../workflows/contracts/hops.ts';
+import { hopsHeader } from '../../workflows/contracts/triggers/hops.ts';
 import { acceptedCodings, codingsOf, undoCodings } from './content-coding.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from './errors.ts';
 import { openSocket, type SocketTarget } from './socket.ts';

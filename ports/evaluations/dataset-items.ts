@@ -1,4 +1,4 @@
-import { findInexact } from '../../workflows/contracts/exact-json.ts';
+import { findInexact } from '../../workflows/contracts/tools/exact-json.ts';
 import type { DatasetItem, ExpectedCall, ItemInput, ItemMessage } from '../../workflows/contracts/evaluations.ts';
 
 /** What is wrong with an item: where in it, and which rule. Holds no value of it. */

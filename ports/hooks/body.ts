@@ -1,4 +1,4 @@
-import { isMark, markInexact, withoutMark } from '../../workflows/contracts/exact-json.ts';
+import { isMark, markInexact, withoutMark } from '../../workflows/contracts/tools/exact-json.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { decodeBody, depthOf, groupPairs } from '../request-text.ts';
 import { wellFormed } from './texts.ts';

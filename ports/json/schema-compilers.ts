@@ -3,7 +3,7 @@ import { Ajv, type Options, type SchemaObject } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import draft04 from 'ajv-draft-04';
-import type { SchemaDialect } from '../../workflows/contracts/schema-dialect.ts';
+import type { SchemaDialect } from '../../workflows/contracts/tools/schema-dialect.ts';
 import { linearPattern } from './schema-patterns.ts';
 
 const draft06Meta = createRequire(import.meta.url)('ajv/dist/refs/json-schema-draft-06.json') as SchemaObject; // the file of the package

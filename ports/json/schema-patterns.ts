@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { dataKeywords, mapSchema, mapsOfNames } from '../../workflows/contracts/schema-dialect.ts';
+import { dataKeywords, mapSchema, mapsOfNames } from '../../workflows/contracts/tools/schema-dialect.ts';
 
 type Node = Readonly<Record<string, unknown>>;
 

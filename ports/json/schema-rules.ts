@@ -1,5 +1,11 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import { dataKeywords, dialectOf, mapsOfNames, unknownDialect, type SchemaDialect } from '../../workflows/contracts/schema-dialect.ts';
+import {
+  dataKeywords,
+  dialectOf,
+  mapsOfNames,
+  unknownDialect,
+  type SchemaDialect,
+} from '../../workflows/contracts/tools/schema-dialect.ts';
 import { toMend } from './schema.ts';
 import { compilerOf } from './schema-compilers.ts';
 import { costProblem } from './schema-cost.ts';

@@ -1,5 +1,5 @@
 import { specTypeSchemas, type JSONRPCMessage, type Tool } from '@modelcontextprotocol/client';
-import { unmarkSchemas } from '../../workflows/contracts/exact-json.ts';
+import { unmarkSchemas } from '../../workflows/contracts/tools/exact-json.ts';
 
 /** Under this name a tool that can't be read says why, in place of what it said. */
 const reasonName = 'longhaul/unreadable';

@@ -1,4 +1,4 @@
-import { markInexact } from '../../workflows/contracts/exact-json.ts';
+import { markInexact } from '../../workflows/contracts/tools/exact-json.ts';
 
 /** Marks the numbers of a body that comes in parts. */
 export interface NumberMarker {

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Metric } from 'prom-client';
-import { deliveryResults, type DeliveryResult } from '../../workflows/contracts/delivery.ts';
-import type { ReconcileReport } from '../../workflows/contracts/maintenance.ts';
-import { toolKinds, toolResultCodes } from '../../workflows/contracts/runs.ts';
+import { deliveryResults, type DeliveryResult } from '../../workflows/contracts/upkeep/delivery.ts';
+import type { ReconcileReport } from '../../workflows/contracts/upkeep/maintenance.ts';
+import { toolKinds, toolResultCodes } from '../../workflows/contracts/runs/runs.ts';
 import { knownLabels } from './labels.ts';
 
 /** How a call ended, beside the reasons of its own kind. */

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Metric } from 'prom-client';
 import { tokenBuckets, type Measurement } from '../../workflows/contracts/measurements.ts';
-import { runSources, terminalRunStatuses } from '../../workflows/contracts/runs.ts';
+import { runSources, terminalRunStatuses } from '../../workflows/contracts/runs/runs.ts';
 import { knownLabels } from './labels.ts';
 
 /** What every process counts of the runs whose changes it commits. */

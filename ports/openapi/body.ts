@@ -1,5 +1,5 @@
-import type { BodyMode, FieldForm, ParameterStyle } from '../../workflows/contracts/http-parameters.ts';
-import { parameterStyles } from '../../workflows/contracts/http-parameters.ts';
+import type { BodyMode, FieldForm, ParameterStyle } from '../../workflows/contracts/tools/http-parameters.ts';
+import { parameterStyles } from '../../workflows/contracts/tools/http-parameters.ts';
 import { isObject, step, Unusable, type Document, type Json } from './document.ts';
 import { isBinary } from './schema.ts';
 

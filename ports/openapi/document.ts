@@ -1,5 +1,5 @@
 import { CORE_SCHEMA, floatCoreTag, intCoreTag, load, type ScalarTagDefinition } from 'js-yaml';
-import { markInexact, markOf, unmarkSchemas } from '../../workflows/contracts/exact-json.ts';
+import { markInexact, markOf, unmarkSchemas } from '../../workflows/contracts/tools/exact-json.ts';
 import { valueAt } from '../json/pointer.ts';
 import { maxDocumentBytes, type DocumentProblem } from './reader.ts';
 

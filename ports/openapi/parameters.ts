@@ -1,4 +1,4 @@
-import type { HttpParameter, ParameterLocation, ParameterStyle } from '../../workflows/contracts/http-parameters.ts';
+import type { HttpParameter, ParameterLocation, ParameterStyle } from '../../workflows/contracts/tools/http-parameters.ts';
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { isReservedHeader } from '../egress/url.ts';
 import { isObject, step, textOf, Unusable, type Document, type Json } from './document.ts';

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 import { fileTypeFromBuffer } from 'file-type';
-import { sniffUtf16 } from './text-bytes.ts';
+import { sniffUtf16 } from './text/text-bytes.ts';
 import { ParseFailure, type FileFormat, type ParseInput } from './parsed.ts';
-import { openZip } from './zip.ts';
+import { openZip } from './formats/zip.ts';
 
 const sampleBytes = 8 * 1024;
 

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { usageOf } from '../sandbox/watch.ts';
 import { launchChild } from '../untrusted/launch.ts';
-import { takeParser, type Parser } from './line.ts';
+import { takeParser, type Parser } from './text/line.ts';
 import type { ChildMessage, ParentMessage } from './messages.ts';
 import { ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
 

@@ -1,23 +1,23 @@
 import { stat } from 'node:fs/promises';
-import { cleanPart } from './clean.ts';
+import { cleanPart } from './text/clean.ts';
 import { detectFormat } from './detect.ts';
-import { findInjection } from './injection.ts';
+import { findInjection } from './text/injection.ts';
 import { parseLimits, ParseFailure, type FileFormat, type FileParser, type ParsedPart, type ParseInput } from './parsed.ts';
 
 /** Loaded when a file of the format comes: a process parses one file. */
 const parsers: Readonly<Record<FileFormat, () => Promise<FileParser>>> = {
-  text: async () => (await import('./parse-text.ts')).parsePlain,
-  markdown: async () => (await import('./parse-text.ts')).parseMarkdown,
-  html: async () => (await import('./parse-html.ts')).parseHtml,
-  docx: async () => (await import('./parse-docx.ts')).parseDocx,
-  pdf: async () => (await import('./parse-pdf.ts')).parsePdf,
-  pptx: async () => (await import('./parse-pptx.ts')).parsePptx,
-  xlsx: async () => (await import('./parse-xlsx.ts')).parseXlsx,
-  csv: async () => (await import('./parse-csv.ts')).parseCsv,
-  tsv: async () => (await import('./parse-csv.ts')).parseTsv,
-  json: async () => (await import('./parse-json.ts')).parseJson,
-  jsonl: async () => (await import('./parse-json.ts')).parseJsonl,
-  eml: async () => (await import('./parse-eml.ts')).parseEml,
+  text: async () => (await import('./formats/parse-text.ts')).parsePlain,
+  markdown: async () => (await import('./formats/parse-text.ts')).parseMarkdown,
+  html: async () => (await import('./formats/parse-html.ts')).parseHtml,
+  docx: async () => (await import('./formats/parse-docx.ts')).parseDocx,
+  pdf: async () => (await import('./formats/parse-pdf.ts')).parsePdf,
+  pptx: async () => (await import('./formats/parse-pptx.ts')).parsePptx,
+  xlsx: async () => (await import('./formats/parse-xlsx.ts')).parseXlsx,
+  csv: async () => (await import('./formats/parse-csv.ts')).parseCsv,
+  tsv: async () => (await import('./formats/parse-csv.ts')).parseTsv,
+  json: async () => (await import('./formats/parse-json.ts')).parseJson,
+  jsonl: async () => (await import('./formats/parse-json.ts')).parseJsonl,
+  eml: async () => (await import('./formats/parse-eml.ts')).parseEml,
 };
 
 const streamed: readonly FileFormat[] = ['text', 'markdown', 'csv', 'tsv', 'jsonl'];

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import PQueue from 'p-queue';
-import { markInexact } from '../../workflows/contracts/exact-json.ts';
+import { markInexact } from '../../workflows/contracts/tools/exact-json.ts';
 import { maxOutputBytes, type CodeJob, type CodeReply } from './job.ts';
 import { kill, launchJailed } from './launch.ts';
 import { nativeProgram, type NativeProgram } from './native.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { headBytes, sniff, type Sniffed } from '../parsing/media-type.ts';
 import type { Storage } from './storage.ts';
-import { isTextSample } from '../parsing/text-bytes.ts';
+import { isTextSample } from '../parsing/text/text-bytes.ts';
 
 /** Bytes that come from somewhere, and what they are called there. */
 export interface IncomingFile {

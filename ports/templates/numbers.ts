@@ -1,5 +1,5 @@
 import type { Liquid } from 'liquidjs';
-import { isInexact } from '../../workflows/contracts/exact-json.ts';
+import { isInexact } from '../../workflows/contracts/tools/exact-json.ts';
 
 const calculating = [
   'abs',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Context, Liquid, type Template } from 'liquidjs';
 import { valueAt } from '../json/pointer.ts';
-import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
+import { escapePointer } from '../../workflows/contracts/tools/json-pointer.ts';
 import { keepNumbers, refuseLiterals } from './numbers.ts';
 
 /** Variables of a template by their root name; only own properties are visible. */

@@ -1,4 +1,4 @@
-import { refusalOf } from '../../activities/tools/refusal.ts';
+import { refusalOf } from '../../activities/tools/calls/refusal.ts';
 import { moveApprovals } from '../../domain/approvals/move-gates.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import type { LockedRuns } from '../../domain/runs/waiting.ts';

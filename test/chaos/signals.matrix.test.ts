@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
+import { agentRunSignals } from '../../workflows/contracts/runs/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { callsTurn, fakeRuns, gateState, writeCall } from '../fakes/run-activities.ts';
 import { testNamespace, until, type TestNamespace } from '../support/temporal.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { applyEdits } from '../../domain/code-review/editor/apply.ts';
 import { branchOf, commitMessage, editRights, protectedOf, type EditFacts } from '../../domain/code-review/editor/rules.ts';
 import { reportText, type EditReport } from '../../domain/code-review/editor/words.ts';
-import type { EditorConfig } from '../../workflows/contracts/pull-requests.ts';
+import type { EditorConfig } from '../../workflows/contracts/review/pull-requests.ts';
 import { seeded } from '../support/seeded.ts';
 
 const config: EditorConfig = {

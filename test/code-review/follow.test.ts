@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import { applyBinding } from '../../domain/code-review/apply-binding.ts';
 import { applyEvents, openReviewRun } from '../../domain/code-review/apply-events.ts';
-import { readCommandState } from '../../db/code-review/command-state.ts';
+import { readCommandState } from '../../db/code-review/posts/command-state.ts';
 import { obeyCommand, refuseCommand } from '../../domain/code-review/obey-command.ts';
 import { deliverEvent, makeHostHook, shaOf, toldPull, toldRepository } from '../api/code-review/github-deliveries.ts';
 import { plantBinding, type PlantedBinding } from '../api/code-review/review-rows.ts';

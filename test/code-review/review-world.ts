@@ -1,7 +1,7 @@
-import { resultToolSlug } from '../../db/agents/result-tool.ts';
+import { resultToolSlug } from '../../db/agents/effective/result-tool.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
-import type { CodeReviewOutput } from '../../workflows/contracts/code-review.ts';
+import type { CodeReviewOutput } from '../../workflows/contracts/review/code-review.ts';
 import { startGitHubHost, type GitHubHost } from '../fakes/github/index.ts';
 import { createScene, type Scene } from '../fakes/github/scene.ts';
 import type { ScriptStep } from '../fakes/model-script.ts';

@@ -94,7 +94,7 @@ export const importRules: readonly ImportRule[] = [
       'ports/diff/',
       'ports/embeddings/errors.ts',
       'ports/embeddings/query.ts',
-      'ports/parsing/injection.ts',
+      'ports/parsing/text/injection.ts',
     ],
     mayAsType: ['ports/'],
     packages: { not: ['@temporalio/', 'ioredis', 'fastify', '@fastify/'] },

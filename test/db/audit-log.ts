@@ -4,7 +4,7 @@ import { entryForm, entryMac, sealedColumns, sealKinds, sealMac, type SealedEntr
 import type { AuditFault } from '../../db/audit/check-seal.ts';
 import { auditChains } from '../../db/audit/chain.ts';
 import { verifyChain } from '../../domain/audit/verify.ts';
-import type { KeyRing } from '../../db/identity/key-ring.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';

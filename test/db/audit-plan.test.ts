@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { listAuditRows, type AuditFilters } from '../../db/audit/entries.ts';
 import type { Caller } from '../../db/caller.ts';
-import { randomKeyRing } from '../../db/identity/key-ring.ts';
+import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { openTransaction, systemActor, sweep, tenantOf } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/key-ring.ts';
+import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
 import type { Changing } from '../../db/scope.ts';
 import { sweep } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
-import { lockGrantee } from '../../db/tenancy/grants.ts';
+import { lockGrantee } from '../../db/tenancy/workspaces/grants.ts';
 import { putGrant, removeGrant } from '../../domain/tenancy/grants.ts';
-import { listMemberRows } from '../../db/tenancy/members.ts';
+import { listMemberRows } from '../../db/tenancy/people/members.ts';
 import { handOver } from '../../domain/tenancy/ownership.ts';
 import { lockWorkspace } from '../../domain/tenancy/workspaces.ts';
 import { callerOf } from '../support/caller.ts';

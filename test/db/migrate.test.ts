@@ -7,7 +7,7 @@ import { migrationNames } from '../../db/migrations/index.ts';
 import { definerStatements, sqlFiles } from '../../db/migrations/statements.ts';
 import { connectDatabases, pendingMigrations } from '../../db/orm.ts';
 import { definerFunctions, definerSql } from '../../db/tenancy/gate-access.ts';
-import { keyName, keySql, tenantKeys } from '../../db/tenancy/tenant-keys.ts';
+import { keyName, keySql, tenantKeys } from '../../db/tenancy/keys/tenant-keys.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { testServices } from '../support/services.ts';
 import { testPasswords, withAdmin } from '../support/template.ts';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { validateRevision } from '../../domain/agents/validate-revision.ts';
 import type { TenantSettings } from '../../db/caller.ts';
-import { readMe } from '../../db/identity/me.ts';
+import { readMe } from '../../db/identity/people/me.ts';
 import { newId } from '../../db/ids.ts';
 import { readRunRow } from '../../db/runs/read/run-queries.ts';
 import { resolveStart } from '../../domain/runs/start/start-target.ts';
 import { emptyOutgoing, sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { change } from '../../db/sql.ts';
-import { readUser } from '../../db/tenancy/users.ts';
+import { readUser } from '../../db/tenancy/people/users.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';
 import { callerOf } from '../support/caller.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { randomKeyRing } from '../../db/identity/key-ring.ts';
+import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
 import { deleteSome, firstLeft, tablesOfOrganization, tablesOfWorkspace, type Deleted } from '../../db/operator/purge-tables.ts';
 import { rehouse } from '../../domain/operator/purge-workspace.ts';
 import { sweep } from '../../db/transaction.ts';
-import { tenantKeys } from '../../db/tenancy/tenant-keys.ts';
+import { tenantKeys } from '../../db/tenancy/keys/tenant-keys.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeTenant, type TestTenant } from '../support/tenant.ts';
 import { fillTables, tenantTables } from '../workflows/row-samples.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { AgentRevision } from '../../db/agents/agent-revision.entity.ts';
+import { AgentRevision } from '../../db/agents/revisions/agent-revision.entity.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { newId } from '../../db/ids.ts';
 import { removeOne, see, seeForChange, visibleTo } from '../../db/scope.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../db/transaction.ts';
 import { resolveNewRowScope, resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { change, iso, row, rows } from '../../db/sql.ts';
-import { Organization } from '../../db/tenancy/organization.entity.ts';
+import { Organization } from '../../db/tenancy/organizations/organization.entity.ts';
 import { callerOf } from '../support/caller.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { minMs } from '../support/least.ts';

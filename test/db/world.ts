@@ -3,8 +3,8 @@ import type { Databases } from '../../db/databases.ts';
 import { openTransaction, emptyOutgoing, sweep, systemActor, tenantOf } from '../../db/transaction.ts';
 import type { Changing } from '../../db/scope.ts';
 import type { Caller } from '../../db/caller.ts';
-import { Organization } from '../../db/tenancy/organization.entity.ts';
-import { Workspace } from '../../db/tenancy/workspace.entity.ts';
+import { Organization } from '../../db/tenancy/organizations/organization.entity.ts';
+import { Workspace } from '../../db/tenancy/workspaces/workspace.entity.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 
 /** An organization with workspaces and, in the first one, an agent. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { resultToolSlug } from '../../db/agents/result-tool.ts';
+import { resultToolSlug } from '../../db/agents/effective/result-tool.ts';
 import { newId } from '../../db/ids.ts';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
 import { startOwnStack, type Stack } from '../support/stack.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EventSource } from 'eventsource';
 import WebSocket from 'ws';
-import { frameTypes } from '../../workflows/contracts/frames.ts';
+import { frameTypes } from '../../workflows/contracts/runs/frames.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { openProxy, type TcpProxy } from '../streams/tcp-proxy.ts';
 import { checkRun, endOf, watchRun, within } from '../support/run-checks.ts';

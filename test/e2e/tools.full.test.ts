@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { lockLease } from '../../activities/tools/lease.ts';
+import { lockLease } from '../../activities/tools/calls/lease.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { row } from '../../db/sql.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { expireHolds } from '../../db/billing/upkeep.ts';
+import { expireHolds } from '../../db/billing/ledger/upkeep.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
 import { priceCall } from '../support/budgets.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { resultToolSlug } from '../../db/agents/result-tool.ts';
+import { resultToolSlug } from '../../db/agents/effective/result-tool.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { ScriptStep } from '../fakes/model-script.ts';

@@ -14,7 +14,7 @@ import type {
   RunToolResult,
   SettleToolInput,
   SettleToolResult,
-} from '../../workflows/contracts/agent-run.ts';
+} from '../../workflows/contracts/runs/agent-run.ts';
 
 /** What the fake activities of one run do; a turn that is not scripted is final. */
 export interface RunScript {

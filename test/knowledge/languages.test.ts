@@ -5,10 +5,10 @@ import { loadCorpus, type CorpusBase } from '../../bench/harness/knowledge-corpu
 import { meanMetrics } from '../../bench/harness/retrieval-metrics.ts';
 import { Condition } from '../../db/condition.ts';
 import { newId } from '../../db/ids.ts';
-import { listSearchedBases } from '../../db/knowledge/search-bases.ts';
+import { listSearchedBases } from '../../db/knowledge/search/search-bases.ts';
 import { systemActor, withAutocommit, workspaceTenant } from '../../db/transaction.ts';
-import { searchBases, type SearchDeps } from '../../domain/knowledge/search.ts';
-import type { SearchRequest } from '../../domain/knowledge/search-plan.ts';
+import { searchBases, type SearchDeps } from '../../domain/knowledge/search/search.ts';
+import type { SearchRequest } from '../../domain/knowledge/search/search-plan.ts';
 import { createEmbedder, type Embedder } from '../../ports/embeddings/index.ts';
 import { embedQuery } from '../../ports/embeddings/query.ts';
 import { loadModelRegistry } from '../../ports/models/models.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { newId } from '../../db/ids.ts';
-import { lexemePrefix } from '../../db/knowledge/lexeme-prefix.ts';
-import { minIndexedChunks, vectorIndexName } from '../../db/knowledge/vector-index.ts';
+import { lexemePrefix } from '../../db/knowledge/search/lexeme-prefix.ts';
+import { minIndexedChunks, vectorIndexName } from '../../db/knowledge/search/vector-index.ts';
 
 /** Shares of the chunks, in per mille, that the tag `share-<n>` names. */
 export const shares = [1, 10, 100, 300, 500, 1_000] as const;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { bm25 } from '../../domain/knowledge/bm25.ts';
-import { decayFactor } from '../../domain/knowledge/decay.ts';
-import { fuse, fuseBases, type RankedChunk } from '../../domain/knowledge/fusion.ts';
+import { bm25 } from '../../domain/knowledge/search/bm25.ts';
+import { decayFactor } from '../../domain/knowledge/search/search.ts';
+import { fuse, fuseBases, type RankedChunk } from '../../domain/knowledge/search/fusion.ts';
 
 const statistics = { chunkCount: 4, totalLexemes: 40, documentFrequencies: [1, 4] };
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { isRelevant } from '../../domain/knowledge/relevance.ts';
-import type { SearchHit } from '../../domain/knowledge/search.ts';
+import { isRelevant } from '../../domain/knowledge/search/relevance.ts';
+import type { SearchHit } from '../../domain/knowledge/search/search.ts';
 
 const hit = (text: string, scores: { readonly lexical?: number; readonly vector?: number } = {}): Pick<SearchHit, 'row' | 'ranks'> => {
   const leg = (score: number | undefined) => (score === undefined ? null : { score, rank: 1 });

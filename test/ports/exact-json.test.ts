@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { exactText, findInexact, isInexact, markInexact, rounded } from '../../workflows/contracts/exact-json.ts';
+import { exactText, findInexact, isInexact, markInexact, rounded } from '../../workflows/contracts/tools/exact-json.ts';
 
 const restored = (text: string) => exactText(JSON.parse(markInexact(text, 'all')));
 

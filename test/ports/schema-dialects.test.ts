@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { createSchemas } from '../../ports/json/schema.ts';
-import { inNewestDialect } from '../../workflows/contracts/schema-dialect.ts';
+import { inNewestDialect } from '../../workflows/contracts/tools/schema-dialect.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 
 const pool = testWorkPool();

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { agentRunSignals, type CallModelResult, type OpenChildResult, type StepWait } from '../../workflows/contracts/agent-run.ts';
+import { agentRunSignals, type CallModelResult, type OpenChildResult, type StepWait } from '../../workflows/contracts/runs/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { createLog } from '../../api/dependencies.ts';
-import { tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { EnvelopeSchema, frameDataSchemas } from '../../db/streams/frame.schema.ts';
 import type { Frame } from '../../db/streams/frame.schema.ts';
-import { frameTypes } from '../../workflows/contracts/frames.ts';
+import { frameTypes } from '../../workflows/contracts/runs/frames.ts';
 
 const ajv = new Ajv2020({
   strict: false,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type ClientOptions, WebSocket } from 'ws';
-import { randomKeyRing } from '../../db/identity/key-ring.ts';
-import { issueStreamToken } from '../../domain/identity/stream-tokens.ts';
+import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { issueStreamToken } from '../../domain/identity/sessions/stream-tokens.ts';
 import { newId } from '../../db/ids.ts';
 import { parseFrame, type RunIdentity } from '../../db/streams/frame-text.ts';
 import type { Frame } from '../../db/streams/frame.schema.ts';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { askInputSchema } from '../../db/agents/ask-schema.ts';
+import { askInputSchema } from '../../db/agents/effective/ask-schema.ts';
 import { createSchemas } from '../../ports/json/schema.ts';
 import { testWorkPool } from '../support/work-pool.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { ReconcileReport } from '../../workflows/contracts/maintenance.ts';
+import type { ReconcileReport } from '../../workflows/contracts/upkeep/maintenance.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { startAgentRun } from '../support/worker.ts';
 import { openOutboxWorld, type OutboxWorld } from '../workflows/outbox-world.ts';

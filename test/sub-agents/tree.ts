@@ -1,4 +1,4 @@
-import { refusalOf, gateOf } from '../../activities/tools/refusal.ts';
+import { refusalOf, gateOf } from '../../activities/tools/calls/refusal.ts';
 import { newId } from '../../db/ids.ts';
 import { argsHashOf } from '../../db/runs/calls/args-hash.ts';
 import { beginRun } from '../../domain/runs/start/begin-run.ts';

@@ -1,6 +1,6 @@
 import { newId } from '../../db/ids.ts';
 import type { Databases } from '../../db/databases.ts';
-import { rollWindows } from '../../db/billing/windows.ts';
+import { rollWindows } from '../../db/billing/budgets/windows.ts';
 import { sweep } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
 

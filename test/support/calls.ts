@@ -1,8 +1,8 @@
 import { newId } from '../../db/ids.ts';
-import { reserve } from '../../db/billing/holds.ts';
-import { callKey } from '../../db/billing/call-key.ts';
-import { settleModelCall, type SettledCall } from '../../db/billing/usage.ts';
-import { rollWindows } from '../../db/billing/windows.ts';
+import { reserve } from '../../db/billing/budgets/holds.ts';
+import { callKey } from '../../db/billing/ledger/call-key.ts';
+import { settleModelCall, type SettledCall } from '../../db/billing/ledger/usage.ts';
+import { rollWindows } from '../../db/billing/budgets/windows.ts';
 import type { Databases } from '../../db/databases.ts';
 import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ReviewTemplates } from '../../workflows/contracts/code-review.ts';
+import type { ReviewTemplates } from '../../workflows/contracts/review/code-review.ts';
 
 const file = new URL('../../db/migrations/0026-code-review/04-default.sql', import.meta.url);
 

@@ -1,4 +1,4 @@
-import { rebuildDay } from '../../db/billing/rebuild-rollups.ts';
+import { rebuildDay } from '../../db/billing/ledger/rebuild-rollups.ts';
 import type { Databases } from '../../db/databases.ts';
 import { newId } from '../../db/ids.ts';
 import { rows } from '../../db/sql.ts';

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { refuseStrangeDatabase } from '../../db/tenancy/deployment-fit.ts';
+import { refuseStrangeDatabase } from '../../db/tenancy/keys/deployment-fit.ts';
 import { storageDirOf } from './api.ts';
 import {
   openDeployment,

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { reserve } from '../../db/billing/holds.ts';
+import { reserve } from '../../db/billing/budgets/holds.ts';
 import { newId } from '../../db/ids.ts';
 import { connectDatabases } from '../../db/orm.ts';
 import { inWorkspace, type CallPlace } from './calls.ts';

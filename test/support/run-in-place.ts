@@ -6,7 +6,7 @@ import { parseFrame } from '../../db/streams/frame-text.ts';
 import type { Frame } from '../../db/streams/frame.schema.ts';
 import { sweep, transact, workspaceTenant } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
+import type { FinishRunInput } from '../../workflows/contracts/runs/agent-run.ts';
 import { violationsOf } from '../streams/frame-validator.ts';
 import type { World } from '../api/world.ts';
 import { archivedFrames } from './scenario.ts';

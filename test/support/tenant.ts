@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../../db/ids.ts';
-import type { KeyRing } from '../../db/identity/key-ring.ts';
-import { hashPassword } from '../../db/identity/passwords.ts';
-import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../db/identity/service-key-format.ts';
-import { createSessionTokens, type SessionTokens } from '../../domain/identity/session-tokens.ts';
-import { createSigningKeys } from '../../domain/identity/signing-keys.ts';
+import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { hashPassword } from '../../db/identity/factors/passwords.ts';
+import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../db/identity/keys/service-key-format.ts';
+import { createSessionTokens, type SessionTokens } from '../../domain/identity/sessions/session-tokens.ts';
+import { createSigningKeys } from '../../domain/identity/keys/signing-keys.ts';
 import type { Databases } from '../../db/databases.ts';
 import { change } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
-import type { EgressAllowance } from '../../db/tenancy/organization-settings.entity.ts';
+import type { EgressAllowance } from '../../db/tenancy/organizations/organization-settings.entity.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 
 /** PUBLIC_URL of the API under test: issuer and audience of the tokens made here. */

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { guardActivities } from '../../activities/support/interceptor.ts';
 import { startWorkflow } from '../../temporal/start.ts';
 import { verifyTenantHeader } from '../../temporal/header.ts';
-import type { AgentRunInput } from '../../workflows/contracts/agent-run.ts';
+import type { AgentRunInput } from '../../workflows/contracts/runs/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { ensureBundle } from '../../workers/build-bundle.ts';
 import { runtimeLogger } from '../../workers/runtime-log.ts';

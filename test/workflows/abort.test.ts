@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { openAbort, type AbortCause } from '../../activities/support/abort.ts';
 import type { CancelBus } from '../../db/streams/cancel-bus.ts';
-import type { CallModelResult } from '../../workflows/contracts/agent-run.ts';
+import type { CallModelResult } from '../../workflows/contracts/runs/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { fakeRuns } from '../fakes/run-activities.ts';
 import { testNamespace, until, type TestNamespace } from '../support/temporal.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Decimal } from 'decimal.js';
-import { wakeBudgetWaiters } from '../../db/billing/budget-wait.ts';
-import { releaseHolds, reserve } from '../../db/billing/holds.ts';
+import { wakeBudgetWaiters } from '../../db/billing/budgets/budget-wait.ts';
+import { releaseHolds, reserve } from '../../db/billing/budgets/holds.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';

@@ -3,7 +3,7 @@ import { newId } from '../../db/ids.ts';
 import { addMail, type QueuedMail } from '../../db/mail.ts';
 import { change, row } from '../../db/sql.ts';
 import { nobodyTenant, organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
-import type { MailRequest } from '../../workflows/contracts/mail.ts';
+import type { MailRequest } from '../../workflows/contracts/upkeep/mail.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { startMailServer, type MailServer } from '../fakes/mail-server.ts';
 import { startStack, type Stack } from '../support/stack.ts';

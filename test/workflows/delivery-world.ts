@@ -1,14 +1,14 @@
 import { pino } from 'pino';
 import { createDeliveryActivities } from '../../activities/delivery/send-mail.ts';
-import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
+import { randomKeyRing, type KeyRing } from '../../db/identity/keys/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { addMail, type QueuedMail } from '../../db/mail.ts';
 import { change, row } from '../../db/sql.ts';
 import { nobodyTenant, organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { createMailer } from '../../ports/mail.ts';
 import { createActivityMetrics, type ActivityMetrics } from '../../ports/metrics/activity-metrics.ts';
-import type { DeliveryResult } from '../../workflows/contracts/delivery.ts';
-import type { MailRequest } from '../../workflows/contracts/mail.ts';
+import type { DeliveryResult } from '../../workflows/contracts/upkeep/delivery.ts';
+import type { MailRequest } from '../../workflows/contracts/upkeep/mail.ts';
 import { startMailServer, type MailServer } from '../fakes/mail-server.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeTenant, type TestTenant } from '../support/tenant.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../db/identity/key-ring.ts';
-import { tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
+import { tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
 import { newId } from '../../db/ids.ts';
 import { sweepOutbox } from '../../db/outbox.ts';
 import { sweep } from '../../db/transaction.ts';

@@ -5,7 +5,7 @@ import { Context } from '@temporalio/activity';
 import { openAbort, type AbortCause, type AbortSources } from '../../activities/support/abort.ts';
 import { isGivenUp, isLost, refuseGivenUp, refuseStale } from '../../activities/support/stale-attempt.ts';
 import { wasFrozenSince } from '../../activities/support/process-freeze.ts';
-import type { CallModelResult } from '../../workflows/contracts/agent-run.ts';
+import type { CallModelResult } from '../../workflows/contracts/runs/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { fakeRuns } from '../fakes/run-activities.ts';
 import { testNamespace, until, type TestNamespace } from '../support/temporal.ts';

@@ -1,7 +1,7 @@
 import { newId } from '../../db/ids.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
-import { requestIndex } from '../../domain/knowledge/request-index.ts';
+import { requestIndex } from '../../domain/knowledge/items/request-index.ts';
 import { contentHash } from '../../ports/content-hash.ts';
 import type { Stack } from '../support/stack.ts';
 

@@ -3,7 +3,7 @@ import { newId } from '../../db/ids.ts';
 import { readRestartPoint } from '../../db/runs/start/restart-run.ts';
 import { sweep } from '../../db/transaction.ts';
 import { startRelay } from '../../temporal/relay.ts';
-import type { ReconcileReport } from '../../workflows/contracts/maintenance.ts';
+import type { ReconcileReport } from '../../workflows/contracts/upkeep/maintenance.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { makeAsked, openTreeWorld, type TreeWorld } from '../sub-agents/tree.ts';
 import { patienceMs, until } from '../support/temporal.ts';

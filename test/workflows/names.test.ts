@@ -1,16 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
+import { agentRunSignals } from '../../workflows/contracts/runs/agent-run.ts';
 import { runIdOf, taskQueues, tenantHeader, workflowIds } from '../../workflows/contracts/queues.ts';
-import { deliveryActivityNames } from '../../workflows/contracts/delivery.ts';
-import { eventFanOut } from '../../workflows/contracts/events.ts';
+import { deliveryActivityNames } from '../../workflows/contracts/upkeep/delivery.ts';
+import { eventFanOut } from '../../workflows/contracts/triggers/events.ts';
 import { evaluationChanged } from '../../workflows/contracts/evaluations.ts';
-import { itemsPending } from '../../workflows/contracts/knowledge.ts';
-import { knowledgeRunSignals, policyChanged } from '../../workflows/contracts/knowledge-runs.ts';
-import { maintenanceActivityNames } from '../../workflows/contracts/maintenance.ts';
-import { channelChanged, channelRunChanged } from '../../workflows/contracts/channels.ts';
-import { bindingChanged, bindingStopWorkflow, pullRequestChanged, pullRequestWorkflow } from '../../workflows/contracts/pull-requests.ts';
-import { deliveriesCame } from '../../workflows/contracts/webhooks.ts';
+import { itemsPending } from '../../workflows/contracts/knowledge/items.ts';
+import { knowledgeRunSignals, policyChanged } from '../../workflows/contracts/knowledge/runs.ts';
+import { maintenanceActivityNames } from '../../workflows/contracts/upkeep/maintenance.ts';
+import { channelChanged, channelRunChanged } from '../../workflows/contracts/triggers/channels.ts';
+import {
+  bindingChanged,
+  bindingStopWorkflow,
+  pullRequestChanged,
+  pullRequestWorkflow,
+} from '../../workflows/contracts/review/pull-requests.ts';
+import { deliveriesCame } from '../../workflows/contracts/triggers/webhooks.ts';
 import { ensureBundle } from '../../workers/build-bundle.ts';
 import * as workflows from '../../workflows/index.ts';
 import { fakeRuns } from '../fakes/run-activities.ts';

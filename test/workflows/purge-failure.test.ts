@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ApplicationFailure } from '@temporalio/common';
 import { startWorkflow } from '../../temporal/start.ts';
-import { stateChanged, type PurgeActivities, type StopActivities } from '../../workflows/contracts/operator.ts';
+import { stateChanged, type PurgeActivities, type StopActivities } from '../../workflows/contracts/upkeep/operator.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { testNamespace, type TestNamespace } from '../support/temporal.ts';
 import { startTestWorker } from '../support/worker.ts';

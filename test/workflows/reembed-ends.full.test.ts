@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { buildVectorIndex, dropVectorIndex } from '../../db/knowledge/build-vector-index.ts';
-import { lockBaseToWrite } from '../../db/knowledge/item-base.ts';
-import { vectorIndexName } from '../../db/knowledge/vector-index.ts';
+import { buildVectorIndex, dropVectorIndex } from '../../db/knowledge/search/build-vector-index.ts';
+import { lockBaseToWrite } from '../../db/knowledge/items/item-base.ts';
+import { vectorIndexName } from '../../db/knowledge/search/vector-index.ts';
 import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { send, type EmbeddingServer } from '../fakes/embedding-server.ts';
 import type { TestBudgets } from '../support/budgets.ts';

@@ -2,7 +2,7 @@ import type { EntityClass } from '@mikro-orm/core';
 import type pg from 'pg';
 import { entities } from '../../db/entities.ts';
 import type { Databases } from '../../db/databases.ts';
-import { tenantKeys } from '../../db/tenancy/tenant-keys.ts';
+import { tenantKeys } from '../../db/tenancy/keys/tenant-keys.ts';
 
 /** A tenant whose every table is to have a row. */
 export interface SampledTenant {

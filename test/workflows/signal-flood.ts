@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
+import { agentRunSignals } from '../../workflows/contracts/runs/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { callsTurn, readCall, type FakeRuns } from '../fakes/run-activities.ts';
 import { until, type TestNamespace } from '../support/temporal.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
+import { agentRunSignals } from '../../workflows/contracts/runs/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { fakeRuns } from '../fakes/run-activities.ts';
 import { testNamespace, until, type TestNamespace } from '../support/temporal.ts';

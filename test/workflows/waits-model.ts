@@ -1,4 +1,4 @@
-import type { agentRunSignals, CallModelResult, CallApprovalState, PlannedCall } from '../../workflows/contracts/agent-run.ts';
+import type { agentRunSignals, CallModelResult, CallApprovalState, PlannedCall } from '../../workflows/contracts/runs/agent-run.ts';
 import { callsTurn, readCall, writeCall, type RunScript } from '../fakes/run-activities.ts';
 
 /** One call of the model's step: what stands before it, and what somebody says to it, if anybody does. */

@@ -1,5 +1,5 @@
 import { ActivityCancellationType, proxyActivities, proxyLocalActivities, type RetryPolicy } from '@temporalio/workflow';
-import type { AgentRunActivities, PlannedCall } from '../contracts/agent-run.ts';
+import type { AgentRunActivities, PlannedCall } from '../contracts/runs/agent-run.ts';
 
 /** Activities that only change rows: short, repeatable by row state, tried until the database is back. */
 const stateRetry: RetryPolicy = { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' };

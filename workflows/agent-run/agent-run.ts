@@ -1,5 +1,5 @@
 import { CancellationScope, ContinueAsNew, defineSignal, patched, setHandler, workflowInfo } from '@temporalio/workflow';
-import { agentRunSignals, type AgentRunInput, type FinishRunResult, type StepWait } from '../contracts/agent-run.ts';
+import { agentRunSignals, type AgentRunInput, type FinishRunResult, type StepWait } from '../contracts/runs/agent-run.ts';
 import { beginRun, finishRun, localBounds } from './activity-options.ts';
 import { endingOf, type Ending } from './ending.ts';
 import { withinTime } from './run-clock.ts';

@@ -1,5 +1,5 @@
 import { CancellationScope, CancelledFailure, executeChild, ParentClosePolicy, TemporalFailure, workflowInfo } from '@temporalio/workflow';
-import type { AgentRunInput, OpenChildResult, PlannedCall, RunToolInput } from '../contracts/agent-run.ts';
+import type { AgentRunInput, OpenChildResult, PlannedCall, RunToolInput } from '../contracts/runs/agent-run.ts';
 import { workflowIds } from '../contracts/queues.ts';
 import { openChild, settleTool } from './activity-options.ts';
 import { withGrace } from './grace.ts';

@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
-import { activityFailureTypes, type ActivityFailureDetails, type FinishRunInput } from '../contracts/agent-run.ts';
+import { activityFailureTypes, type ActivityFailureDetails, type FinishRunInput } from '../contracts/runs/agent-run.ts';
 import { errorCodes, type ErrorCode } from '../contracts/error-codes.ts';
-import type { FinishReason } from '../contracts/runs.ts';
+import type { FinishReason } from '../contracts/runs/runs.ts';
 
 /** How a run ends: what `finishRun` is told beside the run. */
 export type Ending = Omit<FinishRunInput, 'runId'>;

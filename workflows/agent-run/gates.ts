@@ -1,5 +1,5 @@
 import { workflowInfo } from '@temporalio/workflow';
-import type { PlannedCall } from '../contracts/agent-run.ts';
+import type { PlannedCall } from '../contracts/runs/agent-run.ts';
 import { openGates, settleGates } from './activity-options.ts';
 import { RunEnds } from './ending.ts';
 import { untilWoken, type RunLoop } from './run-loop.ts';

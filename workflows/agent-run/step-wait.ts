@@ -1,5 +1,5 @@
 import { sleep, workflowInfo } from '@temporalio/workflow';
-import type { CallModelResult, StepWait } from '../contracts/agent-run.ts';
+import type { CallModelResult, StepWait } from '../contracts/runs/agent-run.ts';
 import { callModel, openGates, settleGates } from './activity-options.ts';
 import { RunEnds } from './ending.ts';
 import { withGrace } from './grace.ts';

@@ -1,5 +1,5 @@
 import { ActivityFailure, ApplicationFailure, CancellationScope, CancelledFailure, sleep, TimeoutFailure } from '@temporalio/workflow';
-import { activityFailureTypes, type PlannedCall, type SettleToolInput } from '../contracts/agent-run.ts';
+import { activityFailureTypes, type PlannedCall, type SettleToolInput } from '../contracts/runs/agent-run.ts';
 import { settleTool, toolActivity } from './activity-options.ts';
 import { isFailureOfType, isRunCancellation } from './ending.ts';
 import { withGrace } from './grace.ts';

@@ -1,5 +1,5 @@
 import { CancellationScope, CancelledFailure, condition, patched } from '@temporalio/workflow';
-import type { PlannedCall } from '../contracts/agent-run.ts';
+import type { PlannedCall } from '../contracts/runs/agent-run.ts';
 import { runChildCall } from './child-run.ts';
 import { answerGates, type StepApprovals } from './gates.ts';
 import type { RunLoop } from './run-loop.ts';

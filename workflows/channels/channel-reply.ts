@@ -1,5 +1,5 @@
 import { condition, continueAsNew, defineSignal, proxyActivities, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
-import { channelRunChanged, type ChannelActivities, type ChannelReplyInput } from '../contracts/channels.ts';
+import { channelRunChanged, type ChannelActivities, type ChannelReplyInput } from '../contracts/triggers/channels.ts';
 
 const fast = { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' } as const;
 

@@ -1,5 +1,5 @@
 import { defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
-import { channelChanged, type ChannelSyncActivities, type ChannelSyncInput } from '../contracts/channels.ts';
+import { channelChanged, type ChannelSyncActivities, type ChannelSyncInput } from '../contracts/triggers/channels.ts';
 
 const { syncChannel } = proxyActivities<ChannelSyncActivities>({
   startToCloseTimeout: '30 seconds',

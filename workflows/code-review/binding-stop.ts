@@ -1,5 +1,5 @@
 import { defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
-import { bindingChanged, type BindingActivities } from '../contracts/pull-requests.ts';
+import { bindingChanged, type BindingActivities } from '../contracts/review/pull-requests.ts';
 
 const { applyBinding } = proxyActivities<BindingActivities>({
   startToCloseTimeout: '30 seconds',

@@ -11,7 +11,7 @@ import { beginRun, finishRun } from '../agent-run/activity-options.ts';
 import { endingOf, isRunCancellation, type Ending } from '../agent-run/ending.ts';
 import { noDeadline, startDeadline, type Deadline } from './deadline.ts';
 import { repair } from './repair.ts';
-import type { CodeReviewRunState, FetchedDiff, NextCalls, PlannedStageCall, ReviewRunActivities } from '../contracts/review-runs.ts';
+import type { CodeReviewRunState, FetchedDiff, NextCalls, PlannedStageCall, ReviewRunActivities } from '../contracts/review/review-runs.ts';
 
 const patient = { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' } as const;
 

@@ -11,7 +11,7 @@ import {
   type ChildWorkflowHandle,
   type Workflow,
 } from '@temporalio/workflow';
-import { pullRequestChanged, type PullRequestActivities, type PullRequestInput } from '../contracts/pull-requests.ts';
+import { pullRequestChanged, type PullRequestActivities, type PullRequestInput } from '../contracts/review/pull-requests.ts';
 import { workflowIds } from '../contracts/queues.ts';
 
 const patient = { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' } as const;

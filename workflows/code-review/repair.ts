@@ -1,5 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { EditInput, EditorActivities } from '../contracts/editor.ts';
+import type { EditInput, EditorActivities } from '../contracts/review/editor.ts';
 import type { Deadline } from './deadline.ts';
 
 const host = proxyActivities<Pick<EditorActivities, 'prepareEdit' | 'reportEdit'>>({

@@ -1,4 +1,4 @@
-import type { TerminalRunStatus } from './runs.ts';
+import type { TerminalRunStatus } from './runs/runs.ts';
 
 /**
  * What a transaction adds to the metrics of its process once it has committed, so that nothing is counted twice or counted and then rolled back.

@@ -1,7 +1,7 @@
 import type { TaskQueue } from './queues.ts';
 
-import type { DeliveryResult } from './delivery.ts';
-import type { MailRequest } from './mail.ts';
+import type { DeliveryResult } from './upkeep/delivery.ts';
+import type { MailRequest } from './upkeep/mail.ts';
 
 /** What an outbox row asks for. To Temporal go ids only: no prompt, message, secret or document, and no address. */
 export type OutboxMessage =

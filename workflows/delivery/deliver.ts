@@ -1,5 +1,6 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
-import type { DeliverInput, NoticeActivities } from '../contracts/notices.ts';
+import type { DeliverInput, NoticeActivities } from '../contracts/upkeep/notices.ts';
+import type { DeliveryActivities, DeliveryInput, DeliveryResult } from '../contracts/upkeep/delivery.ts';
 
 // A try takes 15 s at most. What is repeated here is a try whose worker or database was lost: the receiver gets it again under the same id.
 const { attemptDelivery } = proxyActivities<NoticeActivities>({
@@ -15,4 +16,17 @@ export async function deliver(input: DeliverInput): Promise<void> {
     if (step.isOver) return;
     await sleep(step.waitMs);
   }
+}
+
+// Eight tries: at once, after 10 s, 1, 4, 18 and 76 minutes, 5.5 and 24 hours. The activity itself stops at the token's end.
+const { sendMail } = proxyActivities<DeliveryActivities>({
+  startToCloseTimeout: '30 seconds',
+  scheduleToCloseTimeout: '25 hours',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '10 seconds', backoffCoefficient: 4.33, maximumInterval: '24 hours', maximumAttempts: 8 },
+});
+
+/** Workflow `delivery:<outbox id>`: one mail. Fails when no try got through. */
+export async function delivery(input: DeliveryInput): Promise<DeliveryResult> {
+  return sendMail(input);
 }

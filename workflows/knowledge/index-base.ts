@@ -1,6 +1,6 @@
 import { condition, continueAsNew, defineSignal, proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
-import { itemsPending, type IndexActivities, type IndexBaseInput } from '../contracts/knowledge.ts';
-import { knowledgeRunSignals } from '../contracts/knowledge-runs.ts';
+import { itemsPending, type IndexActivities, type IndexBaseInput } from '../contracts/knowledge/items.ts';
+import { knowledgeRunSignals } from '../contracts/knowledge/runs.ts';
 
 /** A provider that is down for a day fails what waits; each try goes on where the one before stopped. */
 const { indexItems } = proxyActivities<Pick<IndexActivities, 'indexItems'>>({

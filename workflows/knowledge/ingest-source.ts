@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancellationScope, condition, defineSignal, proxyActivities, setHandler, sleep } from '@temporalio/workflow';
-import { knowledgeRunSignals } from '../contracts/knowledge-runs.ts';
-import type { IngestActivities, IngestInput, IngestOutcome } from '../contracts/ingest.ts';
+import { knowledgeRunSignals } from '../contracts/knowledge/runs.ts';
+import type { IngestActivities, IngestInput, IngestOutcome } from '../contracts/knowledge/ingest.ts';
 import { msUntil } from './ms-until.ts';
 import { parserRestMs } from './parser-rest.ts';
 

@@ -13,7 +13,7 @@ import {
   type KnowledgeRunActivities,
   type KnowledgeRunInput,
   type KnowledgeRunStep,
-} from '../contracts/knowledge-runs.ts';
+} from '../contracts/knowledge/runs.ts';
 import { msUntil } from './ms-until.ts';
 
 /** A provider that is down for a day fails the run; each try goes on behind the last batch that was committed. */

@@ -1,5 +1,5 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { PolicyActivities, PolicyInput } from '../contracts/knowledge-runs.ts';
+import type { PolicyActivities, PolicyInput } from '../contracts/knowledge/runs.ts';
 
 const { startPolicyRun } = proxyActivities<Pick<PolicyActivities, 'startPolicyRun'>>({
   startToCloseTimeout: '1 minute',

@@ -1,5 +1,5 @@
 import { defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
-import { policyChanged, type PolicyActivities, type PolicyInput } from '../contracts/knowledge-runs.ts';
+import { policyChanged, type PolicyActivities, type PolicyInput } from '../contracts/knowledge/runs.ts';
 
 const { syncPolicy } = proxyActivities<Pick<PolicyActivities, 'syncPolicy'>>({
   startToCloseTimeout: '30 seconds',

@@ -8,8 +8,8 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { knowledgeRunSignals } from '../contracts/knowledge-runs.ts';
-import type { ReembedActivities, ReembedInput, ReembedStep } from '../contracts/reembed.ts';
+import { knowledgeRunSignals } from '../contracts/knowledge/runs.ts';
+import type { ReembedActivities, ReembedInput, ReembedStep } from '../contracts/knowledge/reembed.ts';
 import { msUntil } from './ms-until.ts';
 
 /** A provider that is down for a day fails the run; each try goes on behind what was committed. */

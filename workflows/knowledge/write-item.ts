@@ -1,5 +1,5 @@
 import { proxyActivities, sleep } from '@temporalio/workflow';
-import type { WriteItemActivities, WriteItemInput } from '../contracts/knowledge.ts';
+import type { WriteItemActivities, WriteItemInput } from '../contracts/knowledge/items.ts';
 
 const { writeKnowledge } = proxyActivities<WriteItemActivities>({
   startToCloseTimeout: '1 minute',

@@ -1,5 +1,5 @@
 import { continueAsNew, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { MaintenanceActivities } from '../contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../contracts/upkeep/maintenance.ts';
 
 const { dueAlertOrganizations } = proxyActivities<Pick<MaintenanceActivities, 'dueAlertOrganizations'>>({
   startToCloseTimeout: '20 seconds',

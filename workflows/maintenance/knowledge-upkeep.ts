@@ -1,5 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { MaintenanceActivities } from '../contracts/maintenance.ts';
+import type { MaintenanceActivities } from '../contracts/upkeep/maintenance.ts';
 
 const { sweepEmbeddings } = proxyActivities<Pick<MaintenanceActivities, 'sweepEmbeddings'>>({
   startToCloseTimeout: '30 minutes',

@@ -1,5 +1,5 @@
 import { ActivityFailure, patched, proxyActivities, setHandler, sleep } from '@temporalio/workflow';
-import type { PurgeActivities } from '../contracts/operator.ts';
+import type { PurgeActivities } from '../contracts/upkeep/operator.ts';
 import { stateChangedSignal } from './stop.ts';
 
 const { openPurge, stopAll, deleteRows, deleteObjects, dropKeys, tombstone } = proxyActivities<PurgeActivities>({

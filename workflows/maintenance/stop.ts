@@ -1,5 +1,5 @@
 import { continueAsNew, defineSignal, proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
-import { stateChanged, type StopActivities } from '../contracts/operator.ts';
+import { stateChanged, type StopActivities } from '../contracts/upkeep/operator.ts';
 
 const { cancelRuns } = proxyActivities<StopActivities>({
   startToCloseTimeout: '1 minute',

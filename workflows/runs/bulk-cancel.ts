@@ -1,5 +1,5 @@
 import { continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { BulkCancelActivities, BulkCancelInput } from '../contracts/bulk-cancel.ts';
+import type { BulkCancelActivities, BulkCancelInput } from '../contracts/runs/bulk-cancel.ts';
 
 const { cancelMatching } = proxyActivities<BulkCancelActivities>({
   startToCloseTimeout: '1 minute',

@@ -1,5 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import { toolTestLimitS, type ToolTestActivities, type ToolTestInput } from '../contracts/tool-test.ts';
+import { toolTestLimitS, type ToolTestActivities, type ToolTestInput } from '../contracts/tools/tool-test.ts';
 
 const { testTool } = proxyActivities<ToolTestActivities>({
   startToCloseTimeout: (toolTestLimitS + 10) * 1000,

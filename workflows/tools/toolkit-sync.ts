@@ -1,5 +1,5 @@
 import { defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
-import { syncOpened, toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../contracts/toolkit-sync.ts';
+import { syncOpened, toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../contracts/tools/toolkit-sync.ts';
 
 const { syncToolkit } = proxyActivities<Pick<ToolkitSyncActivities, 'syncToolkit'>>({
   startToCloseTimeout: '2 minutes',

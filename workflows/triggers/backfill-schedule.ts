@@ -1,5 +1,5 @@
 import { condition, continueAsNew, defineSignal, proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
-import { backfillRunEnded, type BackfillInput, type TriggerActivities } from '../contracts/triggers.ts';
+import { backfillRunEnded, type BackfillInput, type TriggerActivities } from '../contracts/triggers/triggers.ts';
 
 const { advanceBackfill } = proxyActivities<Pick<TriggerActivities, 'advanceBackfill'>>({
   startToCloseTimeout: '30 seconds',

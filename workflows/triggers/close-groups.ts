@@ -1,5 +1,5 @@
 import { condition, continueAsNew, defineSignal, proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
-import { deliveriesCame, type GroupActivities, type GroupInput } from '../contracts/webhooks.ts';
+import { deliveriesCame, type GroupActivities, type GroupInput } from '../contracts/triggers/webhooks.ts';
 
 const { closeGroup } = proxyActivities<GroupActivities>({
   startToCloseTimeout: '10 seconds',

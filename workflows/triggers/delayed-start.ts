@@ -1,5 +1,5 @@
 import { continueAsNew, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
-import type { DelayedStartActivities } from '../contracts/delayed-start.ts';
+import type { DelayedStartActivities } from '../contracts/runs/delayed-start.ts';
 
 const { admitRun } = proxyActivities<DelayedStartActivities>({
   startToCloseTimeout: '10 seconds',

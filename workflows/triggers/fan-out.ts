@@ -1,5 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { EventActivities, FanOutInput } from '../contracts/events.ts';
+import type { EventActivities, FanOutInput } from '../contracts/triggers/events.ts';
 
 const { fanOutEvent } = proxyActivities<EventActivities>({
   startToCloseTimeout: '10 seconds',

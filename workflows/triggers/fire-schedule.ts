@@ -1,5 +1,5 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { ScheduleInput, TriggerActivities } from '../contracts/triggers.ts';
+import type { ScheduleInput, TriggerActivities } from '../contracts/triggers/triggers.ts';
 
 const { fireOccurrence } = proxyActivities<Pick<TriggerActivities, 'fireOccurrence'>>({
   startToCloseTimeout: '10 seconds',

@@ -1,5 +1,5 @@
 import { defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
-import { scheduleChanged, type ScheduleInput, type TriggerActivities } from '../contracts/triggers.ts';
+import { scheduleChanged, type ScheduleInput, type TriggerActivities } from '../contracts/triggers/triggers.ts';
 
 const { syncSchedule } = proxyActivities<Pick<TriggerActivities, 'syncSchedule'>>({
   startToCloseTimeout: '30 seconds',

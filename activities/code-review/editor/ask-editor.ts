@@ -4,12 +4,12 @@ import { editorProtocol, protocolVariables } from '../../../domain/code-review/e
 import { editStages, roundOrdinal } from '../../../domain/code-review/editor/kept.ts';
 import type { EditRefusal } from '../../../domain/code-review/editor/rules.ts';
 import { asJsonSchema, dataRule } from '../../../domain/code-review/pipeline/answers.ts';
-import type { EditInput, EditTurn } from '../../../workflows/contracts/editor.ts';
+import type { EditInput, EditTurn } from '../../../workflows/contracts/review/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { runCancelled } from '../../support/failures.ts';
-import { askStage, type StageQuestion } from '../ask-stage.ts';
-import { onHost } from '../host-failure.ts';
-import { openMirror, openRepository } from '../open-repository.ts';
+import { askStage, type StageQuestion } from '../stages/ask-stage.ts';
+import { onHost } from '../host/host-failure.ts';
+import { openMirror, openRepository } from '../read/open-repository.ts';
 import { keepOf, readAttempt, type EditAttempt } from './attempt.ts';
 import { readShown } from './prepare-edit.ts';
 

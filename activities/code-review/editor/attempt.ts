@@ -1,6 +1,6 @@
-import { readAnswer, readAnswers } from '../../../db/code-review/answers.ts';
+import { readAnswer, readAnswers } from '../../../db/code-review/findings/answers.ts';
 import { keepAnswer } from '../../../domain/code-review/run-work.ts';
-import { readReviewRun, type ReviewRun } from '../../../db/code-review/review-run.ts';
+import { readReviewRun, type ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import {
   editStages,
   roundOrdinal,
@@ -9,7 +9,7 @@ import {
   type EditStart,
   type KeptRound,
 } from '../../../domain/code-review/editor/kept.ts';
-import type { EditInput } from '../../../workflows/contracts/editor.ts';
+import type { EditInput } from '../../../workflows/contracts/review/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import { readAsSystem } from '../../support/as-system.ts';

@@ -1,4 +1,4 @@
-import type { EditorActivities } from '../../../workflows/contracts/editor.ts';
+import type { EditorActivities } from '../../../workflows/contracts/review/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { askEditor } from './ask-editor.ts';
 import { prepareEdit } from './prepare-edit.ts';

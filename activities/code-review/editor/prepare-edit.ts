@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { readLedger, type LedgerRow } from '../../../db/code-review/ledger.ts';
-import { noteReviewHead, type ReviewRun } from '../../../db/code-review/review-run.ts';
+import { readLedger, type LedgerRow } from '../../../db/code-review/findings/ledger.ts';
+import { noteReviewHead, type ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import { maxShownBytes, type ShownFile } from '../../../domain/code-review/editor/conversation.ts';
 import type { EditStart, FindingToRepair } from '../../../domain/code-review/editor/kept.ts';
 import { editRights } from '../../../domain/code-review/editor/rules.ts';
@@ -9,14 +9,14 @@ import { editVariables } from '../../../domain/code-review/pipeline/prompt-varia
 import { readTextAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
 import { fetchPull } from '../../../ports/git/pull.ts';
-import type { EditInput } from '../../../workflows/contracts/editor.ts';
+import type { EditInput } from '../../../workflows/contracts/review/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import { readAsSystem, transactAsSystem } from '../../support/as-system.ts';
-import { onHost } from '../host-failure.ts';
-import { openMirror, openRepository } from '../open-repository.ts';
-import { readInstructions } from '../read-instructions.ts';
-import { readHostPull, type HostPull } from '../read-pull.ts';
+import { onHost } from '../host/host-failure.ts';
+import { openMirror, openRepository } from '../read/open-repository.ts';
+import { readInstructions } from '../read/read-instructions.ts';
+import { readHostPull, type HostPull } from '../read/read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
 

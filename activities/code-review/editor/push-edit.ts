@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 
-import type { ReviewRun } from '../../../db/code-review/review-run.ts';
+import type { ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import type { EditMade, EditPushed, EditStart } from '../../../domain/code-review/editor/kept.ts';
 import { notePushArrived, notePushLeaves } from '../../../domain/code-review/editor/pushes.ts';
 import { branchOf } from '../../../domain/code-review/editor/rules.ts';
@@ -11,13 +11,13 @@ import { fetchCommit } from '../../../ports/git/pull.ts';
 import { commitOfRun, pushCommit, remoteHead, type PushResult } from '../../../ports/git/push.ts';
 import type { RepositoryClient } from '../../../ports/github/client.ts';
 import { openPullOnto } from '../../../ports/github/open-pull.ts';
-import type { EditInput } from '../../../workflows/contracts/editor.ts';
+import type { EditInput } from '../../../workflows/contracts/review/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import { runCancelled } from '../../support/failures.ts';
-import { onHost } from '../host-failure.ts';
-import { openMirror, openRepository } from '../open-repository.ts';
-import { readHostPull } from '../read-pull.ts';
+import { onHost } from '../host/host-failure.ts';
+import { openMirror, openRepository } from '../read/open-repository.ts';
+import { readHostPull } from '../read/read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
 

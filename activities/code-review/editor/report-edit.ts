@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { readAnswer } from '../../../db/code-review/answers.ts';
-import { readAskingComment } from '../../../db/code-review/editor-facts.ts';
-import type { ReviewRun } from '../../../db/code-review/review-run.ts';
+import { readAnswer } from '../../../db/code-review/findings/answers.ts';
+import { readAskingComment } from '../../../db/code-review/pulls/editor-facts.ts';
+import type { ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import type { LineReplacement } from '../../../domain/code-review/editor/apply.ts';
 import type { EditStart } from '../../../domain/code-review/editor/kept.ts';
 import { reportText } from '../../../domain/code-review/editor/words.ts';
@@ -12,15 +12,15 @@ import { outputCode } from '../../../domain/code-review/pipeline/text-safety.ts'
 import { commentable } from '../../../ports/diff/anchors.ts';
 import { createReviewWork } from '../../../ports/diff/review-work.ts';
 import type { RepositoryClient } from '../../../ports/github/client.ts';
-import type { EditInput } from '../../../workflows/contracts/editor.ts';
+import type { EditInput } from '../../../workflows/contracts/review/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import { readAsSystem } from '../../support/as-system.ts';
-import { openRepository } from '../open-repository.ts';
-import { postComments } from '../post-comments.ts';
-import { postReply } from '../post-reply.ts';
-import { readChange } from '../read-change.ts';
-import { readHostPull } from '../read-pull.ts';
+import { openRepository } from '../read/open-repository.ts';
+import { postComments } from '../host/post-comments.ts';
+import { postReply } from '../host/post-reply.ts';
+import { readChange } from '../read/read-change.ts';
+import { readHostPull } from '../read/read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { readAttempt, type EditAttempt } from './attempt.ts';
 

@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { readAnswer } from '../../../db/code-review/answers.ts';
-import { readSandboxLimits } from '../../../db/code-review/editor-facts.ts';
-import type { ReviewRun } from '../../../db/code-review/review-run.ts';
+import { readAnswer } from '../../../db/code-review/findings/answers.ts';
+import { readSandboxLimits } from '../../../db/code-review/pulls/editor-facts.ts';
+import type { ReviewRun } from '../../../db/code-review/pulls/review-run.ts';
 import { resolveSecret } from '../../../domain/secrets/resolve-secret.ts';
 import { readEditorAnswer, type EditorAnswer } from '../../../domain/code-review/editor/answer.ts';
 import { applyEdits, type Applied } from '../../../domain/code-review/editor/apply.ts';
@@ -14,12 +14,12 @@ import { makeCommit, readTextAt } from '../../../ports/git/edit.ts';
 import type { Mirror } from '../../../ports/git/mirrors.ts';
 import type { RepositoryClient } from '../../../ports/github/client.ts';
 import { runChecks, type CheckReply } from '../../../ports/sandbox/checks.ts';
-import type { EditInput } from '../../../workflows/contracts/editor.ts';
+import type { EditInput } from '../../../workflows/contracts/review/editor.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { readAsSystem, transactAsSystem } from '../../support/as-system.ts';
 import { runCancelled } from '../../support/failures.ts';
-import { onHost } from '../host-failure.ts';
-import { openMirror, openRepository } from '../open-repository.ts';
+import { onHost } from '../host/host-failure.ts';
+import { openMirror, openRepository } from '../read/open-repository.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
 

@@ -1,13 +1,13 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { ModelAborted } from '../errors.ts';
+import { ModelAborted } from '../faults/errors.ts';
 import { bestExcerpts, questionOf, stripMarkup, wholeIfShort, type Excerpt, type Source } from './excerpts.ts';
-import { readPassages } from '../../../workflows/contracts/passages.ts';
-import { cleanText } from '../plain-text.ts';
+import { readPassages } from '../../../workflows/contracts/knowledge/passages.ts';
+import { cleanText } from '../wire/plain-text.ts';
 import { fillArguments } from './fill-arguments.ts';
-import type { PromptAssistant, PromptBlock, PromptMessage, PromptToolResult } from '../prompt.ts';
+import type { PromptAssistant, PromptBlock, PromptMessage, PromptToolResult } from '../prompt/prompt.ts';
 import { sourceOfPassage, sourceOfResult } from './result-source.ts';
 import type { ModelEvent, ModelFinish, ModelStepRequest } from '../step.ts';
-import { countPrompt, estimateTokens, noUsage } from '../usage.ts';
+import { countPrompt, estimateTokens, noUsage } from '../usage/usage.ts';
 
 /** Why a deployment answers like this, said whenever there is nothing to quote. */
 const explanation =

@@ -1,4 +1,4 @@
-import type { PromptTool } from '../prompt.ts';
+import type { PromptTool } from '../prompt/prompt.ts';
 import { stemsOf, wordsOf } from './words.ts';
 
 /** The arguments of a read tool as far as the user's words give them; null when a required one stays open. */

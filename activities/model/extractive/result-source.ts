@@ -1,6 +1,6 @@
-import { readPassages, type Passage } from '../../../workflows/contracts/passages.ts';
+import { readPassages, type Passage } from '../../../workflows/contracts/knowledge/passages.ts';
 import type { Source } from './excerpts.ts';
-import type { PromptToolResult } from '../prompt.ts';
+import type { PromptToolResult } from '../prompt/prompt.ts';
 
 const bodyKeys = ['text', 'content', 'markdown', 'body', 'output', 'result', 'snippet', 'description', 'summary'];
 const deepest = 40;

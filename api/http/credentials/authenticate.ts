@@ -1,17 +1,18 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../../db/caller.ts';
-import { isOauthTokenLike } from '../../../domain/identity/oauth-tokens.ts';
-import { isServiceKeyLike } from '../../../db/identity/service-key-format.ts';
+import { isOauthTokenLike } from '../../../domain/identity/callers/oauth-tokens.ts';
+import { isServiceKeyLike, isWellFormedServiceKey, serviceKeyHashes } from '../../../db/identity/keys/service-key-format.ts';
 import { fail, Failure } from '../../../workflows/contracts/failure.ts';
-import { readDelegation, type Delegation } from './delegation.ts';
+import { readDelegation, type Delegation, delegate, idOrNull, narrow } from './delegation.ts';
 import type { Deps } from '../operation/deps.ts';
 import { authenticateImpersonation } from './impersonation-credential.ts';
-import { authenticateKey } from './key-credential.ts';
 import { authenticateOauthToken } from './oauth-credential.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';
 import { challengeOf } from './role-floor.ts';
 import { isMcpEndpoint } from './scopes.ts';
 import { authenticateSession } from './session-credential.ts';
+import { callerOfKey } from '../../../domain/identity/callers/caller.ts';
+import { findServiceKey } from '../../../db/identity/lookup/credential-lookup.ts';
 
 const impersonationPrefix = 'lh_im_';
 
@@ -84,4 +85,15 @@ function withChallenge(failure: Failure, publicUrl: string, operation: Registere
     headers: { ...failure.headers, 'www-authenticate': challenge },
     cause: failure,
   });
+}
+
+/** The caller that a service key is; a key that can't be one causes no query. */
+async function authenticateKey(deps: Deps, plaintext: string, delegation: Delegation): Promise<Caller> {
+  if (!isWellFormedServiceKey(plaintext)) throw fail('credential_invalid');
+  const found = await findServiceKey(deps.db, serviceKeyHashes(plaintext, deps.keys.peppers), idOrNull(delegation.actingUser));
+  const caller = found && callerOfKey(found.key, found.creator);
+
+  if (!found || !caller) throw fail('credential_invalid');
+  deps.identity.marks.note('service_key', found.key.id, found.key.lastUsedAt);
+  return delegate(narrow(caller, delegation, null), delegation, found.acting);
 }

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../../db/caller.ts';
-import { actAs, narrowTo, refuseDelegation } from '../../../domain/identity/caller.ts';
-import type { SessionAnswer } from '../../../db/identity/gates.ts';
-import type { Person } from '../../../db/identity/people.ts';
+import { actAs, narrowTo, refuseDelegation } from '../../../domain/identity/callers/caller.ts';
+import type { SessionAnswer } from '../../../db/identity/lookup/credential-lookup.ts';
+import type { Person } from '../../../db/identity/people/people.ts';
 import { fail, type Failure } from '../../../workflows/contracts/failure.ts';
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

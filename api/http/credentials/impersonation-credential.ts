@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../../db/caller.ts';
-import { callerOfImpersonation } from '../../../domain/identity/caller.ts';
-import { findImpersonation } from '../../../db/identity/gates.ts';
-import { isOpaqueToken, tokenHash } from '../../../db/identity/opaque-tokens.ts';
+import { callerOfImpersonation } from '../../../domain/identity/callers/caller.ts';
+import { findImpersonation } from '../../../db/identity/lookup/credential-lookup.ts';
+import { isOpaqueToken, tokenHash } from '../../../db/identity/factors/opaque-tokens.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { narrow, type Delegation } from './delegation.ts';
 import type { Deps } from '../operation/deps.ts';

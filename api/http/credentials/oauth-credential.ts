@@ -1,8 +1,8 @@
 import type { Caller } from '../../../db/caller.ts';
-import { findSession } from '../../../db/identity/gates.ts';
-import { callerOfClient, callerOfGrant } from '../../../domain/identity/oauth-caller.ts';
-import { findClient } from '../../../db/identity/oauth-gates.ts';
-import { resourcesOf, type OauthClaims } from '../../../domain/identity/oauth-tokens.ts';
+import { findSession } from '../../../db/identity/lookup/credential-lookup.ts';
+import { callerOfClient, callerOfGrant } from '../../../domain/identity/callers/oauth-caller.ts';
+import { findClient } from '../../../db/identity/lookup/oauth-lookup.ts';
+import { resourcesOf, type OauthClaims } from '../../../domain/identity/callers/oauth-tokens.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { idOrNull, narrow, type Delegation } from './delegation.ts';
 import type { Deps } from '../operation/deps.ts';

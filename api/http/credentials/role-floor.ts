@@ -1,7 +1,7 @@
 import { rankOf, type Role } from '../../../workflows/contracts/access.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import type { Caller } from '../../../db/caller.ts';
-import { refuseRestriction } from '../../../domain/identity/caller.ts';
+import { refuseRestriction } from '../../../domain/identity/callers/caller.ts';
 import { refuseNarrowed } from '../../../db/reach.ts';
 import type { RegisteredOperation } from '../operation/operation.ts';
 import { isMcpEndpoint, isRoleAccess, isSessionOnly, resourceScopes, scopeOf, type Demand } from './scopes.ts';

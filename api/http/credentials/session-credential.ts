@@ -1,6 +1,6 @@
 import type { Caller } from '../../../db/caller.ts';
-import { callerOfPerson } from '../../../domain/identity/caller.ts';
-import { findSession } from '../../../db/identity/gates.ts';
+import { callerOfPerson } from '../../../domain/identity/callers/caller.ts';
+import { findSession } from '../../../db/identity/lookup/credential-lookup.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { delegate, idOrNull, narrow, type Delegation } from './delegation.ts';
 import type { Deps } from '../operation/deps.ts';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { markInexact, type InexactNumbers } from '../../../workflows/contracts/exact-json.ts';
+import { markInexact, type InexactNumbers } from '../../../workflows/contracts/tools/exact-json.ts';
 import { fail, invalid, type Failure } from '../../../workflows/contracts/failure.ts';
 import { decodeBody, depthOf } from '../../../ports/request-text.ts';
 import type { ApiEnv } from '../../env.ts';

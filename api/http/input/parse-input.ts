@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
-import type { InexactNumbers } from '../../../workflows/contracts/exact-json.ts';
+import type { InexactNumbers } from '../../../workflows/contracts/tools/exact-json.ts';
 import { fail, type Failure, type Violation } from '../../../workflows/contracts/failure.ts';
 import { decodeBody } from '../../../ports/request-text.ts';
 import { parseJson, takesBody } from './body.ts';

@@ -1,5 +1,5 @@
-import { escapePointer } from '../../../workflows/contracts/json-pointer.ts';
-import { isMark } from '../../../workflows/contracts/exact-json.ts';
+import { escapePointer } from '../../../workflows/contracts/tools/json-pointer.ts';
+import { isMark } from '../../../workflows/contracts/tools/exact-json.ts';
 import type { Violation } from '../../../workflows/contracts/failure.ts';
 
 /** Where a parsed body holds text that PostgreSQL or UTF-8 can't carry, and numbers that a double would change; whether a key could reach a prototype. */

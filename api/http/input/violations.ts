@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import type { Violation, ViolationSource } from '../../../workflows/contracts/failure.ts';
-import { escapePointer } from '../../../workflows/contracts/json-pointer.ts';
+import { escapePointer } from '../../../workflows/contracts/tools/json-pointer.ts';
 
 export const maxViolations = 50;
 const maxPointer = 2_000;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { nobody } from '../../../domain/identity/caller.ts';
+import { nobody } from '../../../domain/identity/callers/caller.ts';
 import { countFailure } from '../access-log.ts';
 import { carryOut } from '../reply/answer.ts';
 import { isDenied, recordDenied } from '../reply/denied.ts';

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../db/caller.ts';
-import { nobody } from '../../../domain/identity/caller.ts';
+import { nobody } from '../../../domain/identity/callers/caller.ts';
 import { tenantOf } from '../../../db/transaction.ts';
 import { actorOf } from './audit.ts';
 import type { IdentifyRequest } from './context.ts';

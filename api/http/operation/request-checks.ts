@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../../db/caller.ts';
-import { nobody } from '../../../domain/identity/caller.ts';
+import { nobody } from '../../../domain/identity/callers/caller.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
 import { authenticate, hasCredential } from '../credentials/authenticate.ts';
 import { judgeBody, takesBody } from '../input/body.ts';

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
-import type { LoginChallenge } from '../../../db/identity/challenges.ts';
-import type { IssuedRefresh } from '../../../db/identity/sessions.ts';
-import { accessTokenLifeS } from '../../../domain/identity/session-tokens.ts';
+import type { LoginChallenge } from '../../../db/identity/factors/challenges.ts';
+import type { IssuedRefresh } from '../../../db/identity/sessions/sessions.ts';
+import { accessTokenLifeS } from '../../../domain/identity/sessions/session-tokens.ts';
 import { iso } from '../../../db/sql.ts';
-import type { UserRow } from '../../../db/tenancy/users.ts';
+import type { UserRow } from '../../../db/tenancy/people/users.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';
 import { toUserView, UserView } from './user-view.ts';
 

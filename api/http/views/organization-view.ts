@@ -1,7 +1,7 @@
 import { type Static } from 'typebox';
 import { iso } from '../../../db/sql.ts';
-import type { OrganizationRow } from '../../../db/tenancy/organization-row.ts';
-import { organizationStatuses } from '../../../db/tenancy/organization.entity.ts';
+import type { OrganizationRow } from '../../../db/tenancy/organizations/organization-row.ts';
+import { organizationStatuses } from '../../../db/tenancy/organizations/organization.entity.ts';
 import { closed, idOf, Name, nullable, oneOf, Slug, text, Timestamp } from '../input/schema.ts';
 
 /** Shared by its own area and that of operators. */

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { mfaLevels, sessionKinds } from '../../../db/identity/session.entity.ts';
-import type { SessionRow } from '../../../db/identity/me.ts';
+import { mfaLevels, sessionKinds } from '../../../db/identity/sessions/session.entity.ts';
+import type { SessionRow } from '../../../db/identity/people/me.ts';
 import { iso } from '../../../db/sql.ts';
 import { closed, idOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';
 

@@ -1,7 +1,12 @@
 import Type, { type Static } from 'typebox';
 import type { ToolkitRevisionRow } from '../../../db/toolkits/toolkits.ts';
 import { iso } from '../../../db/sql.ts';
-import { toolConcurrencies, toolEffects, toolkitRevisionOrigins, toolkitRevisionStates } from '../../../workflows/contracts/toolkits.ts';
+import {
+  toolConcurrencies,
+  toolEffects,
+  toolkitRevisionOrigins,
+  toolkitRevisionStates,
+} from '../../../workflows/contracts/tools/toolkits.ts';
 import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';
 
 export const Title = text(200);

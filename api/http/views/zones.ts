@@ -1,4 +1,4 @@
-import { isCurrency, isTimeZone } from '../../../db/tenancy/zones.ts';
+import { isCurrency, isTimeZone } from '../../../db/tenancy/organizations/zones.ts';
 import { invalid } from '../../../workflows/contracts/failure.ts';
 import { text } from '../input/schema.ts';
 

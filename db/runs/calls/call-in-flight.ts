@@ -1,4 +1,4 @@
-import type { CallBill } from '../../billing/call-bill.ts';
+import type { CallBill } from '../../billing/ledger/call-bill.ts';
 import { queueStatement, row, rows } from '../../sql.ts';
 import { parseFrame } from '../../streams/frame-text.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

@@ -1,4 +1,4 @@
-import type { ToolCallState } from '../../../workflows/contracts/runs.ts';
+import type { ToolCallState } from '../../../workflows/contracts/runs/runs.ts';
 import { newId } from '../../ids.ts';
 import { row, rows, queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

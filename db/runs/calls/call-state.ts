@@ -1,6 +1,6 @@
-import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
+import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
 import type { Scope } from '../../../workflows/contracts/access.ts';
-import { isTerminal, type RunStatus, type ToolCallState, type ToolKind } from '../../../workflows/contracts/runs.ts';
+import { isTerminal, type RunStatus, type ToolCallState, type ToolKind } from '../../../workflows/contracts/runs/runs.ts';
 import { row, rows } from '../../sql.ts';
 import type { RunIdentity } from '../../streams/frame-text.ts';
 import { isToolOn } from '../../tools/tool-on.sql.ts';

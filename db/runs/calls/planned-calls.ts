@@ -1,6 +1,6 @@
-import type { PlannedCall } from '../../../workflows/contracts/agent-run.ts';
-import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
-import type { ToolCallState, ToolKind } from '../../../workflows/contracts/runs.ts';
+import type { PlannedCall } from '../../../workflows/contracts/runs/agent-run.ts';
+import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
+import type { ToolCallState, ToolKind } from '../../../workflows/contracts/runs/runs.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { CheckedCall } from '../steps/stored-step.ts';

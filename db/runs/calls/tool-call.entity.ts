@@ -1,9 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { callGates } from '../../../workflows/contracts/approvals.ts';
-import { toolCallStates, toolKinds } from '../../../workflows/contracts/runs.ts';
+import { callGates } from '../../../workflows/contracts/runs/approvals.ts';
+import { toolCallStates, toolKinds } from '../../../workflows/contracts/runs/runs.ts';
 import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../../columns.ts';
 import { index, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/policies.ts';
+import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
 import { toolConcurrencies, toolEffects } from '../../tools/tool.entity.ts';
 import type { StepFault } from '../run-types.ts';
 

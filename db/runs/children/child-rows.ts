@@ -5,7 +5,7 @@ import type { RunState } from '../run-state.ts';
 import type { RunFault } from '../run-types.ts';
 import type { CallState } from '../calls/call-state.ts';
 import { newId } from '../../ids.ts';
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 
 /** A child as its parent's call sees it. */
 export interface ChildRun extends Pick<

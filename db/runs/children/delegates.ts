@@ -1,4 +1,4 @@
-import type { EffectiveConfiguration } from '../../agents/effective.ts';
+import type { EffectiveConfiguration } from '../../agents/effective/effective.ts';
 import type { Manifest } from '../start/manifest.ts';
 import type { RunLimits } from '../run-types.ts';
 

@@ -1,6 +1,6 @@
 import { row, queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
-import type { RunStatus } from '../../../workflows/contracts/runs.ts';
+import type { RunStatus } from '../../../workflows/contracts/runs/runs.ts';
 import { filesMadeSql } from '../../attachments/run-attachments.ts';
 import type { AttachmentPart } from '../../streams/frame-parts.schema.ts';
 import type { FinishedRun, StopReason } from '../run-frames.ts';

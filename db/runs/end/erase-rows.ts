@@ -1,4 +1,4 @@
-import { isTerminal, type RunStatus } from '../../../workflows/contracts/runs.ts';
+import { isTerminal, type RunStatus } from '../../../workflows/contracts/runs/runs.ts';
 import { unlinkedHours } from '../../attachments/attachments.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { RunSource, RunStatus } from '../../../workflows/contracts/runs.ts';
+import type { RunSource, RunStatus } from '../../../workflows/contracts/runs/runs.ts';
 import { rows } from '../../sql.ts';
 import type { StartableRun } from '../start/conversations.ts';
 

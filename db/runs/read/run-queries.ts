@@ -1,4 +1,4 @@
-import type { RunStatus, WaitingOn } from '../../../workflows/contracts/runs.ts';
+import type { RunStatus, WaitingOn } from '../../../workflows/contracts/runs/runs.ts';
 import { fetchPage } from '../../page-query.ts';
 import type { Page, PageRequest } from '../../page.ts';
 import { visibleToSql, tenantPredicate, seen, visibleTo, type Scoped } from '../../scope.ts';

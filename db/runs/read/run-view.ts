@@ -1,4 +1,4 @@
-import type { FinishReason, RunSource, RunStatus, WaitingOn } from '../../../workflows/contracts/runs.ts';
+import type { FinishReason, RunSource, RunStatus, WaitingOn } from '../../../workflows/contracts/runs/runs.ts';
 import { iso } from '../../sql.ts';
 import type { AttachmentPart } from '../../streams/frame-parts.schema.ts';
 import type { RunFault, RunLimits, UsageTotals } from '../run-types.ts';

@@ -1,5 +1,5 @@
-import type { PersonaDocument } from '../../agents/persona-document.ts';
-import type { RevisionDocument } from '../../agents/revision-document.ts';
+import type { PersonaDocument } from '../../agents/personas/persona-document.ts';
+import type { RevisionDocument } from '../../agents/revisions/revision-document.ts';
 import { row, rows } from '../../sql.ts';
 import type { ContentBlock } from '../../streams/frame-parts.schema.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

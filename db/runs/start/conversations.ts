@@ -1,6 +1,6 @@
 import type { OutboxMessage } from '../../../workflows/contracts/outbox.ts';
 import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts';
-import type { RunPriority, RunSource } from '../../../workflows/contracts/runs.ts';
+import type { RunPriority, RunSource } from '../../../workflows/contracts/runs/runs.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 

@@ -1,10 +1,10 @@
-import type { ToolKind } from '../../../workflows/contracts/runs.ts';
-import { askInputSchema } from '../../agents/ask-schema.ts';
-import { askDefaults } from '../../agents/effective-delegates.ts';
-import { schemaWithoutPreset } from '../../agents/effective-tools.ts';
-import { knowledgeSearchTool } from '../../agents/knowledge-search-tool.ts';
-import { knowledgeWriteDefaults } from '../../agents/knowledge-write-tool.ts';
-import { skillLoadTool } from '../../agents/skill-load-tool.ts';
+import type { ToolKind } from '../../../workflows/contracts/runs/runs.ts';
+import { askInputSchema } from '../../agents/effective/ask-schema.ts';
+import { askDefaults } from '../../agents/effective/effective-delegates.ts';
+import { schemaWithoutPreset } from '../../agents/effective/effective-tools.ts';
+import { knowledgeSearchTool } from '../../agents/effective/knowledge-search-tool.ts';
+import { knowledgeWriteDefaults } from '../../agents/effective/knowledge-write-tool.ts';
+import { skillLoadTool } from '../../agents/effective/skill-load-tool.ts';
 import { rows } from '../../sql.ts';
 import type { ToolDescriptor } from '../../tools/tool-descriptor.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

@@ -1,7 +1,7 @@
-import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
-import type { EffectiveConfiguration } from '../../agents/effective.ts';
-import type { KnowledgeBinding } from '../../agents/revision-document.ts';
-import type { PinnedDelegate } from '../../agents/delegate-target.ts';
+import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
+import type { EffectiveConfiguration } from '../../agents/effective/effective.ts';
+import type { KnowledgeBinding } from '../../agents/revisions/revision-document.ts';
+import type { PinnedDelegate } from '../../agents/effective/delegate-target.ts';
 
 /** A tool as a run uses it to its end: the version pinned, the binding's own bounds. */
 export interface PinnedTool {

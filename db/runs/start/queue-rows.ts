@@ -1,4 +1,4 @@
-import type { RunSource } from '../../../workflows/contracts/runs.ts';
+import type { RunSource } from '../../../workflows/contracts/runs/runs.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { hardDeadlineDays, type ConversationRow, type WaitingPosition } from './conversations.ts';

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { AgentRunInput } from '../../../workflows/contracts/agent-run.ts';
+import type { AgentRunInput } from '../../../workflows/contracts/runs/agent-run.ts';
 import { row } from '../../sql.ts';
 import { openStates } from '../calls/call-state.ts';
 import { reconcilableColumns, type ReconcilableRun } from '../end/reconcile.ts';

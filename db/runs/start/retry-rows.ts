@@ -1,5 +1,5 @@
-import type { RunStatus } from '../../../workflows/contracts/runs.ts';
-import type { RevisionLimits } from '../../agents/revision-limits.ts';
+import type { RunStatus } from '../../../workflows/contracts/runs/runs.ts';
+import type { RevisionLimits } from '../../agents/revisions/revision-limits.ts';
 import { row, rows } from '../../sql.ts';
 import type { AttachmentPart } from '../../streams/frame-parts.schema.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

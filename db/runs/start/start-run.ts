@@ -1,8 +1,8 @@
-import type { UnpricedRule } from '../../billing/prices.ts';
+import type { UnpricedRule } from '../../billing/prices/prices.ts';
 import type { Role } from '../../../workflows/contracts/access.ts';
 import type { Scoped } from '../../scope.ts';
-import type { ReviewRequest } from '../../../workflows/contracts/pull-requests.ts';
-import type { RunSource } from '../../../workflows/contracts/runs.ts';
+import type { ReviewRequest } from '../../../workflows/contracts/review/pull-requests.ts';
+import type { RunSource } from '../../../workflows/contracts/runs/runs.ts';
 import type { RunLimitsDraft } from './run-limits.ts';
 import type { OnBusy, RunInput } from '../read/run-view.ts';
 

@@ -1,12 +1,12 @@
-import type { RevisionVariable } from '../../agents/revision-document.ts';
-import type { RevisionLimits } from '../../agents/revision-limits.ts';
+import type { RevisionVariable } from '../../agents/revisions/revision-document.ts';
+import type { RevisionLimits } from '../../agents/revisions/revision-limits.ts';
 import type { AttachmentRef } from '../../attachments/run-attachments.ts';
-import { budgetStandingSql, type BudgetStanding } from '../../billing/budget-standing.ts';
+import { budgetStandingSql, type BudgetStanding } from '../../billing/budgets/budget-standing.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { countLiveRuns } from './live-runs.ts';
 import type { StartRun } from './start-run.ts';
-import { standardTier } from '../../billing/prices.ts';
+import { standardTier } from '../../billing/prices/prices.ts';
 
 /** Where a run goes and what it runs: everything resolved, all of it visible to the starter. */
 export interface StartTarget {

@@ -1,5 +1,5 @@
-import type { PromptSkill } from '../../agents/instructions.ts';
-import type { PersonaDocument } from '../../agents/persona-document.ts';
+import type { PromptSkill } from '../../agents/effective/instructions.ts';
+import type { PersonaDocument } from '../../agents/personas/persona-document.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Manifest } from '../start/manifest.ts';

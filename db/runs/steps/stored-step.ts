@@ -1,5 +1,5 @@
-import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
-import type { ModelUsage } from '../../billing/usage.ts';
+import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
+import type { ModelUsage } from '../../billing/ledger/usage.ts';
 import { newId } from '../../ids.ts';
 import { row, rows, queueStatement } from '../../sql.ts';
 import type { ContentBlock } from '../../streams/frame-parts.schema.ts';

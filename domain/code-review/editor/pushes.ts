@@ -1,4 +1,4 @@
-import { claimPost, countPush, settlePost, type PostPlace } from '../../../db/code-review/posts.ts';
+import { claimPost, countPush, settlePost, type PostPlace } from '../../../db/code-review/posts/posts.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 
 /** A push of an editor that is about to leave, or has arrived. */

@@ -1,5 +1,5 @@
 import picomatch from 'picomatch';
-import type { EditorConfig } from '../../../workflows/contracts/pull-requests.ts';
+import type { EditorConfig } from '../../../workflows/contracts/review/pull-requests.ts';
 
 /** Why an editor does not push, or does nothing at all. */
 export type EditRefusal =

@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { severities } from '../../../workflows/contracts/code-review.ts';
+import { severities } from '../../../workflows/contracts/review/code-review.ts';
 import type { RawFinding } from './finding.ts';
 import type { Vote } from './verify.ts';
 

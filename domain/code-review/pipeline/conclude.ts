@@ -1,5 +1,5 @@
 import { commentable } from '../../../ports/diff/anchors.ts';
-import type { ReviewCounts, ReviewMode, ReviewVerdict, SkipReason } from '../../../workflows/contracts/code-review.ts';
+import type { ReviewCounts, ReviewMode, ReviewVerdict, SkipReason } from '../../../workflows/contracts/review/code-review.ts';
 import type { Candidate, KnownFinding, PlacedFinding } from './finding.ts';
 import type { ReviewMaterial, ReviewRules } from './material.ts';
 import { placeFindings } from './place.ts';

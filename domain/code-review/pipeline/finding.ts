@@ -1,5 +1,5 @@
 import type { Anchor } from '../../../ports/diff/anchors.ts';
-import type { FindingCategory, FindingState, Placement, Severity } from '../../../workflows/contracts/code-review.ts';
+import type { FindingCategory, FindingState, Placement, Severity } from '../../../workflows/contracts/review/code-review.ts';
 
 /** What a pass of a model gave: in its own words, not yet believed. */
 export interface RawFinding {

@@ -7,7 +7,7 @@ import {
   type LanguageRule,
   type PathRule,
   type Severity,
-} from '../../../workflows/contracts/code-review.ts';
+} from '../../../workflows/contracts/review/code-review.ts';
 import type { Candidate, GateReason, KnownFinding, RawFinding } from './finding.ts';
 import { fingerprintOf, unanchoredFingerprint } from './fingerprint.ts';
 import { recognise } from './known.ts';

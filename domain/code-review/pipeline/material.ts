@@ -1,5 +1,5 @@
 import type { Hunk } from '../../../ports/diff/patch.ts';
-import type { ReviewConfig, ReviewMode, ReviewTemplates, SkipReason } from '../../../workflows/contracts/code-review.ts';
+import type { ReviewConfig, ReviewMode, ReviewTemplates, SkipReason } from '../../../workflows/contracts/review/code-review.ts';
 import type { KnownFinding } from './finding.ts';
 import type { FollowUp } from './follow-up.ts';
 import type { JudgedFile } from './gates.ts';

@@ -7,7 +7,7 @@ import {
   reviewKinds,
   severities,
   type CodeReviewOutput,
-} from '../../../workflows/contracts/code-review.ts';
+} from '../../../workflows/contracts/review/code-review.ts';
 
 const closed = { additionalProperties: false } as const;
 const oneOf = <T extends string>(values: readonly T[]) => Type.Union(values.map((value) => Type.Literal(value)));

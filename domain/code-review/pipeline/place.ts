@@ -1,4 +1,4 @@
-import type { Severity } from '../../../workflows/contracts/code-review.ts';
+import type { Severity } from '../../../workflows/contracts/review/code-review.ts';
 import type { Candidate, PlacedFinding } from './finding.ts';
 import { rankOf } from './gates.ts';
 import { byWeight } from './merge.ts';

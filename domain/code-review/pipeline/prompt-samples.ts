@@ -1,4 +1,4 @@
-import type { ReviewTemplates } from '../../../workflows/contracts/code-review.ts';
+import type { ReviewTemplates } from '../../../workflows/contracts/review/code-review.ts';
 import type { Candidate } from './finding.ts';
 import { checkVariables, editVariables, replyVariables, reviewVariables, summaryVariables, verifyVariables } from './prompt-variables.ts';
 

@@ -1,4 +1,4 @@
-import type { ReviewTemplates, ReviewVerdict } from '../../../workflows/contracts/code-review.ts';
+import type { ReviewTemplates, ReviewVerdict } from '../../../workflows/contracts/review/code-review.ts';
 import type { Candidate } from './finding.ts';
 import type { LedgerFinding } from './material.ts';
 import type { FileToRead } from './select-files.ts';

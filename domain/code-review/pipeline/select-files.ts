@@ -1,6 +1,6 @@
 import type { FilePatch, Hunk } from '../../../ports/diff/patch.ts';
 import type { PathReading } from '../../../ports/diff/paths-work.ts';
-import type { GeneratedKind } from '../../../workflows/contracts/code-review.ts';
+import type { GeneratedKind } from '../../../workflows/contracts/review/code-review.ts';
 
 /** Why a file of the change is not read. `filtered` by a list of paths; `limit`: others were riskier. */
 export type UnreadReason = 'filtered' | 'generated' | 'binary' | 'submodule' | 'lfs' | 'long_lines' | 'limit' | 'budget' | 'model';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ReviewVerdict } from '../../../workflows/contracts/code-review.ts';
+import type { ReviewVerdict } from '../../../workflows/contracts/review/code-review.ts';
 import { codeSpan, cutBody, titleOf } from './comment-text.ts';
 import type { PlacedFinding } from './finding.ts';
 import { outputText } from './text-safety.ts';

@@ -1,6 +1,6 @@
 import { groupHashes, hunkHash } from '../../../ports/diff/hunk-hash.ts';
 import type { FilePatch, Hunk } from '../../../ports/diff/patch.ts';
-import type { ReviewMode } from '../../../workflows/contracts/code-review.ts';
+import type { ReviewMode } from '../../../workflows/contracts/review/code-review.ts';
 
 /** A file of the change with the hashes of its hunks (`hashesOf`). */
 export interface HashedFile extends FilePatch {

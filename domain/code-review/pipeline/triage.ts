@@ -1,4 +1,4 @@
-import type { ReviewConfig, SkipReason, TextFilter } from '../../../workflows/contracts/code-review.ts';
+import type { ReviewConfig, SkipReason, TextFilter } from '../../../workflows/contracts/review/code-review.ts';
 
 /** What is known of a pull request before its diff is. */
 export interface TriageFacts {

@@ -1,4 +1,4 @@
-import type { ReviewVerdict, Severity, SkipReason } from '../../../workflows/contracts/code-review.ts';
+import type { ReviewVerdict, Severity, SkipReason } from '../../../workflows/contracts/review/code-review.ts';
 import { titleOf } from './comment-text.ts';
 import type { PlacedFinding } from './finding.ts';
 import { rankOf } from './gates.ts';

@@ -1,4 +1,12 @@
-import { claimPost, keepPosted, releasePost, retakePost, settlePost, type PostKey, type PostPlace } from '../../../db/code-review/posts.ts';
+import {
+  claimPost,
+  keepPosted,
+  releasePost,
+  retakePost,
+  settlePost,
+  type PostKey,
+  type PostPlace,
+} from '../../../db/code-review/posts/posts.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 
 /**

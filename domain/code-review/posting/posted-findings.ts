@@ -1,5 +1,5 @@
-import { keepFindings, lockPullRow } from '../../../db/code-review/write-ledger.ts';
-import { keepCommentIds, keepPosted, keepReadBack, keepSummary, type PostPlace } from '../../../db/code-review/posts.ts';
+import { keepFindings, lockPullRow } from '../../../db/code-review/findings/write-ledger.ts';
+import { keepCommentIds, keepPosted, keepReadBack, keepSummary, type PostPlace } from '../../../db/code-review/posts/posts.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { findingToKeep } from '../finish-review.ts';
 import { summaryDigest } from '../pipeline/summary-text.ts';

@@ -7,7 +7,7 @@ import {
   type FindingCategory,
   type FindingState,
   type Severity,
-} from '../../../workflows/contracts/code-review.ts';
+} from '../../../workflows/contracts/review/code-review.ts';
 import { readFindingMarker } from '../pipeline/markers.ts';
 
 /** A finding as its comment tells it. */

@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize';
-import { agentRunSignals } from '../../../workflows/contracts/agent-run.ts';
+import { agentRunSignals } from '../../../workflows/contracts/runs/agent-run.ts';
 import { cutText } from '../../../workflows/contracts/cut-text.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../../workflows/contracts/queues.ts';

@@ -1,10 +1,10 @@
 import { cutText } from '../../../workflows/contracts/cut-text.ts';
-import { findInexact } from '../../../workflows/contracts/exact-json.ts';
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { findInexact } from '../../../workflows/contracts/tools/exact-json.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import { shareWithRun } from '../../../db/attachments/run-links.ts';
 import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
-import type { DelegateOutput } from '../../../db/agents/delegate-target.ts';
+import type { DelegateOutput } from '../../../db/agents/effective/delegate-target.ts';
 import { resultWithoutOutput, type RunOutput } from '../../../db/runs/run-frames.ts';
 import type { StepFault } from '../../../db/runs/run-types.ts';
 import { subAgentFrame } from '../../../db/runs/children/sub-agent-frame.ts';

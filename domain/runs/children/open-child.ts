@@ -1,6 +1,6 @@
 import { followedTime } from '../../../db/database-clock.ts';
-import type { CallApproval } from '../../../workflows/contracts/approvals.ts';
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import { gateCall } from '../../approvals/gate-call.ts';
 import { newId } from '../../../db/ids.ts';
 import { appendFrames, stateBatch } from '../../../db/streams/append.ts';
@@ -9,7 +9,7 @@ import { isOpen, lockCall, type CallState } from '../../../db/runs/calls/call-st
 import { endChildCall } from './child-end.ts';
 import { injectHistory, inputOfCall } from './child-input.ts';
 import { limitsForChild, refusalOfChild } from './child-limits.ts';
-import type { PinnedDelegate } from '../../../db/agents/delegate-target.ts';
+import type { PinnedDelegate } from '../../../db/agents/effective/delegate-target.ts';
 import { readRestartPoint, type RestartPoint } from '../../../db/runs/start/restart-run.ts';
 import { resultWithoutOutput } from '../../../db/runs/run-frames.ts';
 import { identityOf, lockRunWithAncestors, pathOf, type RunState } from '../../../db/runs/run-state.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RunToolInput, SettleToolResult } from '../../../workflows/contracts/agent-run.ts';
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import type { RunToolInput, SettleToolResult } from '../../../workflows/contracts/runs/agent-run.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import { stateBatch } from '../../../db/streams/append.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { isOpen, lockCall } from '../../../db/runs/calls/call-state.ts';

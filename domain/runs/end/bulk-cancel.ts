@@ -1,5 +1,5 @@
-import type { RunStatus } from '../../../workflows/contracts/runs.ts';
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import type { RunStatus } from '../../../workflows/contracts/runs/runs.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts';
 import { newId } from '../../../db/ids.ts';
 import { addOutboxAll } from '../../../db/outbox.ts';

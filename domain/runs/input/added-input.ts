@@ -1,4 +1,4 @@
-import { agentRunSignals } from '../../../workflows/contracts/agent-run.ts';
+import { agentRunSignals } from '../../../workflows/contracts/runs/agent-run.ts';
 import { invalid, type Failure } from '../../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../../workflows/contracts/queues.ts';
 import { linkToRun } from '../../attachments/run-attachments.ts';

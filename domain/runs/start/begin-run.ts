@@ -1,10 +1,10 @@
 import { followedTime } from '../../../db/database-clock.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
-import { readBoundRows } from '../../../db/agents/bound-rows.ts';
-import { effectiveConfiguration, hashOfConfiguration, type Deployment } from '../../../db/agents/effective.ts';
-import { variablesOf } from '../../../db/agents/instructions.ts';
-import { upgradeDocument } from '../../../db/agents/upgrade-document.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
+import { readBoundRows } from '../../../db/agents/effective/bound-rows.ts';
+import { effectiveConfiguration, hashOfConfiguration, type Deployment } from '../../../db/agents/effective/effective.ts';
+import { variablesOf } from '../../../db/agents/effective/instructions.ts';
+import { upgradeDocument } from '../../../db/agents/revisions/upgrade-document.ts';
 import { unusableInputs } from '../../attachments/run-attachments.ts';
 import { wakeReplyOf } from '../../../db/channels/replies.ts';
 import { recordSkillUse } from '../../../db/skills/skill-uses.ts';

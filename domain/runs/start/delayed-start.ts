@@ -1,5 +1,5 @@
 import { followedTime } from '../../../db/database-clock.ts';
-import { closeRunCaps } from '../../../db/billing/caps.ts';
+import { closeRunCaps } from '../../../db/billing/budgets/caps.ts';
 import { appendFrames, lockStreams, stateBatch } from '../../../db/streams/append.ts';
 import { followRunEnd } from '../end/run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';

@@ -1,5 +1,5 @@
 import { fail, type Failure } from '../../../workflows/contracts/failure.ts';
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { LockedForCancel } from '../end/cancel-locked.ts';
 import { firstQueueNo, limitQueue, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';

@@ -1,5 +1,5 @@
 import { fail } from '../../../workflows/contracts/failure.ts';
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import { newId } from '../../../db/ids.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { lockConversationOfRun } from '../../../db/runs/start/conversations.ts';

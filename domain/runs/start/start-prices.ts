@@ -1,5 +1,5 @@
 import { Failure, fail } from '../../../workflows/contracts/failure.ts';
-import { rejectsUnpriced } from '../../../db/billing/prices.ts';
+import { rejectsUnpriced } from '../../../db/billing/prices/prices.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';
 import { type StartTarget, readPricedModels } from '../../../db/runs/start/start-target.ts';

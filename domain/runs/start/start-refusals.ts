@@ -1,5 +1,5 @@
 import { Failure, fail, invalid } from '../../../workflows/contracts/failure.ts';
-import type { BudgetStanding } from '../../../db/billing/budget-standing.ts';
+import type { BudgetStanding } from '../../../db/billing/budgets/budget-standing.ts';
 import { maxLiveRuns } from '../../../db/runs/start/live-runs.ts';
 import { agentInactive } from './start-target.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';

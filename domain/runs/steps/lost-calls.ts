@@ -1,8 +1,8 @@
-import { releaseHolds } from '../../../db/billing/holds.ts';
-import { lockLedger } from '../../../db/billing/ledger-lock.ts';
-import { tokensOfBytes } from '../../../db/billing/tokens.ts';
-import { callKey } from '../../../db/billing/call-key.ts';
-import type { ModelUsage } from '../../../db/billing/usage.ts';
+import { releaseHolds } from '../../../db/billing/budgets/holds.ts';
+import { lockLedger } from '../../../db/billing/ledger/ledger-lock.ts';
+import { tokensOfBytes } from '../../../db/billing/ledger/tokens.ts';
+import { callKey } from '../../../db/billing/ledger/call-key.ts';
+import type { ModelUsage } from '../../../db/billing/ledger/usage.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { endFlight, readInFlight, streamedBytes, type CallInFlight } from '../../../db/runs/calls/call-in-flight.ts';
 import { lockRunWithAncestors } from '../../../db/runs/run-state.ts';

@@ -1,8 +1,8 @@
 import { appendFrames, stateBatch, type RetryNotice } from '../../../db/streams/append.ts';
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
-import type { PromptSkill } from '../../../db/agents/instructions.ts';
-import type { PersonaDocument } from '../../../db/agents/persona-document.ts';
-import type { RevisionDocument } from '../../../db/agents/revision-document.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
+import type { PromptSkill } from '../../../db/agents/effective/instructions.ts';
+import type { PersonaDocument } from '../../../db/agents/personas/persona-document.ts';
+import type { RevisionDocument } from '../../../db/agents/revisions/revision-document.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { readAddedInput } from '../input/added-input.ts';
 import { readHistory, type HistoryMessage } from '../../../db/runs/read/history.ts';

@@ -1,6 +1,6 @@
-import type { BudgetState } from '../../../db/billing/settle.ts';
-import { money } from '../../../db/billing/money.ts';
-import { settleModelCall, type ModelUsage, type SettledCall, type UsageSource } from '../../../db/billing/usage.ts';
+import type { BudgetState } from '../../../db/billing/ledger/settle.ts';
+import { money } from '../../../db/billing/prices/money.ts';
+import { settleModelCall, type ModelUsage, type SettledCall, type UsageSource } from '../../../db/billing/ledger/usage.ts';
 import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';

@@ -1,4 +1,4 @@
-import { isTerminal } from '../../../workflows/contracts/runs.ts';
+import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { followUpFrame, insertFollowUp } from '../../../db/runs/start/follow-up.ts';

@@ -1,4 +1,4 @@
-import type { ModelUsage } from '../../../db/billing/usage.ts';
+import type { ModelUsage } from '../../../db/billing/ledger/usage.ts';
 import { followedTime } from '../../../db/database-clock.ts';
 import { endFlight, writeInFlight, type CallInFlight, type StepOfCall } from '../../../db/runs/calls/call-in-flight.ts';
 import { lockRunWithAncestors, type RunState } from '../../../db/runs/run-state.ts';

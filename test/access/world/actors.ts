@@ -1,7 +1,7 @@
-import { hashPassword } from '../../../db/identity/passwords.ts';
-import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../../db/identity/service-key-format.ts';
-import { createSessionTokens } from '../../../domain/identity/session-tokens.ts';
-import { createSigningKeys } from '../../../domain/identity/signing-keys.ts';
+import { hashPassword } from '../../../db/identity/factors/passwords.ts';
+import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../../db/identity/keys/service-key-format.ts';
+import { createSessionTokens } from '../../../domain/identity/sessions/session-tokens.ts';
+import { createSigningKeys } from '../../../domain/identity/keys/signing-keys.ts';
 import type { Role } from '../../../workflows/contracts/access.ts';
 import { bearer, testPassword, testPublicUrl, tokenFor } from '../../support/tenant.ts';
 import { canary, platform, type Place, type WorkspacePlace } from './places.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { completePersona } from '../../../db/agents/persona-document.ts';
-import { completeDocument, noBindings } from '../../../db/agents/revision-document.ts';
+import { completePersona } from '../../../db/agents/personas/persona-document.ts';
+import { completeDocument, noBindings } from '../../../db/agents/revisions/revision-document.ts';
 import { newId } from '../../../db/ids.ts';
 import { collectFacts } from '../../../domain/evaluations/item-facts.ts';
 import { summarize } from '../../../domain/evaluations/summary.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { newId } from '../../../db/ids.ts';
-import { tenantKeys } from '../../../db/tenancy/tenant-keys.ts';
+import { tenantKeys } from '../../../db/tenancy/keys/tenant-keys.ts';
 import { columnRules } from './columns.ts';
 import { canary, type Place } from './places.ts';
 

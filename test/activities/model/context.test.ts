@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { fitHistory, type ContextBudget } from '../../../activities/model/context.ts';
-import type { ContextRules } from '../../../db/agents/revision-document.ts';
+import { fitHistory, type ContextBudget } from '../../../activities/model/prompt/context.ts';
+import type { ContextRules } from '../../../db/agents/revisions/revision-document.ts';
 import type { HistoryMessage } from '../../../db/runs/read/history.ts';
 
 const message = (role: HistoryMessage['role'], text: string, more: Partial<HistoryMessage> = {}): HistoryMessage => ({

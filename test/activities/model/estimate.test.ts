@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { estimateCost } from '../../../activities/model/estimate.ts';
-import { FileBytes } from '../../../activities/model/prompt.ts';
+import { estimateCost } from '../../../activities/model/prompt/estimate.ts';
+import { FileBytes } from '../../../activities/model/prompt/prompt.ts';
 import type { ModelStepRequest } from '../../../activities/model/step.ts';
-import type { PinnedPrice, PriceBucket } from '../../../db/billing/prices.ts';
+import type { PinnedPrice, PriceBucket } from '../../../db/billing/prices/prices.ts';
 
 const price = (bucket: PriceBucket, amount: string): PinnedPrice => ({ id: bucket, bucket, price: amount });
 

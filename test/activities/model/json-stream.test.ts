@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { collectStep, type StepSink } from '../../../activities/model/collect-step.ts';
-import { resultToolOf, type JsonAnswer } from '../../../activities/model/json-answer.ts';
+import { resultToolOf, type JsonAnswer } from '../../../activities/model/prompt/json-answer.ts';
 import { streamModelStep } from '../../../activities/model/step.ts';
 import type { FrameWriter } from '../../../domain/streams/emitter.ts';
 import type { ScriptStep } from '../../fakes/model-server.ts';

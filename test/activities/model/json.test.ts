@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { formatNotice, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../../../activities/model/json-answer.ts';
+import { formatNotice, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../../../activities/model/prompt/json-answer.ts';
 import { createSchemas, type TenantSchemas } from '../../../ports/json/schema.ts';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { testWorkPool } from '../../support/work-pool.ts';

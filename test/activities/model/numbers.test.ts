@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { jsonAnswerOf, judgeAnswer, parseJson } from '../../../activities/model/json-answer.ts';
-import { brokenArguments, inexactArgument } from '../../../activities/model/plain-text.ts';
+import { jsonAnswerOf, judgeAnswer, parseJson } from '../../../activities/model/prompt/json-answer.ts';
+import { brokenArguments, inexactArgument } from '../../../activities/model/wire/plain-text.ts';
 import { argsHashOf } from '../../../db/runs/calls/args-hash.ts';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
 import type { RawAnswer } from '../../fakes/model-raw.ts';

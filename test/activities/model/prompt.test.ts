@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { brokenArguments, parseArguments } from '../../../activities/model/plain-text.ts';
-import { toProviderPrompt, type PromptMessage } from '../../../activities/model/prompt.ts';
-import { bucketUsage } from '../../../activities/model/usage.ts';
+import { brokenArguments, parseArguments } from '../../../activities/model/wire/plain-text.ts';
+import { toProviderPrompt, type PromptMessage } from '../../../activities/model/prompt/prompt.ts';
+import { bucketUsage } from '../../../activities/model/usage/usage.ts';
 
 const source = { modelId: 'm', adapter: 'openai_compatible', instructions: 'Be brief.', cache: 'auto' } as const;
 const prompt = (messages: PromptMessage[]) => toProviderPrompt({ ...source, messages });

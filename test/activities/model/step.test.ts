@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { PromptMessage } from '../../../activities/model/prompt.ts';
-import { defaultModelSettings } from '../../../activities/model/prompt.ts';
+import type { PromptMessage } from '../../../activities/model/prompt/prompt.ts';
+import { defaultModelSettings } from '../../../activities/model/prompt/prompt.ts';
 import type { ModelAdapter } from '../../../ports/models/models.ts';
 import { eventsOf, finishOf, requestOf, scripted, startStepBench, textOf, type StepBench } from './model-step.ts';
 

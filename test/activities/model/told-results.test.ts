@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { buildRequest } from '../../../activities/model/build-request.ts';
-import { defaultModelSettings } from '../../../activities/model/prompt.ts';
+import { buildRequest } from '../../../activities/model/prompt/build-request.ts';
+import { defaultModelSettings } from '../../../activities/model/prompt/prompt.ts';
 import type { HistoryMessage } from '../../../db/runs/read/history.ts';
 import type { OpenedStep } from '../../../domain/runs/steps/model-steps.ts';
 import type { ModelAdapter } from '../../../ports/models/models.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { TokenUsage } from '../../../activities/model/usage.ts';
+import type { TokenUsage } from '../../../activities/model/usage/usage.ts';
 import { eventsOf, finishOf, requestOf, scripted, startStepBench, type StepBench } from './model-step.ts';
 import { sse } from './stream-shapes.ts';
 import { streamOf, usageShapes } from './usage-shapes.ts';

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { executeCode } from '../../../activities/tools/code-exec.ts';
-import type { ToolExecution } from '../../../activities/tools/outcome.ts';
+import { executeCode } from '../../../activities/tools/builtin/code-exec.ts';
+import type { ToolExecution } from '../../../activities/tools/calls/outcome.ts';
 import type { CodeExecToolConfig } from '../../../db/tools/kind-config.ts';
 import { completeCodeExecConfig } from '../../../domain/tools/kind-config.ts';
 import { createSandbox, type Sandbox } from '../../../ports/sandbox/sandbox.ts';

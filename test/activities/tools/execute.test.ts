@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createToolExecutor, type ToolExecutor } from '../../../activities/tools/execute.ts';
-import type { ToolExecution, ToolOutcome } from '../../../activities/tools/outcome.ts';
-import { createWebPages } from '../../../activities/tools/web-fetch.ts';
+import { createToolExecutor, type ToolExecutor } from '../../../activities/tools/calls/execute.ts';
+import type { ToolExecution, ToolOutcome } from '../../../activities/tools/calls/outcome.ts';
+import { createWebPages } from '../../../activities/tools/builtin/web-fetch.ts';
 import { createFolderStorage } from '../../../ports/storage/folder.ts';
 import { createEgress, type EgressPolicy } from '../../../ports/egress/egress.ts';
 import { createTemplates } from '../../../ports/templates/templates.ts';

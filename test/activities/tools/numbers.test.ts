@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { executeHttp } from '../../../activities/tools/http.ts';
-import { createSecretMask } from '../../../activities/tools/secret-mask.ts';
-import { exactOutcome, type GuardedExecution, type ToolOutcome } from '../../../activities/tools/outcome.ts';
+import { executeHttp } from '../../../activities/tools/http/http.ts';
+import { createSecretMask } from '../../../activities/tools/http/secret-mask.ts';
+import { exactOutcome, type GuardedExecution, type ToolOutcome } from '../../../activities/tools/calls/outcome.ts';
 import { createEgress } from '../../../ports/egress/egress.ts';
 import { connectMcp } from '../../../ports/mcp/mcp.ts';
 import { createTemplates } from '../../../ports/templates/templates.ts';
 import { createSandbox, hasStrictIsolation } from '../../../ports/sandbox/sandbox.ts';
-import { executeCode } from '../../../activities/tools/code-exec.ts';
-import { rounded } from '../../../workflows/contracts/exact-json.ts';
+import { executeCode } from '../../../activities/tools/builtin/code-exec.ts';
+import { rounded } from '../../../workflows/contracts/tools/exact-json.ts';
 import { startMcpServer, type FakeEra } from '../../fakes/mcp-server.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
 

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createAccessTokens } from '../../../activities/tools/access-tokens.ts';
-import { executeHttp } from '../../../activities/tools/http.ts';
-import type { GuardedExecution } from '../../../activities/tools/outcome.ts';
+import { createAccessTokens } from '../../../activities/tools/http/access-tokens.ts';
+import { executeHttp } from '../../../activities/tools/http/http.ts';
+import type { GuardedExecution } from '../../../activities/tools/calls/outcome.ts';
 import type { HttpAuth } from '../../../db/tools/tool-config.ts';
 import { completeHttpConfig } from '../../../domain/tools/tool-config.ts';
 import { createEgress } from '../../../ports/egress/egress.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { bodyOutcome, capOutput, cutText } from '../../../activities/tools/output.ts';
+import { bodyOutcome, capOutput, cutText } from '../../../activities/tools/calls/output.ts';
 
 test('a long text is cut between code points and the whole is kept', () => {
   const text = `${'a'.repeat(99)}😀b`;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { cookiePairs, headerText, pathText, queryPairs, Unsendable } from '../../../activities/tools/parameter-styles.ts';
-import type { HttpParameter, ParameterLocation, ParameterStyle } from '../../../workflows/contracts/http-parameters.ts';
+import { cookiePairs, headerText, pathText, queryPairs, Unsendable } from '../../../activities/tools/http/parameter-styles.ts';
+import type { HttpParameter, ParameterLocation, ParameterStyle } from '../../../workflows/contracts/tools/http-parameters.ts';
 
 const shapes = {
   text: 'blue',

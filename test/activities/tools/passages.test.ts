@@ -1,8 +1,8 @@
 import { cpuMs } from '../../support/cpu.ts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { plainPassage } from '../../../activities/tools/passage-text.ts';
-import { readPassages, writePassages, type Passage } from '../../../workflows/contracts/passages.ts';
+import { plainPassage } from '../../../activities/knowledge/plain-passage.ts';
+import { readPassages, writePassages, type Passage } from '../../../workflows/contracts/knowledge/passages.ts';
 
 describe('images and links of a passage become plain text', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createSecretMask } from '../../../activities/tools/secret-mask.ts';
+import { createSecretMask } from '../../../activities/tools/http/secret-mask.ts';
 
 const value = 'correct horse';
 

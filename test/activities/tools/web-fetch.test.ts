@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createToolExecutor } from '../../../activities/tools/execute.ts';
-import type { ToolOutcome } from '../../../activities/tools/outcome.ts';
-import { createWebPages } from '../../../activities/tools/web-fetch.ts';
+import { createToolExecutor } from '../../../activities/tools/calls/execute.ts';
+import type { ToolOutcome } from '../../../activities/tools/calls/outcome.ts';
+import { createWebPages } from '../../../activities/tools/builtin/web-fetch.ts';
 import { createEgress, type EgressPolicy } from '../../../ports/egress/egress.ts';
 import { testWorkPool } from '../../support/work-pool.ts';
 

@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { createToolExecutor } from '../../../activities/tools/execute.ts';
-import type { ToolOutcome } from '../../../activities/tools/outcome.ts';
+import { createToolExecutor } from '../../../activities/tools/calls/execute.ts';
+import type { ToolOutcome } from '../../../activities/tools/calls/outcome.ts';
 import { completeWebSearchConfig, type WebSearchConfigDraft } from '../../../domain/tools/kind-config.ts';
 import { createEgress, type EgressPolicy } from '../../../ports/egress/egress.ts';
 

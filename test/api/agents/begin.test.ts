@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Deployment } from '../../../db/agents/effective.ts';
+import type { Deployment } from '../../../db/agents/effective/effective.ts';
 import { beginRun } from '../../../domain/runs/start/begin-run.ts';
 import { openModelStep } from '../../../domain/runs/steps/model-steps.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { newOpaqueToken } from '../../../db/identity/opaque-tokens.ts';
+import { newOpaqueToken } from '../../../db/identity/factors/opaque-tokens.ts';
 import { testPassword, type TestTenant, type TestUser } from '../../support/tenant.ts';
 import { bareRefusal, openClient, type Client } from './client.ts';
 import { codeOf, enrol, mailsTo, resetTokenOf, verify, wrongCode, type Enrolled } from './second-factor.ts';

@@ -1,5 +1,5 @@
 import { generateSync } from 'otplib';
-import { mailToken, tokenHash } from '../../../db/identity/opaque-tokens.ts';
+import { mailToken, tokenHash } from '../../../db/identity/factors/opaque-tokens.ts';
 import { newId } from '../../../db/ids.ts';
 import type { Client } from './client.ts';
 

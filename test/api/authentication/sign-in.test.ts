@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { hash } from '@node-rs/argon2';
-import { createPasswords, isOutdatedHash } from '../../../db/identity/passwords.ts';
+import { createPasswords, isOutdatedHash } from '../../../db/identity/factors/passwords.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { testPassword } from '../../support/tenant.ts';
 import { bareRefusal, openClient, type Answer, type Client } from './client.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { expireHolds } from '../../../db/billing/upkeep.ts';
+import { expireHolds } from '../../../db/billing/ledger/upkeep.ts';
 import { rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
-import { reserve } from '../../../db/billing/holds.ts';
-import { callKey } from '../../../db/billing/call-key.ts';
+import { reserve } from '../../../db/billing/budgets/holds.ts';
+import { callKey } from '../../../db/billing/ledger/call-key.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { inWorkspace, makeCall, settleCall } from '../../support/calls.ts';
 import { startReserving } from '../../support/reserving-process.ts';

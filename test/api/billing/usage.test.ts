@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
 import { rows as sqlRows } from '../../../db/sql.ts';
-import { isTimeZone } from '../../../db/tenancy/zones.ts';
+import { isTimeZone } from '../../../db/tenancy/organizations/zones.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { rollupFaults, seedLedger, type LedgerDraft } from '../../support/ledger.ts';
 import type { TestTenant } from '../../support/tenant.ts';

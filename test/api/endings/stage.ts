@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import pino from 'pino';
-import { mailToken } from '../../../db/identity/opaque-tokens.ts';
+import { mailToken } from '../../../db/identity/factors/opaque-tokens.ts';
 import { createPublisher } from '../../../db/streams/publisher.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
 import { openSse } from '../../streams/sse-client.ts';

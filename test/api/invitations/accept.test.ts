@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newOpaqueToken, tokenHash } from '../../../db/identity/opaque-tokens.ts';
+import { newOpaqueToken, tokenHash } from '../../../db/identity/factors/opaque-tokens.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { bareRefusal, goodPassword, newAddress, openPeople, type People } from '../users/people.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { tokenHash } from '../../../db/identity/opaque-tokens.ts';
+import { tokenHash } from '../../../db/identity/factors/opaque-tokens.ts';
 import { openWorld } from '../world.ts';
 import { bareRefusal, goodPassword, newAddress, openPeople, type People } from '../users/people.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { organizationTenant, systemActor, transact } from '../../../db/transaction.ts';
-import { exportRecords } from '../../../domain/knowledge/export-bundle.ts';
+import { exportRecords } from '../../../domain/knowledge/transfer/export-bundle.ts';
 import { openWorld, type World } from '../world.ts';
 import { changeRows, makeBase, makeItem, numbersOf, rowsOf } from './knowledge-fixture.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { dropUnusedEmbeddings } from '../../../domain/knowledge/sweep-embeddings.ts';
-import { startByPolicy } from '../../../domain/knowledge/policy-run.ts';
+import { dropUnusedEmbeddings } from '../../../domain/knowledge/items/sweep-embeddings.ts';
+import { startByPolicy } from '../../../domain/knowledge/upkeep/policy-run.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { openWorld, type World } from '../world.ts';
 import { changeRows, makeBase, makeItem, numbersOf, plantFinding, rowsOf } from './knowledge-fixture.ts';

@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openStreamToken } from '../../../domain/identity/stream-tokens.ts';
+import { openStreamToken } from '../../../domain/identity/sessions/stream-tokens.ts';
 import { lostAccess } from '../../../db/streams/access.ts';
 import { bearer } from '../../support/tenant.ts';
 import { age, basic, grantTo, issuer, openOauth, type OauthWorld } from './client.ts';

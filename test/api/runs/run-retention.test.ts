@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eraseByAge } from '../../../activities/maintenance/erase-by-age.ts';
 import { settleLostIn } from '../../../activities/operator/settle-lost.ts';
-import { rollWindows } from '../../../db/billing/windows.ts';
+import { rollWindows } from '../../../db/billing/budgets/windows.ts';
 import { newId } from '../../../db/ids.ts';
 import { settleLostCall } from '../../../domain/runs/steps/lost-calls.ts';
 import { lockRunWithAncestors } from '../../../db/runs/run-state.ts';

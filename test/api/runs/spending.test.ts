@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { reserve } from '../../../db/billing/holds.ts';
+import { reserve } from '../../../db/billing/budgets/holds.ts';
 import { newId } from '../../../db/ids.ts';
 import { systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { withAdmin } from '../../support/template.ts';

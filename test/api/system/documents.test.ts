@@ -8,7 +8,7 @@ import { get, area } from '../../../api/http/operation/operation.ts';
 import { closed, integer } from '../../../api/http/input/schema.ts';
 import { areas } from '../../../api/operations.ts';
 import { errorCodeNames } from '../../../workflows/contracts/error-codes.ts';
-import { frameTypes } from '../../../workflows/contracts/frames.ts';
+import { frameTypes } from '../../../workflows/contracts/runs/frames.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 
 const operatorArea = area('Operator', {

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { mailToken } from '../../../db/identity/opaque-tokens.ts';
+import { mailToken } from '../../../db/identity/factors/opaque-tokens.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
 import type { TestApiOptions } from '../../support/api.ts';

@@ -1,4 +1,4 @@
-import { isTerminal, runStatuses, type RunStatus } from '../../../workflows/contracts/runs.ts';
+import { isTerminal, runStatuses, type RunStatus } from '../../../workflows/contracts/runs/runs.ts';
 import { treesOf, type Evidence, type Fault, type RunFact } from './evidence.ts';
 import { markersIn } from './record.ts';
 

@@ -9,7 +9,7 @@ import { renderBatches } from '../../../domain/code-review/pipeline/render-diff.
 import { summaryDigest, summaryText } from '../../../domain/code-review/pipeline/summary-text.ts';
 import { dataLine, dataText, outputCode, outputText } from '../../../domain/code-review/pipeline/text-safety.ts';
 import { annotationsOf, checkConclusion, verdictOf } from '../../../domain/code-review/pipeline/verdict.ts';
-import type { CodeReviewOutput } from '../../../workflows/contracts/code-review.ts';
+import type { CodeReviewOutput } from '../../../workflows/contracts/review/code-review.ts';
 import { candidate, fileOf, patchOf } from './samples.ts';
 
 const binding = '01960000-0000-7000-8000-00000000c0de';

@@ -1,7 +1,7 @@
 import { newId } from '../../../db/ids.ts';
-import { runCapKey } from '../../../db/billing/cap-keys.ts';
-import { reserve, type Reservation, type ReserveResult } from '../../../db/billing/holds.ts';
-import { rollWindows } from '../../../db/billing/windows.ts';
+import { runCapKey } from '../../../db/billing/budgets/cap-keys.ts';
+import { reserve, type Reservation, type ReserveResult } from '../../../db/billing/budgets/holds.ts';
+import { rollWindows } from '../../../db/billing/budgets/windows.ts';
 import type { Databases } from '../../../db/databases.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';

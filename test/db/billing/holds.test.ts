@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { closeRunCaps } from '../../../db/billing/caps.ts';
-import { cutWindow } from '../../../db/billing/cut-window.ts';
-import { releaseHolds, renewHolds, reserve } from '../../../db/billing/holds.ts';
-import { settleHolds } from '../../../db/billing/settle.ts';
-import { expireHolds } from '../../../db/billing/upkeep.ts';
-import { rollWindows } from '../../../db/billing/windows.ts';
+import { closeRunCaps } from '../../../db/billing/budgets/caps.ts';
+import { cutWindow } from '../../../db/billing/budgets/cut-window.ts';
+import { releaseHolds, renewHolds, reserve } from '../../../db/billing/budgets/holds.ts';
+import { settleHolds } from '../../../db/billing/ledger/settle.ts';
+import { expireHolds } from '../../../db/billing/ledger/upkeep.ts';
+import { rollWindows } from '../../../db/billing/budgets/windows.ts';
 import { newId } from '../../../db/ids.ts';
 import { connectDatabases } from '../../../db/orm.ts';
 import type { Databases } from '../../../db/databases.ts';

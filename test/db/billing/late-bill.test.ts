@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { settleModelCall, type ModelUsage } from '../../../db/billing/usage.ts';
+import { settleModelCall, type ModelUsage } from '../../../db/billing/ledger/usage.ts';
 import { newId } from '../../../db/ids.ts';
 import { row } from '../../../db/sql.ts';
 import { openBudgetWorld, type BudgetWorld } from './budget-world.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readAdjustedPlace } from '../../../db/billing/adjusted-place.ts';
-import { insertAdjustment } from '../../../db/billing/adjustments.ts';
-import { rebuildDay } from '../../../db/billing/rebuild-rollups.ts';
-import { callKey } from '../../../db/billing/call-key.ts';
-import { settleModelCall, type ModelUsage, type UsageSource } from '../../../db/billing/usage.ts';
+import { readAdjustedPlace } from '../../../db/billing/ledger/adjusted-place.ts';
+import { insertAdjustment } from '../../../db/billing/ledger/adjustments.ts';
+import { rebuildDay } from '../../../db/billing/ledger/rebuild-rollups.ts';
+import { callKey } from '../../../db/billing/ledger/call-key.ts';
+import { settleModelCall, type ModelUsage, type UsageSource } from '../../../db/billing/ledger/usage.ts';
 import { newId } from '../../../db/ids.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { rollupFaults } from '../../support/ledger.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { reserve } from '../../../db/billing/holds.ts';
-import { settleHolds } from '../../../db/billing/settle.ts';
-import { endedWindows } from '../../../db/billing/upkeep.ts';
-import { boundsNowSql, rollWindows } from '../../../db/billing/windows.ts';
+import { reserve } from '../../../db/billing/budgets/holds.ts';
+import { settleHolds } from '../../../db/billing/ledger/settle.ts';
+import { endedWindows } from '../../../db/billing/ledger/upkeep.ts';
+import { boundsNowSql, rollWindows } from '../../../db/billing/budgets/windows.ts';
 import { newId } from '../../../db/ids.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';

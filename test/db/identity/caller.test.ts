@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { actAs, callerOfKey, callerOfPerson, narrowTo } from '../../../domain/identity/caller.ts';
-import type { FoundKey, Person } from '../../../db/identity/people.ts';
+import { actAs, callerOfKey, callerOfPerson, narrowTo } from '../../../domain/identity/callers/caller.ts';
+import type { FoundKey, Person } from '../../../db/identity/people/people.ts';
 import { newId } from '../../../db/ids.ts';
 
 const organizationId = newId();

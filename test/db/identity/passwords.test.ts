@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { hash } from '@node-rs/argon2';
-import { parseKeyRing, keyRingVariables, randomKeyRing } from '../../../db/identity/key-ring.ts';
-import { truncateAddress } from '../../../db/identity/addresses.ts';
-import { createPasswords, hashPassword, isOutdatedHash } from '../../../db/identity/passwords.ts';
+import { parseKeyRing, keyRingVariables, randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { truncateAddress } from '../../../db/identity/people/addresses.ts';
+import { createPasswords, hashPassword, isOutdatedHash } from '../../../db/identity/factors/passwords.ts';
 import { createPasswordHasher } from '../../../ports/passwords/hasher.ts';
 
 const hasher = createPasswordHasher();

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../../db/identity/key-ring.ts';
+import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
 import {
   checkCharacters,
   isWellFormedServiceKey,
   newServiceKeyPlaintext,
   serviceKeyHash,
   serviceKeyHashes,
-} from '../../../db/identity/service-key-format.ts';
+} from '../../../db/identity/keys/service-key-format.ts';
 
 test("the check characters of the contract's vector", () => {
   expect(checkCharacters('0'.repeat(32))).toBe('1tMXUl');

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../../db/identity/key-ring.ts';
-import { createSessionTokens } from '../../../domain/identity/session-tokens.ts';
-import { replaceSigningKey, turnSigningKeys } from '../../../domain/identity/signing-key-rotation.ts';
-import { createSigningKeys, type SigningKeys } from '../../../domain/identity/signing-keys.ts';
+import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { createSessionTokens } from '../../../domain/identity/sessions/session-tokens.ts';
+import { replaceSigningKey, turnSigningKeys } from '../../../domain/identity/keys/signing-key-rotation.ts';
+import { createSigningKeys, type SigningKeys } from '../../../domain/identity/keys/signing-keys.ts';
 import { newId } from '../../../db/ids.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { randomKeyRing } from '../../../db/identity/key-ring.ts';
-import { sweepLoginFailures } from '../../../domain/identity/login-failure-retention.ts';
-import { identitySweeps, sweepIdentity } from '../../../db/identity/sweep.ts';
+import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { sweepLoginFailures } from '../../../domain/identity/factors/login-failure-retention.ts';
+import { identitySweeps, sweepIdentity } from '../../../db/identity/sessions/sweep.ts';
 import { newId } from '../../../db/ids.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { newTotpSecret, otpauthUri, stepOfTotp } from '../../../db/identity/totp.ts';
+import { newTotpSecret, otpauthUri, stepOfTotp } from '../../../db/identity/factors/totp.ts';
 
 // RFC 6238 appendix B, SHA-1: the ASCII secret 12345678901234567890 in base32, codes cut to six digits.
 const rfcSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';

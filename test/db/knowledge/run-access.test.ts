@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { basesOfRun, namedBases, type RunPrincipal } from '../../../db/knowledge/access.ts';
-import { KnowledgeBase } from '../../../db/knowledge/knowledge-base.entity.ts';
-import { KnowledgeGrant } from '../../../db/knowledge/knowledge-grant.entity.ts';
+import { basesOfRun, namedBases, type RunPrincipal } from '../../../db/knowledge/bases/access.ts';
+import { KnowledgeBase } from '../../../db/knowledge/bases/knowledge-base.entity.ts';
+import { KnowledgeGrant } from '../../../db/knowledge/bases/knowledge-grant.entity.ts';
 import { newId } from '../../../db/ids.ts';
 import { query } from '../../../db/query.ts';
 import { rows } from '../../../db/sql.ts';

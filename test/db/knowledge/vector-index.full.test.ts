@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { tendVectorIndexes } from '../../../activities/knowledge/vector-index-upkeep.ts';
 import type { ActivityDeps } from '../../../activities/deps.ts';
 import { newId } from '../../../db/ids.ts';
-import { leastIndexedChunks, minIndexedChunks, vectorIndexName } from '../../../db/knowledge/vector-index.ts';
+import { leastIndexedChunks, minIndexedChunks, vectorIndexName } from '../../../db/knowledge/search/vector-index.ts';
 import { loadBase, type LoadedBase } from '../../knowledge/loaded-base.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { completeLimits, narrowedLimits, type RevisionLimits } from '../../../db/agents/revision-limits.ts';
-import { completeDocument, noBindings } from '../../../db/agents/revision-document.ts';
-import { upgradeDocument } from '../../../db/agents/upgrade-document.ts';
+import { completeLimits, narrowedLimits, type RevisionLimits } from '../../../db/agents/revisions/revision-limits.ts';
+import { completeDocument, noBindings } from '../../../db/agents/revisions/revision-document.ts';
+import { upgradeDocument } from '../../../db/agents/revisions/upgrade-document.ts';
 import { limitsOfRun } from '../../../db/runs/start/run-limits.ts';
 
 const defaults: RevisionLimits = {

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { answerIn, askedInChat } from '../../../domain/channels/questions.ts';
 import { filesOfPart, sortFiles } from '../../../domain/channels/answer-files.ts';
 import { serviceOf } from '../../../ports/channels/services.ts';
-import { channelKinds } from '../../../workflows/contracts/channels.ts';
+import { channelKinds } from '../../../workflows/contracts/triggers/channels.ts';
 
 const file = (name: string, bytes: number) => ({ attachment_id: `id-${name}-${bytes}`, name, media_type: 'text/csv', bytes });
 const upload = { ...serviceOf('discord').files, maxBytes: 10 };

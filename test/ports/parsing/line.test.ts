@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { askForParser, filesAtOnce, type Parser } from '../../../ports/parsing/line.ts';
+import { askForParser, filesAtOnce, type Parser } from '../../../ports/parsing/text/line.ts';
 import { parserRestMs } from '../../../workflows/knowledge/parser-rest.ts';
 
 const never = new AbortController().signal;

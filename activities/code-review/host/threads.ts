@@ -1,0 +1,52 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { readCommented } from '../../../db/code-review/posts/read-posts.ts';
+import { codeSpan } from '../../../domain/code-review/pipeline/comment-text.ts';
+import type { RepositoryClient } from '../../../ports/github/client.ts';
+import { listThreads, minimizeComment, reopenThread, resolveThread, type HostThread } from '../../../ports/github/threads.ts';
+import type { ActivityDeps } from '../../deps.ts';
+import { readAsSystem } from '../../support/as-system.ts';
+import { onHost } from './host-failure.ts';
+import { openRepository } from '../read/open-repository.ts';
+import { postReply } from './post-reply.ts';
+import { readPlannedReview } from '../read/read-plan.ts';
+import { softly } from './softly.ts';
+
+/**
+ * Brings the threads of a pull request to what a review has found: of what is fixed the thread gets one reply and is resolved, of what left the diff the comment is folded away, of what is
+ * back the thread is opened again. The state of each is compared first. A thread that the host does not let be changed is left as it is: no review fails by it.
+ */
+export async function settleThreads(deps: ActivityDeps, { runId }: { readonly runId: string }): Promise<void> {
+  const { run, plan } = await readPlannedReview(deps, runId);
+  const { fixed, outdated, back } = plan.conclusion;
+  if (fixed.length + outdated.length + back.length === 0) return;
+
+  const commented = await readAsSystem(deps, (tx) => readCommented(tx, run.pull.id));
+  const client = await openRepository(deps, run);
+  const { pullNumber } = run.pull;
+  const threads = await onHost(() => listThreads(client, pullNumber, cancellationSignal()));
+  const threadOf = (commentId: number) => threads.find((thread) => thread.commentId === commentId);
+
+  for (const { commentId } of commented.filter(({ fingerprint }) => back.includes(fingerprint)))
+    await softly(deps, () => reopen(client, threadOf(commentId)));
+  for (const { commentId } of commented.filter(({ id }) => outdated.includes(id)))
+    await softly(deps, () => fold(client, threadOf(commentId)));
+  for (const { id, commentId } of commented.filter((finding) => fixed.includes(finding.id))) {
+    const text = `Fixed at ${codeSpan(plan.headSha.slice(0, 10))}.`;
+    const reply = { place: run, ownerId: runId, ordinal: fixed.indexOf(id), client, pullNumber, inReplyTo: commentId, text };
+    await softly(deps, () => postReply(deps, reply));
+    await softly(deps, () => resolveOpen(client, threadOf(commentId)));
+  }
+}
+
+async function reopen(client: RepositoryClient, thread: HostThread | undefined): Promise<void> {
+  if (thread?.isResolved) await onHost(() => reopenThread(client, thread.id, cancellationSignal()));
+}
+
+/** Resolves a thread that is not. */
+export async function resolveOpen(client: RepositoryClient, thread: HostThread | undefined): Promise<void> {
+  if (thread && !thread.isResolved) await onHost(() => resolveThread(client, thread.id, cancellationSignal()));
+}
+
+async function fold(client: RepositoryClient, thread: HostThread | undefined): Promise<void> {
+  if (thread && !thread.isMinimized) await onHost(() => minimizeComment(client, thread.commentNodeId, cancellationSignal()));
+}

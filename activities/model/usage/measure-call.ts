@@ -1,0 +1,16 @@
+import type { ActivityDeps } from '../../deps.ts';
+import { ModelError, reasonOf } from '../faults/errors.ts';
+
+/** Makes one call of a model and counts how long it took and how it ended. */
+export async function measureCall<R>({ metrics }: Pick<ActivityDeps, 'metrics'>, provider: string, call: () => Promise<R>): Promise<R> {
+  const startedAt = performance.now();
+  let outcome = 'ok';
+  try {
+    return await call();
+  } catch (error) {
+    outcome = error instanceof ModelError ? reasonOf(error.class) : 'aborted';
+    throw error;
+  } finally {
+    metrics.modelCalled(provider, outcome, (performance.now() - startedAt) / 1_000);
+  }
+}

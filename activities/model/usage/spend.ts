@@ -1,0 +1,105 @@
+import { unclaimStep } from '../../../domain/runs/steps/tries.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { leaseS } from '../../../db/billing/budgets/lease.ts';
+import type { ReserveResult } from '../../../db/billing/budgets/holds.ts';
+import { renewHold, reserveForStep } from '../../../domain/billing/holds.ts';
+import { rollBudgetWindows } from '../../../domain/billing/upkeep.ts';
+import type { StepWait } from '../../../workflows/contracts/runs/agent-run.ts';
+import { fail, type Failure } from '../../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../../deps.ts';
+import { autocommitAsRun, transactAsRun } from '../../runs/as-run.ts';
+import type { ActivityAbort } from '../../support/abort.ts';
+import { fenced, giveUp } from '../../support/failures.ts';
+import { retryWhileUnavailable } from '../../support/retry-unavailable.ts';
+import { estimateCost } from '../prompt/estimate.ts';
+import { callKeyOf, type ModelTry } from '../model-try.ts';
+import type { ModelStepRequest } from '../step.ts';
+
+/** How long an activity waits for calls in flight to give their room back; then its run waits, and the slot is free. */
+const maxBusyMs = 60_000;
+const shortestPauseMs = 1_000;
+const maxPauseMs = 10_000;
+const maxRolls = 5;
+
+/** A try that may be made. `close` ends the renewal of its hold; settling or releasing it is the business of whoever settles the try. */
+export interface OpenHold {
+  readonly kind: 'held';
+  /** When it was reserved, by the database's clock: the call belongs to the windows of then. */
+  readonly at: Date;
+  close(): void;
+}
+
+export interface SpendFacts {
+  readonly modelTry: ModelTry;
+  readonly request: ModelStepRequest;
+  readonly abort: ActivityAbort;
+}
+
+/**
+ * Passes a try through the gate before it is made: holds what it may cost in every budget and cap above it. Where spending leaves no room the run
+ * ends (budget_exceeded) or waits, as its `on_budget` says; where only calls in flight take it, it is tried again. With the database away nothing
+ * is called: the gate fails closed.
+ */
+export async function holdCost(
+  deps: ActivityDeps,
+  { modelTry, request, abort }: SpendFacts,
+): Promise<OpenHold | { readonly kind: 'wait'; readonly wait: StepWait }> {
+  if (!modelTry.terms.isCounted) return { kind: 'held', at: modelTry.startedAt, close: () => undefined };
+  const estimate = estimateCost(request, modelTry.terms.prices);
+
+  const end = performance.now() + maxBusyMs;
+  for (;;) {
+    const found = await judge(deps, modelTry, estimate);
+    if (found.outcome === 'ok') return { kind: 'held', at: found.at, close: keepHeld(deps, modelTry) };
+    if (found.outcome === 'full') {
+      if (modelTry.opened.run.limits.on_budget === 'fail') throw giveUp(budgetExceeded(found.fullAt));
+      return putOff(deps, modelTry, { on: 'budget', fullAt: found.fullAt, needed: estimate });
+    }
+    const pauseMs = shortestPauseMs + Math.floor(Math.random() * (maxPauseMs - shortestPauseMs));
+    if (performance.now() + pauseMs > end) return putOff(deps, modelTry, { on: 'timer', untilMs: deps.db.clock.now().getTime() + pauseMs });
+    await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => {
+      throw abort.signal.reason;
+    });
+  }
+}
+
+/** What the windows say; those that have ended are rolled before. A hold is one key's, so that an attempt whose answer was lost is no second one. */
+async function judge(deps: ActivityDeps, modelTry: ModelTry, estimate: string): Promise<Exclude<ReserveResult, { outcome: 'stale' }>> {
+  const { run } = modelTry.opened;
+  const call = { run, step: modelTry.step, callKey: callKeyOf(modelTry), estimate };
+  for (let rolls = 0; rolls < maxRolls; rolls += 1) {
+    const found = await retryWhileUnavailable(() => autocommitAsRun(deps, run.id, (tx) => reserveForStep(tx, call)));
+    if (found.outcome !== 'stale') return found;
+    await retryWhileUnavailable(() => transactAsRun(deps, run.id, (tx) => rollBudgetWindows(tx.em, run.workspace_id)));
+  }
+  throw fail('service_unavailable', { reason: 'budget_windows', detail: 'The budget could not be read.' });
+}
+
+/** The call is not made now: its claim is taken back, so that the wait is no lost try. */
+async function putOff(deps: ActivityDeps, { opened, step }: ModelTry, wait: StepWait): Promise<{ kind: 'wait'; wait: StepWait }> {
+  const claim = { runId: opened.run.id, step, attempt: opened.attempt };
+  const isOurs = await retryWhileUnavailable(() => transactAsRun(deps, claim.runId, (tx) => unclaimStep(tx, claim)));
+  if (!isOurs) throw fenced();
+  return { kind: 'wait', wait };
+}
+
+/** Renews the lease while the call is in flight; gives the function that ends it. */
+function keepHeld(deps: ActivityDeps, modelTry: ModelTry): () => void {
+  const key = callKeyOf(modelTry);
+  const { id } = modelTry.opened.run;
+  const timer = setInterval(
+    () => {
+      autocommitAsRun(deps, id, (tx) => renewHold(tx, key)).catch((err: unknown) => deps.log.warn({ err, run_id: id }, 'hold not renewed'));
+    },
+    (leaseS * 1_000) / 6,
+  );
+  return () => clearInterval(timer);
+}
+
+function budgetExceeded(fullAt: string): Failure {
+  const isCap = fullAt.includes(':');
+  return fail('budget_exceeded', {
+    reason: !isCap ? fullAt : fullAt.startsWith('eval:') ? 'evaluation_max_cost' : 'max_cost',
+    detail: isCap ? 'The run has cost as much as it may.' : `The budget of the ${fullAt} is spent.`,
+  });
+}

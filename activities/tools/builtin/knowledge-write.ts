@@ -1,0 +1,55 @@
+import { knowledgeItemKinds, type KnowledgeFact } from '../../../db/knowledge/items/knowledge-item.entity.ts';
+import { writeItem, type ItemWish, type WrittenItem } from '../../../domain/knowledge/items/write-item.ts';
+import { Failure } from '../../../workflows/contracts/failure.ts';
+import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
+import type { ToolDeps } from '../tool-deps.ts';
+
+const notes: Readonly<Record<WrittenItem['status'], string>> = {
+  written: 'It waits for a curator; nobody vouches for it yet.',
+  existing: 'The base has these words already.',
+  deferred: 'The base is being rebuilt; it will be written when that is done.',
+};
+
+/** The builtin `knowledge_write`: a pending item of the run's agent in a base that it may write to now. Executed again it changes nothing. */
+export async function writeKnowledge(
+  { args, run, place, toolCallId, transact }: ToolExecution,
+  { embedder }: Pick<ToolDeps, 'embedder'>,
+): Promise<ToolOutcome> {
+  if (run === null) return failed('tool_unavailable', 'knowledge is written within a run only', false);
+  const wish = wishOf(args);
+  if (!isKept(wish)) return failed('invalid_arguments', 'content and title must be text that can be kept, and not empty', false);
+  try {
+    const slug = typeof args['base'] === 'string' ? args['base'] : null;
+    const written = await writeItem({ transact, embedder }, { runId: run.id, toolCallId, place, wish }, slug);
+    return { status: 'succeeded', type: 'json', value: { ...written, note: notes[written.status] } };
+  } catch (error) {
+    // A base that it may not write to, a frozen one: the model may choose another.
+    if (error instanceof Failure && error.status < 500 && !error.retryable)
+      return failed('invalid_arguments', error.detail, false, String(error.context['reason'] ?? error.code));
+    throw error;
+  }
+}
+
+/** What the arguments of a call ask for; they fit the tool's input schema. */
+export function wishOf(args: Readonly<Record<string, unknown>>): ItemWish {
+  const { title, tags, kind, fact } = args;
+  return {
+    content: String(args['content']).trim(),
+    title: typeof title === 'string' && title.trim() !== '' ? title.trim() : null,
+    kind: knowledgeItemKinds.find((known) => known === kind),
+    tags: Array.isArray(tags) ? tags.map(String) : [],
+    fact: factOf(fact),
+  };
+}
+
+function factOf(fact: unknown): KnowledgeFact | null {
+  if (fact === null || typeof fact !== 'object') return null;
+  const part = (name: string) => String(Reflect.get(fact, name));
+  return { subject: part('subject'), relation: part('relation'), object: part('object') };
+}
+
+/** PostgreSQL keeps no U+0000, and half a surrogate pair is no text. */
+function isKept({ content, title, tags, fact }: ItemWish): boolean {
+  const texts = [content, title ?? '', ...tags, ...(fact ? Object.values(fact) : [])];
+  return content !== '' && texts.every((text) => !text.includes('\u0000') && text.isWellFormed());
+}

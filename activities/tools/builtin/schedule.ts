@@ -1,0 +1,149 @@
+import { followedTime } from '../../../db/database-clock.ts';
+import { readRunPrincipal, type RunPrincipal } from '../../../db/runs/start/run-principal.ts';
+import { iso } from '../../../db/sql.ts';
+import { countActiveOfTool, readScheduleOfCall } from '../../../db/triggers/schedules.ts';
+import type { ScheduleToolConfig } from '../../../db/tools/kind-config.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { createSchedule } from '../../../domain/triggers/create-schedule.ts';
+import { strikesAfter } from '../../../ports/schedule/cadence.ts';
+import { planSchedule, ScheduleProblem, type SchedulePlan, type ScheduleTimes } from '../../../ports/schedule/plan.ts';
+import { Failure } from '../../../workflows/contracts/failure.ts';
+import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
+
+const dayMs = 86_400_000;
+const dst = { gap: 'shift', repeat: 'once' } as const;
+/** How many instants ahead are looked at for the least distance between two. */
+const instantsLookedAt = 60;
+
+/**
+ * Plans a later run of an agent as the run's principal: the schedule that POST /schedules would make. Its row carries the call's id, so that a
+ * call that is repeated finds what it made.
+ */
+export async function executeSchedule(execution: ToolExecution): Promise<ToolOutcome> {
+  const { run } = execution;
+  const { toolId } = execution.tool;
+  if (run === null || toolId === null) return failed('tool_unavailable', 'a schedule is made inside a run only', false);
+  const attempt = () => execution.transact((tx) => plan(tx, execution, { runId: run.id, toolId }));
+  try {
+    // Another try of the call may be making it at this moment: then it is found the second time.
+    return await attempt().catch((error: unknown) => {
+      if (error instanceof Failure && error.code === 'already_exists') return attempt();
+      throw error;
+    });
+  } catch (error) {
+    if (error instanceof ScheduleProblem)
+      return failed('invalid_arguments', `${argumentOf(error.field)} ${error.message}`, false, error.rule);
+    if (error instanceof Failure && !error.retryable) return failed('invalid_arguments', error.detail, false, error.code);
+    throw error;
+  }
+}
+
+async function plan(
+  tx: TenantTransaction,
+  execution: ToolExecution,
+  { runId, toolId }: { readonly runId: string; readonly toolId: string },
+): Promise<ToolOutcome> {
+  const { toolCallId, place, tool, args } = execution;
+  const made = await readScheduleOfCall(tx, toolCallId);
+  if (made) return outcomeOf(made.id, made.description, made.next_run_at === null ? null : iso(made.next_run_at));
+
+  // The API has checked the config against its kind.
+  const config = tool.config as unknown as ScheduleToolConfig;
+  const principal = await readRunPrincipal(tx, runId);
+  if (principal === null) return failed('tool_unavailable', 'the run is gone', false);
+  const now = followedTime(tx.em);
+  const times = timesOf(execution, config, now);
+  const isOnce = times.run_at !== null;
+  if (!config.allow.includes(isOnce ? 'once' : 'recurring'))
+    return failed('invalid_arguments', isOnce ? 'this tool plans recurring runs only' : 'this tool plans single runs only', false, 'allow');
+  const planned = planSchedule(times, now);
+  refuseFarOrDense(planned, times, { config, now });
+  if ((await countActiveOfTool(tx, { workspaceId: place.workspaceId, toolId })) >= config.max_active)
+    return failed('invalid_arguments', `at most ${config.max_active} schedules of this tool may be open`, false, 'max_active');
+
+  const prompt = String(args['prompt'] ?? '');
+  const id = await createSchedule(tx, {
+    ...place,
+    agentId: config.agent === 'self' ? principal.agentId : config.agent.id,
+    name: typeof args['name'] === 'string' ? args['name'] : prompt.slice(0, 60).toWellFormed(),
+    description: planned.description,
+    cron: times.cron,
+    everySeconds: null,
+    runAt: times.run_at === null ? null : new Date(times.run_at),
+    timezone: times.timezone,
+    dst,
+    promptTemplate: literal(prompt),
+    inputTemplate: null,
+    sessionKeyTemplate: null,
+    personaSlugTemplate: null,
+    subjectTemplate: subjectOf(principal),
+    overlap: 'skip',
+    catchUpSeconds: 600,
+    jitterSeconds: 0,
+    startsAt: null,
+    endsAt: times.ends_at === null ? null : new Date(times.ends_at),
+    pauseAfterFailures: 0,
+    isActive: true,
+    compiled: planned.compiled,
+    nextRunAt: planned.nextRunAt,
+    createdByUserId: principal.userId,
+    toolCallId,
+    toolId,
+    at: now,
+  });
+  return outcomeOf(id, planned.description, planned.nextRunAt === null ? null : iso(planned.nextRunAt));
+}
+
+function timesOf({ args, variables }: ToolExecution, config: ScheduleToolConfig, now: Date): ScheduleTimes {
+  const at = typeof args['at'] === 'string' ? args['at'] : null;
+  const cron = typeof args['cron'] === 'string' ? args['cron'] : null;
+  if (at !== null && !/(?:Z|[+-]\d{2}:\d{2})$/i.test(at.trim()))
+    throw new ScheduleProblem({ field: 'run_at', rule: 'format', message: 'needs an offset from UTC' });
+  if (at !== null && Number.isNaN(Date.parse(at))) throw new ScheduleProblem({ field: 'run_at', rule: 'format', message: 'is no time' });
+  const { workspace } = variables;
+  const zone: unknown = workspace !== null && typeof workspace === 'object' ? Reflect.get(workspace, 'timezone') : undefined;
+  return {
+    cron,
+    every_seconds: null,
+    run_at: at === null ? null : new Date(at),
+    timezone: typeof args['timezone'] === 'string' ? args['timezone'] : typeof zone === 'string' ? zone : 'UTC',
+    dst,
+    starts_at: null,
+    ends_at: cron === null ? null : new Date(now.getTime() + config.horizon_days * dayMs),
+    created_at: now,
+  };
+}
+
+/** Throws ScheduleProblem for a single run past the horizon, and for instants closer together than the tool allows. */
+function refuseFarOrDense(plan: SchedulePlan, times: ScheduleTimes, { config, now }: { config: ScheduleToolConfig; now: Date }): void {
+  if (times.run_at !== null) {
+    if (new Date(times.run_at).getTime() > now.getTime() + config.horizon_days * dayMs)
+      throw new ScheduleProblem({ field: 'run_at', rule: 'range', message: `lies more than ${config.horizon_days} days ahead` });
+    return;
+  }
+  const strikes = strikesAfter(plan.timetable, { after: now.getTime(), count: instantsLookedAt });
+  if (strikes.length === 0)
+    throw new ScheduleProblem({ field: 'cron', rule: 'range', message: `never strikes within ${config.horizon_days} days` });
+  const gaps = strikes.slice(1).map(({ at }, index) => at - (strikes[index]?.at ?? 0));
+  if (Math.min(...gaps, Infinity) < config.min_interval_s * 1_000)
+    throw new ScheduleProblem({ field: 'cron', rule: 'range', message: `strikes more often than every ${config.min_interval_s} s` });
+}
+
+/** Names of times on the wire of schedules, as the model knows them. */
+function argumentOf(field: string): string {
+  if (field === 'run_at') return 'at';
+  return field === 'cron' || field === 'timezone' ? field : 'at or cron';
+}
+
+/** A text that a template gives back as it stands, whatever it holds. */
+function literal(text: string): string {
+  return text.replaceAll(/\{[{%]/g, (mark) => `{{ "${mark}" }}`);
+}
+
+function subjectOf({ subject }: RunPrincipal) {
+  return subject === null ? null : { kind: subject.kind, id: literal(subject.id) };
+}
+
+function outcomeOf(id: string, description: string, nextRunAt: string | null): ToolOutcome {
+  return { status: 'succeeded', type: 'json', value: { schedule_id: id, next_run_at: nextRunAt, description } };
+}

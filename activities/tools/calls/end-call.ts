@@ -1,0 +1,39 @@
+import type { CallState } from '../../../db/runs/calls/call-state.ts';
+import { appendResult, endCallBeside } from '../../../domain/runs/calls/tool-calls.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { RunToolInput, RunToolResult } from '../../../workflows/contracts/runs/agent-run.ts';
+import type { ActivityDeps } from '../../deps.ts';
+import { settleRun } from '../../gates/settle-run.ts';
+import { transactAsRun } from '../../runs/as-run.ts';
+import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
+
+export interface Ending {
+  readonly call: CallState;
+  /** The try that gives the end; null: whoever holds the call. */
+  readonly attempt: number | null;
+  readonly end: CallOutcome;
+}
+
+/** Ends a call in one transaction; where others of the run stand before people, what the run waits for is settled in a second one. */
+export async function endAndSettle(
+  deps: ActivityDeps,
+  { runId }: RunToolInput,
+  judge: (tx: TenantTransaction) => Promise<Ending | 'gated' | null>,
+): Promise<RunToolResult> {
+  const done = await transactAsRun(deps, runId, async (tx) => {
+    const ending = await judge(tx);
+    if (ending === null || ending === 'gated') return { gated: ending === 'gated', hasWaits: false };
+    const { call, attempt, end } = ending;
+    const ended = await endCallBeside(tx, call, attempt, end);
+    // Without a try of its own: a scope above every one of the call, so that whoever still holds it is fenced from now on.
+    if (ended !== null) await appendResult(tx, call, attempt ?? call.attempt + 1, ended.frame);
+    return { gated: false, hasWaits: ended !== null && (ended.hasWaits || call.run_status === 'waiting') };
+  });
+  if (done.hasWaits) await settleRun(deps, runId);
+  return { gated: done.gated };
+}
+
+/** Whether an admin has to approve it, as the run pinned it or as its tool says now. */
+export function isCritical(call: CallState): boolean {
+  return call.critical || call.live?.critical === true;
+}

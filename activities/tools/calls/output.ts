@@ -1,0 +1,79 @@
+import { cutText } from '../../../workflows/contracts/cut-text.ts';
+import { isUtf8 } from 'node:buffer';
+import { cleanJson, cleanText } from '../../model/wire/plain-text.ts';
+import { isJson, mediaTypeOf, readBodyText } from '../../../ports/egress/body-text.ts';
+import type { EgressResponse } from '../../../ports/egress/egress.ts';
+import { failed, jsonOutcome, type ToolOutcome } from './outcome.ts';
+
+export { cutText };
+
+/** What of a result goes into the call's row and to the model: cut between code points, with the size of the whole. */
+export interface CappedOutput {
+  readonly output: unknown;
+  readonly type: 'text' | 'json';
+  readonly totalChars: number;
+  readonly truncated: boolean;
+  /** The whole as text (at most 2 MiB) when it was cut, for `result_read`. */
+  readonly rest: string | null;
+}
+
+const maxRestBytes = 2 * 1024 * 1024;
+
+/** Cuts a succeeded outcome at `maxChars`. JSON that is over it becomes the text of its beginning. */
+export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' }>, maxChars: number): CappedOutput {
+  const output = outcome.type === 'text' ? cleanText(outcome.text) : (cleanJson(outcome.value) ?? null);
+  const text = outcome.type === 'text' ? String(output) : JSON.stringify(output);
+  if (text.length <= maxChars) return { output, type: outcome.type, totalChars: text.length, truncated: false, rest: null };
+  return {
+    output: cutText(text, maxChars),
+    type: 'text',
+    totalChars: text.length,
+    truncated: true,
+    rest: truncateBytes(text, maxRestBytes),
+  };
+}
+
+/** The body of an answer as JSON (what stands there at the pointer), text or a file; other bytes that were cut are a failed result. */
+export function bodyOutcome(answer: Omit<EgressResponse, 'status'>, pointer = ''): ToolOutcome {
+  const contentType = answer.headers['content-type'] ?? '';
+  const mediaType = mediaTypeOf(contentType);
+  if (answer.body.length === 0) return { status: 'succeeded', type: 'text', text: '' };
+  const text = isTextual(mediaType) ? textOf(answer, contentType) : null;
+  if (text === null) {
+    if (answer.isTruncated) return failed('upstream_status', 'the file is over 10 MiB', false, 'too_large');
+    const isOpaque = answer.isCoded || (mediaType !== '' && isTextual(mediaType));
+    const file = { name: nameOf(answer), mediaType: mediaType || 'application/octet-stream', bytes: answer.body, isOpaque };
+    return { status: 'succeeded', type: 'files', files: [file], text: '' };
+  }
+  if (!answer.isTruncated && isJson(mediaType)) return jsonOutcome(text, pointer);
+  return { status: 'succeeded', type: 'text', text };
+}
+
+/** What is still in a coding is text only where the coding was none: some servers name a charset as one. */
+function textOf({ body, isTruncated, isCoded }: Omit<EgressResponse, 'status'>, contentType: string): string | null {
+  return !isCoded || isUtf8(body) ? readBodyText({ bytes: body, contentType, isTruncated }) : null;
+}
+
+/** What the server calls the file, else the end of its address. Only a proposal: whoever stores it cleans it. */
+function nameOf({ headers, url }: { readonly headers: Readonly<Record<string, string>>; readonly url: string }): string {
+  const given = /filename="?([^";]+)"?/i.exec(headers['content-disposition'] ?? '')?.[1]?.trim();
+  return given || new URL(url).pathname.split('/').at(-1) || 'file';
+}
+
+function truncateBytes(text: string, limitBytes: number): string {
+  if (Buffer.byteLength(text) <= limitBytes) return text;
+  const cut = Buffer.from(text).subarray(0, limitBytes).toString('utf8');
+  return cut.endsWith('\uFFFD') ? cut.slice(0, -1) : cut;
+}
+
+function isTextual(mediaType: string): boolean {
+  if (mediaType === '' || mediaType.startsWith('text/') || mediaType.endsWith('+json') || mediaType.endsWith('+xml')) return true;
+  return [
+    'application/json',
+    'application/xml',
+    'application/javascript',
+    'application/x-ndjson',
+    'application/yaml',
+    'application/x-www-form-urlencoded',
+  ].includes(mediaType);
+}

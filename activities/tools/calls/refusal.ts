@@ -1,0 +1,51 @@
+import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
+import type { Manifest } from '../../../db/runs/start/manifest.ts';
+import type { CallState, LiveTool } from '../../../db/runs/calls/call-state.ts';
+import type { ToolKind } from '../../../workflows/contracts/runs/runs.ts';
+import { toolError, type ToolError } from './outcome.ts';
+
+/** What is known of a call before it is executed: what its run pinned, and what its tool's row says now. */
+export interface CallFacts {
+  readonly tool_id: string | null;
+  readonly slug: string;
+  readonly manifest: Pick<Manifest, 'tools'> | null;
+  readonly kind: ToolKind | null;
+  readonly effect: 'read' | 'write';
+  readonly max_effect: 'read' | 'write';
+  readonly live: LiveTool | null;
+  /** The client executes it, as the run pinned it. */
+  readonly client_owned?: boolean;
+}
+
+/**
+ * Why the tool is not executed, read live, since an admin who stops a tool stops its next call; null when nothing stands against it. A tool
+ * without a row is the platform's own.
+ */
+export function refusalOf(call: CallFacts): ToolError | null {
+  const { live } = call;
+  const isOwn = call.tool_id === null && (call.kind === 'builtin' || call.kind === 'delegate');
+  if (!isOwn && (live === null || !live.is_active)) return toolError('tool_unavailable', 'the tool is not active any more', false);
+  if (live?.is_quarantined) return toolError('tool_quarantined', 'the tool has changed on its server and waits for an approval', false);
+  if (live?.client_owned && call.client_owned !== true)
+    return toolError('tool_unavailable', 'the tool belongs to the client now', false, 'client_owned');
+
+  // A delegate's child inherits the bound, so it is the child's tools that are refused.
+  const writes = call.effect === 'write' || live?.effect === 'write';
+  if (call.max_effect === 'read' && writes && call.kind !== 'delegate')
+    return toolError('effect_not_allowed', 'this run may only read', false);
+  return null;
+}
+
+/**
+ * Why people have to be asked before this execution, by what the tool's row says now; null when they have been, or need not be. What the run pinned
+ * was asked before the call became ready: this is what an admin has changed since.
+ */
+export function gateOf(
+  call: Pick<CallState, 'live' | 'approved' | 'manifest' | 'slug'>,
+): Extract<CallApproval, 'critical' | 'effect'> | null {
+  const { live, approved, manifest, slug } = call;
+  if (live === null) return null;
+  if (live.critical) return approved === 'critical' ? null : 'critical';
+  const pin = manifest?.tools.find((tool) => tool.slug === slug);
+  return approved === 'nothing' && pin?.asks?.includes(live.effect) === true ? 'effect' : null;
+}

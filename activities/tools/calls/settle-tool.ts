@@ -1,0 +1,54 @@
+import { gateCall } from '../../../domain/approvals/gate-call.ts';
+import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../../db/runs/calls/call-state.ts';
+import { cancelledEnd } from '../../../domain/runs/end/close-run.ts';
+import { leaveChild, settleChild } from '../../../domain/runs/children/settle-child.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { SettleToolInput, SettleToolResult } from '../../../workflows/contracts/runs/agent-run.ts';
+import type { ActivityDeps } from '../../deps.ts';
+import { transactAsRun } from '../../runs/as-run.ts';
+import { endAndSettle, isCritical } from './end-call.ts';
+import { toolError } from './outcome.ts';
+import { failedEnd } from './settlement.ts';
+import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
+
+/** Tries of a call that may be lost with their workers before its run ends, or its model is told. */
+export const maxTries = 3;
+
+/** Judges a call whose activity is over without a result, from its row: run anew, put before people, or ended with what can be said of it. */
+export async function settleTool(deps: ActivityDeps, input: SettleToolInput): Promise<SettleToolResult> {
+  const { runId, toolCallId, cause } = input;
+  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => transactAsRun(deps, runId, work);
+  if (cause === 'child') return settleChild({ transact }, input);
+  let again = false;
+  let hasChild = false;
+  const { gated } = await endAndSettle(deps, input, async (tx) => {
+    const call = await lockCall(tx, runId, toolCallId);
+    hasChild = call?.child_run_id !== undefined && call.child_run_id !== null;
+    // A child's end is its call's result.
+    if (!call || !isOpen(call) || hasChild) return null;
+    const isStopped = cause === 'cancelled' || call.run_status === 'cancelling';
+    if (!isStopped && (call.state === 'recorded' || call.state === 'gated')) return 'gated';
+    again = !isStopped && (call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && lostTries(call) < maxTries));
+    if (again) return null;
+
+    const end = settledEnd(call, cause);
+    const isInDoubt = !isStopped && end.state === 'unknown' && isCritical(call);
+    if (isInDoubt && (await gateCall(tx, call, 'confirmation'))) return 'gated';
+    return { call, attempt: null, end };
+  });
+  if (hasChild) await leaveChild({ transact }, input);
+  return gated ? { again, gated } : { again };
+}
+
+function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallOutcome {
+  if (cause === 'cancelled' || call.run_status === 'cancelling') return cancelledEnd(call);
+  if (!isRepeatable(call)) {
+    return failedEnd(
+      'unknown',
+      'failed',
+      toolError('outcome_unknown', 'The call was interrupted while it was executed; it may have happened.', false),
+    );
+  }
+  if (cause === 'timeout') return failedEnd('timed_out', 'timed_out', toolError('timed_out', `no result within ${call.timeout_s} s`, true));
+  return failedEnd('failed', 'failed', toolError('tool_unavailable', 'the call was interrupted three times', true, 'worker_lost'));
+}

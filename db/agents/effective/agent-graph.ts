@@ -1,0 +1,44 @@
+import { row, rows } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+
+/** How deep agents may ask agents: the widest `max_depth` that a run may have. */
+export const limitDelegations = 5;
+
+/**
+ * Holds the activations of an organization apart until the transaction ends: two that close a cycle together would else both pass. Platform
+ * agents refer to platform agents only and have a lock of their own.
+ */
+export async function lockActivations(tx: Pick<TenantTransaction, 'em'>, organizationId: string | null): Promise<void> {
+  await rows(tx.em, `select pg_advisory_xact_lock(hashtextextended('agent-activation:' || ?::text, 0))`, [organizationId ?? 'platform']);
+}
+
+export interface Delegations {
+  /** Whether the agents asked lead back to the asking one. */
+  readonly isCyclic: boolean;
+  /** Agents below each other, the first asked one included; counts to one over the limit. */
+  readonly depth: number;
+}
+
+/** Follows the active revisions from the agents that a revision asks. */
+export async function followDelegations(
+  tx: Pick<TenantTransaction, 'em'>,
+  agentId: string | null,
+  askedIds: readonly string[],
+): Promise<Delegations> {
+  if (askedIds.length === 0) return { isCyclic: false, depth: 0 };
+  const found = await row<{ is_cyclic: boolean | null; depth: number | null }>(
+    tx.em,
+    `with recursive asked as (
+       select a.id, 1 as depth from agents a where a.id = any (?::uuid[]) and a.deleted_at is null
+       union
+       select b.id, q.depth + 1 from asked q
+         join agents a on a.id = q.id
+         join agent_refs f on f.revision_id = a.active_revision_id and f.kind = 'sub_agent'
+         join agents b on b.id = f.target_id and b.deleted_at is null
+        where q.depth <= ${limitDelegations} and a.id is distinct from ?::uuid
+     )
+     select bool_or(id = ?::uuid) as is_cyclic, max(depth) as depth from asked`,
+    [askedIds, agentId, agentId],
+  );
+  return { isCyclic: found?.is_cyclic ?? false, depth: found?.depth ?? 0 };
+}

@@ -1,0 +1,11 @@
+import { knowledgeSearchInputSchema } from '../../knowledge/search/search-tool-schema.ts';
+import type { EffectiveTool } from './effective-tools.ts';
+import { skillLoadTool } from './skill-load-tool.ts';
+
+/** The builtin that every run with bases to search has, whether or not its author bound one: it has no row. */
+export const knowledgeSearchTool: EffectiveTool = {
+  ...skillLoadTool,
+  name: 'knowledge_search',
+  description: 'Searches the knowledge bases of this agent and gives passages with where they stand.',
+  input_schema: knowledgeSearchInputSchema,
+};

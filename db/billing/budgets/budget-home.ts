@@ -1,0 +1,39 @@
+import { sql } from 'kysely';
+import { fail } from '../../../workflows/contracts/failure.ts';
+import { Condition } from '../../condition.ts';
+import { assertScopeActive } from '../../frozen.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { refuseRank } from '../../reach.ts';
+import type { Scoped } from '../../scope.ts';
+import { row } from '../../sql.ts';
+import { workspacesSeenBy } from '../../tenancy/workspaces/workspaces.ts';
+
+/** The workspace that a budget is written in. */
+export interface BudgetHome {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  /** The day there, `2026-01-31`. */
+  readonly today: string;
+  /** Throws 423 while it is archived or its organization frozen. */
+  assertActive(): void;
+}
+
+const homeRow = prepared(({ workspaceId, visible }: ParametersOf<{ workspaceId: string; visible: Condition }>) =>
+  query
+    .selectFrom('workspaces as w')
+    .innerJoin('organizations as o', 'o.id', 'w.organizationId')
+    .where('w.id', '=', workspaceId)
+    .where(visible)
+    .select(['w.id as workspaceId', 'w.organizationId', 'w.isActive', 'o.status'])
+    .select(sql<string>`(clock_timestamp() at time zone w.timezone)::date::text`.as('today')),
+);
+
+/** The workspace of a budget. Throws 404 for one that the caller does not see, 403 where the caller's role is below the floor. */
+export async function budgetHome(ctx: Scoped, workspaceId: string): Promise<BudgetHome> {
+  const { sql: text, params } = workspacesSeenBy(ctx.caller);
+  const found = await row(ctx.em, homeRow({ workspaceId, visible: new Condition(text, params) }));
+  if (!found) throw fail('not_found');
+  refuseRank(ctx.caller, workspaceId, ctx.floor);
+  return { ...found, assertActive: () => assertScopeActive(found.status, found.isActive) };
+}

@@ -1,0 +1,34 @@
+import { row } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+
+/** How the enforced budgets of a workspace stand: the period that is spent up, and whether calls in flight take the rest of one. */
+export interface BudgetStanding {
+  readonly full_at: string | null;
+  readonly is_held: boolean;
+  readonly is_enforced: boolean;
+}
+
+/**
+ * How a workspace's budgets stand, as an expression that gives a BudgetStanding (jsonb), for a query that reads the workspace anyway. A window that
+ * has ended bounds nothing any more; the limit is the budget's, which is written together with its window's.
+ */
+export function budgetStandingSql(workspaceId: string): string {
+  return `(
+    select jsonb_build_object('full_at', min(s.period) filter (where s.spent >= s.cap), 'is_held', coalesce(bool_or(s.spent + s.reserved >= s.cap), false),
+             'is_enforced', count(*) > 0)
+      from (select g.period, g.limit_amount as cap, coalesce(b.spent, 0) as spent, coalesce(b.reserved, 0) as reserved
+              from budgets g
+              left join budget_windows b on b.budget_id = g.id and b.closed_at is null and b.window_end > clock_timestamp()
+             where g.workspace_id = ${workspaceId} and g.is_enforced and g.limit_amount is not null) s)`;
+}
+
+/** How a workspace's budgets stand, in one query. */
+export async function readBudgetStanding(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<BudgetStanding> {
+  const found = await row<{ standing: BudgetStanding }>(
+    tx.em,
+    `select ${budgetStandingSql('w.id')} as standing from (select ?::uuid as id) w`,
+    [workspaceId],
+  );
+  if (!found) throw new Error('the standing of budgets gave no row');
+  return found.standing;
+}

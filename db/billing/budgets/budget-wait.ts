@@ -1,0 +1,156 @@
+import type { StepWait } from '../../../workflows/contracts/runs/agent-run.ts';
+import { agentRunSignals } from '../../../workflows/contracts/runs/agent-run.ts';
+import { workflowIds } from '../../../workflows/contracts/queues.ts';
+import { addOutboxAll } from '../../outbox.ts';
+import { newId } from '../../ids.ts';
+import { workflowOfRun, type RunAtWork } from '../../knowledge/runs/runs.ts';
+import { row, rows } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { capsAbove } from './cap-keys.ts';
+import { money } from '../prices/money.ts';
+import { rollWindows } from './windows.ts';
+
+/** The wait of a step for room in a budget or under a cap. */
+export type BudgetWait = Extract<StepWait, { readonly on: 'budget' }>;
+
+interface WaitingRun {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly lineage: readonly string[];
+  readonly evaluation_run_id: string | null;
+}
+
+/** What an admin is asked. `turnsAt`: when the full period ends; null: it never does (a cap). */
+export interface BudgetQuestion {
+  readonly prompt: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly turnsAt: Date | null;
+}
+
+interface WindowRow {
+  readonly name: string;
+  readonly limit: string;
+  readonly spent: string;
+  readonly currency: string;
+  readonly window_end: string | null;
+}
+
+/** The question that a run puts whose next call finds no room. */
+export async function budgetQuestion(tx: TenantTransaction, run: WaitingRun, step: number, wait: BudgetWait): Promise<BudgetQuestion> {
+  const full = await fullWindows(tx, run, wait);
+  const shown = full.find(({ name }) => name === wait.fullAt) ?? full[0];
+  const period = shown === undefined ? (wait.fullAt ?? 'budget') : nameOf(shown.name);
+  const needed = money(wait.needed ?? '0');
+  const args = {
+    step,
+    period,
+    needed,
+    ...(shown ? { limit: money(shown.limit), spent: money(shown.spent), currency: shown.currency } : {}),
+  };
+  const left = shown ? ` (${money(shown.spent)} of ${money(shown.limit)} ${shown.currency} spent)` : '';
+  const what = period === 'run' ? 'The most that this run may cost is reached' : `The budget of the ${period} is spent`;
+  return { prompt: `${what}${left}. The next model call may cost ${needed}. May it be made all the same?`, args, turnsAt: turnOf(full) };
+}
+
+/**
+ * Whether a waiting call would find room by now, since a budget was written or a period has turned. What calls in flight hold does not count:
+ * they are waited for elsewhere. Ended windows are rolled first; the transaction may hold runs, and no window.
+ */
+export async function isBudgetFree(
+  tx: TenantTransaction,
+  run: WaitingRun,
+  wait: BudgetWait,
+): Promise<{ readonly isFree: boolean; readonly turnsAt: Date | null }> {
+  await rollWindows(tx.em, run.workspace_id);
+  const full = await fullWindows(tx, run, wait);
+  return { isFree: full.length === 0, turnsAt: turnOf(full) };
+}
+
+/** Whether an admin has let the calls of this step pass. */
+export async function isStepAllowed(
+  tx: TenantTransaction,
+  { runId, step }: { readonly runId: string; readonly step: number },
+): Promise<boolean> {
+  const allowed = await row(
+    tx.em,
+    `select from approvals where run_id = ? and reason = 'budget' and status = 'approved' and (args ->> 'step')::int = ? limit 1`,
+    [runId, step],
+  );
+  return allowed !== null;
+}
+
+/**
+ * Wakes the runs of a workspace whose budget question is open, and what of its knowledge waits: to be called by whoever writes a budget, in the same
+ * transaction. They look again; a signal that is lost costs time until the next look, no more.
+ */
+export async function wakeBudgetWaiters(tx: TenantTransaction, workspaceId: string): Promise<number> {
+  const waiting = await rows<{ run_id: string }>(
+    tx.em,
+    `select distinct run_id from approvals where workspace_id = ? and reason = 'budget' and status = 'pending' order by run_id`,
+    [workspaceId],
+  );
+  const ofRuns = waiting.map(({ run_id: runId }) => ({ id: runId, workflowId: workflowIds.run(runId) }));
+  // The key is new each time: a second writing wakes them again.
+  const occasion = newId();
+  const woken = await addOutboxAll(
+    tx,
+    [...ofRuns, ...(await pausedKnowledgeRuns(tx, workspaceId)), ...(await pendingIndexes(tx, workspaceId))].map(({ id, workflowId }) => ({
+      message: { kind: 'workflow.signal', workflowId, signal: agentRunSignals.budgetChanged },
+      dedupeKey: `budget:${id}:${occasion}`,
+    })),
+  );
+  return woken.length;
+}
+
+/** Runs of knowledge that wait for room: of bases of the workspace, and of its organization, for which one of its workspaces pays. */
+async function pausedKnowledgeRuns(tx: TenantTransaction, workspaceId: string): Promise<{ id: string; workflowId: string }[]> {
+  const paused = await rows<RunAtWork>(
+    tx.em,
+    `select r.id, r.kind, r.target_kb_id as "targetKbId", s.id as "sourceId", s.sync_no as "syncNo"
+       from knowledge_runs r left join knowledge_sources s on s.id = r.source_id and s.run_id = r.id
+      where r.status = 'paused' and (r.workspace_id = ? or (r.workspace_id is null and r.organization_id = (select organization_id from workspaces where id = ?))) order by r.id`,
+    [workspaceId, workspaceId],
+  );
+  return paused.flatMap((run) => {
+    const workflowId = workflowOfRun(run);
+    return workflowId === null ? [] : [{ id: run.id, workflowId }];
+  });
+}
+
+/** Bases with items that wait for vectors, of the workspace or its organization. Nothing says whether it is for money: one that works looks once more. */
+async function pendingIndexes(tx: TenantTransaction, workspaceId: string): Promise<{ id: string; workflowId: string }[]> {
+  const bases = await rows<{ id: string }>(
+    tx.em,
+    `select b.id from knowledge_bases b
+      where b.id in (select i.kb_id from knowledge_items i where i.index_state = 'pending' and i.deleted_at is null and i.staged_run_id is null)
+        and b.deleted_at is null and b.embedding_dim > 0
+        and (b.workspace_id = ? or (b.workspace_id is null and b.organization_id = (select organization_id from workspaces where id = ?))) order by b.id`,
+    [workspaceId, workspaceId],
+  );
+  return bases.map(({ id }) => ({ id, workflowId: workflowIds.indexBase(id) }));
+}
+
+/** The open windows above a run in which the spending leaves no room for the call. */
+function fullWindows(tx: TenantTransaction, run: WaitingRun, { needed = '0' }: BudgetWait): Promise<WindowRow[]> {
+  return rows<WindowRow>(
+    tx.em,
+    `select coalesce(b.cap_key, b.period) as name, b.limit_amount::text as limit, b.spent::text as spent, b.currency, b.window_end
+       from budget_windows b
+      where b.workspace_id = ? and b.closed_at is null and (b.cap_key is null or b.cap_key = any (?)) and b.is_enforced and b.limit_amount is not null
+        and b.spent + ceil(?::numeric * b.fx_rate * 1e9) / 1e9 > b.limit_amount
+      order by b.period, b.id`,
+    [run.workspace_id, capsAbove(run), needed],
+  );
+}
+
+/** A cap has the name of its kind: whose it is says the run. */
+function nameOf(name: string): string {
+  return name.includes(':') ? name.slice(0, name.indexOf(':')) : name;
+}
+
+/** When all that is full will have turned; null when a cap is among it. */
+function turnOf(full: readonly WindowRow[]): Date | null {
+  const ends = full.map(({ window_end: end }) => (end === null ? null : new Date(end).getTime()));
+  const known = ends.filter((end) => end !== null);
+  return known.length === 0 || known.length < ends.length ? null : new Date(Math.max(...known));
+}

@@ -1,0 +1,119 @@
+import { Decimal } from 'decimal.js';
+import { newId } from '../../ids.ts';
+import type { TokenCounts, UsageTotals } from '../../runs/run-types.ts';
+import { rows } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { settleBudgets } from '../../alerts/budget-crossing.ts';
+import { callKey } from './call-key.ts';
+import { shareLedger } from './ledger-lock.ts';
+import { money } from '../prices/money.ts';
+import { standardTier, type PinnedPrice, type PriceBucket } from '../prices/prices.ts';
+import { addToRollup } from './rollups.ts';
+import type { BudgetState } from './settle.ts';
+
+/** Whose call it is, for the ledger. */
+export interface UsageSource {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly runId: string;
+  readonly agentId: string;
+  readonly agentRevisionId: string;
+  readonly userId: string | null;
+  readonly serviceKeyId: string | null;
+  readonly step: number;
+  readonly attempt: number;
+}
+
+export interface ModelUsage {
+  readonly model: string;
+  readonly provider: string;
+  readonly providerRequestId: string | null;
+  readonly isFree: boolean;
+  readonly tokens: TokenCounts;
+  readonly estimated: boolean;
+  readonly currency: string;
+  readonly reservedAt: Date;
+  readonly prices: readonly PinnedPrice[];
+}
+
+/** A call that has just been settled: its own totals, and the tightest of the limits above it. */
+export interface SettledCall {
+  readonly totals: UsageTotals;
+  readonly budget: BudgetState | null;
+}
+
+/**
+ * Settles one model call: its ledger row, once per call key, priced by the rows that were pinned, what it held in budgets and caps, and its rollup. Null
+ * when the call has been settled before. `created_at` is the moment of the entry itself, not of its transaction's begin: a bill that waited for the
+ * lock of a run that ended meanwhile is dated after that end.
+ */
+export async function settleModelCall(tx: TenantTransaction, source: UsageSource, usage: ModelUsage): Promise<SettledCall | null> {
+  const key = callKey('run', source.runId, source.step, source.attempt);
+  const cost = costOf(usage);
+  const isUnpriced = !usage.isFree && usage.prices.length === 0;
+  const id = newId();
+  await shareLedger(tx.em, source.workspaceId);
+  const inserted = await rows(
+    tx.em,
+    `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, run_id, agent_id, agent_revision_id, user_id,
+       service_key_id, step, attempt, kind, model, provider, tier, provider_request_id, input_tokens, cached_read_tokens, cached_write_tokens, output_tokens,
+       reasoning_tokens, units, cost, currency, estimated, unpriced, price_ids, reserved_at, correlation_id)
+     values (?, ?, ?, now(), clock_timestamp(), ?, 'run', ?, ?, ?, ?, ?, ?, ?, ?, 'llm', ?, ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, ?, ?::uuid[], ?, ?)
+     on conflict (call_key, kind) do nothing returning id`,
+    [
+      id,
+      source.organizationId,
+      source.workspaceId,
+      key,
+      source.runId,
+      source.runId,
+      source.agentId,
+      source.agentRevisionId,
+      source.userId,
+      source.serviceKeyId,
+      source.step,
+      source.attempt,
+      usage.model,
+      usage.provider,
+      standardTier,
+      usage.providerRequestId,
+      usage.tokens.input,
+      usage.tokens.cached_read,
+      usage.tokens.cached_write,
+      usage.tokens.output,
+      usage.tokens.reasoning,
+      cost,
+      usage.currency,
+      usage.estimated,
+      isUnpriced,
+      usage.prices.map((price) => price.id),
+      usage.reservedAt,
+      tx.correlationId,
+    ],
+  );
+  if (inserted.length === 0) return null;
+  const budget = await settleBudgets(tx, { callKey: key, workspaceId: source.workspaceId, cost, reservedAt: usage.reservedAt });
+  await addToRollup(tx, id);
+  const { provider, tokens, currency } = usage;
+  tx.outgoing.measurements.push({ kind: 'usage', provider, tokens, cost, aboveEstimate: budget?.above_estimate ?? '0', currency });
+  return {
+    totals: { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated },
+    budget,
+  };
+}
+
+/** Sum over the buckets of count × price, rounded up to 9 decimals; reasoning is priced as output unless it has its own price. */
+export function costOf(usage: Pick<ModelUsage, 'prices' | 'tokens'>): string {
+  const priceOf = (bucket: PriceBucket) => usage.prices.find((price) => price.bucket === bucket)?.price ?? null;
+  const output = priceOf('output');
+  const parts: [number, string | null][] = [
+    [usage.tokens.input, priceOf('input')],
+    [usage.tokens.cached_read, priceOf('cached_read') ?? priceOf('input')],
+    [usage.tokens.cached_write, priceOf('cached_write') ?? priceOf('input')],
+    [usage.tokens.output, output],
+    [usage.tokens.reasoning, priceOf('reasoning') ?? output],
+  ];
+  let cost = new Decimal(priceOf('call') ?? 0);
+  for (const [count, price] of parts) if (price !== null) cost = cost.plus(new Decimal(price).times(count).dividedBy(1_000_000));
+  return cost.toDecimalPlaces(9, Decimal.ROUND_UP).toFixed(9);
+}

@@ -1,0 +1,116 @@
+import { sql } from 'kysely';
+import type { Condition } from '../../condition.ts';
+import { preparedList } from '../../page-query.ts';
+import type { PageRequest } from '../../page.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../../scope.ts';
+import { row, rows } from '../../sql.ts';
+import type { GitInstallation } from '../../tenancy/organizations/organization-settings.entity.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { RepoBinding } from './repo-binding.entity.ts';
+
+/** A binding as it is read. */
+export type BindingRow = Awaited<ReturnType<typeof listBindingRows>>['items'][number];
+
+export interface BindingFilters {
+  readonly installationId?: number;
+  /** In lower case. */
+  readonly repoKey?: string;
+  /** True or undefined each: a prepared query sees only which are there. */
+  readonly active?: true;
+  readonly inactive?: true;
+}
+
+/** Where a binding lies. */
+export interface BindingPlace {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+function selectBindings(visible: Condition) {
+  return query
+    .selectFrom('repo_bindings as b')
+    .where('b.deletedAt', 'is', null)
+    .where(visible)
+    .select(['b.id', 'b.organizationId', 'b.workspaceId', 'b.installationId', 'b.repoFullName', 'b.reviewerAgentId', 'b.editorAgentId'])
+    .select(['b.enabledEvents', 'b.reviewConfig', 'b.editorConfig', 'b.budgetConfig', 'b.workspaceConfig', 'b.isActive'])
+    .select(['b.version', 'b.createdAt', 'b.updatedAt']);
+}
+
+const oneBinding = prepared(({ bindingId, visible }: ParametersOf<{ readonly bindingId: string; readonly visible: Condition }>) =>
+  selectBindings(visible).where('b.id', '=', bindingId),
+);
+
+/** One binding in the caller's sight; null: there is none. */
+export function findBinding(ctx: Scoped, bindingId: string): Promise<BindingRow | null> {
+  return row(ctx.em, oneBinding({ bindingId, visible: visibleToSql(ctx, RepoBinding, 'b') }));
+}
+
+/** One binding that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
+export async function readBinding(ctx: Scoped, bindingId: string): Promise<BindingRow> {
+  return seen(ctx, await findBinding(ctx, bindingId));
+}
+
+const bindingList = preparedList(
+  ({ installationId, repoKey, active, inactive, visible }: ParametersOf<BindingFilters & { readonly visible: Condition }>) => {
+    let bindings = selectBindings(visible);
+    if (installationId) bindings = bindings.where('b.installationId', '=', installationId);
+    if (repoKey) bindings = bindings.where('b.repoKey', '=', repoKey);
+    if (active) bindings = bindings.where('b.isActive', '=', sql.lit(true));
+    if (inactive) bindings = bindings.where('b.isActive', '=', sql.lit(false));
+    return bindings;
+  },
+  [{ column: 'b.id', type: 'uuid', descending: true }],
+);
+
+/** Bindings that the caller sees, newest first. */
+export function listBindingRows(ctx: Scoped, filters: BindingFilters, page: PageRequest) {
+  return bindingList(ctx.em, { ...filters, visible: visibleTo(ctx, RepoBinding, 'b') }, page);
+}
+
+/** Those of some agents that are there, active, and run in the workspace. */
+export async function usableAgents(
+  tx: Pick<TenantTransaction, 'em'>,
+  agentIds: readonly string[],
+  { organizationId, workspaceId }: BindingPlace,
+): Promise<ReadonlySet<string>> {
+  if (agentIds.length === 0) return new Set();
+  const found = await rows<{ id: string }>(
+    tx.em,
+    `select a.id from agents a where a.id = any (?::uuid[]) and a.deleted_at is null and a.is_active
+        and (a.scope = 'platform' or (a.organization_id = ?::uuid and (a.workspace_id is null or a.workspace_id = ?::uuid)))`,
+    [[...agentIds], organizationId, workspaceId],
+  );
+  return new Set(found.map(({ id }) => id));
+}
+
+/** Whether a tool runs code and may be used in the workspace. */
+export async function isUsableSandbox(
+  tx: Pick<TenantTransaction, 'em'>,
+  toolId: string,
+  { organizationId, workspaceId }: BindingPlace,
+): Promise<boolean> {
+  const found = await row<{ id: string }>(
+    tx.em,
+    `select t.id from tools t where t.id = ? and t.deleted_at is null and t.is_active and t.kind = 'code_exec'
+        and (t.scope = 'platform' or (t.organization_id = ?::uuid and (t.workspace_id is null or t.workspace_id = ?::uuid)))`,
+    [toolId, organizationId, workspaceId],
+  );
+  return found !== null;
+}
+
+/** Whether an operator has listed the installation for the workspace. */
+export async function isListedInstallation(
+  tx: Pick<TenantTransaction, 'em'>,
+  { organizationId, workspaceId }: BindingPlace,
+  installationId: number,
+): Promise<boolean> {
+  const settings = await row<{ git_installations: readonly GitInstallation[] }>(
+    tx.em,
+    'select s.git_installations from organization_settings s where s.organization_id = ?',
+    [organizationId],
+  );
+  const listed = settings?.git_installations ?? [];
+  return listed.some((one) => one.installation_id === installationId && one.workspace_id === workspaceId);
+}

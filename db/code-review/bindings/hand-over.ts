@@ -1,0 +1,37 @@
+import { rows } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { ReviewFacts } from '../pulls/facts.ts';
+import { handOverSql } from './hand-over.sql.ts';
+
+/** An event of the host, to be written for the bindings that it is about. */
+export interface HandedEvent {
+  readonly installation_id: number;
+  readonly repo_id: number | null;
+  readonly pull_number: number | null;
+  readonly is_of_binding: boolean;
+  /** `X-GitHub-Delivery`: a delivery that comes again under it changes nothing. */
+  readonly guid: string;
+  readonly event: string;
+  readonly action: string;
+  readonly facts: ReviewFacts;
+  /** Messages that start or wake what follows a pull request, and a binding; ids and arguments are filled in. */
+  readonly pull_message: object;
+  readonly binding_message: object;
+}
+
+const ownSql = `${handOverSql('?::jsonb', "b.app_kind = 'workspace' and b.workspace_id = ?::uuid")} returning id`;
+
+/** Hands an event over to the bindings of a workspace that its own App reaches. One statement; gives how many messages leave. */
+export async function handOverToWorkspace(tx: TenantTransaction, event: HandedEvent, workspaceId: string): Promise<number> {
+  return sent(tx, await rows<{ id: string }>(tx.em, ownSql, [JSON.stringify(event), workspaceId]));
+}
+
+/** Hands an event over to the bindings that the deployment's App reaches, in whatever tenant. One statement; gives how many messages leave. */
+export async function handOverToAll(tx: TenantTransaction, event: HandedEvent): Promise<number> {
+  return sent(tx, await rows<{ id: string }>(tx.em, 'select id from gate_review_event(?::jsonb) as id', [JSON.stringify(event)]));
+}
+
+function sent(tx: TenantTransaction, messages: readonly { readonly id: string }[]): number {
+  tx.outgoing.outboxIds.push(...messages.map(({ id }) => id));
+  return messages.length;
+}

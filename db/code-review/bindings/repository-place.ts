@@ -1,0 +1,23 @@
+import { row } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { ReviewBinding } from '../pulls/review-run.ts';
+
+/** A binding, as its repository is reached by it. */
+export interface RepositoryPlaceRow {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly binding: ReviewBinding;
+}
+
+/** A binding that is there, of the transaction's tenant; null: it is gone. */
+export function readRepositoryPlace(tx: Pick<TenantTransaction, 'em'>, bindingId: string): Promise<RepositoryPlaceRow | null> {
+  return row<RepositoryPlaceRow>(
+    tx.em,
+    `select b.organization_id as "organizationId", b.workspace_id as "workspaceId",
+            jsonb_build_object('id', b.id, 'appKind', b.app_kind, 'installationId', b.installation_id, 'installationState', b.installation_state, 'repoId', b.repo_id,
+              'repoFullName', b.repo_full_name, 'reviewerAgentId', b.reviewer_agent_id, 'isActive', b.is_active and b.deleted_at is null,
+              'reviewConfig', b.review_config, 'budgetConfig', b.budget_config, 'workspaceConfig', b.workspace_config) as binding
+       from repo_bindings b where b.id = ? and b.deleted_at is null`,
+    [bindingId],
+  );
+}

@@ -1,0 +1,139 @@
+import { type Expression, sql, type SqlBool } from 'kysely';
+import type { Scope } from '../../../workflows/contracts/access.ts';
+import type { ReviewTemplates } from '../../../workflows/contracts/review/code-review.ts';
+import type { Condition } from '../../condition.ts';
+import { contains, preparedList } from '../../page-query.ts';
+import { endEarly, type PageRequest } from '../../page.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../../scope.ts';
+import { row } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { ReviewPlaybook } from './review-playbook.entity.ts';
+
+/** A playbook as it is read, with the templates of its active revision. */
+export type PlaybookRow = Awaited<ReturnType<typeof listPlaybookRows>>['items'][number];
+/** A revision of one. */
+export type PlaybookRevisionRow = Awaited<ReturnType<typeof listRevisionRows>>['items'][number];
+
+export interface PlaybookFilters {
+  readonly scope?: Scope;
+  readonly q?: string;
+  /** True or undefined each: a prepared query sees only which are there. */
+  readonly active?: true;
+  readonly inactive?: true;
+}
+
+/** Characters of templates after which a page ends. */
+const pageLimitChars = 4 * 1_024 * 1_024;
+
+function selectPlaybooks(visible: Condition) {
+  return query
+    .selectFrom('review_playbooks as p')
+    .innerJoin('review_playbook_revisions as r', 'r.id', 'p.activeRevisionId')
+    .where('p.deletedAt', 'is', null)
+    .where(visible)
+    .select(['p.id', 'p.scope', 'p.organizationId', 'p.workspaceId', 'p.slug', 'p.name', 'p.description', 'p.isDefault', 'p.isActive'])
+    .select(['p.activeRevisionId', 'p.version', 'p.createdAt', 'p.updatedAt', 'r.revisionNumber', 'r.templates']);
+}
+
+const onePlaybook = prepared(({ playbookId, visible }: ParametersOf<{ readonly playbookId: string; readonly visible: Condition }>) =>
+  selectPlaybooks(visible).where('p.id', '=', playbookId),
+);
+
+/** One playbook that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
+export async function readPlaybook(ctx: Scoped, playbookId: string): Promise<PlaybookRow> {
+  return seen(ctx, await row(ctx.em, onePlaybook({ playbookId, visible: visibleToSql(ctx, ReviewPlaybook, 'p') })));
+}
+
+const playbookList = preparedList(
+  ({ scope, q, active, inactive, visible }: ParametersOf<PlaybookFilters & { readonly visible: Condition }>) => {
+    let playbooks = selectPlaybooks(visible);
+    if (scope) playbooks = playbooks.where('p.scope', '=', scope);
+    if (q) playbooks = playbooks.where(({ ref }) => contains(q, ref('p.slug'), ref('p.name')));
+    if (active) playbooks = playbooks.where('p.isActive', '=', sql.lit(true));
+    if (inactive) playbooks = playbooks.where('p.isActive', '=', sql.lit(false));
+    return playbooks;
+  },
+  [{ column: 'p.id', type: 'uuid', descending: true }],
+);
+
+/** Playbooks that the caller sees, newest first. */
+export async function listPlaybookRows(ctx: Scoped, filters: PlaybookFilters, page: PageRequest) {
+  const found = await playbookList(ctx.em, { ...filters, visible: visibleTo(ctx, ReviewPlaybook, 'p') }, page);
+  return endEarly(found, { limit: pageLimitChars, sizeOf, positionOf: ({ id }) => [id] });
+}
+
+const revisionList = preparedList(
+  ({ playbookId }: ParametersOf<{ readonly playbookId: string }>) => selectRevisions(playbookId),
+  [{ column: 'r.revisionNumber', type: 'int', descending: true }],
+);
+
+/** Revisions of a playbook that the caller has been shown, newest first. */
+export async function listRevisionRows(tx: Pick<TenantTransaction, 'em'>, playbookId: string, page: PageRequest) {
+  const found = await revisionList(tx.em, { playbookId }, page);
+  return endEarly(found, { limit: pageLimitChars, sizeOf, positionOf: ({ revisionNumber }) => [String(revisionNumber)] });
+}
+
+/** One revision of a playbook; null where it is none of this one. */
+export function findRevision(tx: Pick<TenantTransaction, 'em'>, { playbookId, revisionId }: RevisionKey) {
+  return row(tx.em, oneRevision({ playbookId, revisionId }));
+}
+
+interface RevisionKey {
+  readonly playbookId: string;
+  readonly revisionId: string;
+}
+
+const oneRevision = prepared(({ playbookId, revisionId }: ParametersOf<RevisionKey>) =>
+  selectRevisions(playbookId).where('r.id', '=', revisionId),
+);
+
+function selectRevisions(playbookId: Expression<string>) {
+  return query
+    .selectFrom('review_playbook_revisions as r')
+    .innerJoin('review_playbooks as p', 'p.id', 'r.playbookId')
+    .where('r.playbookId', '=', playbookId)
+    .select(['r.id', 'r.playbookId', 'r.revisionNumber', 'r.templates', 'r.sha256', 'r.note', 'r.createdByUserId', 'r.createdAt'])
+    .select(sql<SqlBool>`coalesce(p.active_revision_id = r.id, false)`.$castTo<boolean>().as('isActive'));
+}
+
+/** The templates that stand where an author says nothing: of the platform's default playbook. */
+export async function readDefaultTemplates(tx: Pick<TenantTransaction, 'em'>): Promise<ReviewTemplates> {
+  const found = await row<{ templates: ReviewTemplates }>(
+    tx.em,
+    `select r.templates from review_playbooks p join review_playbook_revisions r on r.id = p.active_revision_id
+      where p.scope = 'platform' and p.is_default and p.deleted_at is null`,
+  );
+  if (!found) throw new Error('the deployment has no default playbook');
+  return found.templates;
+}
+
+/** Whether a binding names the playbook. Waits for bindings that are about to. */
+export async function isNamedByBinding(tx: Pick<TenantTransaction, 'em'>, playbookId: string): Promise<boolean> {
+  const found = await row<{ id: string }>(
+    tx.em,
+    "select b.id from repo_bindings b where b.review_config ->> 'playbook_id' = ? and b.deleted_at is null limit 1",
+    [playbookId],
+  );
+  return found !== null;
+}
+
+/** Whether a playbook may be named by a binding of the workspace: there, active, and of it or wider. Keeps it so until the transaction ends. */
+export async function isUsablePlaybook(
+  tx: Pick<TenantTransaction, 'em'>,
+  playbookId: string,
+  { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
+): Promise<boolean> {
+  const found = await row<{ id: string }>(
+    tx.em,
+    `select p.id from review_playbooks p where p.id = ? and p.deleted_at is null and p.is_active
+        and (p.scope = 'platform' or (p.organization_id = ?::uuid and (p.workspace_id is null or p.workspace_id = ?::uuid)))`,
+    [playbookId, organizationId, workspaceId],
+  );
+  return found !== null;
+}
+
+function sizeOf({ templates }: { readonly templates: ReviewTemplates }): number {
+  return JSON.stringify(templates).length;
+}

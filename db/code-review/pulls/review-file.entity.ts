@@ -1,0 +1,23 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAtColumn, textArrayColumn, uuidColumn } from '../../columns.ts';
+import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+
+const schema = defineEntity({
+  name: 'ReviewFile',
+  tableName: 'review_files',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('review_files', 'tenant'),
+  properties: {
+    pullRequestId: uuidColumn().primary(),
+    path: p.text().primary(),
+    organizationId: uuidColumn(),
+    workspaceId: uuidColumn(),
+    /** Of the last head that was reviewed. */
+    hunkHashes: textArrayColumn(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** What of a file has been judged. */
+export class ReviewFile extends schema.class {}
+schema.setClass(ReviewFile);

@@ -1,0 +1,93 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { scopes } from '../../../workflows/contracts/access.ts';
+import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
+import { index, scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../../indexes.ts';
+import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+
+export const knowledgeBaseKinds = ['documents', 'memory', 'faq', 'playbook', 'code'] as const;
+export type KnowledgeBaseKind = (typeof knowledgeBaseKinds)[number];
+export const knowledgeSubjectKinds = ['user', 'guest'] as const;
+export type KnowledgeSubjectKind = (typeof knowledgeSubjectKinds)[number];
+
+/** How documents are cut, in tokens of the base's model. */
+export interface KnowledgeChunking {
+  readonly size_tokens: number;
+  readonly overlap_tokens: number;
+}
+
+/** How the base is searched. `vector_weight` null: the weight of the model. */
+export interface KnowledgeRetrieval {
+  /** ISO 639-1 code of the stemmer and its stop words, or `none`. */
+  readonly language: string;
+  readonly vector_weight: number | null;
+  readonly include_pending: boolean;
+}
+
+const schema = defineEntity({
+  name: 'KnowledgeBase',
+  tableName: 'knowledge_bases',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('knowledge_bases', 'child'),
+  indexes: [
+    ...scopedIndexes('knowledge_bases'),
+    ...slugIndexes('knowledge_bases'),
+    uniqueIndex('knowledge_bases', 'lex_no', '(lex_no)'),
+    index('knowledge_bases', 'owner_agent', '(owner_agent_id) where owner_agent_id is not null'),
+    index('knowledge_bases', 'subject', '(organization_id, subject_kind, subject_id) where subject_kind is not null'),
+    index('knowledge_bases', 'predecessor', '(predecessor_id) where predecessor_id is not null'),
+  ],
+  uniques: [
+    { name: 'knowledge_bases_tenant_key', properties: ['id', 'organizationId'] },
+    // What the vectors of the base refer to: none of another model can be among them.
+    { name: 'knowledge_bases_model_key', properties: ['id', 'embeddingModel', 'embeddingDim'] },
+  ],
+  checks: [
+    scopeCheck('knowledge_bases'),
+    {
+      name: 'knowledge_bases_model',
+      expression: "(embedding_model = 'none') = (embedding_dim = 0) and embedding_dim >= 0 and embedding_dim <= 3072",
+    },
+    {
+      name: 'knowledge_bases_subject',
+      expression: '(subject_kind is null) = (subject_id is null) and (subject_kind is null or is_private)',
+    },
+  ],
+  properties: {
+    id: idColumn(),
+    scope: p.enum(scopes),
+    organizationId: uuidColumn().strictNullable(),
+    workspaceId: uuidColumn().strictNullable(),
+    slug: p.text(),
+    name: p.text(),
+    kind: p.enum(knowledgeBaseKinds),
+    ownerAgentId: uuidColumn().strictNullable(),
+    ownerPersonaId: uuidColumn().strictNullable(),
+    subjectKind: p.enum(knowledgeSubjectKinds).strictNullable(),
+    subjectId: p.text().strictNullable(),
+    isPrivate: p.boolean().default(false),
+    isFrozen: p.boolean().default(false),
+    embeddingModel: p.text(),
+    embeddingDim: p.integer(),
+    chunking: jsonColumn<KnowledgeChunking>(() => ({ size_tokens: 400, overlap_tokens: 40 })),
+    retrieval: jsonColumn<KnowledgeRetrieval>(() => ({ language: 'en', vector_weight: null, include_pending: false })),
+    /** Prefix of the base's lexemes (`k3:` in base 36), by which one index serves each base as its own. From the sequence `knowledge_bases_lex_no_seq`. */
+    lexNo: p.integer().autoincrement(),
+    /** The last item that a change of its language has had wait for its index, by id; null: all have. */
+    relexedTo: uuidColumn().strictNullable(),
+    /** The base that this one was embedded afresh from. */
+    predecessorId: uuidColumn().strictNullable(),
+    /** The base that stands for this one since its cut-over; always the last of a chain, so that a cut-over also repoints those that named what it supersedes. */
+    successorId: uuidColumn().strictNullable(),
+    /** Null: a re-embed still fills it, and nothing shows it. */
+    activatedAt: timeColumn().strictNullable(),
+    lastConsolidatedAt: timeColumn().strictNullable(),
+    version: versionColumn(),
+    createdAt: createdAtColumn(),
+    updatedAt: updatedAtColumn(),
+    deletedAt: timeColumn().strictNullable(),
+  },
+});
+
+/** Items that are searched together, with one embedding model. */
+export class KnowledgeBase extends schema.class {}
+schema.setClass(KnowledgeBase);

@@ -1,0 +1,114 @@
+import { LockMode } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import { query } from '../../query.ts';
+import { change, row, rows } from '../../sql.ts';
+import type { CurationState } from '../../skills/skill.entity.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { ItemFilters } from './items.ts';
+import { KnowledgeItem, type KnowledgeTrust } from './knowledge-item.entity.ts';
+
+/** Deletes the relations of an item, in both directions. */
+export async function removeRelations(tx: Pick<TenantTransaction, 'em'>, itemId: string): Promise<void> {
+  await change(
+    tx.em,
+    query.deleteFrom('knowledge_relations').where(({ eb, or }) => or([eb('fromItemId', '=', itemId), eb('toItemId', '=', itemId)])),
+  );
+}
+
+/** A published item, deleted or not, locked; null when there is none. */
+export async function lockItem(tx: Pick<TenantTransaction, 'em'>, itemId: string): Promise<KnowledgeItem | null> {
+  return tx.em.findOne(KnowledgeItem, { id: itemId, stagedRunId: null }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+}
+
+/** Locks live items of a base in the order of their ids, and gives those that are there. */
+export function lockItems(tx: Pick<TenantTransaction, 'em'>, kbId: string, ids: readonly string[]) {
+  return rows(
+    tx.em,
+    query
+      .selectFrom('knowledge_items as i')
+      .select(['i.id', 'i.curationState', 'i.supersededById'])
+      .where('i.kbId', '=', kbId)
+      .where(sql<boolean>`i.id = any(${[...ids]}::uuid[])`)
+      .where('i.deletedAt', 'is', null)
+      .where('i.stagedRunId', 'is', null)
+      .orderBy('i.id')
+      .forUpdate(),
+  );
+}
+
+/** Which items a curator means, beside ids. */
+export type CuratedFilter = Pick<ItemFilters, 'curationState' | 'kind' | 'origin' | 'tag' | 'sourceId'>;
+
+/** Ids of live items of a base, at most `limit`. */
+export async function listMatchingIds(
+  tx: Pick<TenantTransaction, 'em'>,
+  { kbId, curationState, kind, origin, tag, sourceId }: CuratedFilter & { readonly kbId: string },
+  limit: number,
+): Promise<string[]> {
+  let items = query.selectFrom('knowledge_live_items as i').select('i.id').where('i.kbId', '=', kbId);
+  if (curationState) items = items.where('i.curationState', '=', curationState);
+  if (kind) items = items.where('i.kind', '=', kind);
+  if (origin) items = items.where('i.origin', '=', origin);
+  if (tag !== undefined) items = items.where(sql<boolean>`${tag} = any(i.tags)`);
+  if (sourceId) items = items.where('i.sourceId', '=', sourceId);
+  return (await rows(tx.em, items.orderBy('i.id').limit(limit))).map(({ id }) => id);
+}
+
+export interface NewState {
+  readonly state: CurationState;
+  /** Null leaves it as it is. */
+  readonly trust: KnowledgeTrust | null;
+  readonly supersededById: string | null;
+}
+
+/** Gives items that are locked another state. */
+export async function writeStates(
+  tx: Pick<TenantTransaction, 'em'>,
+  ids: readonly string[],
+  { state, trust, supersededById }: NewState,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await change(
+    tx.em,
+    query
+      .updateTable('knowledge_items')
+      .set((eb) => ({
+        curationState: state,
+        supersededById,
+        ...(trust === null ? {} : { trust }),
+        rowVersion: eb('rowVersion', '+', 1),
+        updatedAt: sql<string>`now()`,
+      }))
+      .where(sql<boolean>`id = any(${[...ids]}::uuid[])`),
+  );
+}
+
+/** Those of some items that an item leads to by what supersedes it, and that by what supersedes it again. */
+export async function listSuccessors(tx: Pick<TenantTransaction, 'em'>, itemId: string): Promise<string[]> {
+  const found = await row(
+    tx.em,
+    query
+      .withRecursive('later', (of) =>
+        of
+          .selectFrom('knowledge_items as i')
+          .select(['i.id', 'i.supersededById'])
+          .where('i.id', '=', itemId)
+          .union(
+            of.selectFrom('knowledge_items as n').innerJoin('later as l', 'l.supersededById', 'n.id').select(['n.id', 'n.supersededById']),
+          ),
+      )
+      .selectFrom('later')
+      .select(sql<string[]>`array_agg(later.id)`.as('ids')),
+  );
+  return found?.ids ?? [];
+}
+
+/** Notes that items were found just now; one that somebody else is changing is left to the next search. */
+export async function touchItems(tx: Pick<TenantTransaction, 'em'>, itemIds: readonly string[]): Promise<void> {
+  await change(
+    tx.em,
+    `update knowledge_items set last_used_at = now()
+      where id = any (array(select id from knowledge_items where id = any (?::uuid[]) and deleted_at is null order by id for no key update skip locked))`,
+    [itemIds],
+  );
+}

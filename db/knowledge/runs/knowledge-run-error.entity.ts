@@ -1,0 +1,34 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAtColumn, jsonColumn, uuidColumn } from '../../columns.ts';
+import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+
+/** What an error is about; `line` from 1, `offset` in bytes. */
+export interface KnowledgeErrorIds {
+  readonly item_id?: string;
+  readonly chunk_ord?: number;
+  readonly source_id?: string;
+  readonly line?: number;
+  readonly offset?: number;
+}
+
+const schema = defineEntity({
+  name: 'KnowledgeRunError',
+  tableName: 'knowledge_run_errors',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('knowledge_run_errors', 'child'),
+  properties: {
+    runId: uuidColumn().primary(),
+    ord: p.integer().primary(),
+    organizationId: uuidColumn().strictNullable(),
+    workspaceId: uuidColumn().strictNullable(),
+    stage: p.text(),
+    ids: jsonColumn<KnowledgeErrorIds>(() => ({})),
+    code: p.text(),
+    detail: p.text(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** What a run could not do. */
+export class KnowledgeRunError extends schema.class {}
+schema.setClass(KnowledgeRunError);

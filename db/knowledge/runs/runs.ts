@@ -1,0 +1,148 @@
+import { LockMode } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import type { Condition } from '../../condition.ts';
+import { preparedList } from '../../page-query.ts';
+import type { PageRequest } from '../../page.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { visibleToSql, seen, visibleTo, type Scoped } from '../../scope.ts';
+import { row } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import { baseAccess, maintainedBases } from '../bases/access.ts';
+import { KnowledgeBase } from '../bases/knowledge-base.entity.ts';
+import type { KnowledgeErrorIds } from './knowledge-run-error.entity.ts';
+import { KnowledgeRun, type KnowledgeRunKind, type KnowledgeRunStatus } from './knowledge-run.entity.ts';
+import { workflowIds } from '../../../workflows/contracts/queues.ts';
+
+type Tx = Pick<TenantTransaction, 'em'>;
+
+export interface RunFilters {
+  readonly kbId?: string;
+  readonly kind?: KnowledgeRunKind;
+  readonly status?: KnowledgeRunStatus;
+}
+
+/** A run as views show it. */
+export type RunRow = Awaited<ReturnType<typeof listRunRows>>['items'][number];
+
+interface ShownError {
+  readonly stage: string;
+  readonly code: string;
+  readonly detail: string;
+  readonly ids: KnowledgeErrorIds;
+}
+
+/** The first 20 errors of run `r`. */
+const shownErrors = sql<ShownError[]>`(
+  select coalesce(jsonb_agg(jsonb_build_object('stage', e.stage, 'code', e.code, 'detail', e.detail, 'ids', e.ids) order by e.ord), '[]')
+    from (select * from knowledge_run_errors f where f.run_id = r.id order by f.ord limit 20) e)`;
+
+function selectRuns() {
+  return query
+    .selectFrom('knowledge_runs as r')
+    .innerJoin('knowledge_bases as b', 'b.id', 'r.kbId')
+    .select(['r.id', 'r.kbId', 'r.organizationId', 'r.workspaceId', 'r.kind', 'r.tasks', 'r.status', 'r.pausedReason', 'r.dryRun'])
+    .select(['r.sourceId', 'r.targetKbId', 'r.attachmentId', 'r.progress', 'r.counts', 'r.costEstimate', 'r.costSpent', 'r.currency'])
+    .select(['r.errorCount', 'r.result', 'r.cutOverAt', 'r.requestedBy', 'r.createdAt', 'r.startedAt', 'r.finishedAt'])
+    .select(shownErrors.as('errors'));
+}
+
+const readers = { access: 'manage', forAdmins: true } as const;
+
+const runList = preparedList(
+  ({ kbId, kind, status, place, readable }: ParametersOf<RunFilters & { readonly place: Condition; readonly readable: Condition }>) => {
+    let runs = selectRuns().where(place).where(readable);
+    if (kbId) runs = runs.where('r.kbId', '=', kbId);
+    if (kind) runs = runs.where('r.kind', '=', kind);
+    if (status) runs = runs.where('r.status', '=', status);
+    return runs;
+  },
+  [{ column: 'r.id', type: 'uuid', descending: true }],
+);
+
+/** Runs of the bases whose maintenance the caller reads, newest first; those of deleted bases too. */
+export function listRunRows(ctx: Scoped, filters: RunFilters, page: PageRequest) {
+  const readable = maintainedBases(ctx, 'b', readers);
+  return runList(ctx.em, { ...filters, place: visibleTo(ctx, KnowledgeBase, 'b'), readable }, page);
+}
+
+interface OneRun {
+  readonly runId: string;
+  readonly place: Condition;
+  readonly readable: Condition;
+  readonly canManage: Condition;
+  readonly isAdmin: Condition;
+}
+
+const oneRun = prepared(({ runId, place, readable, canManage, isAdmin }: ParametersOf<OneRun>) =>
+  selectRuns()
+    .where('r.id', '=', runId)
+    .where(place)
+    .where(readable)
+    .select((eb) => [eb.and([canManage]).$castTo<boolean>().as('canManage'), eb.and([isAdmin]).$castTo<boolean>().as('isAdmin')]),
+);
+
+/** A run whose base the caller may ask about, and whether the caller manages the base. Throws 404 for others, 403 where the caller's rank is below the floor. */
+export async function readRun(ctx: Scoped, runId: string) {
+  const { canManage, isAdmin } = baseAccess(ctx, 'b');
+  const place = visibleToSql(ctx, KnowledgeBase, 'b');
+  const readable = maintainedBases(ctx, 'b', readers);
+  return seen(ctx, await row(ctx.em, oneRun({ runId, place, readable, canManage, isAdmin })));
+}
+
+/** A run, locked; null where the transaction's tenant has none of that id. */
+export function lockKnowledgeRun(tx: Tx, runId: string): Promise<KnowledgeRun | null> {
+  return tx.em.findOne(KnowledgeRun, { id: runId }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+}
+
+/** What a run has cost by now, by the ledger: decimal in its currency. */
+export async function readRunCost(
+  tx: Tx,
+  { id, organizationId, createdAt }: Pick<KnowledgeRun, 'id' | 'organizationId' | 'createdAt'>,
+): Promise<string> {
+  const found = await row<{ cost: string }>(
+    tx.em,
+    `select coalesce(sum(cost), 0)::numeric(20,9)::text as cost from usage_entries
+      where organization_id = ? and occurred_at >= ? and source_kind = 'maintenance' and source_id = ?`,
+    [organizationId, createdAt, id],
+  );
+  return found?.cost ?? '0';
+}
+
+/** When the next window of a budget of the workspace ends that is enforced: ISO 8601; null when none ends. */
+export async function nextWindowEnd(tx: Tx, workspaceId: string): Promise<string | null> {
+  const found = await row<{ at: string | null }>(
+    tx.em,
+    'select min(window_end) as at from budget_windows where workspace_id = ? and closed_at is null and is_enforced and window_end > now()',
+    [workspaceId],
+  );
+  return found?.at ?? null;
+}
+
+/** Whether a run that a policy began is at work on a base, or was begun on this occasion. */
+export async function hasPolicyRun(tx: Tx, kbId: string, occasion: string): Promise<boolean> {
+  const found = await row(
+    tx.em,
+    `select id from knowledge_runs where kb_id = ? and kind = 'maintenance' and jsonb_exists(params, 'occasion')
+       and (params ->> 'occasion' = ? or status in ('queued', 'running', 'paused', 'cancelling')) limit 1`,
+    [kbId, occasion],
+  );
+  return found !== null;
+}
+
+/** A run, not locked; null where the transaction's tenant has none of that id. */
+export function findKnowledgeRun(tx: Tx, runId: string): Promise<KnowledgeRun | null> {
+  return tx.em.findOne(KnowledgeRun, { id: runId }, { refresh: true });
+}
+
+/** What says which workflow does the work of a run. `syncNo`: of the source whose run this is; null for other kinds, and where the source has another run by now. */
+export interface RunAtWork extends Pick<KnowledgeRun, 'id' | 'kind' | 'targetKbId' | 'sourceId'> {
+  readonly syncNo: number | null;
+}
+
+/** The id of the workflow that does the work of a run; null where none does any more. */
+export function workflowOfRun({ id, kind, targetKbId, sourceId, syncNo }: RunAtWork): string | null {
+  if (kind === 'reembed') return targetKbId === null ? null : workflowIds.reembed(targetKbId);
+  if (kind !== 'ingest') return workflowIds.knowledgeRun(id);
+  return sourceId === null || syncNo === null ? null : workflowIds.ingest(sourceId, syncNo);
+}

@@ -1,0 +1,49 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
+import { rows } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+
+/** A found chunk with its item as they are now. */
+export type HitRow = Awaited<ReturnType<typeof readHits>>[number];
+
+const hits = prepared(({ chunkIds }: ParametersOf<{ readonly chunkIds: readonly string[] }>) =>
+  query
+    .selectFrom('knowledge_live_chunks as c')
+    .innerJoin('knowledge_items as i', 'i.id', 'c.itemId')
+    .leftJoin('knowledge_sources as s', (join) => join.onRef('s.id', '=', 'i.sourceId').on('s.deletedAt', 'is', null))
+    .where(sql<boolean>`c.id = any(${chunkIds}::uuid[])`)
+    .select([
+      'c.id',
+      'c.kbId',
+      'c.itemId',
+      'c.text',
+      'c.charStart',
+      'c.charEnd',
+      'c.page',
+      'i.sourceId',
+      'i.title',
+      's.uri',
+      's.title as sourceTitle',
+    ])
+    .select(['i.curationState', 'i.trust', 'i.validFrom', 'i.validUntil', 'i.supersededById', 'i.lastUsedAt']),
+);
+
+/** Live chunks by their ids, in no order. What has been deleted meanwhile is not among them. */
+export function readHits(tx: Pick<TenantTransaction, 'em'>, chunkIds: readonly string[]) {
+  return rows(tx.em, hits({ chunkIds }));
+}
+
+/** Live items of a base by what a golden query names them: their ids or external ids. */
+export async function findGoldenItems(
+  tx: Pick<TenantTransaction, 'em'>,
+  kbId: string,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  const found = await rows<{ id: string; externalId: string | null }>(
+    tx.em,
+    `select id, external_id as "externalId" from knowledge_live_items where kb_id = ? and (id::text = any (?::text[]) or external_id = any (?::text[]))`,
+    [kbId, [...names], [...names]],
+  );
+  return new Map(found.flatMap(({ id, externalId }) => [[id, id] as const, ...(externalId === null ? [] : [[externalId, id] as const])]));
+}

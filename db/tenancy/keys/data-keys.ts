@@ -1,0 +1,32 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { change } from '../../sql.ts';
+
+/** A data key, wrapped under a deployment key. */
+interface WrappedKey {
+  readonly id: string;
+  readonly wrapped: Buffer;
+  readonly kekId: string;
+}
+
+/** Writes a live data key of an organization, null is the platform; of two at once the first stays. */
+export async function insertDataKey(
+  em: SqlEntityManager,
+  { id, organizationId, wrapped, kekId }: WrappedKey & { readonly organizationId: string | null },
+): Promise<void> {
+  await change(em, 'insert into data_keys (id, organization_id, wrapped, kek_id) values (?, ?, ?, ?) on conflict do nothing', [
+    id,
+    organizationId,
+    wrapped,
+    kekId,
+  ]);
+}
+
+/** Retires a data key: it still opens, and seals no more. */
+export async function retireDataKey(em: SqlEntityManager, id: string): Promise<void> {
+  await change(em, 'update data_keys set retired_at = now() where id = ?', [id]);
+}
+
+/** Writes a data key as it is wrapped anew. */
+export async function writeWrapped(em: SqlEntityManager, { id, wrapped, kekId }: WrappedKey): Promise<void> {
+  await change(em, 'update data_keys set wrapped = ?, kek_id = ? where id = ?', [wrapped, kekId, id]);
+}

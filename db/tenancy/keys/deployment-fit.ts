@@ -1,0 +1,32 @@
+import { compareMigrations } from '../../orm.ts';
+import type { Databases } from '../../databases.ts';
+import { rows } from '../../sql.ts';
+import { sweep } from '../../transaction.ts';
+import { dataKeySamples, refuseOtherKeksOf, type Keks, type StoredKey } from './envelope.ts';
+
+/** The database is not one that this code can work on; the message says what to do. */
+export class OtherSchemaError extends Error {
+  override readonly name = 'OtherSchemaError';
+}
+
+/**
+ * Looks whether the database is the one of this code and of these keys, before a process takes work from it.
+ * @throws OtherSchemaError when its schema is older or newer, OtherKeksError when the deployment keys open nothing of it.
+ */
+export async function refuseStrangeDatabase(db: Databases, keys: Keks): Promise<void> {
+  const { pending, unknown } = await compareMigrations(db);
+  if (pending.length > 0)
+    throw new OtherSchemaError(`The database lacks the migrations ${pending.join(', ')}: run \`longhaul migrate\` of this version first.`);
+  if (unknown.length > 0)
+    throw new OtherSchemaError(`The database has migrations of a newer version: ${unknown.join(', ')}. Start that version of the worker.`);
+  await refuseOtherKeks(db, keys);
+}
+
+/**
+ * Looks whether the deployment keys open what the platform itself has sealed, its signing keys first of all: a process that can't is of another
+ * deployment.
+ * @throws OtherKeksError when one is missing or another of the same id.
+ */
+export async function refuseOtherKeks(db: Databases, keys: Keks): Promise<void> {
+  refuseOtherKeksOf(await sweep(db, (em) => rows<StoredKey>(em, dataKeySamples)), keys);
+}

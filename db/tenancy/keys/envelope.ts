@@ -1,0 +1,206 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { KeyRing } from '../../identity/keys/key-ring.ts';
+import { newId } from '../../ids.ts';
+import { row, rows } from '../../sql.ts';
+import { insertDataKey, retireDataKey, writeWrapped } from './data-keys.ts';
+
+/** The deployment keys, newest first. */
+export type Keks = Pick<KeyRing, 'keks'>;
+
+/** Every table that holds envelopes. How the binding of each is made stands in `sealed-columns.ts`, by which all are found again. */
+export const sealedTables = [
+  'secrets',
+  'totp_factors',
+  'signing_keys',
+  'idempotency_keys',
+  'mcp_connections',
+  'mcp_authorizations',
+  'webhook_endpoints',
+  'channels',
+  'channel_messages',
+] as const;
+export type SealedTable = (typeof sealedTables)[number];
+
+/** Where a sealed value belongs: it opens there and nowhere else. */
+export interface Binding {
+  /** Whose data key; null is the platform's own. */
+  readonly organizationId: string | null;
+  /** Table and whatever names the place: `['secrets', workspaceId, name, version]`. */
+  readonly aad: readonly [SealedTable, ...(string | number | null)[]];
+}
+
+export interface StoredKey {
+  readonly id: string;
+  readonly organization_id: string | null;
+  readonly wrapped: Buffer;
+  readonly kek_id: string;
+}
+
+interface DataKey {
+  readonly id: string;
+  readonly secret: Buffer;
+}
+
+/** An envelope was changed, or stands where it was not sealed. */
+export class EnvelopeError extends Error {
+  override readonly name = 'EnvelopeError';
+}
+
+/** The deployment keys of this process are not those under which the database's data keys are wrapped. The message names ids, no key. */
+export class OtherKeksError extends Error {
+  override readonly name = 'OtherKeksError';
+}
+
+const algorithm = 'aes-256-gcm';
+const formatVersion = 1;
+const keyIdBytes = 16;
+const nonceBytes = 12;
+const tagBytes = 16;
+const headBytes = 1 + keyIdBytes;
+const storedColumns = 'id, organization_id, wrapped, kek_id';
+/** One data key of the platform's of each deployment key that wraps any: the loss of a tenant's must not stop all the others. */
+export const dataKeySamples = `select distinct on (kek_id) ${storedColumns} from data_keys where organization_id is null order by kek_id, id desc`;
+
+/**
+ * Seals a secret under the data key of its organization (made on first use): version ‖ key id ‖ nonce ‖ ciphertext ‖ tag. Runs in a
+ * transaction that sees the organization's keys.
+ */
+export async function seal(em: SqlEntityManager, keys: Keks, binding: Binding, plaintext: Buffer): Promise<Buffer> {
+  const key = await liveKey(em, keys, binding.organizationId);
+  const head = Buffer.concat([Buffer.from([formatVersion]), bytesOfId(key.id)]);
+  return Buffer.concat([head, encrypt(key.secret, plaintext, boundTo(binding, head))]);
+}
+
+/**
+ * Opens what `seal` gave for the same binding. Throws EnvelopeError when the envelope was changed or moved to another place, and another
+ * error when the deployment key is no longer given: all are faults of the deployment, never a caller's.
+ */
+export async function open(em: SqlEntityManager, keys: Keks, binding: Binding, envelope: Buffer): Promise<Buffer> {
+  if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
+  const stored = await row<StoredKey>(em, `select ${storedColumns} from data_keys where id = ?`, [keyIdOf(envelope)]);
+  if (!stored) throw new Error('The data key of an envelope is gone');
+  return openWith(stored, keys, binding, envelope);
+}
+
+/** The same with the data key at hand, for those who have no tenant yet. */
+export function openWith(stored: StoredKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
+  if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
+  const { secret } = unwrap(keys, stored);
+  try {
+    return decrypt(secret, envelope.subarray(headBytes), boundTo(binding, envelope.subarray(0, headBytes)));
+  } catch (cause) {
+    throw new EnvelopeError('An envelope does not open in its place', { cause });
+  }
+}
+
+/** Id of the data key under which an envelope was sealed. */
+export function keyIdOf(envelope: Buffer): string {
+  const hex = envelope.toString('hex', 1, headBytes);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/**
+ * Retires the live data keys made before `before`, at most `limit` a call, and makes a new one in the place of each; gives how many. What
+ * is sealed from now on is sealed under the new one, and the old one still opens. Sweeper's pool.
+ */
+export async function renewDataKeys(
+  em: SqlEntityManager,
+  keys: Keks,
+  { before, limit }: { readonly before: string; readonly limit: number },
+): Promise<number> {
+  const old = await rows<StoredKey>(
+    em,
+    `select ${storedColumns} from data_keys where retired_at is null and created_at < ?::timestamptz order by id limit ? for update`,
+    [before, limit],
+  );
+  for (const { id, organization_id: organizationId } of old) {
+    await retireDataKey(em, id);
+    await insertKey(em, keys, organizationId);
+  }
+  return old.length;
+}
+
+/**
+ * Looks whether the deployment keys open rows of `dataKeySamples`.
+ * @throws OtherKeksError when one is missing or another of the same id.
+ */
+export function refuseOtherKeksOf(samples: readonly StoredKey[], keys: Keks): void {
+  for (const sample of samples) unwrap(keys, sample);
+}
+
+/** Wraps every data key under the newest deployment key, at most `limit` a call; gives how many. May be stopped and run again. Sweeper's pool. */
+export async function rewrapDataKeys(em: SqlEntityManager, keys: Keks, limit: number): Promise<number> {
+  const [newest] = keys.keks;
+  const stored = await rows<StoredKey>(em, `select ${storedColumns} from data_keys where kek_id <> ? order by id limit ? for update`, [
+    newest.id,
+    limit,
+  ]);
+  for (const old of stored) {
+    const { secret } = unwrap(keys, old);
+    await writeWrapped(em, { id: old.id, wrapped: wrap(keys, old.id, old.organization_id, secret), kekId: newest.id });
+  }
+  return stored.length;
+}
+
+async function liveKey(em: SqlEntityManager, keys: Keks, organizationId: string | null): Promise<DataKey> {
+  const found = await findLive(em, organizationId);
+  if (found) return unwrap(keys, found);
+
+  await insertKey(em, keys, organizationId);
+  // Of two that make one at once the first commits; the other waited for it and reads it here.
+  const made = await findLive(em, organizationId);
+  if (!made) throw new Error('A data key was made and is not visible: the transaction is of another tenant');
+  return unwrap(keys, made);
+}
+
+async function insertKey(em: SqlEntityManager, keys: Keks, organizationId: string | null): Promise<void> {
+  const id = newId();
+  await insertDataKey(em, { id, organizationId, wrapped: wrap(keys, id, organizationId, randomBytes(32)), kekId: keys.keks[0].id });
+}
+
+// Two forms, since `is not distinct from` is no condition of an index.
+async function findLive(em: SqlEntityManager, organizationId: string | null): Promise<StoredKey | null> {
+  const select = `select ${storedColumns} from data_keys where retired_at is null and organization_id`;
+  return organizationId === null ? row<StoredKey>(em, `${select} is null`) : row<StoredKey>(em, `${select} = ?`, [organizationId]);
+}
+
+function wrap(keys: Keks, id: string, organizationId: string | null, secret: Buffer): Buffer {
+  return encrypt(keys.keks[0].secret, secret, encodeParts(['data_keys', id, organizationId]));
+}
+
+function unwrap(keys: Keks, stored: StoredKey): DataKey {
+  const kek = keys.keks.find((key) => key.id === stored.kek_id);
+  if (!kek) throw new OtherKeksError(`LONGHAUL_KEKS lacks the key ${stored.kek_id}, under which a data key is wrapped.`);
+  try {
+    return { id: stored.id, secret: decrypt(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organization_id])) };
+  } catch (cause) {
+    throw new OtherKeksError(`The key ${stored.kek_id} of LONGHAUL_KEKS is not the one with which this database was made.`, { cause });
+  }
+}
+
+function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(algorithm, key, nonce).setAAD(aad);
+  return Buffer.concat([nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypt(key: Buffer, sealed: Buffer, aad: Buffer): Buffer {
+  const nonce = sealed.subarray(0, nonceBytes);
+  const tag = sealed.subarray(-tagBytes);
+  const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes }).setAAD(aad).setAuthTag(tag);
+  return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]);
+}
+
+function boundTo({ organizationId, aad }: Binding, head: Buffer): Buffer {
+  return Buffer.concat([head, encodeParts([organizationId, ...aad])]);
+}
+
+// Each part with its length, so that no two lists read alike.
+function encodeParts(parts: readonly (string | number | null)[]): Buffer {
+  return Buffer.from(parts.map((part) => (part === null ? '-;' : `${Buffer.byteLength(String(part))}:${part};`)).join(''));
+}
+
+function bytesOfId(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
+}

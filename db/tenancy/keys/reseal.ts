@@ -1,0 +1,96 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { change, rows, row } from '../../sql.ts';
+import { EnvelopeError, keyIdOf, open, seal, type Keks, type SealedTable } from './envelope.ts';
+import { sealedColumns, type SealedRow } from './sealed-columns.ts';
+
+/** A row whose envelope does not open: it is left as it is. */
+export interface Unopened {
+  readonly table: SealedTable;
+  readonly key: string;
+}
+
+/** A part of a table's pass: how many were sealed anew, which could not be, and where the next part begins (null: it was the last). */
+export interface Resealed {
+  readonly count: number;
+  readonly unopened: readonly Unopened[];
+  readonly next: string | null;
+}
+
+/**
+ * Seals anew, under the live data key, those envelopes of a table that lie under a retired one: at most `limit` rows after the key `after`.
+ * Locks the rows, so that a value set meanwhile is never overwritten. Sweeper's pool.
+ */
+export async function resealSome(
+  em: SqlEntityManager,
+  keks: Keks,
+  part: { readonly table: SealedTable; readonly after: string | null; readonly limit: number },
+): Promise<Resealed> {
+  const { table, limit } = part;
+  const found = await readRetired(em, part);
+  const unopened: Unopened[] = [];
+
+  for (const row of found) {
+    const isDone = await resealOne(em, keks, table, row);
+    if (!isDone) unopened.push({ table, key: row.key });
+  }
+  return { count: found.length - unopened.length, unopened, next: found.length < limit ? null : (found.at(-1)?.key ?? null) };
+}
+
+type RetiredRow = SealedRow & { readonly envelope: Buffer };
+
+async function readRetired(
+  em: SqlEntityManager,
+  { table, after, limit }: { readonly table: SealedTable; readonly after: string | null; readonly limit: number },
+): Promise<RetiredRow[]> {
+  const { key, keyType, envelope, keyIdColumn, columns } = sealedColumns[table];
+  const isAfter = after === null ? '' : `and t.${key} > ?::${keyType}`;
+  const holds = keyIdColumn === undefined ? '' : `and t.${keyIdColumn} is not null`;
+  const keyId = `encode(substring(t.${envelope} from 2 for 16), 'hex')`;
+
+  return rows<RetiredRow>(
+    em,
+    `select ${[`t.${key} as key`, `t.${envelope} as envelope`, ...columns.map((column) => `t.${column}`)].join(', ')}
+     from ${table} t
+     where ${keyId} in (select replace(k.id::text, '-', '') from data_keys k where k.retired_at is not null) ${holds} ${isAfter}
+     order by t.${key} limit ? for update of t`,
+    [...(after === null ? [] : [after]), limit],
+  );
+}
+
+async function resealOne(em: SqlEntityManager, keks: Keks, table: SealedTable, row: RetiredRow): Promise<boolean> {
+  const { key, envelope, keyIdColumn, bindingOf } = sealedColumns[table];
+  const binding = bindingOf(row);
+  const plaintext = await open(em, keks, binding, row.envelope).catch(refused);
+  if (plaintext === null) return false;
+
+  const renewed = await seal(em, keks, binding, plaintext);
+  plaintext.fill(0);
+  await change(
+    em,
+    `update ${table} set ${envelope} = ?${keyIdColumn === undefined ? '' : `, ${keyIdColumn} = ?`} where ${key} = ?`,
+    keyIdColumn === undefined ? [renewed, row.key] : [renewed, keyIdOf(renewed), row.key],
+  );
+  return true;
+}
+
+/** Null for an envelope that was tampered with; a fault of the database or a missing deployment key ends the pass. */
+function refused(error: unknown): null {
+  if (error instanceof EnvelopeError) return null;
+  throw error;
+}
+
+/** Since when an interrupted renewal renews keys, by its mark; null when none is open. */
+export async function openRenewal(em: SqlEntityManager, mark: string): Promise<string | null> {
+  const open = await row<{ before: string }>(
+    em,
+    "select detail ->> 'before' as before from system_marks where name = ? and not (detail ->> 'is_done')::boolean",
+    [mark],
+  );
+  return open?.before ?? null;
+}
+
+/** The time of the transaction, as the database writes it. */
+export async function transactionTime(em: SqlEntityManager): Promise<string> {
+  const clock = await row<{ now: string }>(em, 'select now()::text as now');
+  return clock?.now ?? '';
+}

@@ -1,0 +1,93 @@
+import { storedReplyBinding } from '../../http/stored-replies.ts';
+import { envelopeOf as signingKeyBinding } from '../../identity/keys/signing-key-rows.ts';
+import { authorizationBinding, connectionBinding } from '../../mcp/grant.ts';
+import { secretBinding, type SecretScope } from '../../secrets/secret-binding.ts';
+import { channelBinding, channelMessageBinding } from '../../channels/channel-binding.ts';
+import { endpointBinding } from '../../webhooks/endpoint-binding.ts';
+import type { Binding, SealedTable } from './envelope.ts';
+
+/** A row with an envelope: its primary key, and what its binding is made of. */
+export interface SealedRow extends SecretScope {
+  readonly key: string;
+}
+
+/** Where a table keeps its envelopes and what they are tied to. */
+export interface SealedColumn {
+  /** The primary key and its type. */
+  readonly key: string;
+  readonly keyType: 'uuid' | 'text';
+  readonly envelope: string;
+  /** A column that repeats the id of the data key. */
+  readonly keyIdColumn?: string;
+  /** Columns that the binding is made of. */
+  readonly columns: readonly (keyof SecretScope)[];
+  readonly bindingOf: (row: SealedRow) => Binding;
+}
+
+/** Every column that holds envelopes: what `keys rotate --reencrypt` goes through. */
+export const sealedColumns: Readonly<Record<SealedTable, SealedColumn>> = {
+  secrets: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'value_envelope',
+    columns: ['organization_id', 'workspace_id', 'tool_id', 'name', 'value_version'],
+    bindingOf: secretBinding,
+  },
+  totp_factors: {
+    key: 'user_id',
+    keyType: 'uuid',
+    envelope: 'secret_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => ({ organizationId: row.organization_id, aad: ['totp_factors', row.key] }),
+  },
+  signing_keys: {
+    key: 'kid',
+    keyType: 'text',
+    envelope: 'private_enc',
+    columns: [],
+    bindingOf: (row) => signingKeyBinding(row.key),
+  },
+  idempotency_keys: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'body',
+    keyIdColumn: 'body_key_id',
+    columns: ['organization_id'],
+    bindingOf: (row) => storedReplyBinding(row.organization_id, row.key),
+  },
+  mcp_connections: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'grant_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => connectionBinding(row.organization_id, row.key),
+  },
+  mcp_authorizations: {
+    key: 'state_hash',
+    keyType: 'text',
+    envelope: 'verifier_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => authorizationBinding(row.organization_id, row.key),
+  },
+  webhook_endpoints: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'secrets_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => endpointBinding(row.organization_id, row.key),
+  },
+  channels: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'secrets_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => channelBinding(row.organization_id, row.key),
+  },
+  channel_messages: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'token_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => channelMessageBinding(row.organization_id, row.key),
+  },
+};

@@ -1,0 +1,17 @@
+import { row } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { EgressAllowance } from './organization-settings.entity.ts';
+
+/** What an operator has opened for an organization; nothing for platform rows. */
+export async function readEgressAllowlist(
+  tx: Pick<TenantTransaction, 'em'>,
+  organizationId: string | null,
+): Promise<readonly EgressAllowance[]> {
+  if (organizationId === null) return [];
+  const settings = await row<{ egress_allowlist: EgressAllowance[] }>(
+    tx.em,
+    'select egress_allowlist from organization_settings where organization_id = ?',
+    [organizationId],
+  );
+  return settings?.egress_allowlist ?? [];
+}

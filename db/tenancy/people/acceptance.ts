@@ -1,0 +1,50 @@
+import type { Role, Scope } from '../../../workflows/contracts/access.ts';
+import { callDefinerFunction } from '../../identity/lookup/credential-lookup.ts';
+import type { Person } from '../../identity/people/people.ts';
+import type { Databases } from '../../databases.ts';
+import { row } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+
+/** An invitation with all that decides about its acceptance. */
+export interface InvitationAnswer {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string | null;
+  readonly scope: Exclude<Scope, 'platform'>;
+  readonly role: Role;
+  /** Pending, and not past its end. */
+  readonly isOpen: boolean;
+  readonly hasInviter: boolean;
+  readonly inviter: Person | null;
+  /** The inviter was deactivated since, or the key, grant or client that invited was ended. */
+  readonly isUnvouched: boolean;
+  /** Domains that the organization admits today; none: any. */
+  readonly emailDomains: readonly string[];
+  readonly organizationStatus: string;
+  readonly isWorkspaceActive: boolean | null;
+  readonly isFactorRequired: boolean;
+  readonly idleDays: number | null;
+  readonly absoluteDays: number | null;
+  /** The address is a user's, somewhere; and one of this organization. */
+  readonly isUser: boolean;
+  readonly isMember: boolean;
+}
+
+/** The invitation of a token that was sent to a normalized address; null unless both fit. */
+export async function findInvitation(db: Databases, hash: Buffer, email: string): Promise<InvitationAnswer | null> {
+  return callDefinerFunction(db, 'gate_invitation($1, $2)', [hash, email]);
+}
+
+/** What an organization says about who joins it, and its state, under its row's lock; null when there is none. */
+export function findJoining(
+  tx: TenantTransaction,
+  organizationId: string,
+): Promise<{ readonly status: string; readonly domains: readonly string[]; readonly days: number } | null> {
+  return row<{ status: string; domains: string[]; days: number }>(
+    tx.em,
+    `select o.status, s.allowed_email_domains as domains, s.invitation_days as days
+       from organizations o join organization_settings s on s.organization_id = o.id
+      where o.id = ? for no key update of o`,
+    [organizationId],
+  );
+}

@@ -1,0 +1,47 @@
+import type { Logger } from 'pino';
+import type { Databases } from '../../../db/databases.ts';
+import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { createMarks, type Marks } from '../factors/marks.ts';
+import { createOauthTokens, resourcesOf, type OauthTokens } from './oauth-tokens.ts';
+import { createPasswords, type PasswordHashing, type Passwords } from '../../../db/identity/factors/passwords.ts';
+import { createSessionTokens, type SessionTokens } from '../sessions/session-tokens.ts';
+import { createSigningKeys, type SigningKeys } from '../keys/signing-keys.ts';
+
+/** What identity keeps for the life of a process. None of it is a decision about a credential. */
+export interface Identity {
+  readonly signingKeys: SigningKeys;
+  readonly tokens: SessionTokens;
+  readonly oauthTokens: OauthTokens;
+  readonly passwords: Passwords;
+  readonly marks: Marks;
+  /** Makes the first signing key when there is none. */
+  start(): Promise<void>;
+  /** Writes the pending marks. */
+  close(): Promise<void>;
+}
+
+export function createIdentity(options: {
+  db: Databases;
+  keys: KeyRing;
+  publicUrl: string;
+  hashing: PasswordHashing;
+  log: Logger;
+  now: () => Date;
+}): Identity {
+  const { db, keys, publicUrl, hashing, log, now } = options;
+  const signingKeys = createSigningKeys({ db, keys, now });
+  const marks = createMarks({ db, log, now });
+
+  return {
+    signingKeys,
+    tokens: createSessionTokens({ signingKeys, publicUrl, now }),
+    oauthTokens: createOauthTokens({ signingKeys, publicUrl, now, resources: Object.values(resourcesOf(publicUrl)) }),
+    passwords: createPasswords(hashing),
+    marks,
+    start: () => signingKeys.ensure(),
+    close: async () => {
+      signingKeys.close();
+      await marks.close();
+    },
+  };
+}

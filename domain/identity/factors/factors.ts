@@ -1,0 +1,133 @@
+import { fail } from '../../../workflows/contracts/failure.ts';
+import { iso } from '../../../db/sql.ts';
+import { open, seal, type Binding } from '../../../db/tenancy/keys/envelope.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { endSignInsOf } from '../../../db/identity/sessions/endings.ts';
+import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import {
+  deleteFactor,
+  findFactor,
+  lockFactor,
+  writeConfirmed,
+  writeFactor,
+  type FactorScope,
+  type StoredFactor,
+} from '../../../db/identity/factors/factors.ts';
+import { stepOfTotp } from '../../../db/identity/factors/totp.ts';
+import { notify } from '../people/notices.ts';
+import { inventRecoveryCodes, replaceRecoveryCodes, type NewRecoveryCodes } from './recovery-codes.ts';
+
+type Keks = Pick<KeyRing, 'keks'>;
+
+/** Stores an unconfirmed factor in place of an older unconfirmed one. 409 `factor_active` when there is a confirmed one. */
+export async function storeFactor(
+  tx: TenantTransaction,
+  keys: Keks,
+  { secret, ...place }: FactorScope & { readonly secret: string },
+): Promise<string> {
+  const sealed = await seal(tx.em, keys, bindingOf(place), Buffer.from(secret));
+  const expiresAt = await writeFactor(tx, { ...place, sealed });
+
+  if (expiresAt === null) throw factorActive();
+  return expiresAt;
+}
+
+/** The factor of a user, confirmed or not; null without one. */
+export async function readFactor(tx: TenantTransaction, keys: Keks, place: FactorScope): Promise<StoredFactor | null> {
+  const found = await findFactor(tx, place.userId);
+  return found && { ...found, secret: await openFactor(tx, keys, { ...place, sealed: found.sealed }) };
+}
+
+/** The secret of a factor as it was read. */
+export async function openFactor(
+  tx: TenantTransaction,
+  keys: Keks,
+  { sealed, ...place }: FactorScope & { readonly sealed: Buffer },
+): Promise<string> {
+  return (await open(tx.em, keys, bindingOf(place), sealed)).toString();
+}
+
+/** Whose factor it is, and the session in which they work on it. */
+interface Account extends FactorScope {
+  readonly workspaceId: string | null;
+  readonly sessionId: string;
+}
+
+/**
+ * Confirms the factor whose code is right, which is spent with it, gives its recovery codes, notes on the session that its user has just verified
+ * themselves by it, and ends whatever else the user was signed in with or had under way, which knows nothing of the factor. A mail tells of it.
+ * 409 `no_factor`, and `factor_active` when it was replaced or confirmed meanwhile; 410 for one that is too old; 401 for a wrong code, and when the session has ended.
+ */
+export async function confirmFactor(
+  tx: TenantTransaction,
+  keys: KeyRing,
+  { account, code, now }: { readonly account: Account; readonly code: string; readonly now: Date },
+): Promise<NewRecoveryCodes> {
+  const { userId, sessionId } = account;
+  const factor = await readFactor(tx, keys, account);
+
+  if (!factor) throw noFactor();
+  if (factor.isConfirmed) throw factorActive();
+  if (factor.isOver) throw fail('gone', { detail: 'this secret is too old: enrol again' });
+  const step = stepOfTotp(factor.secret, code, now);
+  if (step === null) throw fail('mfa_code_invalid');
+
+  const { codes, hashes: codeHashes } = inventRecoveryCodes(keys, userId);
+  const done = await writeConfirmed(tx, { userId, sessionId, sealed: factor.sealed, step, codeHashes });
+  if (!done?.is_confirmed) throw factorActive();
+  if (!done.is_live) throw fail('session_revoked');
+  await endSignInsOf(tx, { userId, exceptSessionId: sessionId, reason: 'factor_added' });
+  await notify(tx, keys, { ...account, template: 'factor_added' });
+  return { codes, createdAt: iso(done.at) };
+}
+
+/** Takes one's own factor away; a confirmed one as `removeFactor` does, and a mail tells of it. 409 while the organization demands one. Gives whether it was confirmed. */
+export async function removeOwnFactor(tx: TenantTransaction, keys: KeyRing, account: Account): Promise<boolean> {
+  const { userId, sessionId } = account;
+  const { isConfirmed, isRequired } = await lockFactor(tx, account);
+
+  if (isConfirmed && isRequired) {
+    throw fail('state_conflict', { reason: 'factor_required', detail: 'the organization demands a second factor' });
+  }
+  if (isConfirmed) {
+    await removeFactor(tx, { userId, exceptSessionId: sessionId });
+    await notify(tx, keys, { ...account, template: 'factor_removed' });
+  } else {
+    await deleteFactor(tx, userId);
+  }
+  return isConfirmed;
+}
+
+/** Gives one's own confirmed factor new recovery codes in place of the old ones, which die; a mail tells of it. 409 `no_factor`. */
+export async function renewRecoveryCodes(tx: TenantTransaction, keys: KeyRing, account: Account): Promise<NewRecoveryCodes> {
+  const { isConfirmed } = await lockFactor(tx, account);
+
+  if (!isConfirmed) throw noFactor();
+  const made = await replaceRecoveryCodes(tx, keys, account);
+  await notify(tx, keys, { ...account, template: 'recovery_codes_replaced' });
+  return made;
+}
+
+/** Takes a confirmed factor away, with whatever its user is signed in with or has under way; one session may go on. */
+export async function removeFactor(
+  tx: TenantTransaction,
+  { userId, exceptSessionId }: { readonly userId: string; readonly exceptSessionId: string | null },
+): Promise<boolean> {
+  if ((await deleteFactor(tx, userId)) === 0) return false;
+  await endSignInsOf(tx, { userId, exceptSessionId, reason: 'factor_removed' });
+  return true;
+}
+
+/** 409: there is no confirmed factor to work with. */
+function noFactor() {
+  return fail('state_conflict', { reason: 'no_factor', detail: 'there is no second factor' });
+}
+
+/** 409: a confirmed factor is in the way. */
+function factorActive() {
+  return fail('state_conflict', { reason: 'factor_active', detail: 'a second factor is confirmed already' });
+}
+
+function bindingOf({ userId, organizationId }: FactorScope): Binding {
+  return { organizationId, aad: ['totp_factors', userId] };
+}

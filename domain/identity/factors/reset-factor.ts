@@ -1,0 +1,36 @@
+import { writeAudit } from '../../../db/audit/audit.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { removeFactor } from './factors.ts';
+
+export interface FactorOwner {
+  readonly userId: string;
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+  readonly hasFactor: boolean;
+}
+
+/**
+ * Takes a user's second factor and recovery codes away, with every session and whatever else was under way: for somebody who has lost them all.
+ * Gives false when there was nothing to take, which leaves no trace.
+ */
+export async function resetFactor(
+  tx: TenantTransaction,
+  { userId, organizationId, workspaceId, hasFactor }: FactorOwner,
+): Promise<boolean> {
+  if (!(await removeFactor(tx, { userId, exceptSessionId: null }))) return false;
+
+  await writeAudit(tx, {
+    action: 'update',
+    operationId: null,
+    note: {
+      resourceType: 'user',
+      resourceId: userId,
+      organizationId,
+      workspaceId,
+      changes: { mfa_enabled: { from: hasFactor, to: false } },
+    },
+    ip: null,
+    userAgent: null,
+  });
+  return true;
+}

@@ -1,0 +1,100 @@
+import { countTry, type CountedTry } from '../../../db/identity/factors/challenges.ts';
+import { spendStep, type FactorScope, type StoredFactor } from '../../../db/identity/factors/factors.ts';
+import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import type { Person } from '../../../db/identity/people/people.ts';
+import { openVerifiedSession, type IssuedRefresh, type SessionDevice } from '../../../db/identity/sessions/sessions.ts';
+import { stepOfTotp } from '../../../db/identity/factors/totp.ts';
+import { markVerified } from '../../../db/identity/sessions/sessions.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import { fail } from '../../../workflows/contracts/failure.ts';
+import { openFactor, readFactor } from './factors.ts';
+import { notify } from '../people/notices.ts';
+import { useRecoveryCode } from './recovery-codes.ts';
+import { lifetimeOf } from '../sessions/sessions.ts';
+
+/** Whose code is looked at. */
+interface Account extends FactorScope {
+  readonly workspaceId: string | null;
+}
+
+/** A code that somebody shows, and when. */
+interface ShownCode {
+  readonly account: Account;
+  readonly method: 'totp' | 'recovery_code' | 'password';
+  readonly code: string;
+  readonly now: Date;
+}
+
+/** Counts a try at a challenge, to be committed before its code is looked at, so that no number of them at once gets past the limit. Null when the challenge is dead. */
+export function countChallengeTry(
+  tx: TenantTransaction,
+  tried: { readonly challengeId: string; readonly userId: string },
+): Promise<CountedTry | null> {
+  return countTry(tx, tried);
+}
+
+/** Whether a code is right for a counted try, and uses it up. */
+export async function spendCodeOfTry(
+  tx: TenantTransaction,
+  keys: KeyRing,
+  shown: ShownCode & Pick<CountedTry, 'sealedFactor'>,
+): Promise<boolean> {
+  const sealed = shown.method === 'recovery_code' ? null : shown.sealedFactor;
+  const factor = sealed && { sealed, secret: await openFactor(tx, keys, { ...shown.account, sealed }) };
+  return spendCode(tx, keys, { ...shown, factor });
+}
+
+/** The same for whoever steps up: the factor is read first. */
+export async function spendCodeNow(tx: TenantTransaction, keys: KeyRing, shown: ShownCode): Promise<boolean> {
+  const factor = shown.method === 'recovery_code' ? null : await readFactor(tx, keys, shown.account);
+  return spendCode(tx, keys, { ...shown, factor: factor?.isConfirmed ? factor : null });
+}
+
+/** Uses a login challenge up and opens its session. Throws `mfa_code_invalid` when it is dead: used, over, or gone with the password. */
+export async function completeChallenge(
+  tx: TenantTransaction,
+  {
+    person,
+    challengeId,
+    device,
+    method,
+    lifetime,
+  }: {
+    readonly person: Pick<Person, 'id'>;
+    readonly challengeId: string;
+    readonly device: SessionDevice;
+    readonly method: ShownCode['method'];
+    /** As the organization says. */
+    readonly lifetime: { readonly idleDays: number | null; readonly absoluteDays: number | null };
+  },
+): Promise<IssuedRefresh> {
+  const mfaLevel = method === 'recovery_code' ? 'recovery_code' : 'totp';
+  const opened = await openVerifiedSession(tx, { person, challengeId, device, mfaLevel, lifetime: lifetimeOf(lifetime) });
+
+  if (!opened) throw fail('mfa_code_invalid');
+  return opened;
+}
+
+/** Makes a live session fresh: its user has just verified themselves. Throws 401 when it has ended meanwhile. */
+export async function freshenSession(
+  tx: TenantTransaction,
+  { sessionId, method }: { readonly sessionId: string; readonly method: ShownCode['method'] },
+): Promise<void> {
+  if (!(await markVerified(tx, { sessionId, mfaLevel: method === 'password' ? 'none' : method }))) throw fail('session_revoked');
+}
+
+/** Uses a code up: a recovery code, or the time step of the factor's. */
+async function spendCode(
+  tx: TenantTransaction,
+  keys: KeyRing,
+  { account, method, code, now, factor }: ShownCode & { readonly factor: Pick<StoredFactor, 'secret' | 'sealed'> | null },
+): Promise<boolean> {
+  const { userId } = account;
+  if (method !== 'recovery_code') {
+    const step = factor && stepOfTotp(factor.secret, code, now);
+    return factor !== null && step !== null && spendStep(tx, { userId, sealed: factor.sealed, step });
+  }
+  const used = await useRecoveryCode(tx, keys, { userId, code });
+  if (used?.left === 0) await notify(tx, keys, { template: 'recovery_codes_used_up', ...account });
+  return used !== null;
+}

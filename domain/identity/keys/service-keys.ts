@@ -1,0 +1,113 @@
+import type { KeyList } from '../../../db/identity/keys/key-ring.ts';
+import { rankOfMaker } from '../../../db/identity/people/creator.ts';
+import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../../db/identity/keys/service-key-format.ts';
+import { ServiceKey } from '../../../db/identity/keys/service-key.entity.ts';
+import { resolveNewRowScope } from '../../../db/new-row-scope.ts';
+import { seeForChange, type Changing } from '../../../db/scope.ts';
+import { rankOf } from '../../../workflows/contracts/access.ts';
+import { fail, invalid } from '../../../workflows/contracts/failure.ts';
+import { lockMaker } from '../people/creator.ts';
+
+/** What a body asks for. */
+interface AskedKey {
+  readonly name: string;
+  readonly role?: ServiceKey['role'];
+  readonly scope?: ServiceKey['scope'] | null;
+  readonly workspace_id?: string | null;
+  readonly scopes?: ServiceKey['scopes'];
+  readonly expires_at?: string | null;
+}
+
+/** A key, and its plaintext, which is shown this once. */
+export interface MadeKey {
+  readonly key: ServiceKey;
+  readonly plaintext: string;
+}
+
+/** Makes a key of at most its creator's rank. 422 for an end in the past or a place of neither workspace nor organization; 403 by rank; 401 for a creator who has ended. */
+export async function createServiceKey(
+  ctx: Changing,
+  asked: AskedKey,
+  { now, peppers }: { now: Date; peppers: KeyList },
+): Promise<MadeKey> {
+  const expiresAt = asked.expires_at ? new Date(asked.expires_at) : null;
+  const role = asked.role ?? 'member';
+
+  if (expiresAt && expiresAt <= now) throw invalid('/expires_at', 'range', 'expires_at must lie in the future');
+  const home = await homeOfNewKey(ctx, asked);
+  const createdByUserId = await lockCreator(ctx, { role, workspaceId: home.workspaceId });
+  const plaintext = newServiceKeyPlaintext();
+  const key = ctx.em.create(ServiceKey, {
+    organizationId: home.organizationId,
+    workspaceId: home.workspaceId,
+    scope: home.workspaceId === null ? 'organization' : 'workspace',
+    name: asked.name,
+    role,
+    scopes: asked.scopes ?? ['*'],
+    ...shownEnds(plaintext),
+    keyHash: serviceKeyHash(plaintext, peppers),
+    createdByUserId,
+    expiresAt,
+  });
+
+  await ctx.em.flush();
+  return { key, plaintext };
+}
+
+/** Gives a key another plaintext; the old one is dead at once, and so are the streams that it opened. 409 `key_revoked` for a dead key. */
+export async function rotateServiceKey(ctx: Changing, id: string, { now, peppers }: { now: Date; peppers: KeyList }): Promise<MadeKey> {
+  const key = await seeForChange(ctx, ServiceKey, id, { openWhenSuspended: true });
+
+  if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
+    throw fail('state_conflict', { reason: 'key_revoked', detail: "a revoked or expired key can't be rotated" });
+  }
+  const plaintext = newServiceKeyPlaintext();
+  const { prefix, last4 } = shownEnds(plaintext);
+
+  key.prefix = prefix;
+  key.last4 = last4;
+  key.keyHash = serviceKeyHash(plaintext, peppers);
+  key.rotatedAt = now;
+  await ctx.em.flush();
+  // The database has said when it was written.
+  await ctx.em.refresh(key);
+  // Streams that the old plaintext opened end too.
+  ctx.outgoing.revoked.push(`service_key:${key.id}`);
+  return { key, plaintext };
+}
+
+/** Ends a key and its open streams; one that has ended stays as it is. */
+export async function revokeServiceKey(ctx: Changing, id: string, now: Date): Promise<ServiceKey> {
+  const key = await seeForChange(ctx, ServiceKey, id, { openWhenSuspended: true });
+
+  key.revokedAt ??= now;
+  ctx.outgoing.revoked.push(`service_key:${key.id}`);
+  return key;
+}
+
+// A key is of one workspace or of the organization, never of the platform.
+async function homeOfNewKey(
+  ctx: Changing,
+  { scope: asked, workspace_id }: Pick<AskedKey, 'scope' | 'workspace_id'>,
+): Promise<{ organizationId: string; workspaceId: string | null }> {
+  const scope = asked ?? (workspace_id ? 'workspace' : undefined);
+  const home = await resolveNewRowScope(ctx, { scope, workspace_id }, { openWhenSuspended: true });
+
+  if (home.organizationId === null) throw invalid('/scope', 'range', 'a key belongs to a workspace or an organization');
+  return { organizationId: home.organizationId, workspaceId: home.workspaceId };
+}
+
+/** The creator, locked as they stand today: a key that is made beside a deactivation, a demotion or the end of a grant dies by it, or isn't made. */
+async function lockCreator(
+  ctx: Changing,
+  { role, workspaceId }: { role: ServiceKey['role']; workspaceId: string | null },
+): Promise<string> {
+  const maker = await lockMaker(ctx);
+  if (maker.userId === null) throw fail('scope_insufficient', { reason: 'user_session_required' });
+  const rank = await rankOfMaker(ctx, maker, workspaceId);
+
+  if (rank === null || rankOf(rank) < rankOf('admin')) throw fail('role_insufficient');
+  if (rankOf(role) > rankOf(rank))
+    throw fail('role_insufficient', { reason: 'rank', detail: "a key can't have a higher role than its creator" });
+  return maker.userId;
+}

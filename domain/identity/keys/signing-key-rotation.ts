@@ -1,0 +1,101 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeAudit } from '../../../db/audit/audit.ts';
+import { newId } from '../../../db/ids.ts';
+import type { Databases } from '../../../db/databases.ts';
+import { seal } from '../../../db/tenancy/keys/envelope.ts';
+import { systemActor, transact } from '../../../db/transaction.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import {
+  hasCurrentKey,
+  lockSigningKeys,
+  dropRetired,
+  readKeyAges,
+  dropNext,
+  retireCurrent,
+  makeCurrent,
+  envelopeOf,
+  insertSigningKey,
+} from '../../../db/identity/keys/signing-key-rows.ts';
+
+/** What one look at the signing keys has changed. */
+export type KeyRotation = 'none' | 'published' | 'replaced';
+
+/** Makes the deployment's first signing key. Of several processes that start at once one succeeds. */
+export async function makeFirstKey(db: Databases, keys: KeyRing): Promise<void> {
+  await asPlatform(db, async (tx) => {
+    if (await hasCurrentKey(tx)) return;
+
+    await insertKey(tx, keys, 'current');
+  });
+}
+
+/**
+ * Does what is due by the rows alone, so that a missed day is made up for and a repeated one changes nothing: after 90 days a successor
+ * is published, a day later it signs and the old key retires. A retired key is shown for an hour and kept for a week.
+ */
+export async function turnSigningKeys(db: Databases, keys: KeyRing): Promise<KeyRotation> {
+  return asPlatform(db, async (tx) => {
+    await lockSigningKeys(tx);
+    await dropRetired(tx);
+    const ages = await readKeyAges(tx);
+
+    if (ages?.next && ages.is_next_known) return replaceCurrent(tx, ages.next);
+    if (ages?.next || !ages?.is_due) return 'none';
+    const kid = await insertKey(tx, keys, 'next');
+    await record(tx, 'create', kid, { state: { to: 'next' } });
+    return 'published';
+  });
+}
+
+/** A new key signs at once (every process has it within a minute), the old one retires; a successor in waiting is dropped. Gives its kid. */
+export async function replaceSigningKey(db: Databases, keys: KeyRing): Promise<string> {
+  return asPlatform(db, async (tx) => {
+    await lockSigningKeys(tx);
+    await dropNext(tx);
+    const kid = await insertKey(tx, keys, 'next');
+
+    await replaceCurrent(tx, kid);
+    return kid;
+  });
+}
+
+async function replaceCurrent(tx: TenantTransaction, kid: string): Promise<KeyRotation> {
+  const old = await retireCurrent(tx);
+
+  await makeCurrent(tx, kid);
+  await record(tx, 'update', kid, { state: { to: 'current' }, replaces: { to: old } });
+  return 'replaced';
+}
+
+async function insertKey(tx: TenantTransaction, keys: KeyRing, state: 'current' | 'next'): Promise<string> {
+  const kid = newId();
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const sealed = await seal(tx.em, keys, envelopeOf(kid), privateKey.export({ format: 'der', type: 'pkcs8' }));
+
+  await insertSigningKey(tx, { kid, publicJwk: publicKey.export({ format: 'jwk' }), sealed, state });
+  return kid;
+}
+
+/** A transaction of the deployment itself. */
+export async function asPlatform<R>(db: Databases, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
+  const tenant = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: true };
+  const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, work);
+
+  return value;
+}
+
+async function record(
+  tx: TenantTransaction,
+  action: 'create' | 'update',
+  kid: string,
+  changes: Readonly<Record<string, { readonly to: string | null }>>,
+): Promise<void> {
+  await writeAudit(tx, {
+    action,
+    operationId: null,
+    note: { resourceType: 'signing_key', resourceId: kid, label: kid, changes },
+    ip: null,
+    userAgent: null,
+  });
+}

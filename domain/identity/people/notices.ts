@@ -1,0 +1,22 @@
+import { addMail } from '../../../db/mail.ts';
+import type { MailRequest } from '../../../workflows/contracts/upkeep/mail.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+
+/** Tells a user by mail, at their address, what has happened to how they sign in. */
+export async function notify(
+  tx: TenantTransaction,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  notice: {
+    readonly template: Extract<
+      MailRequest['template'],
+      'refresh_reuse' | 'password_changed' | 'factor_added' | 'factor_removed' | 'recovery_codes_replaced' | 'recovery_codes_used_up'
+    >;
+    readonly userId: string;
+    readonly organizationId: string | null;
+    readonly workspaceId: string | null;
+  },
+): Promise<void> {
+  const { template, userId, organizationId, workspaceId } = notice;
+  await addMail(tx, keys, { mail: { template, userId }, home: { organizationId, workspaceId } });
+}

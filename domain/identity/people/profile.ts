@@ -1,0 +1,121 @@
+import type { AuditSubject } from '../../../db/audit/audit.ts';
+import { normalizeEmail } from '../../../db/identity/people/people.ts';
+import { checkIfMatch, type Changing } from '../../../db/scope.ts';
+import { fail, invalid } from '../../../workflows/contracts/failure.ts';
+import { refuseDomain } from '../../tenancy/joining.ts';
+import { takeMailToken } from '../factors/mail-tokens.ts';
+import { addMail } from '../../../db/mail.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
+import { openConfirmation } from '../../../db/identity/factors/mail-tokens.ts';
+import { cancelAddress, confirmPending, findProfile, writeAddress, writeNames, type Profile } from '../../../db/identity/people/profile.ts';
+
+/** What somebody asks to have changed about themselves; what is left out stays. */
+interface AskedProfile {
+  readonly full_name?: string | null;
+  readonly locale?: string | null;
+  readonly email?: string;
+}
+
+/**
+ * Changes one's own name and locale, and asks for another address; gives what has changed, for the audit entry. Nothing is written when nothing differs. 401
+ * when the user is gone, 412 by If-Match, 422 for an address outside the organization's domains.
+ */
+export async function changeProfile(
+  ctx: Changing,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  { account, asked }: { readonly account: { readonly userId: string; readonly sessionId: string }; readonly asked: AskedProfile },
+): Promise<NonNullable<AuditSubject['changes']>> {
+  const profile = await lockProfile(ctx, account.userId);
+  checkIfMatch(ctx, profile.version);
+
+  const fullName = asked.full_name === undefined ? profile.fullName : asked.full_name;
+  const locale = typeof asked.locale === 'string' ? canonicalLocale(asked.locale) : asked.locale === null ? null : profile.locale;
+  const hasAsked =
+    asked.email !== undefined &&
+    (await askForAddress(ctx, keys, { profile, sessionId: account.sessionId, email: normalizeEmail(asked.email) }));
+  const changes: AuditSubject['changes'] = {
+    ...(fullName === profile.fullName ? {} : { full_name: { changed: true } }),
+    ...(locale === profile.locale ? {} : { locale: { from: profile.locale, to: locale } }),
+    ...(hasAsked ? { pending_email: { changed: true } } : {}),
+  };
+
+  if (Object.keys(changes).length > 0) await writeProfile(ctx, profile, { fullName, locale });
+  return changes;
+}
+
+/** Whether a mail is on its way, or an older request was given up: the own confirmed address asks for nothing. */
+async function askForAddress(
+  tx: TenantTransaction,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  { profile, sessionId, email }: { readonly profile: Profile; readonly sessionId: string; readonly email: string },
+): Promise<boolean> {
+  if (email === profile.email && profile.isEmailVerified) {
+    if (profile.pendingEmail === null) return false;
+    await cancelAddress(tx, profile.userId);
+    return true;
+  }
+  if (email !== profile.email) refuseDomain(email, profile);
+  await requestAddress(tx, keys, { profile, sessionId, email });
+  return true;
+}
+
+/** BCP 47, in its canonical form; 422 for what is none. */
+export function canonicalLocale(locale: string): string {
+  try {
+    const [canonical] = Intl.getCanonicalLocales(locale);
+    if (canonical !== undefined && canonical.length <= 35) return canonical;
+  } catch {
+    // Not a language tag: refused below.
+  }
+  throw invalid('/locale', 'format', 'must be a BCP 47 language tag');
+}
+
+/** Locks one's own row. */
+async function lockProfile(tx: TenantTransaction, userId: string): Promise<Profile> {
+  const found = await findProfile(tx, userId);
+
+  if (!found) throw fail('session_revoked');
+  return found;
+}
+
+/** Writes name and locale of a locked row; its version counts on also when only the wanted address has changed. 412 when another was faster. */
+async function writeProfile(
+  tx: TenantTransaction,
+  profile: Profile,
+  { fullName, locale }: { readonly fullName: string | null; readonly locale: string | null },
+): Promise<void> {
+  if (!(await writeNames(tx, profile, { fullName, locale }))) throw fail('precondition_failed');
+}
+
+/**
+ * Asks the reader of an address to confirm that it is the user's: a token to the new address, a notice to the old one. Whether the address is
+ * another's is not looked at, so that nothing is told about it; older requests die, and this one with the session that asks.
+ */
+async function requestAddress(
+  tx: TenantTransaction,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  { profile, sessionId, email }: { readonly profile: Profile; readonly sessionId: string; readonly email: string },
+): Promise<void> {
+  const { userId, organizationId, workspaceId } = profile;
+  const home = { organizationId, workspaceId };
+  const { outboxId, tokenHash } = await addMail(tx, keys, { mail: { template: 'email_confirm', userId, to: email }, home });
+
+  await openConfirmation(tx, { outboxId, tokenHash, userId, organizationId, sessionId, email });
+  if (email !== profile.email) {
+    await addMail(tx, keys, { mail: { template: 'email_change_notice', userId, to: profile.email }, home });
+  }
+}
+
+/**
+ * Uses the token of a mail up, makes its address the user's own, and kills what was mailed to the old one to reset the password. 409 `already_exists` when it
+ * is another's by now; 410 for a token that is not open, and when the address is not the wanted one any more.
+ */
+export async function confirmAddress(
+  tx: TenantTransaction,
+  { userId, tokenHash: hash }: { readonly userId: string; readonly tokenHash: Buffer },
+): Promise<void> {
+  const { email } = await takeMailToken(tx, { hash, purpose: 'email_confirm', userId });
+  if (!(await confirmPending(tx, userId, email))) throw fail('gone', { detail: 'this address is not asked for any more' });
+  await writeAddress(tx, userId, email);
+}

@@ -1,0 +1,21 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { itemFields } from '../transfer/bundle-rows.ts';
+
+const Fields = Type.Object({
+  ...itemFields,
+  curation_state: Type.Optional(Type.Union([Type.Literal('pending'), Type.Literal('reviewed')])),
+});
+const form = Compile(Fields);
+
+/** Members that an element of JSON has beside its content and title: those of a new item. */
+export type ElementFields = Static<typeof Fields>;
+
+/** The members of an element that are fields of an item, null ones left out; or what is wrong with them. Others are ignored: they stand in files of every kind. */
+export function readElementFields(members: Readonly<Record<string, unknown>>): ElementFields | { readonly fault: string } {
+  const given = Object.entries(members).filter(([name, value]) => Object.hasOwn(Fields.properties, name) && value !== null);
+  const fields: unknown = Object.fromEntries(given);
+  if (form.Check(fields)) return fields;
+  const [error] = form.Errors(fields);
+  return { fault: `${error?.instancePath ?? ''} ${error?.message ?? 'has another form'}`.trim().slice(0, 200) };
+}

@@ -1,0 +1,139 @@
+import type { KnowledgeRun } from '../../../db/knowledge/runs/knowledge-run.entity.ts';
+import {
+  readMaintainedBase,
+  readPolicy,
+  shareMaintainedBase,
+  type MaintainedBase,
+  type PolicyRow,
+} from '../../../db/knowledge/bases/maintained-base.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
+import type { Embedder } from '../../../ports/embeddings/index.ts';
+import { fail } from '../../../workflows/contracts/failure.ts';
+import { refuseFrozenBase } from '../bases/frozen-base.ts';
+import type { Judge, Judgement } from './judge.ts';
+import { countOnRun, moveOn } from '../runs/run-batches.ts';
+import type { SearchDeps } from '../search/search.ts';
+
+/** What a run of maintenance can do, in the order in which it does what it is asked for. */
+export const maintenanceTasks = ['verify', 'repair', 'dedupe', 'decay', 'contradictions', 'consolidate', 'evaluate_retrieval'] as const;
+export type MaintenanceTask = (typeof maintenanceTasks)[number];
+
+/** Tasks that ask a judge model. */
+export const judgedTasks: readonly MaintenanceTask[] = ['contradictions', 'consolidate'];
+
+/** Where a run of maintenance stands: a task, a stage of it, and what is behind it in that stage. */
+export interface MaintenanceCursor {
+  readonly task: MaintenanceTask;
+  readonly stage: string | null;
+  readonly after: string | null;
+  /** What a task adds up over its batches. */
+  readonly sums?: Readonly<Record<string, unknown>>;
+  /** Answers of a judge in the batch that stands here, by question: a retry of the batch has them. */
+  readonly answers?: Readonly<Record<string, Judgement>>;
+}
+
+/** What a batch comes to: where the task goes on (null: it is done), what it did, and what the run shows of the task. */
+export interface TaskProgress {
+  readonly next: Omit<MaintenanceCursor, 'task'> | null;
+  /** Items, queries or groups that it went through. */
+  readonly done: number;
+  readonly counts?: Readonly<Record<string, number>>;
+  readonly result?: Readonly<Record<string, unknown>>;
+}
+
+/** What the tasks work with beside rows. */
+export interface MaintenanceTools {
+  readonly embedder: Embedder;
+  /** Searches at the cost of the run: what keeps a model from the vector of a query ends the try, so that no leg is scored that did not run. */
+  readonly search: SearchDeps;
+  readonly judge: Judge;
+  readonly now: () => Date;
+}
+
+/** One batch of one task. */
+export interface TaskBatch {
+  readonly run: Readonly<KnowledgeRun>;
+  readonly base: MaintainedBase;
+  readonly policy: PolicyRow;
+  readonly cursor: MaintenanceCursor;
+  /** The items that the run is about; null: all. */
+  readonly itemIds: readonly string[] | null;
+  readonly tools: MaintenanceTools;
+  readonly signal: AbortSignal;
+  readonly read: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
+  /** One transaction with the run locked; what the work gives is noted in it. */
+  readonly commit: (work: (tx: TenantTransaction, run: KnowledgeRun) => Promise<TaskProgress>) => Promise<void>;
+}
+
+/** Does one batch of a task, and commits it once. */
+export type TaskStep = (batch: TaskBatch) => Promise<void>;
+
+/** How a batch of a run reaches the database. */
+export interface BatchAccess {
+  readonly read: TaskBatch['read'];
+  readonly commit: <R>(work: (tx: TenantTransaction, run: KnowledgeRun) => Promise<R>) => Promise<R>;
+  readonly signal: AbortSignal;
+}
+
+/** Does one batch of the task that a run is at. False: all of its tasks are done. Throws 404 where the base is gone. */
+export async function maintainBatch(
+  run: Readonly<KnowledgeRun>,
+  { read, commit, signal }: BatchAccess,
+  { steps, tools }: { readonly steps: Readonly<Record<MaintenanceTask, TaskStep>>; readonly tools: MaintenanceTools },
+): Promise<boolean> {
+  const cursor = cursorOf(run);
+  if (cursor === null) return false;
+  const base = await read((tx) => readMaintainedBase(tx, run.kbId));
+  if (base === null) throw fail('not_found', { detail: 'The knowledge base has been deleted.' });
+  const policy = await read((tx) => readPolicy(tx, run.kbId));
+  const itemIds = Array.isArray(run.params['item_ids']) ? run.params['item_ids'].filter((id) => typeof id === 'string') : null;
+
+  await steps[cursor.task]({
+    run,
+    base,
+    policy,
+    cursor,
+    itemIds,
+    tools,
+    signal,
+    read,
+    commit: (work) =>
+      commit(async (tx, locked) => {
+        const progress = await work(tx, locked);
+        noteProgress(locked, cursor, progress);
+      }),
+  });
+  return true;
+}
+
+/** Where a run goes on; null behind its last task. */
+function cursorOf({ cursor, tasks }: Pick<KnowledgeRun, 'cursor' | 'tasks'>): MaintenanceCursor | null {
+  const first = tasksInOrder(tasks)[0];
+  if (cursor === null) return first === undefined ? null : { task: first, stage: null, after: null };
+  // Written by `noteProgress` alone.
+  const stored = cursor as unknown as MaintenanceCursor | { readonly task: null };
+  return stored.task === null ? null : stored;
+}
+
+function tasksInOrder(tasks: readonly string[]): MaintenanceTask[] {
+  return maintenanceTasks.filter((task) => tasks.includes(task));
+}
+
+function noteProgress(run: KnowledgeRun, cursor: MaintenanceCursor, { next, done, counts = {}, result }: TaskProgress): void {
+  const tasks = tasksInOrder(run.tasks);
+  const following = tasks[tasks.indexOf(cursor.task) + 1];
+  const isSame = run.progress.stage === cursor.task;
+  const begin = following === undefined ? { task: null } : { task: following, stage: null, after: null };
+  const at = next === null ? begin : { task: cursor.task, ...next };
+  moveOn(run, { stage: cursor.task, done: (isSame ? run.progress.done : 0) + done, total: run.progress.total, cursor: { ...at } });
+  countOnRun(run, counts);
+  if (result !== undefined) run.result = { ...run.result, [cursor.task]: { ...result } };
+}
+
+/** Keeps the base as it is until the transaction ends. Throws 423 where it has been frozen or superseded, 404 where it has been deleted. */
+export async function shareForWriting(tx: TenantTransaction, kbId: string): Promise<MaintainedBase> {
+  const base = await shareMaintainedBase(tx, kbId);
+  if (base === null) throw fail('not_found', { detail: 'The knowledge base has been deleted.' });
+  refuseFrozenBase({ ...base, reembedRunId: null });
+  return base;
+}
