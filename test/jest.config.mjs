@@ -3,6 +3,8 @@
  * named on the command line is played whatever its name.
  */
 const isFull = process.env['TEST_FULL'] === '1' || process.argv.slice(2).some((word) => word.startsWith('test/') && !word.endsWith('.mjs'));
+// Files that leave single tests to CI ask for it (test/chaos/whole.ts).
+if (isFull) process.env['TEST_FULL'] = '1';
 const left = isFull ? [] : ['\\.full\\.test\\.ts$'];
 
 /** Jest runs the sources as they are: ESM, loaded by Node itself, real services from the global set-up. */

@@ -11,7 +11,7 @@ import { surelyStart, type SurelyStarted } from '../support/sure-start.ts';
 import { until } from '../support/temporal.ts';
 import { holdStatements } from '../support/held-statements.ts';
 import { mixedBase, pictureOf, reembedWorld, startedReembed } from '../workflows/reembed-world.ts';
-import { isWholeMatrix, matrixTest } from './whole.ts';
+import { fullTest, isWholeMatrix, matrixTest } from './whole.ts';
 
 let own: OwnServices;
 let models: ModelServer;
@@ -144,35 +144,38 @@ async function flushed(): Promise<void> {
   redis.disconnect();
 }
 
-test('a worker frozen for 15 s in a write tool: its run goes on elsewhere, the effect happens once, what it writes late is refused', async () => {
-  const tool = writeTool(`frozen-${crypto.randomUUID().slice(0, 8)}`, effects);
-  const writer = await makeAgent(stack, [tool]);
-  const before = effects.effects.length;
-  const frozen: { by: ProcessName | null } = { by: null };
-  effects.onEffect = async () => {
-    frozen.by = await holderOfActivity(stack);
-    await stack.kill(frozen.by, 'SIGSTOP');
-  };
-  const script = { steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: 1 } }] }, { text: 'Noted.' }] };
-  const run = await surelyStart(stack, { agentId: writer.id, text: scripted(script) });
-  const [reader] = watchAll([run]);
-  await until(() => frozen.by !== null);
-  effects.onEffect = null;
+fullTest(
+  'a worker frozen for 15 s in a write tool: its run goes on elsewhere, the effect happens once, what it writes late is refused',
+  async () => {
+    const tool = writeTool(`frozen-${crypto.randomUUID().slice(0, 8)}`, effects);
+    const writer = await makeAgent(stack, [tool]);
+    const before = effects.effects.length;
+    const frozen: { by: ProcessName | null } = { by: null };
+    effects.onEffect = async () => {
+      frozen.by = await holderOfActivity(stack);
+      await stack.kill(frozen.by, 'SIGSTOP');
+    };
+    const script = { steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: 1 } }] }, { text: 'Noted.' }] };
+    const run = await surelyStart(stack, { agentId: writer.id, text: scripted(script) });
+    const [reader] = watchAll([run]);
+    await until(() => frozen.by !== null);
+    effects.onEffect = null;
 
-  const frames = await endOf(reader as StreamReader);
-  await delay(2_000);
-  await stack.kill(frozen.by as ProcessName, 'SIGCONT');
-  await delay(3_000);
-  const checked = await checkRun(stack, run.id, { seen: [frames] });
+    const frames = await endOf(reader as StreamReader);
+    await delay(2_000);
+    await stack.kill(frozen.by as ProcessName, 'SIGCONT');
+    await delay(3_000);
+    const checked = await checkRun(stack, run.id, { seen: [frames] });
 
-  expect(checked.faults).toEqual([]);
-  expect(effects.effects.length).toBe(before + 1);
-  expect(frames.find((frame) => frame.type === 'tool.result')?.data).toMatchObject({
-    status: 'failed',
-    error: { code: 'outcome_unknown' },
-  });
-  expect(checked.run.status).toBe('succeeded');
-});
+    expect(checked.faults).toEqual([]);
+    expect(effects.effects.length).toBe(before + 1);
+    expect(frames.find((frame) => frame.type === 'tool.result')?.data).toMatchObject({
+      status: 'failed',
+      error: { code: 'outcome_unknown' },
+    });
+    expect(checked.run.status).toBe('succeeded');
+  },
+);
 
 /** The worker that executes the only activity there is now. */
 async function holderOfActivity(of: Stack): Promise<ProcessName> {
@@ -192,7 +195,7 @@ async function holderOfActivity(of: Stack): Promise<ProcessName> {
 
 const restarted: readonly ProcessName[] = isWholeMatrix ? ['worker-runs', 'api', 'worker-runs-2', 'api-2'] : ['worker-runs', 'api'];
 
-test('a rolling restart under ten streaming runs: none fails, no try counts as lost, and each process ends by itself', async () => {
+fullTest('a rolling restart under ten streaming runs: none fails, no try counts as lost, and each process ends by itself', async () => {
   const runs = await streaming(10, 8);
   const readers = watchAll(runs);
   await until(() => readers.every((reader) => reader.frames.length >= 5));

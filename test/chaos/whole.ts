@@ -3,6 +3,14 @@ import { test } from '@jest/globals';
 /** Whether the whole fault matrix is played (`npm run test:chaos`); `npm test` plays one fault of each kind. */
 export const isWholeMatrix = process.env['CHAOS_WHOLE'] === '1';
 
+/** Whether all is played that CI plays (`.ci/run`, `npm run test:full`, a file named on the command line). */
+export const isFull = isWholeMatrix || process.env['TEST_FULL'] === '1';
+
+/** A test that `npm test` leaves to CI: one more fault, or a crowd, beside those that other tests of the file play. */
+export function fullTest(name: string, play: () => Promise<void>, timeoutMs?: number): void {
+  if (isFull) test(name, play, timeoutMs);
+}
+
 /** The cases of a table that a run plays: all of them in the whole matrix, else the first of each kind. */
 export function oneOfEach<Case>(cases: readonly Case[], kindOf: (one: Case) => string): readonly Case[] {
   if (isWholeMatrix) return cases;

@@ -3,7 +3,7 @@ import { archivedFrames, makeAgent, scripted, startRun, writeTool, startScenario
 import { holdStatements } from '../support/held-statements.ts';
 import { gapsOf, readStream } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
-import { isWholeMatrix, matrixTest } from './whole.ts';
+import { fullTest, isWholeMatrix, matrixTest } from './whole.ts';
 
 type Tool = ReturnType<typeof writeTool>;
 
@@ -119,7 +119,7 @@ matrixTest('a worker that stands still while it ends a run, until another one ha
   expect(frames.map((frame) => frame.text)).toEqual(await archivedFrames(stack, run.id));
 });
 
-test('a run that always kills its worker costs three, ends as failed and blocks nobody', async () => {
+fullTest('a run that always kills its worker costs three, ends as failed and blocks nobody', async () => {
   const slug = `killer-${crypto.randomUUID().slice(0, 8)}`;
   const base = writeTool(slug, effects);
   const agent = await makeAgent(stack, [{ ...base, effect: 'read' }]);

@@ -9,6 +9,7 @@ import { rateInForce } from '../../db/billing/prices/fx-rates.ts';
 import { keyRingVariables, randomKeyRing } from '../../db/identity/keys/key-ring.ts';
 import { change, rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
+import { fullTest } from '../chaos/whole.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/temporal.ts';
 import { longhaulProcess } from './command.ts';
@@ -170,67 +171,73 @@ test('a row that the API would refuse is refused in a file too, and keeps no oth
   expect(await query("select model from model_prices where model like 'json/%'")).toEqual([{ model: 'json/good' }]);
 });
 
-test('an import that is killed in the middle has stored whole parts, each with its entry in the log; the repeat finishes it, and a third finds nothing', async () => {
-  const count = 9_000;
-  const file = join(folder, 'many.csv');
-  await writeFile(file, ['model,bucket,price', ...Array.from({ length: count }, (_, n) => `many/${n},input,1.5`)].join('\n'));
-  const stored = async () =>
-    (await query<{ n: number }>("select count(*)::int as n from model_prices where model like 'many/%'"))[0]?.n ?? 0;
-  const entered = async () =>
-    (
-      await query<{ n: number }>(
-        "select coalesce(sum((changes -> 'created' ->> 'to')::int), 0)::int as n from audit_entries where resource_type = 'model_price'",
-      )
-    )[0]?.n ?? 0;
-  const enteredBefore = await entered();
+fullTest(
+  'an import that is killed in the middle has stored whole parts, each with its entry in the log; the repeat finishes it, and a third finds nothing',
+  async () => {
+    const count = 9_000;
+    const file = join(folder, 'many.csv');
+    await writeFile(file, ['model,bucket,price', ...Array.from({ length: count }, (_, n) => `many/${n},input,1.5`)].join('\n'));
+    const stored = async () =>
+      (await query<{ n: number }>("select count(*)::int as n from model_prices where model like 'many/%'"))[0]?.n ?? 0;
+    const entered = async () =>
+      (
+        await query<{ n: number }>(
+          "select coalesce(sum((changes -> 'created' ->> 'to')::int), 0)::int as n from audit_entries where resource_type = 'model_price'",
+        )
+      )[0]?.n ?? 0;
+    const enteredBefore = await entered();
 
-  const first = longhaulProcess(['prices', 'import', file], { database, keys, env: hosted });
-  for (const end = Date.now() + 240_000; (await stored()) === 0 && Date.now() < end;)
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  first.child.kill('SIGKILL');
-  const { code } = await first.ended;
-  const atDeath = await stored();
+    const first = longhaulProcess(['prices', 'import', file], { database, keys, env: hosted });
+    for (const end = Date.now() + 240_000; (await stored()) === 0 && Date.now() < end;)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    first.child.kill('SIGKILL');
+    const { code } = await first.ended;
+    const atDeath = await stored();
 
-  expect([code, atDeath % 2_000, atDeath > 0 && atDeath < count]).toEqual([null, 0, true]);
-  expect(await entered()).toBe(enteredBefore + atDeath);
+    expect([code, atDeath % 2_000, atDeath > 0 && atDeath < count]).toEqual([null, 0, true]);
+    expect(await entered()).toBe(enteredBefore + atDeath);
 
-  const again = await processOf('prices', 'import', file);
-  expect([again.code, again.output.trim().split('\n').at(-1)]).toEqual([
-    0,
-    `created ${count - atDeath}, unchanged ${atDeath}, rejected 0.`,
-  ]);
-  const third = await processOf('prices', 'import', file);
-  expect(third.output.trim().split('\n').at(-1)).toBe(`created 0, unchanged ${count}, rejected 0.`);
-  expect([await stored(), await entered()]).toEqual([count, enteredBefore + count]);
-});
+    const again = await processOf('prices', 'import', file);
+    expect([again.code, again.output.trim().split('\n').at(-1)]).toEqual([
+      0,
+      `created ${count - atDeath}, unchanged ${atDeath}, rejected 0.`,
+    ]);
+    const third = await processOf('prices', 'import', file);
+    expect(third.output.trim().split('\n').at(-1)).toBe(`created 0, unchanged ${count}, rejected 0.`);
+    expect([await stored(), await entered()]).toEqual([count, enteredBefore + count]);
+  },
+);
 
-test('one file that two import at once is stored once, and a dry run of it then finds nothing, prices that begin later among them', async () => {
-  const path = await file(
-    'later.csv',
-    [
-      'model,bucket,price,effective_from',
-      'twin/one,input,2,2999-01-01T00:00:00Z',
-      'twin/one,input,1,',
-      'twin/two,call,0.5,2999-01-01T00:00:00Z',
-    ].join('\n'),
-  );
-  const counts = ({ output }: { readonly output: string }) => output.trim().split('\n').at(-1);
+fullTest(
+  'one file that two import at once is stored once, and a dry run of it then finds nothing, prices that begin later among them',
+  async () => {
+    const path = await file(
+      'later.csv',
+      [
+        'model,bucket,price,effective_from',
+        'twin/one,input,2,2999-01-01T00:00:00Z',
+        'twin/one,input,1,',
+        'twin/two,call,0.5,2999-01-01T00:00:00Z',
+      ].join('\n'),
+    );
+    const counts = ({ output }: { readonly output: string }) => output.trim().split('\n').at(-1);
 
-  // Both have their plans, or wait for the other's, before either can store anything.
-  const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  const twins = await sweep(database.db, async (em) => {
-    await change(em, 'lock table model_prices in share mode');
-    const both = Promise.all([command('prices', 'import', path), command('prices', 'import', path)]);
-    await until(async () => (await query(waiting)).length === 2);
-    return { both };
-  }).then(({ both }) => both);
-  const dry = await command('prices', 'import', path, '--dry-run');
+    // Both have their plans, or wait for the other's, before either can store anything.
+    const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    const twins = await sweep(database.db, async (em) => {
+      await change(em, 'lock table model_prices in share mode');
+      const both = Promise.all([command('prices', 'import', path), command('prices', 'import', path)]);
+      await until(async () => (await query(waiting)).length === 2);
+      return { both };
+    }).then(({ both }) => both);
+    const dry = await command('prices', 'import', path, '--dry-run');
 
-  expect(twins.map(({ code }) => code)).toEqual([0, 0]);
-  expect(twins.map(counts).toSorted()).toEqual(['created 0, unchanged 3, rejected 0.', 'created 3, unchanged 0, rejected 0.']);
-  expect([dry.code, counts(dry)]).toEqual([0, 'Dry run: would be created 0, unchanged 3, rejected 0.']);
-  expect([await pricesOf('twin/one'), await pricesOf('twin/two')]).toEqual([['input 1', 'input 2'], ['call 0.5']]);
-});
+    expect(twins.map(({ code }) => code)).toEqual([0, 0]);
+    expect(twins.map(counts).toSorted()).toEqual(['created 0, unchanged 3, rejected 0.', 'created 3, unchanged 0, rejected 0.']);
+    expect([dry.code, counts(dry)]).toEqual([0, 'Dry run: would be created 0, unchanged 3, rejected 0.']);
+    expect([await pricesOf('twin/one'), await pricesOf('twin/two')]).toEqual([['input 1', 'input 2'], ['call 0.5']]);
+  },
+);
 
 test('a file that is none is refused in a line', async () => {
   const broken = await file('broken.json', '[{');

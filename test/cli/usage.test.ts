@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
+import { fullTest } from '../chaos/whole.ts';
 import { testBudgets } from '../support/budgets.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { rollupFaults, seedLedger } from '../support/ledger.ts';
@@ -97,29 +98,32 @@ test('what is no correction is refused and writes nothing', async () => {
   expect(await entries()).toEqual(before);
 });
 
-test('usage rebuild that is killed in the middle goes on when it runs again; it mends, says so once, and then finds nothing', async () => {
-  const days = Array.from({ length: 40 }, (_, n) => new Date(Date.UTC(2026, 0, 1 + n, 12)).toISOString());
-  await seedLedger(
-    database.db,
-    tenant,
-    days.flatMap((occurredAt) => Array.from({ length: 20 }, () => ({ occurredAt, cost: '0.1' }))),
-  );
-  await ask('update usage_rollups set cost = cost + 1 where workspace_id = ?', [tenant.workspaceId]);
-  const audits = async () => (await ask("select 1 from audit_entries where resource_type = 'usage_rollup'")).length;
+fullTest(
+  'usage rebuild that is killed in the middle goes on when it runs again; it mends, says so once, and then finds nothing',
+  async () => {
+    const days = Array.from({ length: 40 }, (_, n) => new Date(Date.UTC(2026, 0, 1 + n, 12)).toISOString());
+    await seedLedger(
+      database.db,
+      tenant,
+      days.flatMap((occurredAt) => Array.from({ length: 20 }, () => ({ occurredAt, cost: '0.1' }))),
+    );
+    await ask('update usage_rollups set cost = cost + 1 where workspace_id = ?', [tenant.workspaceId]);
+    const audits = async () => (await ask("select 1 from audit_entries where resource_type = 'usage_rollup'")).length;
 
-  const first = longhaulProcess(['usage', 'rebuild'], { database, keys });
-  for (const end = Date.now() + 240_000; (await audits()) === 0 && Date.now() < end;)
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  first.child.kill('SIGKILL');
-  await first.ended;
-  const second = await run('rebuild');
-  const mended = await audits();
-  const third = await run('rebuild');
+    const first = longhaulProcess(['usage', 'rebuild'], { database, keys });
+    for (const end = Date.now() + 240_000; (await audits()) === 0 && Date.now() < end;)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const second = await run('rebuild');
+    const mended = await audits();
+    const third = await run('rebuild');
 
-  expect([second.code, third.code]).toEqual([0, 0]);
-  expect(third.output).toContain(' 0 sums mended');
-  expect(await rollupFaults(database.db, tenant.workspaceId)).toEqual([]);
-  // A day and entry: those of the first run before it was killed, and the others.
-  expect([mended, await audits()]).toEqual([mended, mended]);
-  expect(mended).toBeGreaterThanOrEqual(days.length);
-});
+    expect([second.code, third.code]).toEqual([0, 0]);
+    expect(third.output).toContain(' 0 sums mended');
+    expect(await rollupFaults(database.db, tenant.workspaceId)).toEqual([]);
+    // A day and entry: those of the first run before it was killed, and the others.
+    expect([mended, await audits()]).toEqual([mended, mended]);
+    expect(mended).toBeGreaterThanOrEqual(days.length);
+  },
+);

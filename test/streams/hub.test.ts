@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RunIdentity } from '../../db/streams/frame-text.ts';
+import { fullTest } from '../chaos/whole.ts';
 import { note } from './frame-samples.ts';
 import { numbersOf, openSse, range, type SseClient, type SseOptions } from './sse-client.ts';
 import { openStreamWorld, type StreamWorld } from './stream-world.ts';
@@ -20,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-test('10000 frames in one burst reach every watcher once, in order', async () => {
+fullTest('10000 frames in one burst reach every watcher once, in order', async () => {
   const run = await world.startRun();
   const clients = await Promise.all([open(run), open(run, { isReplay: false }), open(run)]);
 

@@ -5,6 +5,7 @@ import { releaseHolds, reserve } from '../../db/billing/budgets/holds.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
+import { fullTest } from '../chaos/whole.ts';
 import { asking, familyFaults, familyOf, makeNamed, playing } from '../sub-agents/family.ts';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
 import { priceCall, testBudgets, type TestBudgets } from '../support/budgets.ts';
@@ -218,7 +219,7 @@ test('a call that only another one in flight leaves no room waits for it and is 
   expect(await budgets.windows()).toMatchObject([{ name: 'day', spent: '0.1', reserved: '0' }]);
 });
 
-test('twenty runs at once before a nearly full budget: as many calls as there is room for', async () => {
+fullTest('twenty runs at once before a nearly full budget: as many calls as there is room for', async () => {
   await budgets.day('0.55');
 
   const runs = await Promise.all(Array.from({ length: 20 }, () => start([{ tokens: 3, delay_ms: 50 }])));
@@ -230,7 +231,7 @@ test('twenty runs at once before a nearly full budget: as many calls as there is
   expect(await budgets.ledger(runs)).toBe('0.5');
 });
 
-test('a call that takes long keeps what it holds', async () => {
+fullTest('a call that takes long keeps what it holds', async () => {
   await budgets.day('5');
   const runId = await start([{ tokens: 80, delay_ms: 150 }]);
   const reader = watchRun(stack, runId);
@@ -335,7 +336,7 @@ test('children spend under the caps of all above them; the root adds up to the l
   ]);
 });
 
-test('twenty children at once below a nearly full cap: one more call fits, and the tree ends within it', async () => {
+fullTest('twenty children at once below a nearly full cap: one more call fits, and the tree ends within it', async () => {
   const helper = await makeNamed(stack);
   const top = await makeNamed(stack, { sub_agents: [{ id: helper.id }] });
   const task = playing(models, [{ tokens: 3, delay_ms: 50 }]);

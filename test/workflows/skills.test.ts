@@ -3,6 +3,7 @@ import { sweep } from '../../db/transaction.ts';
 import { row, rows } from '../../db/sql.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import type { Script } from '../fakes/model-script.ts';
+import { fullTest } from '../chaos/whole.ts';
 import { makeAgent, scripted, startRun } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { withAdmin } from '../support/template.ts';
@@ -165,7 +166,7 @@ test('an agent writes a skill that waits for its curator; the same again is no n
   ]);
 });
 
-test('a worker killed while it loads a skill: loaded and counted once', async () => {
+fullTest('a worker killed while it loads a skill: loaded and counted once', async () => {
   const skill = await promotedSkill('Read on.');
   const agent = await makeAgent(stack, [], { skills: [{ slug: skill.slug }] });
   const waiting =

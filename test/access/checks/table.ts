@@ -1,4 +1,5 @@
 import type { RegisteredOperation } from '../../../api/http/operation/operation.ts';
+import { isFull } from '../../chaos/whole.ts';
 import { aim, groundFor } from '../aim.ts';
 import { expectedOf } from '../expected.ts';
 import { told, type Fault, type Stage } from '../stage.ts';
@@ -12,9 +13,15 @@ export async function tableFaults(
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
   for (const operation of operations) {
-    for (const spec of specs) faults.push(...(await cellFaults(stage, operation, spec)));
+    for (const spec of isFull ? specs : oneOfEachAnswer(operation, specs)) faults.push(...(await cellFaults(stage, operation, spec)));
   }
   return faults;
+}
+
+/** What `npm test` plays, CI all: of each answer that an operation has for the actors one of them, the first who succeeds, the last who is refused. */
+function oneOfEachAnswer(operation: RegisteredOperation, specs: readonly ActorSpec[]): ActorSpec[] {
+  const byAnswer = Map.groupBy(specs, (spec) => JSON.stringify(expectedOf(operation, spec)));
+  return [...byAnswer.values()].flatMap((same) => same.at(expectedOf(operation, same[0] as ActorSpec).status < 300 ? 0 : -1) ?? []);
 }
 
 async function cellFaults(stage: Stage, operation: RegisteredOperation, spec: ActorSpec): Promise<Fault[]> {

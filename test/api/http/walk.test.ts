@@ -9,6 +9,7 @@ import { admitted } from '../../access/checks/audit.ts';
 import { checksums } from '../../access/checksums.ts';
 import { nullsOf, pathParametersOf, pathWith, queryNamesOf, withValue } from '../../access/requests.ts';
 import { openStage, type Ask, type Sent, type Stage } from '../../access/stage.ts';
+import { isFull } from '../../chaos/whole.ts';
 import type { Actor } from '../../access/world/actors.ts';
 import { bearer } from '../../support/tenant.ts';
 
@@ -106,7 +107,7 @@ test('a method that does not live on a path is 405, and Allow is true', async ()
   }
 });
 
-test.each(each(withJson))('%s meets 25 damaged bodies without a fault of its own', async (_id, operation) => {
+test.each(each(withJson))('%s meets damaged bodies without a fault of its own', async (_id, operation) => {
   const { actor, ask } = await ready(operation);
   const viewer = stage.world.actor('viewer A1');
   const places = [[], ...placesIn(ask.body), ['no_such_field']];
@@ -117,7 +118,7 @@ test.each(each(withJson))('%s meets 25 damaged bodies without a fault of its own
       expect((await stage.send(operation, viewer, damaged)).status).toBeLessThan(500);
       expect((await stage.send(operation, actor, damaged)).status).toBeLessThan(500);
     }),
-    { numRuns: 25, seed: 20_260_101 },
+    { numRuns: isFull ? 25 : 5, seed: 20_260_101 },
   );
 });
 
