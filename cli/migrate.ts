@@ -2,6 +2,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { applyDefinerFunctions } from '../db/migrations/definer-functions.ts';
 import { migrations } from '../db/migrations/index.ts';
 import { ormOptions } from '../db/mikro-orm.config.ts';
 import { createDialect } from '../db/postgres/pg-dialect.ts';
@@ -66,7 +67,7 @@ export async function migrate({
 
   const urlOf = (role: LoginRole) => withCredentials(withDatabase(databaseUrl, name), role, passwords[role]);
   const ownerUrl = urlOf('longhaul_owner');
-  const applied = await locked(ownerUrl, () => runMigrations(ownerUrl, log));
+  const applied = await migrateTables(ownerUrl, log);
   return { ...made, applied, appUrl: urlOf('longhaul_app'), sweeperUrl: urlOf('longhaul_sweeper'), ownerUrl };
 }
 
@@ -79,7 +80,7 @@ export async function migrateAsOwner({
   readonly log: MigrateSettings['log'];
 }): Promise<MigrationReport> {
   await addVectors(ownerUrl);
-  return { madeRoles: [], madeDatabase: null, applied: await locked(ownerUrl, () => runMigrations(ownerUrl, log)) };
+  return { madeRoles: [], madeDatabase: null, applied: await migrateTables(ownerUrl, log) };
 }
 
 /** Whether the role of this URL may make the four roles. */
@@ -106,6 +107,18 @@ export async function ownerOrm(ownerUrl: string, log: Pick<Logger, 'debug' | 'wa
     ...ormOptions({ url: ownerUrl, dialect, log }),
     extensions: [Migrator],
     migrations: { migrationsList: migrations, tableName: 'schema_migrations', snapshot: false, allOrNothing: true, transactional: true },
+  });
+}
+
+/** Runs the pending migrations, then creates what has changed of the definer functions. Returns the names of the migrations. */
+function migrateTables(ownerUrl: string, log: MigrateSettings['log']): Promise<string[]> {
+  return locked(ownerUrl, async (client) => {
+    const applied = await runMigrations(ownerUrl, log);
+    await client.query('begin');
+    const functions = await applyDefinerFunctions(async (sql, parameters) => (await client.query(sql, parameters && [...parameters])).rows);
+    await client.query('commit');
+    if (functions.length > 0) log.info({ functions }, 'definer functions applied');
+    return applied;
   });
 }
 

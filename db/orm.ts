@@ -7,6 +7,7 @@ import { isAway } from './faults.ts';
 import { migrationNames } from './migrations/index.ts';
 import { ormOptions } from './mikro-orm.config.ts';
 import { createDialect } from './postgres/pg-dialect.ts';
+import { definerFunctions } from './tenancy/gate-access.ts';
 import { databaseRoles, type DatabaseRole } from './roles.ts';
 import { createShares } from './shares.ts';
 
@@ -82,12 +83,19 @@ export async function whenDatabaseAnswers<R>(work: () => Promise<R>): Promise<R>
   }
 }
 
-/** Names of migrations in the code that the database has not seen (empty: the process fits it), and of those that only the database knows. */
+/**
+ * Names of migrations and signatures of definer functions in the code that the database lacks (none: the process fits it), and of migrations that only the
+ * database knows.
+ */
 export async function compareMigrations(db: Databases): Promise<{ readonly pending: string[]; readonly unknown: string[] }> {
-  const applied: { name: string }[] = await db.sweeper.em.getConnection().execute('select name from schema_migrations order by name');
-  const names = applied.map(({ name }) => name);
+  const found: { name: string | null; missing: string | null }[] = await db.sweeper.em.getConnection().execute(
+    `select name, null as missing from schema_migrations
+     union all select null, s from jsonb_array_elements_text(?::jsonb) s where to_regprocedure(s) is null order by 1, 2`,
+    [JSON.stringify(definerFunctions)],
+  );
+  const names = found.flatMap(({ name }) => name ?? []);
   return {
-    pending: migrationNames.filter((name) => !names.includes(name)),
+    pending: [...migrationNames.filter((name) => !names.includes(name)), ...found.flatMap(({ missing }) => missing ?? [])],
     unknown: names.filter((name) => !migrationNames.includes(name)),
   };
 }

@@ -22,8 +22,8 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['<rootDir>/test/support/reporter.mjs'],
-  // Two for each core of the smallest machine: the longest files wait most of their time.
-  maxWorkers: 4,
+  // Two and more for each core of the smallest machine: most files wait most of their time. What CI plays beside starts deployments of its own.
+  maxWorkers: isFull ? 4 : 5,
   // A worker that has grown is replaced between two files.
   workerIdleMemoryLimit: '1500MB',
   // What a worker has loaded takes the kernel a while to free; half a second, Jest's own limit, is too short on a busy machine.

@@ -7,7 +7,7 @@ export const isWholeMatrix = process.env['CHAOS_WHOLE'] === '1';
 export const isFull = isWholeMatrix || process.env['TEST_FULL'] === '1';
 
 /** A test that `npm test` leaves to CI: one more fault, or a crowd, beside those that other tests of the file play. */
-export function fullTest(name: string, play: () => Promise<void>, timeoutMs?: number): void {
+export function fullTest(name: string, play: () => void | Promise<void>, timeoutMs?: number): void {
   if (isFull) test(name, play, timeoutMs);
 }
 

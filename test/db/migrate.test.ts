@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type pg from 'pg';
 import pino from 'pino';
 import { migrate, ownerOrm } from '../../cli/migrate.ts';
+import { gate } from '../../db/identity/lookup/lookup-parts.sql.ts';
+import { applyDefinerFunctions } from '../../db/migrations/definer-functions.ts';
 import { migrationNames } from '../../db/migrations/index.ts';
 import { definerStatements, sqlFiles } from '../../db/migrations/statements.ts';
 import { connectDatabases, pendingMigrations } from '../../db/orm.ts';
@@ -59,6 +61,32 @@ test('the definer functions of the database are those of the code', async () => 
 
     expect(migrated.length).toBe(definerFunctions.length);
     expect(written).toEqual(migrated);
+  });
+});
+
+test('a definer function that has changed in the code is replaced at the next migration, and no other', async () => {
+  await withAdmin(database.adminUrl, async (admin) => {
+    const run = async (sql: string, parameters: readonly unknown[] = []) => (await admin.query(sql, [...parameters])).rows;
+    const version = (answer: number) => ({
+      signature: 'gate_probe(uuid)',
+      sql: gate('gate_probe(p_id uuid)', `select to_jsonb(${answer})`),
+    });
+    const answer = async () => (await admin.query<{ answer: number }>('select gate_probe(null) as answer')).rows[0]?.answer;
+
+    await admin.query('begin');
+    const unchanged = await applyDefinerFunctions(run);
+    const made = [await applyDefinerFunctions(run, [version(1)]), await answer(), await applyDefinerFunctions(run, [version(1)])];
+    const replaced = [await applyDefinerFunctions(run, [version(2)]), await answer()];
+    const { rows } = await admin.query<{ owner: string; everybody: boolean; app: boolean }>(
+      `select proowner::regrole::text as owner, has_function_privilege('longhaul_app', oid, 'execute') as app,
+              exists (select from aclexplode(proacl) a where a.grantee = 0) as everybody from pg_proc where proname = 'gate_probe'`,
+    );
+    await admin.query('rollback');
+
+    expect(unchanged).toEqual([]);
+    expect(made).toEqual([['gate_probe(uuid)'], 1, []]);
+    expect(replaced).toEqual([['gate_probe(uuid)'], 2]);
+    expect(rows).toEqual([{ owner: 'longhaul_gate', app: true, everybody: false }]);
   });
 });
 
@@ -138,8 +166,12 @@ async function idOf(admin: pg.Client, insert: string, params: readonly unknown[]
   return rows[0]?.id ?? '';
 }
 
-test('a process knows which migrations its database lacks', async () => {
+test('a process knows which migrations and functions its database lacks', async () => {
   expect(await pendingMigrations(database.db)).toEqual([]);
+  const [lost = ''] = definerFunctions;
+  await withAdmin(database.adminUrl, (admin) => admin.query(`alter function ${lost} rename to moved`));
+  expect(await pendingMigrations(database.db)).toEqual([lost]);
+  await withAdmin(database.adminUrl, (admin) => admin.query(`alter function moved rename to ${lost.slice(0, lost.indexOf('('))}`));
 
   await withAdmin(database.adminUrl, (admin) => admin.query("update schema_migrations set name = 'another'"));
   expect(await pendingMigrations(database.db)).toEqual(migrationNames);
@@ -178,8 +210,13 @@ test('a role made by hand that is in longhaul_app alone is taken', async () => {
   await withAdmin(database.adminUrl, (admin) => admin.query(`drop role ${role}`));
 });
 
+test('the definitions of the definer functions stand in the order of their signatures', () => {
+  const defined = definerSql.map((sql) => /create or replace function (\w+)/.exec(sql)?.[1]);
+
+  expect(defined).toEqual(definerFunctions.map((signature) => signature.slice(0, signature.indexOf('('))));
+});
+
 test('definer functions are those of the list, belong to the gate and are for the app alone', async () => {
-  const { definerFunctions } = await import('../../db/tenancy/gate-access.ts');
   const found = await definers(database.adminUrl);
 
   expect(found.map((row) => row.name).toSorted()).toEqual([...definerFunctions].map((name) => name.replaceAll(', ', ',')).toSorted());

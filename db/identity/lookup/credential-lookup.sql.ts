@@ -10,10 +10,10 @@ const functions = [
   'gate_service_key(bytea[], uuid)',
   'gate_login(text)',
   'gate_refresh(bytea)',
-  'gate_stream_token(bytea, uuid)',
   'gate_holder(uuid, uuid)',
   'gate_challenge(uuid)',
   'gate_mail_token(bytea, text)',
+  'gate_stream_token(bytea, uuid)',
 ] as const;
 
 /** What `longhaul_gate` may do where; it needs a policy for exactly these commands. */

@@ -13,13 +13,14 @@ export async function tableFaults(
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
   for (const operation of operations) {
-    for (const spec of isFull ? specs : oneOfEachAnswer(operation, specs)) faults.push(...(await cellFaults(stage, operation, spec)));
+    for (const spec of playedSpecs(operation, specs)) faults.push(...(await cellFaults(stage, operation, spec)));
   }
   return faults;
 }
 
 /** What `npm test` plays, CI all: of each answer that an operation has for the actors one of them, the first who succeeds, the last who is refused. */
-function oneOfEachAnswer(operation: RegisteredOperation, specs: readonly ActorSpec[]): ActorSpec[] {
+export function playedSpecs(operation: RegisteredOperation, specs: readonly ActorSpec[]): readonly ActorSpec[] {
+  if (isFull) return specs;
   const byAnswer = Map.groupBy(specs, (spec) => JSON.stringify(expectedOf(operation, spec)));
   return [...byAnswer.values()].flatMap((same) => same.at(expectedOf(operation, same[0] as ActorSpec).status < 300 ? 0 : -1) ?? []);
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { fullTest } from '../../chaos/whole.ts';
 import { isForOperators, liveOperations } from '../../../api/http/operation/registry.ts';
 import { get, area } from '../../../api/http/operation/operation.ts';
 import { closed, integer } from '../../../api/http/input/schema.ts';
@@ -90,7 +91,7 @@ test('/redoc carries all it needs: every script is named by hash, nothing is loa
   expect(markup).toContain('<div id="redoc"></div>');
 });
 
-test('the document that /redoc carries renders without network', async () => {
+fullTest('the document that /redoc carries renders without network', async () => {
   const { body } = await api.app.inject('/redoc');
   const [, json = ''] = /Redoc\.init\((.*), \{ hideDownloadButton/.exec(body) ?? [];
 

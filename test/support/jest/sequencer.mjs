@@ -96,7 +96,7 @@ const known = {
   'test/workflows/namespace.test.ts': 24,
   'test/e2e/late-tries.test.ts': 24,
   'test/knowledge/search-legs.test.ts': 23,
-  'test/ports/mcp-coded.test.ts': 23,
+  'test/ports/mcp-coded.full.test.ts': 23,
   'test/api/mcp/conformance.test.ts': 23,
   'test/ports/parsing/hidden-text.full.test.ts': 23,
   'test/access/outgoing.full.test.ts': 22,
