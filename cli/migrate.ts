@@ -2,7 +2,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { applyDefinerFunctions } from '../db/migrations/definer-functions.ts';
+import { applyDefinerFunctions } from '../db/migrations/apply-functions.ts';
 import { migrations } from '../db/migrations/index.ts';
 import { ormOptions } from '../db/mikro-orm.config.ts';
 import { createDialect } from '../db/postgres/pg-dialect.ts';

@@ -1,7 +1,7 @@
 import { Decimal } from 'decimal.js';
 import { formats } from '../api/http/input/formats.ts';
 import { readAdjustedPlace } from '../db/billing/ledger/adjusted-place.ts';
-import { money } from '../db/billing/prices/money.ts';
+import { money } from '../db/money.ts';
 import { newId } from '../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/transaction.ts';
 import { adjustUsage, type AdjustmentDifference } from '../domain/billing/adjust-usage.ts';

@@ -7,7 +7,7 @@ import { isAway } from './faults.ts';
 import { migrationNames } from './migrations/index.ts';
 import { ormOptions } from './mikro-orm.config.ts';
 import { createDialect } from './postgres/pg-dialect.ts';
-import { definerFunctions } from './tenancy/gate-access.ts';
+import { definerFunctions } from './definer-functions.ts';
 import { databaseRoles, type DatabaseRole } from './roles.ts';
 import { createShares } from './shares.ts';
 

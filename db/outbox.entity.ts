@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import { createdAtColumn, idColumn, timeColumn, writtenAtColumn, uuidColumn } from './columns.ts';
 import { index, uniqueIndex } from './indexes.ts';
-import { tenantPolicies } from './tenancy/organizations/policies.ts';
+import { tenantPolicies } from './policies.ts';
 
 const schema = defineEntity({
   name: 'OutboxEntry',

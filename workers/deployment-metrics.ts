@@ -1,5 +1,5 @@
 import { Gauge, type Metric } from 'prom-client';
-import { readDeploymentFacts, type DeploymentFacts } from '../db/http/deployment-facts.ts';
+import { readDeploymentFacts, type DeploymentFacts } from '../db/operator/deployment-facts.ts';
 import type { Databases } from '../db/databases.ts';
 import { sweep } from '../db/transaction.ts';
 import { knownLabels } from '../ports/metrics/labels.ts';

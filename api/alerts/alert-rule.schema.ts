@@ -3,7 +3,7 @@ import { alertGroupings, alertOperators, noDataModes, ruleKinds, samplerKinds } 
 import { ruleStates } from '../../db/alerts/alert-state.entity.ts';
 import type { AlertTarget } from '../../db/alerts/alert-target.ts';
 import type { AlertRuleRow } from '../../db/alerts/rules.ts';
-import { money } from '../../db/billing/prices/money.ts';
+import { money } from '../../db/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { RuleFields } from '../../domain/alerts/rules.ts';
 import { requireDecimal } from '../../domain/billing/decimal-input.ts';

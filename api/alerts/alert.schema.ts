@@ -7,7 +7,7 @@ import type { DeliveryTarget } from '../../db/alerts/alert-target.ts';
 import { transitionOrigins } from '../../db/alerts/alert-transition.entity.ts';
 import { alertResolutions, alertStatuses } from '../../db/alerts/alert.entity.ts';
 import type { AlertRow, DeliveryRow, TransitionRow } from '../../db/alerts/alerts.ts';
-import { money } from '../../db/billing/prices/money.ts';
+import { money } from '../../db/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { TestResult } from '../../domain/alerts/tests.ts';
 import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';

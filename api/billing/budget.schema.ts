@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { budgetPeriods } from '../../db/billing/budgets/budget.entity.ts';
 import type { BudgetRow, BudgetStatusRow } from '../../db/billing/budgets/budgets.ts';
-import { decimalText, money } from '../../db/billing/prices/money.ts';
+import { decimalText, money } from '../../db/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { BudgetFields } from '../../domain/billing/budgets.ts';
 import { requireDecimal } from '../../domain/billing/decimal-input.ts';

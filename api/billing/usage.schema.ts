@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { money } from '../../db/billing/prices/money.ts';
+import { money } from '../../db/money.ts';
 import { usageKinds, usageSourceKinds } from '../../db/billing/ledger/usage-entry.entity.ts';
 import { usageGroupings, type UsageGroup, type UsageGrouping } from '../../db/billing/ledger/usage-groups.ts';
 import type { UsageRecord } from '../../db/billing/ledger/usage-records.ts';

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { knowledgeRunKinds, knowledgeRunStatuses } from '../../db/knowledge/runs/knowledge-run.entity.ts';
 import type { RunRow } from '../../db/knowledge/runs/runs.ts';
-import { money } from '../../db/billing/prices/money.ts';
+import { money } from '../../db/money.ts';
 import { iso } from '../../db/sql.ts';
 import { maintenanceTasks, type MaintenanceTask } from '../../domain/knowledge/upkeep/maintenance.ts';
 import { ActorRef, closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';

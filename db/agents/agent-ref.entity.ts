@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, uuidColumn } from '../columns.ts';
 import { index, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const agentRefKinds = ['tool', 'toolkit', 'skill', 'sub_agent', 'knowledge'] as const;
 

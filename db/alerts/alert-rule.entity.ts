@@ -10,7 +10,7 @@ import {
   versionColumn,
 } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 import type { AlertTarget } from './alert-target.ts';
 
 /** What a caller may watch. */

@@ -1,4 +1,4 @@
-import { money } from '../billing/prices/money.ts';
+import { money } from '../money.ts';
 import { iso } from '../sql.ts';
 import type { AlertRule } from './alert-rule.entity.ts';
 import type { Alert } from './alert.entity.ts';

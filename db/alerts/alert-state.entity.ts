@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const ruleStates = ['unknown', 'ok', 'pending', 'firing', 'no_data'] as const;
 export type RuleState = (typeof ruleStates)[number];

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { decimalColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 import { alertSeverities } from './alert-state.entity.ts';
 import { alertStatuses } from './alert.entity.ts';
 

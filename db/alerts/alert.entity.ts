@@ -10,7 +10,7 @@ import {
   versionColumn,
 } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 import { alertSeverities } from './alert-state.entity.ts';
 
 export const alertStatuses = ['firing', 'no_data', 'resolved'] as const;

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, textArrayColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { approvalReasons, approvalStatuses, type ApprovalDecision } from '../../workflows/contracts/runs/approvals.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 const schema = defineEntity({
   name: 'Approval',

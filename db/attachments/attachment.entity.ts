@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { ActorRef } from '../actor-ref.ts';
 import { bigintColumn, createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const attachmentPurposes = ['run_input', 'knowledge', 'skill', 'toolkit', 'other'] as const;
 export const attachmentStates = ['scanning', 'ready', 'rejected'] as const;

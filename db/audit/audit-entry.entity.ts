@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { bigintColumn, createdAtColumn, idColumn, jsonColumn, uuidColumn } from '../columns.ts';
 import { index, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const auditActions = ['create', 'update', 'delete', 'login', 'logout', 'submit', 'approve', 'purge', 'impersonate'] as const;
 export const auditActorKinds = ['user', 'service_key', 'oauth_client', 'operator', 'agent_run', 'ingress', 'system'] as const;

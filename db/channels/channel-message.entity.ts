@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { ChannelFile, ChannelRoute } from '../../workflows/contracts/triggers/channels.ts';
 import { createdAtColumn, idColumn, jsonColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 /** `received`: a run has it; `ignored`: nobody was to answer; `failed`: no run could be started. */
 export const channelMessageStatuses = ['received', 'ignored', 'failed'] as const;

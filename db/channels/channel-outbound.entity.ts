@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { channelPartKinds, channelPartStates } from '../../workflows/contracts/triggers/channels.ts';
 import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 const schema = defineEntity({
   name: 'ChannelOutbound',

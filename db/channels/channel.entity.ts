@@ -9,7 +9,7 @@ import {
 } from '../../workflows/contracts/triggers/channels.ts';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { index, tenantIndexes } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 /** What a channel does with a message while a run of its thread is active. */
 export const channelBusyRules = ['enqueue', 'interrupt', 'steer'] as const;

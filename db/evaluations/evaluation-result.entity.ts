@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, decimalColumn, idColumn, jsonColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const resultStatuses = ['pending', 'running', 'scoring', 'passed', 'failed', 'error', 'skipped'] as const;
 export type ResultStatus = (typeof resultStatuses)[number];

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { StoredEvaluator, EvaluationSettings } from '../../workflows/contracts/evaluations.ts';
 import { createdAtColumn, idColumn, timeColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { index, tenantIndexes } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const evaluationStatuses = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 export type EvaluationStatus = (typeof evaluationStatuses)[number];

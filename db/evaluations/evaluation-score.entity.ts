@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, decimalColumn, idColumn, jsonColumn, uuidColumn } from '../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const scoreStates = ['done', 'error', 'skipped'] as const;
 export type ScoreState = (typeof scoreStates)[number];

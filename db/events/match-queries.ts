@@ -2,7 +2,7 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EventSource } from '../triggers/event.entity.ts';
 import type { Coalescing } from '../webhooks/webhook-endpoint.entity.ts';
-import { meetsGlobSql } from './kind-glob.sql.ts';
+import { meetsGlobSql } from '../triggers/kind-glob.sql.ts';
 
 /** What an event hands on to the runs that it starts; of a group the longest chain and the least trust. */
 export interface EventCause {

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, textArrayColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const ratings = ['up', 'down'] as const;
 export const voterKinds = ['user', 'guest', 'service_key'] as const;

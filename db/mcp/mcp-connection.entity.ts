@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { index, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const mcpPrincipalKinds = ['shared', 'user'] as const;
 export const mcpConnectionStates = ['healthy', 'needs_auth', 'error'] as const;

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { serviceKeyRoles } from '../identity/keys/service-key.entity.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const oauthClientKinds = ['preregistered', 'registered', 'document'] as const;
 export const tokenEndpointAuthMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;

@@ -13,7 +13,7 @@ import {
   uuidColumn,
 } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 import { subjectKinds } from './start/conversation.entity.ts';
 import type { RunFault, RunLimits, UsageTotals } from './run-types.ts';
 

@@ -4,7 +4,7 @@ import type { StoredReferenceDoc } from './reference-doc.ts';
 import { skillOrigins } from './skill.entity.ts';
 import { createdAtColumn, idColumn, jsonColumn, uuidColumn } from '../columns.ts';
 import { uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 const schema = defineEntity({
   name: 'SkillVersion',

@@ -4,7 +4,7 @@ import type { ActorRef } from '../actor-ref.ts';
 import type { StoredReferenceDoc } from './reference-doc.ts';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { index, scopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const curationStates = ['pending', 'reviewed', 'promoted', 'superseded', 'retired'] as const;
 export type CurationState = (typeof curationStates)[number];

@@ -11,7 +11,7 @@ import {
   versionColumn,
 } from '../columns.ts';
 import { index, scopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const toolkitKinds = ['mcp', 'openapi', 'manual'] as const;
 export type ToolkitKind = (typeof toolkitKinds)[number];

@@ -3,7 +3,7 @@ import type { ToolResultCode } from '../../workflows/contracts/runs/runs.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 /** What came of a test, as its row holds it: cut as for a model, with secrets by name. */
 export interface ToolTestResult {

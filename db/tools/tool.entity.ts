@@ -13,7 +13,7 @@ import {
   versionColumn,
 } from '../columns.ts';
 import { scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export { toolConcurrencies, toolEffects };
 

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 export const eventSources = ['api', 'webhook', 'platform'] as const;
 export type EventSource = (typeof eventSources)[number];

@@ -2,7 +2,7 @@ import { followedTime } from '../database-clock.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { eventFanOut } from '../../workflows/contracts/triggers/events.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import { meetsGlobSql } from '../events/kind-glob.sql.ts';
+import { meetsGlobSql } from './kind-glob.sql.ts';
 import { newId } from '../ids.ts';
 import { outboxRow } from '../outbox.ts';
 import { change, queueStatement } from '../sql.ts';

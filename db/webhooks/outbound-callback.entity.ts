@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
-import { tenantPolicies } from '../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../policies.ts';
 
 /** `pending`: another try follows; `stopped`: the receiver wants no more, or the endpoint or the run is gone. */
 export const callbackStatuses = ['pending', 'delivered', 'failed', 'stopped'] as const;

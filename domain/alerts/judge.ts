@@ -4,7 +4,7 @@ import type { AlertSeverity } from '../../db/alerts/alert-state.entity.ts';
 import type { AlertLabels } from '../../db/alerts/alert.entity.ts';
 import type { Measured } from '../../db/alerts/samples.ts';
 import type { TickRule } from '../../db/alerts/tick.ts';
-import { money } from '../../db/billing/prices/money.ts';
+import { money } from '../../db/money.ts';
 import type { Sample } from './reducer.ts';
 
 /** One group of a rule at a tick: what was measured, null for nothing. */

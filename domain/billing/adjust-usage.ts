@@ -3,7 +3,7 @@ import { Decimal } from 'decimal.js';
 import { writeAudit } from '../../db/audit/audit.ts';
 import type { AdjustedPlace } from '../../db/billing/ledger/adjusted-place.ts';
 import { findAdjustment, insertAdjustment, type Adjustment } from '../../db/billing/ledger/adjustments.ts';
-import { money } from '../../db/billing/prices/money.ts';
+import { money } from '../../db/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 

@@ -1,6 +1,6 @@
 import { followedTime } from '../../db/database-clock.ts';
 import { Decimal } from 'decimal.js';
-import { fireBudgetAlert, resolveBudgetAlert } from '../../db/alerts/budget-crossing.ts';
+import { fireBudgetAlert, resolveBudgetAlert } from '../../db/billing/budgets/budget-crossing.ts';
 import { deleteManagedRule, putManagedRule, readManagedRule } from '../../db/alerts/managed-rule.ts';
 import { Budget } from '../../db/billing/budgets/budget.entity.ts';
 import { wakeBudgetWaiters } from '../../db/billing/budgets/budget-wait.ts';

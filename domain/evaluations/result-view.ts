@@ -1,4 +1,4 @@
-import { money } from '../../db/billing/prices/money.ts';
+import { money } from '../../db/money.ts';
 import type { ResultRow } from '../../db/evaluations/results.ts';
 import { iso } from '../../db/sql.ts';
 import type { EvaluatorType, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';

@@ -1,5 +1,5 @@
 import { Decimal } from 'decimal.js';
-import { money } from '../../db/billing/prices/money.ts';
+import { money } from '../../db/money.ts';
 import type { StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
 import type { EvaluationFacts, ItemFacts, Tally } from './item-facts.ts';
 import { meanOf, percentileOf, scoreInterval, shareInterval, stdevOf, type Interval } from './intervals.ts';

@@ -40,7 +40,7 @@ export function refuseKindGlob(glob: string): void {
     throw invalid('/event_kind', 'pattern', 'must be one to six segments joined by dots, each a name or *; the last may be **, the rest');
 }
 
-/** A glob as a regular expression of PostgreSQL, as `db/events/kind-glob.sql.ts` writes it. */
+/** A glob as a regular expression of PostgreSQL, as `db/triggers/kind-glob.sql.ts` writes it. */
 export function patternOfGlob(glob: string): string {
   return `^${glob.replaceAll('.', '\\.').replaceAll('**', '.+').replaceAll('*', '[^.]+')}$`;
 }

@@ -1,4 +1,4 @@
-import { skillLoadInputSchema } from '../../db/agents/effective/skill-load-tool.ts';
+import { skillLoadInputSchema } from '../../db/skills/skill-load-tool.ts';
 import { knowledgeSearchInputSchema } from '../../db/knowledge/search/search-tool-schema.ts';
 import { knowledgeWriteInputSchema } from '../../db/knowledge/items/write-tool-schema.ts';
 import { skillWriteInputSchema } from '../../db/skills/skill-write-schema.ts';

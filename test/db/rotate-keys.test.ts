@@ -9,7 +9,7 @@ import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { keyIdOf, open, seal, sealedTables, type Binding } from '../../db/tenancy/keys/envelope.ts';
 import { rotateKeys } from '../../domain/tenancy/rotate-keys.ts';
-import { sealedColumns } from '../../db/tenancy/keys/sealed-columns.ts';
+import { sealedColumns } from '../../db/sealed-columns.ts';
 import { channelBinding, channelMessageBinding } from '../../db/channels/channel-binding.ts';
 import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';

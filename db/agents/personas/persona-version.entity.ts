@@ -3,7 +3,7 @@ import type { ActorRef } from '../../actor-ref.ts';
 import type { PersonaDocument } from './persona-document.ts';
 import { createdAtColumn, idColumn, uuidColumn } from '../../columns.ts';
 import { uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 const schema = defineEntity({
   name: 'PersonaVersion',

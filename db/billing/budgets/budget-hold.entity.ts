@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, decimalColumn, timeColumn, uuidColumn } from '../../columns.ts';
 import { index } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const holdStates = ['held', 'settled', 'released', 'expired'] as const;
 

@@ -7,7 +7,7 @@ import { workflowOfRun, type RunAtWork } from '../../knowledge/runs/runs.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { capsAbove } from './cap-keys.ts';
-import { money } from '../prices/money.ts';
+import { money } from '../../money.ts';
 import { rollWindows } from './windows.ts';
 
 /** The wait of a step for room in a budget or under a cap. */

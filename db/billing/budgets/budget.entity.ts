@@ -10,7 +10,7 @@ import {
   versionColumn,
 } from '../../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const budgetPeriods = ['month', 'day'] as const;
 export type BudgetPeriod = (typeof budgetPeriods)[number];

@@ -1,5 +1,5 @@
 import { newId } from '../../ids.ts';
-import { settleBudgets } from '../../alerts/budget-crossing.ts';
+import { settleBudgets } from '../budgets/budget-crossing.ts';
 import type { AdjustedPlace } from './adjusted-place.ts';
 import { capsAbove } from '../budgets/cap-keys.ts';
 import { shareLedger } from './ledger-lock.ts';

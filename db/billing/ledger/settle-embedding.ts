@@ -1,5 +1,5 @@
 import { newId } from '../../ids.ts';
-import { settleBudgets } from '../../alerts/budget-crossing.ts';
+import { settleBudgets } from '../budgets/budget-crossing.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { shareLedger } from './ledger-lock.ts';

@@ -10,7 +10,7 @@ import {
   uuidColumn,
 } from '../../columns.ts';
 import { index, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const usageSourceKinds = ['run', 'evaluation', 'review', 'maintenance', 'search', 'tool_test', 'adjustment'] as const;
 export const usageKinds = ['llm', 'embedding', 'rerank', 'tool', 'search', 'adjustment'] as const;

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { bigintColumn, createdAtColumn, currencyColumn, decimalColumn, idColumn, timeColumn, uuidColumn } from '../../columns.ts';
 import { index, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 import { usageKinds } from './usage-entry.entity.ts';
 
 const schema = defineEntity({

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { priceBuckets, priceUnits } from '../../../workflows/contracts/prices.ts';
 import { createdAtColumn, currencyColumn, decimalColumn, idColumn, timeColumn } from '../../columns.ts';
 import { uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 const schema = defineEntity({
   name: 'ModelPrice',

@@ -6,7 +6,7 @@ import { preparedList } from '../../page-query.ts';
 import type { ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { row, rows } from '../../sql.ts';
-import { decimalText } from './money.ts';
+import { decimalText } from '../../money.ts';
 
 /** A price that may be stored. */
 export interface NewPrice {

@@ -18,7 +18,7 @@ import {
   versionColumn,
 } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 const schema = defineEntity({
   name: 'RepoBinding',

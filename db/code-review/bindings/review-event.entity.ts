@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, jsonColumn, uuidColumn } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 import type { ReviewFacts } from '../pulls/facts.ts';
 
 export const reviewEventStates = ['queued', 'applied', 'ignored'] as const;

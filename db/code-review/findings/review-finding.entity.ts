@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { findingStates, placements, severities } from '../../../workflows/contracts/review/code-review.ts';
 import { bigintColumn, createdAtColumn, decimalColumn, idColumn, jsonColumn, updatedAtColumn, uuidColumn } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 const schema = defineEntity({
   name: 'ReviewFinding',

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { ReviewTemplates } from '../../../workflows/contracts/review/code-review.ts';
 import { createdAtColumn, idColumn, uuidColumn } from '../../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 const schema = defineEntity({
   name: 'ReviewPlaybookRevision',

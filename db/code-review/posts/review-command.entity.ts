@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { bigintColumn, createdAtColumn, idColumn, updatedAtColumn, uuidColumn } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const reviewCommandStates = ['queued', 'accepted', 'done', 'refused', 'cancelled'] as const;
 

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, updatedAtColumn, uuidColumn } from '../../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const reviewPostKinds = ['review', 'summary', 'check', 'reply', 'reaction', 'push'] as const;
 export const reviewPostStates = ['sending', 'posted'] as const;

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { bigintColumn, createdAtColumn, decimalColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 const schema = defineEntity({
   name: 'ReviewPullRequest',

@@ -3,7 +3,7 @@ import { freshUntil, isAskerStanding } from '../sessions/session-right.sql.ts';
 
 /**
  * The SECURITY DEFINER functions that look a credential up before a tenant is known: exact match, one answer, as jsonb.
- * They belong to `longhaul_gate` and only `longhaul_app` may execute them; `db/tenancy/gate-access.ts` lists all sets of them.
+ * They belong to `longhaul_gate` and only `longhaul_app` may execute them; `db/definer-functions.ts` lists all sets of them.
  */
 const functions = [
   'gate_session(uuid, uuid, uuid, uuid, uuid)',

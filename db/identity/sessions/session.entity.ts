@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../../columns.ts';
 import { index } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const sessionKinds = ['login', 'oauth'] as const;
 export const mfaLevels = ['none', 'totp', 'recovery_code'] as const;

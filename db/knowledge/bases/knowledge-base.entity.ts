@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../../workflows/contracts/access.ts';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
 import { index, scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const knowledgeBaseKinds = ['documents', 'memory', 'faq', 'playbook', 'code'] as const;
 export type KnowledgeBaseKind = (typeof knowledgeBaseKinds)[number];

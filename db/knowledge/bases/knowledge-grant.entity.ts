@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { roles } from '../../../workflows/contracts/access.ts';
 import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const knowledgePrincipalKinds = ['agent', 'persona', 'user', 'role', 'workspace'] as const;
 export type KnowledgePrincipalKind = (typeof knowledgePrincipalKinds)[number];

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { ActorRef } from '../../actor-ref.ts';
 import { createdAtColumn, jsonColumn, textArrayColumn, uuidColumn } from '../../columns.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 import type { KnowledgeMetadata } from './knowledge-item.entity.ts';
 
 const schema = defineEntity({

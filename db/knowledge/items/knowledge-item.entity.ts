@@ -12,7 +12,7 @@ import {
 } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
 import { curationStates } from '../../skills/skill.entity.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 import type { KnowledgeSubjectKind } from '../bases/knowledge-base.entity.ts';
 
 export const knowledgeItemKinds = ['document', 'fact', 'preference', 'procedure', 'event', 'qa', 'summary'] as const;

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { ActorRef } from '../../actor-ref.ts';
 import { createdAtColumn, idColumn, uuidColumn } from '../../columns.ts';
 import { index, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const knowledgeRelationTypes = [
   'related',

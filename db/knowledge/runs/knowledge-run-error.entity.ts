@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, jsonColumn, uuidColumn } from '../../columns.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 /** What an error is about; `line` from 1, `offset` in bytes. */
 export interface KnowledgeErrorIds {

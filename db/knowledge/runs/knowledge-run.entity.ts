@@ -13,7 +13,7 @@ import {
   versionColumn,
 } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const knowledgeRunKinds = ['ingest', 'reembed', 'import', 'export', 'maintenance', 'purge'] as const;
 export type KnowledgeRunKind = (typeof knowledgeRunKinds)[number];

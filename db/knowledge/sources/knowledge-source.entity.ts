@@ -11,7 +11,7 @@ import {
   versionColumn,
 } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 import { knowledgeItemKinds, type KnowledgeMetadata } from '../items/knowledge-item.entity.ts';
 
 export const knowledgeSourceKinds = ['attachment', 'url', 'text'] as const;

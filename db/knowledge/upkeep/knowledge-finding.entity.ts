@@ -11,7 +11,7 @@ import {
   versionColumn,
 } from '../../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const knowledgeFindingKinds = [
   'duplicate',

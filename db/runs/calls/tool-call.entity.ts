@@ -3,7 +3,7 @@ import { callGates } from '../../../workflows/contracts/runs/approvals.ts';
 import { toolCallStates, toolKinds } from '../../../workflows/contracts/runs/runs.ts';
 import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../../columns.ts';
 import { index, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 import { toolConcurrencies, toolEffects } from '../../tools/tool.entity.ts';
 import type { StepFault } from '../run-types.ts';
 

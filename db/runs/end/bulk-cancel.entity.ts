@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../../columns.ts';
 import { tenantIndexes } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 import { cancelPolicies } from '../run.entity.ts';
 
 const schema = defineEntity({

@@ -4,7 +4,7 @@ import { askDefaults } from '../../agents/effective/effective-delegates.ts';
 import { schemaWithoutPreset } from '../../agents/effective/effective-tools.ts';
 import { knowledgeSearchTool } from '../../agents/effective/knowledge-search-tool.ts';
 import { knowledgeWriteDefaults } from '../../agents/effective/knowledge-write-tool.ts';
-import { skillLoadTool } from '../../agents/effective/skill-load-tool.ts';
+import { skillLoadTool } from '../../skills/skill-load-tool.ts';
 import { rows } from '../../sql.ts';
 import type { ToolDescriptor } from '../../tools/tool-descriptor.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';

@@ -1,5 +1,5 @@
 import { completeLimits, narrowedLimits, type RevisionLimits } from '../../agents/revisions/revision-limits.ts';
-import { money } from '../../billing/prices/money.ts';
+import { money } from '../../money.ts';
 import type { RunLimits } from '../run-types.ts';
 
 /** What a start may ask for; it only lowers what the revision allows. */

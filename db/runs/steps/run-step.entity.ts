@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, writtenAtColumn, uuidColumn } from '../../columns.ts';
 import { index, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../../tenancy/organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 import type { CallInFlight } from '../calls/call-in-flight.ts';
 import type { StepFault, StepRetry, UsageTotals } from '../run-types.ts';
 

@@ -1,5 +1,5 @@
 import { Decimal } from 'decimal.js';
-import { money } from '../../billing/prices/money.ts';
+import { money } from '../../money.ts';
 import type { UsageTotals } from '../run-types.ts';
 
 /** Totals of a run that has called nothing yet. */

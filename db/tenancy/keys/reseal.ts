@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change, rows, row } from '../../sql.ts';
 import { EnvelopeError, keyIdOf, open, seal, type Keks, type SealedTable } from './envelope.ts';
-import { sealedColumns, type SealedRow } from './sealed-columns.ts';
+import { sealedColumns, type SealedRow } from '../../sealed-columns.ts';
 
 /** A row whose envelope does not open: it is left as it is. */
 export interface Unopened {

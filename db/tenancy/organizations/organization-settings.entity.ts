@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, jsonColumn, textArrayColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
-import { tenantPolicies } from './policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export interface EgressAllowance {
   readonly host: string;

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, versionColumn } from '../../columns.ts';
 import { uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from './policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const organizationStatuses = ['active', 'suspended', 'deleting'] as const;
 

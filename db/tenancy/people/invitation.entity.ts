@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, timeColumn, writtenAtColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 import { grantRoles } from '../workspaces/workspace-grant.entity.ts';
 
 export const invitationScopes = ['workspace', 'organization'] as const;

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { roles, scopes } from '../../../workflows/contracts/access.ts';
 import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
 import { index, scopeCheck, tenantIndexes, uniqueIndex } from '../../indexes.ts';
-import { tenantPolicies } from '../organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 const schema = defineEntity({
   name: 'User',

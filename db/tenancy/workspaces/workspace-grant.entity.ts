@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
 import { index } from '../../indexes.ts';
-import { tenantPolicies } from '../organizations/policies.ts';
+import { tenantPolicies } from '../../policies.ts';
 
 export const grantRoles = ['viewer', 'member', 'admin', 'owner'] as const;
 

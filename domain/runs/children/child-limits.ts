@@ -1,5 +1,5 @@
 import { Decimal } from 'decimal.js';
-import { money } from '../../../db/billing/prices/money.ts';
+import { money } from '../../../db/money.ts';
 import type { RunLimitsDraft } from '../../../db/runs/start/run-limits.ts';
 import { remainingMs, type RunState } from '../../../db/runs/run-state.ts';
 import type { RunLimits, StepFault } from '../../../db/runs/run-types.ts';

@@ -1,6 +1,6 @@
 import { fail, Failure } from '../../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
-import { followRunEnd } from './run-ended.ts';
+import { followRunEnd } from '../../run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { cancelLocked, lockForCancel, type Cancel, type LockedForCancel } from './cancel-locked.ts';
 import { readRunRow } from '../../../db/runs/read/run-queries.ts';

@@ -8,7 +8,7 @@ import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../../..
 import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
 import { openMessages } from '../../../db/streams/open-messages.ts';
 import { emitRunEvent } from '../../../db/triggers/events.ts';
-import { followRunEnd } from './run-ended.ts';
+import { followRunEnd } from '../../run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { hasStepBehind } from '../../../db/runs/end/end-rows.ts';
 import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';

@@ -1,7 +1,7 @@
 import { followedTime } from '../../../db/database-clock.ts';
 import { closeRunCaps } from '../../../db/billing/budgets/caps.ts';
 import { appendFrames, lockStreams, stateBatch } from '../../../db/streams/append.ts';
-import { followRunEnd } from '../end/run-ended.ts';
+import { followRunEnd } from '../../run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { cancelAndClose } from '../end/cancel-run.ts';
 import { limitQueue, lockConversationOfRun, type ConversationRow, type WaitingPosition } from '../../../db/runs/start/conversations.ts';

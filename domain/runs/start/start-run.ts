@@ -1,5 +1,5 @@
 import { Failure } from '../../../workflows/contracts/failure.ts';
-import { followRunEnd } from '../end/run-ended.ts';
+import { followRunEnd } from '../../run-ended.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { enqueueRuns } from './place-runs.ts';
 import type { RunRow } from '../../../db/runs/read/run-view.ts';

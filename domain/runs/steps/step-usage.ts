@@ -1,5 +1,5 @@
 import type { BudgetState } from '../../../db/billing/ledger/settle.ts';
-import { money } from '../../../db/billing/prices/money.ts';
+import { money } from '../../../db/money.ts';
 import { settleModelCall, type ModelUsage, type SettledCall, type UsageSource } from '../../../db/billing/ledger/usage.ts';
 import type { FrameDraft } from '../../../db/streams/frame.schema.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';

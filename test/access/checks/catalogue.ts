@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { appGrants } from '../../../db/roles.ts';
-import { definerFunctions } from '../../../db/tenancy/gate-access.ts';
+import { definerFunctions } from '../../../db/definer-functions.ts';
 import { designedRules, tableKinds, type Command, type TableKind } from '../table-kinds.ts';
 
 const commands: readonly Command[] = ['select', 'insert', 'update', 'delete'];

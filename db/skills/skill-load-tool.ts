@@ -1,4 +1,4 @@
-import type { EffectiveTool } from './effective-tools.ts';
+import type { EffectiveTool } from '../agents/effective/effective-tools.ts';
 
 /** What the model sends to load a skill. */
 export const skillLoadInputSchema = {

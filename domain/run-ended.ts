@@ -1,10 +1,10 @@
-import { openReplyOf } from '../../../db/channels/replies.ts';
-import { endItemOf } from '../../../db/evaluations/run-ended.ts';
-import type { RunState } from '../../../db/runs/run-state.ts';
-import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
-import { openCallbackOf } from '../../../db/webhooks/callbacks.ts';
-import { closeOccurrenceOf } from '../../schedules/close-occurrence.ts';
-import { emitRunEvent } from '../../../db/triggers/events.ts';
+import { openReplyOf } from '../db/channels/replies.ts';
+import { endItemOf } from '../db/evaluations/run-ended.ts';
+import type { RunState } from '../db/runs/run-state.ts';
+import type { TenantTransaction } from '../db/tenant-transaction.ts';
+import { openCallbackOf } from '../db/webhooks/callbacks.ts';
+import { closeOccurrenceOf } from './schedules/close-occurrence.ts';
+import { emitRunEvent } from '../db/triggers/events.ts';
 
 /**
  * Does what hangs on the end of a run, in the transaction that ends it: closes the occurrence of its schedule, writes the callback of its hook, takes the place of its

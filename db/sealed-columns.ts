@@ -1,10 +1,10 @@
-import { storedReplyBinding } from '../../http/stored-replies.ts';
-import { envelopeOf as signingKeyBinding } from '../../identity/keys/signing-key-rows.ts';
-import { authorizationBinding, connectionBinding } from '../../mcp/grant.ts';
-import { secretBinding, type SecretScope } from '../../secrets/secret-binding.ts';
-import { channelBinding, channelMessageBinding } from '../../channels/channel-binding.ts';
-import { endpointBinding } from '../../webhooks/endpoint-binding.ts';
-import type { Binding, SealedTable } from './envelope.ts';
+import { storedReplyBinding } from './http/stored-replies.ts';
+import { envelopeOf as signingKeyBinding } from './identity/keys/signing-key-rows.ts';
+import { authorizationBinding, connectionBinding } from './mcp/grant.ts';
+import { secretBinding, type SecretScope } from './secrets/secret-binding.ts';
+import { channelBinding, channelMessageBinding } from './channels/channel-binding.ts';
+import { endpointBinding } from './webhooks/endpoint-binding.ts';
+import type { Binding, SealedTable } from './tenancy/keys/envelope.ts';
 
 /** A row with an envelope: its primary key, and what its binding is made of. */
 export interface SealedRow extends SecretScope {

@@ -1,12 +1,12 @@
-import { followedTime } from '../database-clock.ts';
-import { money } from '../billing/prices/money.ts';
-import { settleHolds, type BudgetSeverity, type JudgedWindow, type SettledCost, type SettledWindow } from '../billing/ledger/settle.ts';
-import { iso } from '../sql.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { AlertResolution } from './alert.entity.ts';
-import { emitEvent } from '../triggers/events.ts';
-import { emitAlert, type AlertChange, type Firing } from './emit.ts';
-import { readManagedRule, readOpenAlert, severityOfWindow, type ManagedRule } from './managed-rule.ts';
+import { followedTime } from '../../database-clock.ts';
+import { money } from '../../money.ts';
+import { settleHolds, type BudgetSeverity, type JudgedWindow, type SettledCost, type SettledWindow } from '../ledger/settle.ts';
+import { iso } from '../../sql.ts';
+import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { AlertResolution } from '../../alerts/alert.entity.ts';
+import { emitEvent } from '../../triggers/events.ts';
+import { emitAlert, type AlertChange, type Firing } from '../../alerts/emit.ts';
+import { readManagedRule, readOpenAlert, severityOfWindow, type ManagedRule } from '../../alerts/managed-rule.ts';
 
 /**
  * Adds a settled call to the windows that it belongs to, and opens or escalates the alert of each budget that it took past its threshold or its limit: of

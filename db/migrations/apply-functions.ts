@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { definerFunctions, definerSql } from '../tenancy/gate-access.ts';
+import { definerFunctions, definerSql } from '../definer-functions.ts';
 import { definerStatements } from './statements.ts';
 
 /** Runs one statement on the connection of the owner, within a transaction that the caller has opened. */

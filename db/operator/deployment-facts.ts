@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { LiveRunStatus, RunPriority, RunSource } from '../../workflows/contracts/runs/runs.ts';
 import { priorityOf } from '../runs/start/conversations.ts';
 import { row, rows } from '../sql.ts';
-import { outboxFacts, type OutboxFacts } from './system-status.ts';
+import { outboxFacts, type OutboxFacts } from '../http/system-status.ts';
 
 /** Runs that have not ended, of one status and source. */
 export interface LiveRuns {

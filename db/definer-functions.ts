@@ -1,16 +1,16 @@
-import { channelGates } from '../channels/channel-gates.sql.ts';
-import { reviewGates } from '../code-review/bindings/hand-over.sql.ts';
-import { idempotencyGates } from '../http/idempotency-gates.sql.ts';
-import { identityGates } from '../identity/lookup/credential-lookup.sql.ts';
-import type { GateCommand, GateSet } from '../identity/lookup/lookup-parts.sql.ts';
-import { candidateGates } from '../knowledge/search/candidates.sql.ts';
-import { knowledgeErasureGates } from '../knowledge/upkeep/erasure.sql.ts';
-import { connectionGates } from '../mcp/connection-gates.sql.ts';
-import { oauthGates } from '../identity/lookup/oauth-lookup.sql.ts';
-import { hookGates } from '../webhooks/hook-gates.sql.ts';
-import { appendFramesSql, streamFunctions, streamGrants } from '../streams/append-frames.sql.ts';
-import { impersonationGates } from './people/impersonation-lookup.sql.ts';
-import { invitationGates } from './people/invitation-lookup.sql.ts';
+import { channelGates } from './channels/channel-gates.sql.ts';
+import { reviewGates } from './code-review/bindings/hand-over.sql.ts';
+import { idempotencyGates } from './http/idempotency-gates.sql.ts';
+import { identityGates } from './identity/lookup/credential-lookup.sql.ts';
+import type { GateCommand, GateSet } from './identity/lookup/lookup-parts.sql.ts';
+import { candidateGates } from './knowledge/search/candidates.sql.ts';
+import { knowledgeErasureGates } from './knowledge/upkeep/erasure.sql.ts';
+import { connectionGates } from './mcp/connection-gates.sql.ts';
+import { oauthGates } from './identity/lookup/oauth-lookup.sql.ts';
+import { hookGates } from './webhooks/hook-gates.sql.ts';
+import { appendFramesSql, streamFunctions, streamGrants } from './streams/append-frames.sql.ts';
+import { impersonationGates } from './tenancy/people/impersonation-lookup.sql.ts';
+import { invitationGates } from './tenancy/people/invitation-lookup.sql.ts';
 
 const sets: readonly GateSet[] = [
   identityGates,

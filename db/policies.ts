@@ -1,5 +1,5 @@
 import type { PolicyDef } from '@mikro-orm/core';
-import { gateAccess } from '../gate-access.ts';
+import { gateAccess } from './definer-functions.ts';
 
 /** What kind of rows a table holds; decides who may read and write them. */
 export type TenantKind = 'scoped' | 'child' | 'tenant' | 'person' | 'open' | 'append' | 'platform';
