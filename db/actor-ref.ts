@@ -1,12 +1,12 @@
 import type { Actor } from './caller.ts';
 
-/** Who made a row, as views name it. */
+/** The creator of a row, as views name it. */
 export interface ActorRef {
   readonly kind: 'user' | 'service_key' | 'agent' | 'system';
   readonly id: string | null;
 }
 
-/** Who acts, as the rows that it makes name it. */
+/** Returns the creator to store in rows that this actor writes. */
 export function creatorOf(actor: Actor): ActorRef {
   switch (actor.kind) {
     case 'user':

@@ -1,8 +1,8 @@
 import { type Expression, type OperationNode, RawNode, type SqlBool, ValueNode } from 'kysely';
 
 /**
- * A predicate for both ways of writing a query: its text with a `?` for each parameter, and an expression that typed queries take as it
- * stands. Columns in it have their database names.
+ * A predicate for both ways of writing a query: SQL text with a `?` for each parameter, and an expression that typed queries take as is. It names columns
+ * as the database does.
  */
 export class Condition implements Expression<SqlBool> {
   readonly sql: string;

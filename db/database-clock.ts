@@ -1,10 +1,10 @@
 import type { MikroORM, SqlEntityManager } from '@mikro-orm/postgresql';
 
-/** The database's time as a process follows it: without a statement, and whatever the process's own clock shows. */
+/** The database's time as a process follows it: it costs no statement and ignores the process's wall clock. */
 export interface DatabaseClock {
-  /** Now, to within half the round trip of its best measurement. */
+  /** Returns the current time, accurate to half the round trip of the best measurement. */
   now(): Date;
-  /** Measures anew. Rejects when the database does not answer; the clock then goes on by what it knows. */
+  /** Takes a new measurement. Rejects when the database does not answer; the clock then continues from the last measurement. */
   measure(): Promise<void>;
   stop(): void;
 }
@@ -12,8 +12,8 @@ export interface DatabaseClock {
 const measureEveryMs = 5_000;
 
 /**
- * Opens a clock that follows the database's: `ask` gives `clock_timestamp()`. Between two measurements it advances by the monotonic clock of the
- * process, which nobody sets. A measurement moves it only where the two contradict each other, so that slow answers don't make it jump.
+ * Starts a clock that follows the database's; `ask` returns `clock_timestamp()`. Between measurements it advances with the process's monotonic clock, which
+ * cannot be set. A measurement adjusts it only where the two contradict each other, so slow answers don't make it jump.
  */
 export async function followClock(ask: () => Promise<Date>): Promise<DatabaseClock> {
   let offsetMs: number | null = null;
@@ -44,14 +44,14 @@ export async function followClock(ask: () => Promise<Date>): Promise<DatabaseClo
 
 const clocks = new WeakMap<object, DatabaseClock>();
 
-/** Notes which clock belongs to a pool; `followedTime` finds it by any entity manager of it. */
+/** Registers the clock of a pool; `followedTime` finds it through any of the pool's entity managers. */
 export function nameClock({ em }: MikroORM, clock: DatabaseClock): void {
   clocks.set(em.getDriver(), clock);
 }
 
 /**
- * Now, by the database's clock as this process follows it: for whatever is compared with times of rows, or kept beside them, where a statement of its
- * own would cost a round trip. `databaseTime` asks the database itself. Throws for pools that `connectDatabases` has not opened.
+ * Returns the current time by the database's clock as this process follows it: for values that are compared with row times, or stored beside them, where a
+ * separate statement would cost a round trip. `databaseTime` asks the database itself. Throws for pools that `connectDatabases` did not open.
  */
 export function followedTime(em: SqlEntityManager): Date {
   const clock = clocks.get(em.getDriver());
@@ -59,7 +59,7 @@ export function followedTime(em: SqlEntityManager): Date {
   return clock.now();
 }
 
-/** The same where a pool may have no clock (one that a test or a migration has opened by itself): null then. */
+/** Like `followedTime`, but returns null for a pool without a clock (one that a test or migration opened itself). */
 export function followedTimeIfKnown(em: { getDriver(): object }): Date | null {
   return clocks.get(em.getDriver())?.now() ?? null;
 }

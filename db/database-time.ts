@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { row } from './sql.ts';
 
-/** Now, by the database: which prices are in force, and which starts are early, must not hang on the clock of a process. */
+/** Returns the current time from the database: which prices are in force and which starts are early must not depend on a process's clock. */
 export async function databaseTime(em: SqlEntityManager): Promise<Date> {
   const found = await row<{ now: string }>(em, 'select clock_timestamp() as now', []);
   if (!found) throw new Error('the clock gave no row');

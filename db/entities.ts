@@ -115,7 +115,7 @@ import { OutboundCallback } from './webhooks/outbound-callback.entity.ts';
 import { WebhookDelivery } from './webhooks/webhook-delivery.entity.ts';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.entity.ts';
 
-/** Every table of the application by its name, parents first. */
+/** Every table of the application by name, parents first. */
 export const tables = {
   organizations: Organization,
   organization_settings: OrganizationSettings,

@@ -1,7 +1,9 @@
 import { OptimisticLockError } from '@mikro-orm/core';
 import { fail, Failure } from '../workflows/contracts/failure.ts';
 
-/** Unique constraints whose violation a caller can cause and understand, with the field that is taken. Any other is a bug. */
+/**
+ * Unique constraints whose violation a caller can cause and understand, with the field that is taken. A violation of any other constraint is a bug.
+ */
 const takenFields: Readonly<Record<string, string | undefined>> = {
   organizations_slug_key: 'slug',
   workspaces_slug_key: 'slug',
@@ -34,12 +36,12 @@ const takenFields: Readonly<Record<string, string | undefined>> = {
   model_prices_effective_key: 'effective_from',
 };
 
-/** Raised by `app_refuse` in statements that nobody waits for: the message says why. */
+/** Codes that `app_refuse` raises in statements whose result no code awaits; the message carries the reason. */
 const refusals = { frozen: 'LH423', leaseLost: 'LH409' } as const;
 const uniqueViolation = '23505';
 const foreignKeyViolation = '23503';
 const retriedStates = new Set(['40001', '40P01']);
-/** Of those the 28 tell that the server lets our role in no more: somebody has changed its password, or the server's rules. */
+/** Retryable states. Class 28 means that the server no longer accepts our role: its password or the server's access rules have changed. */
 const unavailableStates = new Set([
   '57014',
   '55P03',
@@ -58,10 +60,7 @@ const socketCalls = new Set(['connect', 'read', 'write', 'getaddrinfo']);
 const lostConnection =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Cannot use a pool after/;
 
-/**
- * What a fault of the database means to a caller, or null when it is a bug of ours: `internal_error`.
- * A Failure is given back as it is.
- */
+/** Returns the Failure that a database error means to a caller, or null for a bug of ours (`internal_error`). A Failure is returned as it is. */
 export function toFailure(error: unknown): Failure | null {
   if (error instanceof Failure) return error;
   if (error instanceof OptimisticLockError) return fail('precondition_failed', { cause: error });
@@ -78,19 +77,19 @@ export function toFailure(error: unknown): Failure | null {
   return null;
 }
 
-/** Deadlock or serialization failure: the transaction is run again. */
+/** True for a deadlock or serialization failure, after which the transaction is run again. */
 export function isRetried(error: unknown): boolean {
   return retriedStates.has(faultOf(error).code);
 }
 
-/** A write that a policy refused: always a bug, counted in `rls_violations_total`. */
+/** True for a write that a policy refused: always a bug, counted in `rls_violations_total`. */
 export function isPolicyViolation(error: unknown): boolean {
   const { code, message } = faultOf(error);
   return code === '42501' && message.includes('row-level security');
 }
 
 function foreignKeyFailure(error: unknown, detail: string): Failure {
-  // The server says "is still referenced" on delete, "is not present" on write; the detail itself holds ids and goes nowhere.
+  // The server says "is still referenced" on delete and "is not present" on write. The detail contains ids, so it is never passed on.
   if (/still referenced/.test(detail)) return fail('state_conflict', { reason: 'still_referenced', cause: error });
   return fail('validation_failed', {
     detail: 'A referenced row does not exist.',
@@ -99,7 +98,7 @@ function foreignKeyFailure(error: unknown, detail: string): Failure {
   });
 }
 
-/** The database does not answer, or not yet; one that lets the role in no more has answered. */
+/** True when the database does not answer, or not yet. A database that rejects our role has answered, so it does not count. */
 export function isAway(error: unknown): boolean {
   const fault = error instanceof Failure ? error.cause : error;
   return isUnavailable(fault) && !faultOf(fault).code.startsWith('28');

@@ -1,20 +1,20 @@
-/** An index as MikroORM takes it; written out, since its own form knows no `nulls not distinct` and no order of nulls. */
+/** An index as MikroORM takes it, written as SQL because MikroORM's own form supports neither `nulls not distinct` nor the order of nulls. */
 export interface IndexDef {
   readonly name: string;
   readonly expression: string;
 }
 
-/** `index('runs', 'workspace', '(workspace_id, id desc)')` is `runs_workspace_idx`. */
+/** `index('runs', 'workspace', '(workspace_id, id desc)')` is named `runs_workspace_idx`. */
 export function index(table: string, name: string, definition: string): IndexDef {
   return { name: `${table}_${name}_idx`, expression: `create index ${table}_${name}_idx on ${table} ${definition}` };
 }
 
-/** A unique index, `<table>_<name>_key`; the name is what `db/faults.ts` maps to `already_exists`. */
+/** A unique index named `<table>_<name>_key`; `db/faults.ts` maps that name to `already_exists`. */
 export function uniqueIndex(table: string, name: string, definition: string): IndexDef {
   return { name: `${table}_${name}_key`, expression: `create unique index ${table}_${name}_key on ${table} ${definition}` };
 }
 
-/** The indexes that every scoped or tenant table has, so that the or-ed predicate of a list becomes index scans. */
+/** The indexes of every scoped or tenant table; with them the or-ed predicate of a list becomes index scans. */
 export function tenantIndexes(table: string): IndexDef[] {
   return [index(table, 'organization', '(organization_id, id desc)')];
 }
@@ -23,7 +23,7 @@ export function scopedIndexes(table: string): IndexDef[] {
   return [...tenantIndexes(table), index(table, 'platform', "(id desc) where scope = 'platform'")];
 }
 
-/** A slug is unique per scope among the rows not deleted. */
+/** Makes a slug unique per scope among undeleted rows. */
 export function slugIndexes(table: string): IndexDef[] {
   return [
     uniqueIndex(table, 'slug_workspace', "(workspace_id, slug) where scope = 'workspace' and deleted_at is null"),
@@ -32,7 +32,7 @@ export function slugIndexes(table: string): IndexDef[] {
   ];
 }
 
-/** Platform has neither tenant column, organization the first, workspace both. */
+/** A platform row has neither tenant column, an organization row only the first, a workspace row both. */
 export function scopeCheck(table: string) {
   return {
     name: `${table}_scope_columns`,

@@ -10,19 +10,19 @@ import { addOutbox } from './outbox.ts';
 import { change, row } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 
-/** Whose mail it is; the row lies in that tenant, which the transaction must be allowed to write. */
+/** The tenant that a mail's row lies in; the transaction must be allowed to write it. */
 export interface MailScope {
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
 }
 
-/** A mail that leaves after the commit, and the digest of the token that its link will carry: what is stored of it. */
+/** A mail that leaves after the commit, with the digest of the token in its link; only the digest is stored. */
 export interface QueuedMail {
   readonly outboxId: string;
   readonly tokenHash: Buffer;
 }
 
-/** Writes a mail to the outbox. The token is derived from the row's id, so that every try sends the same link. */
+/** Writes a mail to the outbox. The token is derived from the row's id, so every try sends the same link. */
 export async function addMail(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
@@ -49,14 +49,14 @@ export async function addMail(
 
 export type MailMessage = Extract<OutboxMessage, { kind: 'mail' }>;
 
-/** A mail's row as its delivery finds it. */
+/** A mail's row as its delivery loads it. */
 export interface StoredMail {
   readonly message: MailMessage;
-  /** Asked for over a day ago: whoever waited for a new password has asked again. */
+  /** Requested more than a day ago: a person who was waiting for a new password has asked again by now. */
   readonly isStale: boolean;
 }
 
-/** The mail of an outbox row, null when it has been swept. Sweeper's pool: whose it is stands in the row. */
+/** Returns the mail of an outbox row, or null once it has been swept. Uses the sweeper's pool; the row says which tenant it belongs to. */
 export async function loadMail(em: SqlEntityManager, outboxId: string): Promise<StoredMail | null> {
   const found = await row<{ payload: MailMessage; is_stale: boolean }>(
     em,
@@ -66,7 +66,7 @@ export async function loadMail(em: SqlEntityManager, outboxId: string): Promise<
   return found && { message: found.payload, isStale: found.is_stale };
 }
 
-/** Notes how a mail ended, and forgets the address. Gives false when it was noted before. */
+/** Records the outcome of a mail and erases its address. Returns false when an outcome was already recorded. */
 export async function settleMail(tx: TenantTransaction, outboxId: string, result: DeliveryResult): Promise<boolean> {
   const settled = await change(
     tx.em,
@@ -77,7 +77,7 @@ export async function settleMail(tx: TenantTransaction, outboxId: string, result
   return settled > 0;
 }
 
-/** Notes that the token of a mail is made now. Gives false when an earlier try has made it. */
+/** Records that the mail's token is being created now. Returns false when an earlier try has created it. */
 export async function noteOpened(tx: TenantTransaction, outboxId: string): Promise<boolean> {
   const noted = await change(
     tx.em,

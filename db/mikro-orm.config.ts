@@ -8,23 +8,23 @@ export interface OrmSettings {
   readonly url: string;
   readonly dialect: Dialect;
   readonly log: Pick<Logger, 'debug'>;
-  /** Sees every statement, for counting in tests. */
+  /** Receives every statement, so that tests can count them. */
   readonly onQuery?: (sql: string, parameters: readonly unknown[]) => void;
 }
 
-/** What MikroORM makes of the entities: the same for every instance, and 50 ms of work. */
+/** The metadata that MikroORM discovers from the entities: identical for every instance, and 50 ms of work. */
 let discovered: MetadataStorage | null = null;
 
-/** The options that all our MikroORM instances share. The first of a process discovers the entities, the others take what it has found. */
+/** Returns the options that all our MikroORM instances share. The first instance of a process discovers the entities; the others reuse its result. */
 export function ormOptions({ url, dialect, log, onQuery }: OrmSettings): Options {
   return defineConfig({
     entities: discovered ? [] : [...entities],
     clientUrl: url,
     driverOptions: dialect,
     sessionContext: 'transaction',
-    // Migrations alone make a database; no other process asks for it.
+    // Only migrations create a database.
     ensureDatabase: false,
-    // The comparator would drop the functions and views it doesn't know, and foreign keys stand in tenant-keys.ts.
+    // The comparator would drop functions and views that it doesn't know; foreign keys are defined in tenant-keys.ts.
     schemaGenerator: { ignoreRoutines: true, skipViews: [/^knowledge_live_/], createForeignKeyConstraints: false },
     discovery: { warnWhenNoEntities: false, onMetadata: (meta) => startNullsAsNull(meta), afterDiscovered: shareDiscovered },
     logger: (message) => log.debug(message),
@@ -40,7 +40,7 @@ function shareDiscovered(storage: MetadataStorage): void {
   discovered ??= storage;
 }
 
-// A nullable property left out of `em.create` would stay undefined until the row is read again, against its type.
+// A nullable property left out of `em.create` would stay undefined until the row is read again, which contradicts its type.
 function startNullsAsNull(meta: EntityMetadata): void {
   for (const property of meta.props) {
     if (property.nullable) property.onCreate ??= () => null;

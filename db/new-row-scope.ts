@@ -6,14 +6,14 @@ import { isUnbounded, organizationOf, refuseRank, scopeOf, workspacesOf } from '
 import { rows } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 
-/** Where a new row of a scoped table lives. */
+/** The row scope of a new row in a scoped table. */
 export interface RowScope {
   readonly scope: Scope;
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
 }
 
-/** Where a new row of a workspace table lives. */
+/** The workspace of a new row in a workspace table. */
 export interface RowWorkspace {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -32,13 +32,13 @@ interface FoundWorkspace {
 }
 
 export interface NewRowOptions {
-  /** True for the operations that a suspended organization or archived workspace still admits. */
+  /** True for operations that a suspended organization or archived workspace still allows. */
   readonly openWhenSuspended?: boolean;
 }
 
 /**
- * Home of a new scoped row. A scope that is left out is the caller's own, or workspace when a workspace is named; a wider one is 403
- * `scope_too_wide`. 423 in a frozen organization or workspace.
+ * Resolves the row scope of a new scoped row. An omitted scope is the caller's own, or workspace when a workspace is named. A scope wider than the caller's
+ * own throws 403 `scope_too_wide`; a frozen organization or workspace throws 423.
  */
 export async function resolveNewRowScope(
   ctx: Creating,
@@ -57,8 +57,8 @@ export async function resolveNewRowScope(
 }
 
 /**
- * Workspace of a new row: the one asked for, else the caller's, else the one of X-View-Workspace, else the organization's only active
- * one, else 422 `workspace_required`. One that the caller doesn't see is 422 `reference`.
+ * Resolves the workspace of a new row: the one requested, else that of X-View-Workspace, else the caller's, else the organization's only active one, else
+ * 422 `workspace_required`. A workspace that the caller cannot see is 422 `reference`.
  */
 export async function resolveNewRowWorkspace(
   ctx: Creating,

@@ -19,21 +19,21 @@ export interface DatabaseSettings {
   readonly applicationName: string;
   /** Null (the default): no limit. The API sets 10 s. */
   readonly statementTimeoutMs?: number | null;
-  /** How long a statement may wait for a connection before it is answered 503; 2 s unless given. */
+  /** How long a statement may wait for a connection before it fails with 503; 2 s unless given. */
   readonly acquireTimeoutMs?: number;
   readonly log: Logger;
-  /** Sees the text of every statement of both pools. */
+  /** Receives the text of every statement of both pools. */
   readonly onQuery?: (sql: string, parameters: readonly unknown[]) => void;
 }
 
 const acquireTimeoutMs = 2_000;
-/** A database that is busy, frozen or just starting gets so long at the start of a process. */
+/** How long a starting process waits for a database that is busy, frozen or just starting. */
 const startPatienceMs = 60_000;
 const startPauseMs = 500;
 
 /**
- * Opens both pools; waits up to a minute for a database that does not answer. Refuses a role that could pass the policies: a superuser, one that may
- * bypass them, owns a table, or is a member of another of the four roles.
+ * Opens both pools and waits up to a minute for a database that does not answer. Refuses a role that could get past the policies: a superuser, or one that
+ * may bypass them, owns a table, or is a member of another of the four roles.
  */
 export async function connectDatabases(settings: DatabaseSettings): Promise<Databases> {
   const app = await connect(settings, settings.appUrl, settings.poolMax);
@@ -70,8 +70,8 @@ async function askTime(orm: MikroORM): Promise<Date> {
 }
 
 /**
- * Runs what a process asks of its database at its start, again and again for a minute while that does not answer: a process that ended instead would be
- * started anew, and ask the same of a database that is as busy. `work` must be such that it may run twice.
+ * Runs a process's start-up work against the database, retrying for a minute while the database does not answer. A process that exited instead would be
+ * restarted and ask the same of a database that is just as busy. `work` must be safe to run twice.
  */
 export async function whenDatabaseAnswers<R>(work: () => Promise<R>): Promise<R> {
   for (const end = performance.now() + startPatienceMs; ; await delay(startPauseMs)) {
@@ -100,7 +100,7 @@ export async function compareMigrations(db: Databases): Promise<{ readonly pendi
   };
 }
 
-/** The first of the two alone. */
+/** Returns only the pending migrations of `compareMigrations`. */
 export async function pendingMigrations(db: Databases): Promise<string[]> {
   return (await compareMigrations(db)).pending;
 }
@@ -119,7 +119,7 @@ async function connect(settings: DatabaseSettings, url: string, max: number): Pr
   return orm;
 }
 
-/** Throws what keeps new connections of either pool from being opened; those that are open may go on for long. */
+/** Throws the error that prevents either pool from opening new connections; connections that are already open may live on for long. */
 export async function refuseLostAccess({ app, sweeper }: Pick<Databases, 'app' | 'sweeper'>): Promise<void> {
   await Promise.all([app, sweeper].map((orm) => dialectOf(orm).openOnce()));
 }

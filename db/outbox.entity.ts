@@ -21,7 +21,7 @@ const schema = defineEntity({
     workspaceId: uuidColumn().strictNullable(),
     kind: p.text(),
     dedupeKey: p.text(),
-    /** Workflow id, or whatever the kind addresses. */
+    /** Workflow id, or whatever a message of this kind addresses. */
     target: p.text(),
     payload: p.json<OutboxMessage>(),
     notBefore: writtenAtColumn(),
@@ -32,6 +32,6 @@ const schema = defineEntity({
   },
 });
 
-/** What leaves the process after the commit; sent by the committing process, else by the relay. */
+/** A message that leaves the process after the commit; the committing process sends it, otherwise the outbox relay does. */
 export class OutboxEntry extends schema.class {}
 schema.setClass(OutboxEntry);

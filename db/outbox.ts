@@ -14,18 +14,18 @@ export interface OutboxRow {
   readonly organizationId: string | null;
   readonly createdAt: Date;
   /**
-   * When its workflow is to begin, on this process's monotonic clock (`performance.now()`, ms); null: at once. The database says how long that is,
-   * since the wall clock of a process may jump.
+   * When its workflow is to begin, on this process's monotonic clock (`performance.now()`, ms); null: at once. The database computes the remaining time,
+   * since a process's wall clock may jump.
    */
   readonly startsAtMs: number | null;
 }
 
 export interface OutboxOptions {
-  /** Id of the row; made here unless something was derived from it before. */
+  /** Id of the row; generated here unless something was already derived from it. */
   readonly id?: string;
-  /** One row a kind and key, for ever (or until it is swept): a second one changes nothing. */
+  /** One row per kind and key until that row is swept: writing the key again changes nothing. */
   readonly dedupeKey: string;
-  /** Not sent before; it then waits for the relay. */
+  /** The message is not sent before this time; the outbox relay then sends it. */
   readonly notBefore?: Date;
 }
 
@@ -42,7 +42,7 @@ const returned = `id, payload, attempts, organization_id, created_at,
   (extract(epoch from (payload ->> 'startAt')::timestamptz - clock_timestamp()) * 1000)::float8 as starts_in_ms`;
 
 /**
- * Writes what leaves the process after the commit and notes it in `tx.outgoing`. Gives the id, or null when the key was written before.
+ * Writes a message that leaves the process after the commit and records it in `tx.outgoing`. Returns the id, or null when the key was already written.
  */
 export async function addOutbox(
   tx: TenantTransaction,
@@ -67,7 +67,7 @@ interface OutboxDraft {
   readonly dedupeKey: string;
 }
 
-/** Several messages at once, each under its own key, in one statement. Gives the ids of those that were not written before. */
+/** Writes several messages in one statement, each under its own key. Returns the ids of those that were not already written. */
 export async function addOutboxAll(tx: TenantTransaction, entries: readonly OutboxDraft[]): Promise<string[]> {
   if (entries.length === 0) return [];
   const written = await rows<{ id: string }>(tx.em, `${insertAll} returning id`, [
@@ -83,7 +83,7 @@ const insertAll = `insert into outbox (id, organization_id, workspace_id, kind, 
     from jsonb_to_recordset(?::jsonb) as d(id uuid, organization_id uuid, workspace_id uuid, kind text, dedupe_key text, target text, payload jsonb)
   on conflict do nothing`;
 
-/** The row of a message, for a statement that writes it beside others and notes its id in `tx.outgoing`. Its other columns have defaults. */
+/** Returns a message's row for a statement that writes it beside others and records its id in `tx.outgoing`. The remaining columns have defaults. */
 export function outboxRow(tx: TenantTransaction, { message, dedupeKey }: OutboxDraft) {
   const [organizationId, workspaceId] = homeOf(tx, message);
   return {
@@ -97,7 +97,7 @@ export function outboxRow(tx: TenantTransaction, { message, dedupeKey }: OutboxD
   };
 }
 
-/** The rows among `ids` that are still unsent, in the order of making. */
+/** Returns the rows among `ids` that are still unsent, in the order of their creation. */
 export async function loadOutbox(em: SqlEntityManager, ids: readonly string[]): Promise<OutboxRow[]> {
   if (ids.length === 0) return [];
   const found = await rows<StoredRow>(em, `select ${returned} from outbox where id = any(?::uuid[]) and sent_at is null order by id`, [
@@ -106,7 +106,7 @@ export async function loadOutbox(em: SqlEntityManager, ids: readonly string[]): 
   return found.map(toOutboxRow);
 }
 
-/** Ids of the unsent rows that are due and wake the same workflow by the same signal: one call settles all of them. */
+/** Returns the ids of due, unsent rows that wake the same workflow with the same signal: one call settles all of them. */
 export async function unsentWakeUps(em: SqlEntityManager, { workflowId, signal }: WakeUp): Promise<string[]> {
   const found = await rows<{ id: string }>(
     em,
@@ -118,16 +118,16 @@ export async function unsentWakeUps(em: SqlEntityManager, { workflowId, signal }
   return found.map(({ id }) => id);
 }
 
-/** Relays that take at the same time find rows beyond those of each other. */
+/** Candidates per row to take, so that relays that take at the same time find rows beyond each other's. */
 const choices = 8;
 
-/** Starts of runs, by their keys: what `isRunStart` says of a message. */
+/** Starts of runs, recognized by their keys: the SQL counterpart of `isRunStart`. */
 const isRunStartSql = "(kind = 'workflow.start' and (dedupe_key like 'run:%' or dedupe_key like 'start:%'))";
 
 /**
- * Takes unsent rows that are due and older than `olderThanMs`, and leases them: each is due again after 0.5 s × 2 per attempt, at most 5 s, unless
- * it is marked sent. Workspaces take turns, each with its oldest rows, starts of runs last, so that ten thousand of one keep neither others waiting
- * nor their own cancels; without `withRunStarts` they are left. Rows that another relay is taking are passed over. Sweeper's pool.
+ * Takes due, unsent rows older than `olderThanMs` and leases them: unless marked sent, each is due again after 0.5 s, doubled per attempt, at most 5 s.
+ * Workspaces take turns, each with its oldest rows and its starts of runs last, so that ten thousand starts in one workspace delay neither other workspaces
+ * nor that workspace's own cancels. Without `withRunStarts`, starts of runs are skipped. Rows that another relay is taking are passed over. Sweeper's pool.
  */
 export async function takeDueOutbox(
   em: SqlEntityManager,
@@ -158,7 +158,7 @@ export async function markOutboxSent(em: SqlEntityManager, ids: readonly string[
     await change(em, 'update outbox set sent_at = now(), last_error = null where id = any(?::uuid[]) and sent_at is null', [ids]);
 }
 
-/** Takes back starts, by their keys, that nobody has sent yet: what they would start is not wanted any more. It goes with the next statement. */
+/** Withdraws unsent starts, by their keys, when what they would start is no longer wanted. The statement goes with the next one. */
 export async function withdrawStarts(tx: TenantTransaction, dedupeKeys: readonly string[]): Promise<void> {
   await queueStatement(
     tx.em,
@@ -168,8 +168,8 @@ export async function withdrawStarts(tx: TenantTransaction, dedupeKeys: readonly
 }
 
 /**
- * Has the starts of deliveries sent again that have not said their end: Temporal may have lost them. One that is at work, or is over, is not started
- * twice. No mail is tried for longer than a day. Sweeper's pool.
+ * Makes the starts of mail deliveries that have reported no outcome due again: Temporal may have lost them. A delivery that is running or finished is not
+ * started twice. No mail is tried for longer than a day. Sweeper's pool.
  */
 export async function resendMails(em: SqlEntityManager): Promise<void> {
   await change(
@@ -180,14 +180,14 @@ export async function resendMails(em: SqlEntityManager): Promise<void> {
   );
 }
 
-/** Keeps why a row could not be sent. One that was sent or taken back while the try was under way keeps its end. */
+/** Stores why a row could not be sent. A row that was sent or withdrawn while the try was under way keeps that state. */
 export async function markOutboxFailed(em: SqlEntityManager, id: string, error: string): Promise<void> {
   await change(em, 'update outbox set last_error = ? where id = ? and sent_at is null', [error.slice(0, 500), id]);
 }
 
 /**
- * Deletes at most `limit` rows that were sent more than 24 hours ago; gives how many. A mail's row is needed as long as its delivery may
- * still try: one that has not been settled stays for a week.
+ * Deletes at most `limit` rows that were sent more than 24 hours ago; returns their number. A mail's row is needed as long as its delivery may still try:
+ * an unsettled one stays for a week.
  */
 export async function sweepOutbox(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
@@ -200,7 +200,7 @@ export async function sweepOutbox(em: SqlEntityManager, limit: number): Promise<
   );
 }
 
-// A start belongs to the tenant of its workflow, a mail to that of its reader; the others to the transaction's.
+// A start belongs to the tenant of its workflow, a mail to the tenant of its recipient; other messages to the transaction's tenant.
 function homeOf(tx: TenantTransaction, message: OutboxMessage): [string | null, string | null] {
   if (message.kind === 'workflow.start' || message.kind === 'mail') return [message.organizationId, message.workspaceId];
   const { organizationId, workspaceIds, hasAllWorkspaces } = tx.tenant;

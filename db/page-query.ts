@@ -7,9 +7,9 @@ import { prepared, type Arguments, type ParametersOf } from './prepared.ts';
 import type { Built } from './query.ts';
 import { row, rows } from './sql.ts';
 
-/** A column that orders a list: never null, and the last one unique. */
+/** A column that orders a list. It is never null, and the last one is unique. */
 export interface OrderColumn {
-  /** As the statement names it, with its alias: `r.id`. */
+  /** The column as the statement names it, with its alias: `r.id`. */
   readonly column: string;
   /** Its database type, to which a position's text is cast: `uuid`, `timestamptz`. */
   readonly type: string;
@@ -19,7 +19,7 @@ export interface OrderColumn {
 export interface PageQuery {
   /** Select list, without `select`. */
   readonly select: string;
-  /** Parameters of the select list, which stand before those of the condition. */
+  /** Parameters of the select list; they precede those of the condition. */
   readonly selectParams?: readonly unknown[];
   /** Tables and joins, without `from`. */
   readonly from: string;
@@ -31,8 +31,8 @@ export interface PageQuery {
 }
 
 /**
- * A condition: the next parameter stands somewhere in one of the columns, without regard to case. By strpos and not by like: % and _ are
- * letters.
+ * Returns a condition: one of the columns contains the next parameter, ignoring case. It uses strpos instead of like, because % and _ are ordinary
+ * characters here.
  */
 export function holdsText(...columns: readonly string[]): string {
   const text = columns.length === 1 ? columns[0] : `concat_ws(E'\\n', ${columns.join(', ')})`;
@@ -49,8 +49,8 @@ export function contains(text: Expression<string>, ...columns: readonly Expressi
 const positionPrefix = '_position_';
 
 /**
- * One page of a list: limit + 1 rows, after a position (keyset) or from an offset. A position holds each order column as the database's
- * own text, so nothing of it is lost on the way to the client and back. The exact total is counted in offset mode only: two queries.
+ * Reads one page of a list: limit + 1 rows, after a position (keyset) or from an offset. A position holds each order column as the database's own text, so
+ * it loses no precision on its way to the client and back. Only offset mode counts the exact total, with a second query.
  */
 export async function fetchPage<T>(em: SqlEntityManager, query: PageQuery): Promise<Page<T>> {
   const { page, order } = query;
@@ -72,7 +72,7 @@ async function countAll(em: SqlEntityManager, query: PageQuery): Promise<number>
   return counted?.total ?? 0;
 }
 
-// One row comparison where all columns point the same way (an index condition), else its expansion.
+// One row comparison where all columns sort in the same direction (usable as an index condition), else its expansion.
 function afterPosition(order: readonly OrderColumn[], after: readonly string[]): { sql: string; params: unknown[] } {
   if (after.length !== order.length) throw fail('cursor_invalid');
   const [first] = order;
@@ -92,7 +92,7 @@ function afterPosition(order: readonly OrderColumn[], after: readonly string[]):
   return { sql: `(${cases.join(' or ')})`, params };
 }
 
-/** What rows, one more than the page has, make of it. The position columns are ours and are taken out. */
+/** Builds a page from its rows, of which there may be one more than the page holds. The position columns are ours and are removed. */
 function pageOf<O extends object>(
   found: readonly O[],
   { page, columns, total }: { readonly page: PageRequest; readonly columns: number; readonly total: number | null },
@@ -104,32 +104,32 @@ function pageOf<O extends object>(
   return { items: items.map(withoutPosition), next, total };
 }
 
-// Built anew and not deleted from: an object that lost a member is slow to read, and a page has hundreds of reads.
+// A copy without the property, not a delete: an object that lost a member is slow to read, and a page has hundreds of reads.
 function withoutPosition<O extends object>(item: O): O {
   const rest: Partial<O> = {};
   for (const name in item) if (!name.startsWith(positionPrefix)) rest[name] = item[name];
-  return rest as O; // all that its statement names but the position
+  return rest as O; // everything that its statement selects except the position
 }
 
-/** Orders a typed list: a column of its query, and the type to which a position's text is cast. */
+/** Order of a typed list: a column of its query, and the type to which a position's text is cast. */
 export interface OrderReference<C> {
   readonly column: C;
   readonly type: string;
   readonly descending: boolean;
 }
 
-/** Gives one page of a list that has a query of its own. */
+/** Returns one page of a list that has a query of its own. */
 export type FetchPage<A, O> = (em: SqlEntityManager, values: A, page: PageRequest) => Promise<Page<O>>;
 
 /**
- * A list as a prepared query: `build` says what it selects and from where, without order and bounds; `order` by which of its columns. Pages and
- * positions are those of `fetchPage`. The query groups nothing: the total counts what its condition leaves.
+ * A list as a prepared query: `build` says what it selects and from where, without order and bounds; `order` says which of its columns order it. Pages and
+ * positions are those of `fetchPage`. The query must not group: the total counts the rows that its condition leaves.
  */
 export function preparedList<A extends Arguments, DB, TB extends keyof DB, O extends object>(
   build: (parameters: ParametersOf<A>) => SelectQueryBuilder<DB, TB, O>,
   order: readonly OrderReference<NoInfer<StringReference<DB, TB>>>[],
 ): FetchPage<A, O> {
-  const readPage = prepared((parameters: ParametersOf<A & Paging>) => pageQuery(build(parameters as ParametersOf<A>), order, parameters)); // a part of them
+  const readPage = prepared((parameters: ParametersOf<A & Paging>) => pageQuery(build(parameters as ParametersOf<A>), order, parameters)); // a subset
   const count = prepared((parameters: ParametersOf<A>): Built<{ total: number }> => build(parameters).clearSelect().select(countAllRows));
   const columns: OrderColumn[] = order.map(({ column, ...rest }) => ({ ...rest, column: databaseName(column) }));
 
@@ -156,7 +156,7 @@ function pageQuery<DB, TB extends keyof DB, O>(
   { position, pageLimit, pageOffset }: ParametersOf<Paging>,
 ): SelectQueryBuilder<DB, TB, O> {
   const positions = order.map(({ column }, at) => sql<string>`(${sql.ref(column)})::text`.as(`${positionPrefix}${at}`));
-  let paged = listed.select(positions) as SelectQueryBuilder<DB, TB, O>; // the position columns are taken out again
+  let paged = listed.select(positions) as SelectQueryBuilder<DB, TB, O>; // the position columns are removed again
   if (position) paged = paged.where(position);
   for (const { column, descending } of order) paged = paged.orderBy(sql.ref(column), descending ? 'desc' : 'asc');
   return paged.limit(pageLimit).offset(pageOffset);

@@ -1,4 +1,4 @@
-/** Which slice of a list is asked for. `after` is the position of the last row seen, each value as the database's own text. */
+/** The requested slice of a list. `after` is the position of the last row seen, each value as the database's own text. */
 export interface PageRequest {
   readonly limit: number;
   readonly offset: number | null;
@@ -12,12 +12,12 @@ export interface Page<Row> {
   readonly total: number | null;
 }
 
-/** Maps the rows of a page to views and keeps position and total. */
+/** Maps the rows of a page to views, with position and total unchanged. */
 export function mapPage<Row, View>(page: Page<Row>, toView: (row: Row) => View): Page<View> {
   return { items: page.items.map(toView), next: page.next, total: page.total };
 }
 
-/** Ends a page before its rows grow past a size; at least one row stays, and the next page goes on behind the last that did. */
+/** Ends a page before its rows exceed a size. At least one row stays, and the next page continues after the last row that stayed. */
 export function endEarly<Row>(
   page: Page<Row>,
   { limit, sizeOf, positionOf }: { limit: number; sizeOf: (row: Row) => number; positionOf: (row: Row) => readonly string[] },

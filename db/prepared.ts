@@ -5,12 +5,13 @@ import type { Statement } from './postgres/pg-connection.ts';
 import { compile, type Built, type Query } from './query.ts';
 
 /**
- * What a prepared query is given: values by name. Undefined: the query is another one, without the part that would need it. The query's code sees which
- * are there and not what they are: a flag that chooses between two forms is `true` or undefined, since `false` would be there like `true` (it throws).
+ * The values of a prepared query by name. An undefined value selects another form of the query, without the part that would need it. The query's code sees
+ * which values are present, not what they are: a flag that chooses between two forms is `true` or undefined, since `false` would count as present like
+ * `true` (it throws).
  */
 export type Arguments = object;
 
-/** The same as the query's code sees them: expressions that stand for the values. */
+/** The arguments as the query's code sees them: expressions that stand for the values. */
 export type ParametersOf<A extends Arguments> = {
   readonly [N in keyof A]: [Exclude<A[N], undefined>] extends [Condition]
     ? A[N]
@@ -18,11 +19,12 @@ export type ParametersOf<A extends Arguments> = {
 };
 
 /**
- * A query that is compiled once for each of its shapes, and then costs no more than its text and values: for what is read often, since building and
- * compiling one takes longer than the rest of a read (docs/adr/0009). Its shape is which arguments are there, and the text of those that are
- * predicates: which rows a caller sees has few forms. Values go in as they are: JSON as text (`JSON.stringify`), arrays as PostgreSQL's.
- * @throws at the first use of a shape, when a value made once would be that of all (a column that is left to the hooks of an entity, a time or an id
- * that `build` makes), or when the query leaves out a predicate that it is given; at any use that gives `false` for a flag.
+ * A query that is compiled once for each of its shapes and then costs no more than its text and values. It suits frequent reads, since building and
+ * compiling a query takes longer than the rest of a read (docs/adr/0009). A shape is which arguments are present, plus the text of those that are
+ * conditions: the condition for the rows that a caller sees has few forms. Values are passed as they are: JSON as text (`JSON.stringify`), arrays as
+ * PostgreSQL arrays.
+ * @throws at the first use of a shape, when a value created once would be shared by all later uses (a column that is left to the hooks of an entity, a time
+ * or an id that `build` creates), or when the query leaves out a condition that it is given; at any use that passes `false` for a flag.
  */
 export function prepared<A extends Arguments, O>(build: (parameters: ParametersOf<A>) => Built<O>): (values: A) => Query<O> {
   const plans = new Map<string, Plan>();
@@ -41,16 +43,16 @@ export function prepared<A extends Arguments, O>(build: (parameters: ParametersO
   });
 }
 
-/** More than any query has: one that reaches it takes its shape from what tenants send. */
+/** More shapes than any query has: a query that reaches it derives its shape from tenants' data. */
 const maxShapes = 200;
 
 type Plan = (values: Arguments) => Statement;
 
-/** Stands for a value while the query is compiled; its `kind` has MikroORM leave it as it is. */
+/** Stands for a value while the query is compiled; its `kind` makes MikroORM leave it unchanged. */
 class Slot {
   readonly kind = 'slot';
   readonly name: string;
-  /** Of a predicate: which of its parameters. */
+  /** Index of the parameter when the value is a condition. */
   readonly index: number | null;
 
   constructor(name: string, index: number | null) {
@@ -92,7 +94,7 @@ function parametersOf<A extends Arguments>(values: A): ParametersOf<A> {
       ? value.withParams(value.params.map((_, index) => ValueNode.create(new Slot(name, index))))
       : new Parameter(name),
   ]);
-  // Made of the values themselves, one for each.
+  // Built from the values, one entry for each.
   return Object.fromEntries(parameters) as ParametersOf<A>;
 }
 
@@ -114,13 +116,13 @@ function planOf(em: SqlEntityManager, built: OperationNodeSource, values: Argume
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** A time or an id among the constants is that of the first use, and would be everybody's. */
+/** A time or id among the constants would be that of the first use, shared by every later one. */
 function refuseMade(sql: string, parameters: readonly unknown[]): void {
   const isMade = (value: unknown) => value instanceof Date || (typeof value === 'string' && uuid.test(value));
   if (parameters.some(isMade)) throw new Error(`a prepared query takes times and ids as arguments: ${sql}`);
 }
 
-/** Who passes a predicate relies on it: a query without it would show all that the policies let through. */
+/** A caller that passes a condition relies on it: a query without it would show all rows that the policies let through. */
 function refuseUnused(sql: string, parameters: readonly unknown[], values: Arguments): void {
   const used = new Set(parameters.map((parameter) => (parameter instanceof Slot ? parameter.name : '')));
   for (const [name, value] of Object.entries(values)) {

@@ -29,18 +29,18 @@ import type { Tables } from './table-types.ts';
 /** A query as Kysely builds it, whose rows have the shape `O`. */
 export type Built<O> = Compilable<O> & OperationNodeSource;
 
-/** What the functions of `sql.ts` run: a query that was built just now, or one that was compiled before (see `prepared.ts`). */
+/** A query that the functions of `sql.ts` run: one that was just built, or one that was compiled before (see `prepared.ts`). */
 export interface Query<O> {
-  /** Text with `$1`, `$2` … and its values. */
+  /** Returns the text, with `$1`, `$2` …, and the values. */
   toStatement(em: SqlEntityManager): Statement;
   /** Never read: it carries the type of the rows. */
   readonly rowType?: O;
 }
 
 /**
- * Builds typed queries: tables by their names, columns by their properties. It only builds them. `rows`, `row`, `change` and `queueStatement` of
- * `sql.ts` run them in the transaction of their entity manager, for what MikroORM's own `getKysely` would not keep: statements that are asked
- * for at once travel together, reads run each as a transaction of their own, and what has not been flushed is flushed first. See docs/adr/0009.
+ * Builds typed queries, naming tables by their names and columns by their properties. It only builds them. `rows`, `row`, `change` and `queueStatement` of
+ * `sql.ts` run them in the transaction of their entity manager, because MikroORM's own `getKysely` would break three rules: statements issued at once
+ * travel together, each read runs as its own transaction, and unflushed changes are flushed first. See docs/adr/0009.
  */
 export const query = new Kysely<Tables>({
   dialect: {
@@ -51,7 +51,7 @@ export const query = new Kysely<Tables>({
   },
 });
 
-/** Writes a raw fragment that an entity makes (`onUpdate`: `now()`) as what it is; Kysely would bind it as a value. */
+/** Writes a raw fragment from an entity's hook (`onUpdate`: `now()`) as SQL; Kysely would bind it as a value. */
 class EntityQueryCompiler extends PostgresQueryCompiler {
   protected override visitValue(node: ValueNode): void {
     if (isRaw(node.value)) this.append(node.value.sql);
@@ -64,10 +64,10 @@ const databaseNames = new CamelCasePlugin();
 const queryId: QueryId = { queryId: 'compiled' };
 
 /**
- * The text of a query, and its values as MikroORM writes them. Names inside become those of the database, and what comes out gets its own back
- * (`"s"."organization_id" as "organizationId"`), so that no row has to be mapped. `hasHooks`: columns that it leaves out get the values that
- * their entity makes (`onCreate`, `onUpdate`).
- * @throws for `select *`, which names nothing, and for an update of a table under an alias, whose hooks and values MikroORM would pass over.
+ * Returns the text of a query and its values as MikroORM writes them. The query uses the database's names internally, while each output keeps its property
+ * name (`"s"."organization_id" as "organizationId"`), so that no row has to be mapped. `hasHooks`: columns that the query leaves out get the values of
+ * their entity's hooks (`onCreate`, `onUpdate`).
+ * @throws for `select *`, which names no columns, and for an update of a table under an alias, whose hooks and values MikroORM would skip.
  */
 export function compile(em: SqlEntityManager, built: OperationNodeSource, { hasHooks } = { hasHooks: true }): Statement {
   const node = built.toOperationNode();
@@ -93,7 +93,7 @@ function selectionsOf(node: Root): readonly SelectionNode[] {
   return (SelectQueryNode.is(node) ? node.selections : node.returning?.selections) ?? [];
 }
 
-/** The names under which the query's own code knows what it selects. */
+/** The names by which the query's code knows its outputs. */
 function outputsOf(node: Root): string[] {
   return selectionsOf(node).map(({ selection }) => {
     if (AliasNode.is(selection) && IdentifierNode.is(selection.alias)) return selection.alias.name;

@@ -7,7 +7,7 @@ export function isUnbounded(caller: Caller): boolean {
   return caller.scope === 'platform' && caller.view === null;
 }
 
-/** 403 for an operator who is narrowed by X-View-*: what belongs to the deployment as a whole lies outside the view. */
+/** Throws 403 for an operator who is narrowed by X-View-*: what belongs to the deployment as a whole lies outside the view. */
 export function refuseNarrowed(caller: Caller): void {
   if (caller.view === null) return;
   throw fail('resource_forbidden', { reason: 'narrowed', detail: 'leave X-View-Organization and X-View-Workspace out' });
@@ -24,7 +24,7 @@ export function workspacesOf(caller: Caller): string[] | null {
   return caller.workspaces === 'all' ? null : [...caller.workspaces.keys()];
 }
 
-/** The workspaces that the caller reaches with at least this role there, for lists; null means all of them. */
+/** The workspaces, for lists, in which the caller has at least this role; null means all of them. */
 export function workspacesAtFloor(caller: Caller, floor: Role | null): string[] | null {
   if (caller.workspaces === 'all') return workspacesOf(caller);
   const reached = [...caller.workspaces].filter(([, role]) => floor === null || rankOf(role) >= rankOf(floor));
@@ -37,7 +37,7 @@ export function scopeOf(caller: Caller): Scope {
   return caller.view.workspaceId ? 'workspace' : 'organization';
 }
 
-/** 403 when the caller's role in that workspace is below the operation's floor. */
+/** Throws 403 when the caller's role in that workspace is below the operation's floor. */
 export function refuseRank(caller: Caller, workspaceId: string, floor: Role | null): void {
   const role = caller.workspaces === 'all' ? caller.role : (caller.workspaces.get(workspaceId) ?? 'viewer');
   if (floor !== null && rankOf(role) < rankOf(floor)) throw fail('role_insufficient');

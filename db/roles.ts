@@ -2,15 +2,17 @@
 export const databaseRoles = ['longhaul_owner', 'longhaul_app', 'longhaul_sweeper', 'longhaul_gate'] as const;
 export type DatabaseRole = (typeof databaseRoles)[number];
 
-/** Those that log in: the gate's functions run as it, nobody connects as it. */
+/** The roles that log in. The definer functions run as the gate role, and no connection uses it. */
 export const loginRoles = ['longhaul_owner', 'longhaul_app', 'longhaul_sweeper'] as const satisfies readonly DatabaseRole[];
 export type LoginRole = (typeof loginRoles)[number];
 
-/** What longhaul_app may not do on a table beside what policies refuse; every other table is select, insert, update, delete. */
+/**
+ * The rights of longhaul_app on tables where policies alone do not restrict it enough; on every other table it may select, insert, update and delete.
+ */
 export const appGrants: Readonly<Record<string, string | undefined>> = {
   usage_entries: 'select, insert',
   usage_rollups: 'select, insert, update',
-  // All but seq and seal_no: an entry is numbered when it is sealed, by the sweeper.
+  // All columns but seq and seal_no: the sweeper numbers an entry when it seals it.
   audit_entries: `select, insert (id, created_at, organization_id, workspace_id, actor_kind, actor_id, actor_role, acting_user_id, impersonation_id,
     action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)`,
   audit_seals: 'select',
@@ -23,6 +25,6 @@ export const appGrants: Readonly<Record<string, string | undefined>> = {
   data_keys: 'select, insert',
   run_streams: 'select, insert, delete, update (cancel_requested, updated_at)',
   run_stream_scopes: 'select, delete',
-  // Inserted are only those of one first frame, says the policy.
+  // The policy only allows the insert of a run's one first frame.
   run_frame_chunks: 'select, insert, delete',
 };

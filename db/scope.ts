@@ -9,26 +9,26 @@ import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesO
 import { row } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 
-/** A transaction with the caller who asks, and the floor of the operation that is asked for: rank counts where a row lies. */
+/** A transaction with the caller and the floor of the requested operation: the caller's rank counts in the workspace of the row. */
 export interface Scoped extends TenantTransaction {
   readonly caller: Caller;
   readonly floor: Role | null;
 }
 
-/** What decides whether a row may be changed: the request's If-Match too. */
+/** Adds the request's If-Match, which helps decide whether a row may be changed. */
 export interface Changing extends Scoped {
   readonly ifMatch: '*' | readonly string[] | null;
   readonly isIfMatchRequired: boolean;
 }
 
 export interface ChangeOptions {
-  /** Name of the property that feeds the ETag; default the entity's version property. Null: the entity has none. */
+  /** Name of the property that feeds the ETag; defaults to the entity's version property. Null: the entity has no version. */
   readonly versionProperty?: string | null;
-  /** True for the operations that a suspended organization or archived workspace still admits. */
+  /** True for operations that a suspended organization or archived workspace still allows. */
   readonly openWhenSuspended?: boolean;
 }
 
-/** A predicate as text: a `?` for each parameter. */
+/** A predicate as text, with a `?` for each parameter. */
 export interface Predicate {
   readonly sql: string;
   readonly params: unknown[];
@@ -42,28 +42,32 @@ interface TenantRow {
 }
 
 /**
- * Which rows of a scoped, child or tenant table the operation shows the caller, as a condition for `where`: those in
- * sight, without those of a workspace where the caller's rank by grant is below the floor. The same rule as the policies, so that indexes are
- * used. `alias` is the table's alias in the statement. Deleted rows are the query's own business.
+ * Returns a condition for `where`: the rows of a scoped, child or tenant table that the operation shows the caller. These are the visible rows, except
+ * those of workspaces where the caller's role by grant is below the floor. It repeats the policies' rule so that indexes are used. `alias` is the table's
+ * alias in the statement. The query itself must exclude deleted rows.
  */
 export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesAtFloor(ctx.caller, ctx.floor) });
 }
 
 /**
- * The same for a table of kind open: a row without an organization is nobody's but the platform's, in sight of an operator without X-View-*
- * alone.
+ * Like `visibleTo`, for a table of kind open: a row without an organization belongs to the platform, and only an operator without X-View-* sees it.
  */
 export function ownTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesAtFloor(ctx.caller, ctx.floor), isOwn: true });
 }
 
-/** Which rows are in the caller's sight, whatever the floor: to look one row up, which `seen` judges, or for one that any viewer might read. */
+/**
+ * Returns a condition for the rows visible to the caller whatever the floor: to look up a single row that `seen` then judges, or a row that any viewer
+ * might read.
+ */
 export function visibleToSql<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesOf(ctx.caller) });
 }
 
-/** A row that was looked up in the caller's sight. Throws 404 when there is none, 403 where the caller's rank is below the floor. */
+/**
+ * Checks a row that was looked up among those visible to the caller. Throws 404 when there is none, 403 where the caller's rank is below the floor.
+ */
 export function seen<R extends { readonly workspaceId: string | null } | { readonly workspace_id: string | null }>(
   { caller, floor }: Pick<Scoped, 'caller' | 'floor'>,
   found: R | null,
@@ -99,7 +103,7 @@ function inWorkspaces<E extends object>(
   return new Condition(`(${own})`, params);
 }
 
-/** Which rows of a table whose rows all lie in a workspace a transaction reaches; for queries that have no caller. */
+/** Returns a condition for the rows that a transaction may see in a table whose rows all lie in a workspace; for queries that have no caller. */
 export function tenantPredicate(tenant: TenantSettings, alias: string): Condition {
   if (tenant.isOperator) return new Condition('true');
   const { organizationId, hasAllWorkspaces, workspaceIds } = tenant;
@@ -107,7 +111,7 @@ export function tenantPredicate(tenant: TenantSettings, alias: string): Conditio
   return new Condition(`(${alias}.organization_id = ?::uuid and ${alias}.workspace_id = any(?::uuid[]))`, [organizationId, workspaceIds]);
 }
 
-/** Loads a row that the caller sees; anything else is the same 404. 403 where the caller's rank is below the floor. */
+/** Loads a row that is visible to the caller; throws the same 404 for any other, and 403 where the caller's rank is below the floor. */
 export async function see<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: string): Promise<E> {
   const found = (await find(ctx, entity, id, null)) ?? notFound();
   const { workspaceId }: TenantRow = found;
@@ -116,8 +120,8 @@ export async function see<E extends object>(ctx: Scoped, entity: EntityClass<E>,
 }
 
 /**
- * Loads and locks a row that is about to change. In this order: 404 when it isn't visible, 403 when it may not be changed, 412 or 428
- * by If-Match, 423 when its organization or workspace is frozen.
+ * Loads and locks a row that is about to change. Throws, checked in this order: 404 when the row isn't visible, 403 when the caller may not change it, 412
+ * or 428 by If-Match, 423 when its organization or workspace is frozen.
  */
 export async function seeForChange<E extends object>(
   ctx: Changing,
@@ -134,7 +138,7 @@ export async function seeForChange<E extends object>(
   return found;
 }
 
-/** Compares If-Match with the row's version: 412 with the current ETag, 428 where the header is demanded and missing. */
+/** Compares If-Match with the row's version. Throws 412 with the current ETag, or 428 where the header is required and missing. */
 export function checkIfMatch(ctx: Pick<Changing, 'ifMatch' | 'isIfMatchRequired'>, version: unknown): void {
   if (ctx.ifMatch === null) {
     if (ctx.isIfMatchRequired) throw fail('precondition_required');
@@ -153,11 +157,11 @@ export async function assertActive(em: SqlEntityManager, home: TenantRow): Promi
     'select o.status, w.is_active from organizations o left join workspaces w on w.id = ?::uuid where o.id = ?',
     [home.workspaceId ?? null, home.organizationId],
   );
-  // Without a workspace there is none to join: null.
+  // Null without a workspace, since there is none to join.
   if (state) assertScopeActive(state.status, state.is_active);
 }
 
-/** Deletes exactly one row. A policy would let a foreign delete pass in silence, with nothing changed. */
+/** Deletes exactly one row, else throws. A policy would silently let the delete of a foreign row pass with nothing changed. */
 export async function removeOne<E extends { id: string }>(em: SqlEntityManager, entity: EntityClass<E>, id: string): Promise<void> {
   // The primary key of every entity given here is `id`; the generic filter type can't see that.
   const removed = await em.nativeDelete(entity, { id } as FilterQuery<E>);
@@ -165,7 +169,7 @@ export async function removeOne<E extends { id: string }>(em: SqlEntityManager, 
 }
 
 function notFound(): never {
-  // Absent and foreign are one answer, so that an id is never confirmed.
+  // Absent and foreign rows give the same answer, so that an id is never confirmed.
   throw fail('not_found');
 }
 
@@ -176,14 +180,14 @@ async function find<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: s
   return ctx.em.findOne(entity, where as FilterQuery<NoInfer<E>>, lockMode === null ? {} : { lockMode, refresh: true });
 }
 
-/** The same predicate for the entity manager, which would write an array as a list of its own. */
+/** The same predicate for the entity manager, which would expand an array into a list. */
 function sightFilter<E extends object>(ctx: Scoped, entity: EntityClass<E>): symbol {
   const { params } = visibleToSql(ctx, entity, '');
   const written = params.map((value) => (Array.isArray(value) ? `{${value.join(',')}}` : value));
   return raw<symbol>((alias) => visibleToSql(ctx, entity, alias).sql, written);
 }
 
-// A locking read is filtered by the policy for updates too: a row that can be read alone is visible and forbidden, not absent.
+// The policy for updates also filters a locking read: a row that only a plain read finds is visible but forbidden, not absent.
 async function refuseUnlocked<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: string): Promise<never> {
   if (await find(ctx, entity, id, null)) throw fail('resource_forbidden');
   return notFound();
@@ -202,7 +206,7 @@ function refuseForbidden(ctx: Changing, found: object): void {
 
 interface Shape {
   readonly isScoped: boolean;
-  /** Child of scoped: rows without an organization belong to everybody. */
+  /** Child of a scoped table: rows without an organization are visible to everybody. */
   readonly hasPlatformRows: boolean;
   readonly hasOptionalWorkspace: boolean;
   readonly isDeletable: boolean;

@@ -1,20 +1,20 @@
 import { fail } from '../workflows/contracts/failure.ts';
 
-/** Connections of a pool that no single organization gets: they are for all others. */
+/** Connections of a pool that no single organization may hold; they are reserved for the others. */
 const keptFree = 2;
 
-/** How much of a pool each organization holds. */
+/** The share of a pool that each organization holds. */
 export interface Shares {
   /**
-   * Waits until the organization holds less than its share, and counts one connection as held. Gives the function that gives it back; more calls of it do
-   * nothing. Throws 503 `service_unavailable` after the time that a statement may wait for a connection. Null, no organization, is never held up.
+   * Waits until the organization holds less than its share and counts one more connection as held. Returns the function that gives it back; calling it
+   * again does nothing. Throws 503 `service_unavailable` after the time that a statement may wait for a connection. Null (no organization) never waits.
    */
   take(organizationId: string | null): Promise<() => void>;
 }
 
 /**
- * Lets one organization hold all connections of a pool but two. A transaction may wait for work on what its tenant has sent (`ports/untrusted`) or for a
- * lock, and requests come by the hundred: without a share those of one organization would keep every other from the database.
+ * Lets one organization hold all but two connections of a pool. A transaction may wait for a lock or for work on what its tenant has sent
+ * (`ports/untrusted`), and requests arrive by the hundred: without shares, one organization's transactions would keep all others from the database.
  */
 export function createShares({ poolMax, waitMs }: { readonly poolMax: number; readonly waitMs: number }): Shares {
   const share = Math.max(1, poolMax - keptFree);
@@ -26,7 +26,7 @@ export function createShares({ poolMax, waitMs }: { readonly poolMax: number; re
       const holder = holders.get(organizationId) ?? { held: 0, waiting: new Set() };
       holders.set(organizationId, holder);
       if (holder.held < share) holder.held += 1;
-      else await handedOver(holder, waitMs); // whoever gives back leaves it counted
+      else await handedOver(holder, waitMs); // the holder that gives back leaves it counted
 
       let isHeld = true;
       return () => {
@@ -43,7 +43,7 @@ export function createShares({ poolMax, waitMs }: { readonly poolMax: number; re
 
 interface Holder {
   held: number;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly waiting: Set<() => void>;
 }
 

@@ -15,24 +15,27 @@ export interface TransactionOptions {
   readonly correlationId: string;
 }
 
-/** An open transaction. `commit` and `renew` give what has to be dispatched now; after a failed `commit` it is rolled back already. */
+/** An open transaction. `commit` and `renew` return what has to be dispatched now; a failed `commit` has already rolled back. */
 export interface OpenTransaction {
   readonly tx: TenantTransaction;
   commit(): Promise<Outgoing>;
   rollback(): Promise<void>;
-  /** Commits and begins anew, in the same tenant and on the same connection: a second one could exhaust the pool. */
+  /** Commits and begins again, in the same tenant and on the same connection: taking a second connection could exhaust the pool. */
   renew(): Promise<Outgoing>;
 }
 
 const maxTries = 3;
-/** The loser of a deadlock waits this long and up to twice as long: run again at once, it could take its first lock before the winner is awake, and lose once more. */
+/**
+ * Base delay in ms before the loser of a deadlock runs again, times the number of tries and up to doubled by jitter. An immediate rerun could take its
+ * first lock before the winner is awake, and lose once more.
+ */
 const pauseMs = 50;
 
 const settingNames = ['app.org', 'app.user', 'app.ws', 'app.ws_all', 'app.operator'];
 const settingsSql = sqlOfSettings(settingNames);
 const readSettingsSql = sqlOfSettings([...settingNames, 'transaction_read_only']);
 
-/** Nobody: sees nothing, may write rows of kind open and audit entries without an organization. */
+/** The tenant of callers without a credential: it sees nothing, and may write rows of kind open and audit entries without an organization. */
 export const nobodyTenant: TenantSettings = {
   organizationId: null,
   userId: null,
@@ -41,20 +44,20 @@ export const nobodyTenant: TenantSettings = {
   isOperator: false,
 };
 
-/** What the platform itself does: schedules, sweeps, the CLI. */
+/** The actor of the platform's own work: schedules, sweeps, the CLI. */
 export const systemActor: Actor = { kind: 'system', id: null, role: null, actingUserId: null, impersonationId: null };
 
-/** One workspace: what an activity of a run may see. */
+/** The tenant of one workspace: what an activity of a run may see. */
 export function workspaceTenant(organizationId: string, workspaceId: string): TenantSettings {
   return { organizationId, userId: null, workspaceIds: [workspaceId], hasAllWorkspaces: false, isOperator: false };
 }
 
-/** One whole organization: what a job of it may see. */
+/** The tenant of one whole organization: what a job of the organization may see. */
 export function organizationTenant(organizationId: string): TenantSettings {
   return { organizationId, userId: null, workspaceIds: [], hasAllWorkspaces: true, isOperator: false };
 }
 
-/** A caller's tenant. An operator narrowed by X-View-* is a caller of that organization or workspace. */
+/** Returns a caller's tenant. An operator narrowed by X-View-* is a caller of that organization or workspace. */
 export function tenantOf(caller: Caller): TenantSettings {
   const workspaceIds = workspacesOf(caller);
 
@@ -67,7 +70,7 @@ export function tenantOf(caller: Caller): TenantSettings {
   };
 }
 
-/** Opens a transaction in a tenant, on a fork of its own; the five settings follow `begin` in one statement. */
+/** Opens a transaction in a tenant, on a new fork of the entity manager; one statement after `begin` sets the five settings. */
 export async function openTransaction(db: Databases, { tenant, actor, correlationId }: TransactionOptions): Promise<OpenTransaction> {
   const em: SqlEntityManager = db.app.em.fork();
   const tx: TenantTransaction = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
@@ -105,8 +108,8 @@ export async function openTransaction(db: Databases, { tenant, actor, correlatio
 }
 
 /**
- * What stands for a transaction in work that only reads: each statement is a transaction of its own that sees the tenant's rows and can't write, so that it
- * costs one round trip and holds a connection no longer. Statements see what others have committed, as in any transaction here.
+ * Stands in for a transaction in work that only reads: each statement is its own transaction that sees the tenant's rows and cannot write, so it costs one
+ * round trip and holds no connection longer. Statements see what others have committed, as in any transaction here.
  */
 export function openReadOnly(db: Databases, options: TransactionOptions): OpenTransaction {
   const tx = autocommitTransaction(db, options, { sql: readSettingsSql, parameters: [...settingsOf(options.tenant), 'on'] });
@@ -115,7 +118,7 @@ export function openReadOnly(db: Databases, options: TransactionOptions): OpenTr
   return {
     tx,
     commit: async () => {
-      // Nothing should be there to write; if it is, the database says so.
+      // Nothing should be there to write; if something is, the database refuses it.
       if (holdsEntities(em)) await translated(() => em.flush());
       return taken(tx.outgoing);
     },
@@ -127,8 +130,8 @@ export function openReadOnly(db: Databases, options: TransactionOptions): OpenTr
 }
 
 /**
- * Runs `work` with each of its statements a transaction of its own in a tenant: one round trip each, for work whose statements stand alone. Faults
- * of the database become Failures; nothing may be outgoing.
+ * Runs `work` in a tenant with each of its statements as its own transaction: one round trip each, for work whose statements are independent. Database
+ * errors become Failures; `work` may leave nothing in `outgoing`.
  */
 export async function withAutocommit<R>(
   db: Databases,
@@ -140,8 +143,8 @@ export async function withAutocommit<R>(
 }
 
 /**
- * Runs `work` in one transaction of a tenant and commits it. A deadlock or serialization failure runs it again, at most twice, from
- * the start: `work` must not act outside. Faults of the database become Failures. What is outgoing is given back, not sent.
+ * Runs `work` in one tenant transaction and commits it. After a deadlock or serialization failure, `work` runs again from the start, at most twice, so it
+ * must have no outside effects. Database errors become Failures. `outgoing` is returned, not sent.
  */
 export async function transact<R>(
   db: Databases,
@@ -162,11 +165,11 @@ function autocommitTransaction(
   { tenant, actor, correlationId }: TransactionOptions,
   settings: Statement,
 ): TenantTransaction {
-  // What `fork` makes, without what it writes to the environment of the process each time.
+  // Does what `fork` does, without its write to the process's environment on every call.
   const { em: whole } = db.app;
   const em = new EntityManager(whole.config, whole.getDriver(), whole.getMetadata(), false, whole.getEventManager());
   em.setTransactionContext({
-    // Nothing has to wait here for a transaction: what is said to be later is sent at once.
+    // Nothing waits for a transaction here: a queued statement is sent at once.
     executeQuery: async ({ sql, parameters, onRows }: CompiledQuery & Partial<QueuedStatement>) => {
       const found = await runInAutocommit(db.app, { sql, parameters, settings });
       onRows?.(found.rows);
@@ -176,7 +179,7 @@ function autocommitTransaction(
   return { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
 }
 
-/** One transaction across tenants on the sweeper's pool: for the allow-listed jobs only. Retried like `transact`. */
+/** Runs one transaction across tenants on the sweeper's pool, for the allow-listed jobs only. Retried like `transact`. */
 export async function sweep<R>(db: Databases, work: (em: SqlEntityManager) => Promise<R>): Promise<R> {
   return retried(async () => {
     const em: SqlEntityManager = db.sweeper.em.fork();
@@ -201,7 +204,7 @@ async function retried<R>(attempt: () => Promise<R>): Promise<R> {
     try {
       return await attempt();
     } catch (error) {
-      // A commit's own fault arrives translated, its cause tells what it was.
+      // An error of the commit arrives translated; its cause says what it was.
       const cause = error instanceof Error && isRetried(error.cause) ? error.cause : error;
       if (!isRetried(cause) || tries === maxTries) throw toFailure(error) ?? error;
       await delay(tries * pauseMs * (1 + Math.random()));
@@ -231,13 +234,13 @@ async function orRollBack<R>(rollback: () => Promise<void>, work: () => Promise<
   }
 }
 
-// The fault that led here matters, not that the connection could not even roll back: the server does it by itself.
+// The error that led here matters, not that the connection could not even roll back: the server does so by itself.
 async function rollBack(em: SqlEntityManager): Promise<void> {
   if (!em.isInTransaction()) return;
   await em.rollback().catch(() => undefined);
 }
 
-/** The values of `settingsSql`. */
+/** Returns the values for `settingsSql`. */
 function settingsOf(tenant: TenantSettings): string[] {
   if (tenant.workspaceIds.length > 1_000) throw new Error('A caller sees at most 1,000 workspaces');
   return [
@@ -249,7 +252,7 @@ function settingsOf(tenant: TenantSettings): string[] {
   ];
 }
 
-/** One text for all, so that PostgreSQL keeps its plan. */
+/** One text for all calls, so that PostgreSQL can reuse its plan. */
 function sqlOfSettings(names: readonly string[]): string {
   return `select ${names.map((name, n) => `set_config('${name}', $${n + 1}, true)`).join(', ')}`;
 }

@@ -27,6 +27,6 @@ const schema = defineEntity({
   },
 });
 
-/** Which revision or persona uses which tool, skill, agent or base. */
+/** One reference of a revision or persona to a tool, toolkit, skill, agent or base. */
 export class AgentRef extends schema.class {}
 schema.setClass(AgentRef);

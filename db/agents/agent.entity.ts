@@ -35,6 +35,6 @@ const schema = defineEntity({
   },
 });
 
-/** An agent; what it does stands in its active revision. */
+/** An agent; its active revision says what it does. */
 export class Agent extends schema.class {}
 schema.setClass(Agent);

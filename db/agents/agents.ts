@@ -8,7 +8,7 @@ import { Agent, type avatarPresets } from './agent.entity.ts';
 import type { AgentRevisionRow } from './revisions/revisions.ts';
 import { upgradeDocument } from './revisions/upgrade-document.ts';
 
-/** An agent as it is read; the last two only on detail. */
+/** An agent as it is read; the last two fields are set only on detail. */
 export interface AgentRow {
   readonly id: string;
   readonly scope: Scope;
@@ -43,7 +43,9 @@ const activeRevision = `(select jsonb_build_object('id', v.id, 'agent_id', v.age
     'document_hash', v.document_hash, 'note', v.note, 'created_by', v.created_by, 'created_at', v.created_at)
   from agent_revisions v where v.id = a.active_revision_id) as active_revision`;
 
-/** One agent that the caller sees, with its active revision and the count of its revisions. Throws 404, 403 below the floor there. */
+/**
+ * Returns an agent that the caller sees, with its active revision and the number of its revisions. Throws 404, or 403 below the floor in its workspace.
+ */
 export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow> {
   const visible = visibleToSql(ctx, Agent, 'a');
   const found = await row<AgentRow>(
@@ -57,12 +59,17 @@ export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow>
   return { ...agent, active_revision: active?.document ? { ...active, document: upgradeDocument(active.document) } : active };
 }
 
-/** Throws 404 unless the caller sees the agent, 403 below the floor there: the parent of a list. */
+/**
+ * Checks that the caller may see the agent whose list it reads. Throws 404 unless the caller sees the agent, 403 below the floor in its workspace.
+ */
 export async function requireAgent(ctx: Scoped, agentId: string): Promise<void> {
   seen(ctx, await findAgentPlace(ctx, agentId));
 }
 
-/** Where an agent lies that the caller sees, whatever the caller's role there: nulls where it is of the whole organization or of the platform. Null: there is none. */
+/**
+ * Returns the organization and workspace of an agent that the caller sees, whatever the caller's role there; both null for a platform agent, the workspace
+ * null for an agent of the whole organization. Returns null when there is no such agent.
+ */
 export function findAgentPlace(
   ctx: Scoped,
   agentId: string,
@@ -74,7 +81,7 @@ export function findAgentPlace(
   ]);
 }
 
-/** Runs of an agent that have not ended, those in line first. */
+/** Returns the runs of an agent that have not ended, queued ones first. */
 export function liveRunsOf(
   tx: Pick<TenantTransaction, 'em'>,
   agentId: string,
@@ -86,7 +93,7 @@ export function liveRunsOf(
   );
 }
 
-/** Agents that the caller sees, newest first. */
+/** Lists the agents that the caller sees, newest first. */
 export function listAgentRows(ctx: Scoped, filters: AgentFilters, page: PageRequest): Promise<Page<AgentRow>> {
   const visible = visibleTo(ctx, Agent, 'a');
   const where = ['a.deleted_at is null', visible.sql];

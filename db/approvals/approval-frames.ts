@@ -2,7 +2,7 @@ import { iso } from '../sql.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { ApprovalRow } from './approval-view.ts';
 
-/** A question; it alone suffices to decide. */
+/** Returns the frame of a question. It contains everything needed to decide. */
 export function requestedFrame(approval: ApprovalRow): FrameDraft {
   return {
     type: 'approval.requested',
@@ -22,7 +22,7 @@ export function requestedFrame(approval: ApprovalRow): FrameDraft {
   };
 }
 
-/** Its answer, expiry or withdrawal. */
+/** Returns the frame of a question's answer, expiry or withdrawal. */
 export function resolvedFrame(approval: ApprovalRow): FrameDraft {
   if (approval.status === 'pending' || approval.resolved_at === null) throw new Error('a pending question has no answer');
   return {

@@ -3,7 +3,7 @@ import { iso } from '../sql.ts';
 
 type Time = Date | string;
 
-/** One question as it is read. */
+/** A question as it is read. */
 export interface ApprovalRow {
   readonly id: string;
   readonly run_id: string;
@@ -31,12 +31,12 @@ export interface ApprovalRow {
   readonly created_at: Time;
 }
 
-/** Select list of one question, over `approvals a`. */
+/** Select list of a question, over `approvals a`. */
 export const approvalColumns = `a.id, a.run_id, a.root_run_id, a.agent_id, a.tool_call_id, a.tool_slug, a.reason, a.status, a.prompt, a.args, a.args_hash, a.response_schema,
   a.decisions, a.critical, a.approver_floor, a.expires_at, a.on_expiry, a.edited_args, nullif(a.response, 'null'::jsonb) as response, a.comment,
   a.resolved_by_kind, a.resolved_by_id, a.resolved_at, a.created_at`;
 
-/** The wire form of a question. */
+/** Returns the wire form of a question. */
 export function toApprovalView(row: ApprovalRow) {
   return {
     id: row.id,

@@ -25,7 +25,7 @@ const schema = defineEntity({
     runId: uuidColumn(),
     rootRunId: uuidColumn(),
     agentId: uuidColumn(),
-    /** Null for a question that no call asks (budget). */
+    /** Null for a question that does not come from a call (budget). */
     toolCallId: uuidColumn().strictNullable(),
     /** 1, then one more for each further question about the same call. */
     round: p.integer().default(1),
@@ -51,6 +51,6 @@ const schema = defineEntity({
   },
 });
 
-/** One question that a run puts to people, and its answer. */
+/** One question of a run to people, and its answer. */
 export class Approval extends schema.class {}
 schema.setClass(Approval);

@@ -6,8 +6,9 @@ import { resolvedFrame } from './approval-frames.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
 /**
- * Withdraws what is pending of runs that are cancelled or over, and of nobody else: the caller has locked them, their ancestors and the descendants that
- * end with them, and names them all. Gives the frames by run, for the caller to append before the run's own. Costs nothing when nothing is pending.
+ * Withdraws the pending questions of runs that are cancelled or over, and of no other runs. The caller passes all of them and has locked them, their
+ * ancestors and the descendants that end with them. Returns the frames by run, which the caller appends before the run's own. Sends no statement when
+ * nothing is pending.
  */
 export async function cancelApprovals(
   tx: TenantTransaction,

@@ -1,7 +1,7 @@
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Slugs of the tools that people have approved in a run. */
+/** Returns the slugs of the tools that people have approved in a run. */
 export async function readApprovedSlugs(tx: TenantTransaction, runId: string): Promise<Set<string>> {
   const found = await rows<{ tool_slug: string }>(
     tx.em,
@@ -11,7 +11,7 @@ export async function readApprovedSlugs(tx: TenantTransaction, runId: string): P
   return new Set(found.map((one) => one.tool_slug));
 }
 
-/** Calls that people have rejected in a run, as `<slug> <args_hash>`: the like is denied unasked. */
+/** Returns the calls that people have rejected in a run, as `<slug> <args_hash>`: the same call is denied without another question. */
 export async function readRejected(tx: TenantTransaction, runId: string): Promise<Set<string>> {
   const found = await rows<{ key: string }>(
     tx.em,

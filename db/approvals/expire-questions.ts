@@ -5,7 +5,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { resolvedFrame } from './approval-frames.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
-/** Ends the questions of a locked run whose time is over, and adds the frames that say so. Gives them; none is given twice. */
+/** Expires the overdue questions of a locked run and adds their frames. Returns them; no question is returned twice. */
 export async function expireQuestions(tx: TenantTransaction, run: RunState, batches: FrameBatch[]): Promise<ApprovalRow[]> {
   const expired = await rows<ApprovalRow>(
     tx.em,

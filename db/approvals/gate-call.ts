@@ -4,17 +4,17 @@ import { stepKindOf, type CallState } from '../runs/calls/call-state.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** What a call has to be approved for. */
+/** The approval that a call needs. */
 export interface RequiredApproval {
   readonly callId: string;
   readonly gate: CallApproval;
-  /** The call is critical from now on; one that was stays so. */
+  /** The call is critical from now on. A call that was critical stays critical. */
   readonly isCritical: boolean;
-  /** Only while that try holds it; null: whoever does. */
+  /** Only while this try holds the call; null: whichever try holds it. */
   readonly attempt: number | null;
 }
 
-/** A call that may be executed, or is, awaits approval from now on. False: it is none, or another try holds it. */
+/** Makes a ready or executing call await approval. Returns false when it is neither, or when another try holds it. */
 export async function requireApproval(tx: TenantTransaction, { callId, gate, isCritical, attempt }: RequiredApproval): Promise<boolean> {
   const gated = await rows(
     tx.em,
@@ -25,12 +25,12 @@ export async function requireApproval(tx: TenantTransaction, { callId, gate, isC
   return gated.length > 0;
 }
 
-/** Calls wait from now on for the answers to their questions. */
+/** Marks calls as waiting for the answers to their questions. */
 export async function setGated(tx: TenantTransaction, callIds: readonly string[]): Promise<void> {
   await rows(tx.em, `update tool_calls set state = 'gated' where id = any (?::uuid[])`, [callIds]);
 }
 
-/** A call may be executed, with these arguments. */
+/** Makes a call ready to execute, with these arguments. */
 export async function setReady(
   tx: TenantTransaction,
   callId: string,
@@ -43,7 +43,7 @@ export async function setReady(
   ]);
 }
 
-/** Sets the time that a client has for its call, and opens the step of the call. Gives its end. */
+/** Starts the time that a client has for its call, and opens the call's step. Returns the end of that time, or null when the call does not exist. */
 export async function openForClient(tx: TenantTransaction, call: Pick<CallState, 'id' | 'kind'>): Promise<string | null> {
   const opened = await row<{ deadline_at: string }>(
     tx.em,

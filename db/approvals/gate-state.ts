@@ -9,13 +9,13 @@ import type { RunState } from '../runs/run-state.ts';
 export const nothingOpen: CallApprovalState = { ready: [], open: 0, nextMs: 0 };
 
 interface GateRow extends StoredCall {
-  /** End of the question that is pending, or of the client's time. */
+  /** End of the pending question, or of the client's time. */
   readonly until: string | null;
-  /** An answer that had to come did not. */
+  /** A required answer did not arrive in time. */
   readonly ends_run: boolean;
 }
 
-/** What stands between a step and its end, by its rows. */
+/** Reads what still keeps a step from ending. */
 export async function readGateState(tx: TenantTransaction, runId: string, step: number): Promise<CallApprovalState> {
   const calls = await rows<GateRow>(
     tx.em,
@@ -36,12 +36,12 @@ export async function readGateState(tx: TenantTransaction, runId: string, step: 
   };
 }
 
-/** Milliseconds until an instant, never 0: that would say that nothing is open. */
+/** Returns the milliseconds until an instant, never 0, which would mean that nothing is open. */
 export function leftMs(tx: Pick<TenantTransaction, 'em'>, instant: number): number {
   return Math.max(1, Math.ceil(instant - followedTime(tx.em).getTime()));
 }
 
-/** Whether the tree of a run works for an evaluation, where nobody is asked. */
+/** Whether a run's tree works for an evaluation, in which no person is asked. */
 export async function isEvaluation(tx: TenantTransaction, run: RunState): Promise<boolean> {
   if (run.source === 'evaluation') return true;
   if (run.root_run_id === run.id) return false;

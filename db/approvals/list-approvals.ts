@@ -8,7 +8,7 @@ import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
 const maxPageChars = 4 * 1024 * 1024;
 
-/** Questions of a run that the caller sees and of its descendants, newest first. A page of long arguments ends early. */
+/** Lists the questions of a visible run and its descendants, newest first. A page with long arguments ends early. */
 export async function listApprovalRows(
   tx: Pick<TenantTransaction, 'em' | 'tenant'>,
   run: RunScope,

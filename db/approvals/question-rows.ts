@@ -6,21 +6,21 @@ import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 import type { Manifest } from '../runs/start/manifest.ts';
 import type { RunState } from '../runs/run-state.ts';
 
-/** A question with what its run says, for the check of an answer. */
+/** A question with data of its run, for the check of an answer. */
 export interface AskedRow extends ApprovalRow {
   readonly subject_kind: string | null;
   readonly subject_id: string | null;
 }
 
-/** A locked question; `is_late`: its time is over, whether that has been noted or not. */
+/** A locked question; `is_late`: it is overdue, whether or not that has been recorded. */
 export interface LockedQuestion extends ApprovalRow {
   readonly is_late: boolean;
 }
 
-/** Of a run and its descendants; `d` is the run that asks. */
+/** A condition: the question belongs to a run or its descendants; `d` is the asking run. */
 const below = '(a.run_id = ?::uuid or d.lineage @> array[?::uuid])';
 
-/** Those of these questions that a run or a descendant of it asks. */
+/** Returns those of these questions that a run or one of its descendants asks. */
 export function readQuestions(tx: TenantTransaction, runId: string, ids: readonly string[]): Promise<AskedRow[]> {
   const own = tenantPredicate(tx.tenant, 'a');
   return rows<AskedRow>(
@@ -31,7 +31,7 @@ export function readQuestions(tx: TenantTransaction, runId: string, ids: readonl
   );
 }
 
-/** Whether a run or one below it has put a question of this kind. */
+/** Whether a run or one below it has asked this question for this reason. */
 export async function hasQuestion(
   tx: TenantTransaction,
   { runId, approvalId, reason }: { readonly runId: string; readonly approvalId: string; readonly reason: ApprovalReason },
@@ -46,7 +46,7 @@ export async function hasQuestion(
   return found !== null;
 }
 
-/** What is pending of a run and its descendants, and not too late to be answered. */
+/** Returns the pending questions of a run and its descendants that can still be answered. */
 export function pendingBelow(tx: TenantTransaction, runId: string): Promise<{ readonly id: string }[]> {
   const own = tenantPredicate(tx.tenant, 'a');
   return rows<{ id: string }>(
@@ -58,7 +58,7 @@ export function pendingBelow(tx: TenantTransaction, runId: string): Promise<{ re
   );
 }
 
-/** Locks questions by ascending id; their runs are locked. */
+/** Locks questions by ascending id; the caller has locked their runs. */
 export async function lockQuestions(tx: TenantTransaction, ids: readonly string[]): Promise<Map<string, LockedQuestion>> {
   const locked = await rows<LockedQuestion>(
     tx.em,
@@ -70,7 +70,7 @@ export async function lockQuestions(tx: TenantTransaction, ids: readonly string[
 
 const statusOf = { approve: 'approved', reject: 'rejected', edit: 'edited', respond: 'responded' } as const;
 
-/** Writes the answer of a locked question that is pending. A consent's code is nobody's to read. */
+/** Writes the answer of a locked, pending question. The code of a consent (`auth`) is not stored, so it can never be read. */
 export async function writeAnswer(
   tx: TenantTransaction,
   { approval, resolution, args }: CheckedResolution,
@@ -98,7 +98,7 @@ export async function writeAnswer(
   return written;
 }
 
-/** One answer of a request. */
+/** One answer in a request. */
 export interface Resolution {
   readonly approval_id: string;
   readonly decision: ApprovalDecision;
@@ -108,21 +108,21 @@ export interface Resolution {
   readonly args_hash?: string;
 }
 
-/** Who answers. */
+/** The principal that answers. */
 export interface Resolver {
   readonly kind: 'user' | 'service_key' | 'system';
   readonly id: string | null;
 }
 
-/** An answer with the question it is for, before either is locked. What is checked here never changes while a question is open. */
+/** An answer with its question, before either is locked. What is checked here never changes while a question is open. */
 export interface CheckedResolution {
   readonly resolution: Resolution;
   readonly approval: AskedRow;
-  /** The arguments of an edit as the call will be executed with: what the author has preset stays. Null for every other decision. */
+  /** For an edit, the arguments that the call will be executed with: values that the author has preset stay. Null for every other decision. */
   readonly args: Readonly<Record<string, unknown>> | null;
   /** The user for whom the asking run works. */
   readonly subjectId: string | null;
-  /** Where the body holds the answer. */
+  /** JSON pointer of the answer in the request body. */
   readonly pointer: string;
 }
 
@@ -131,7 +131,7 @@ export async function readManifest(tx: TenantTransaction, runId: string): Promis
   return found?.manifest ?? null;
 }
 
-/** The newest question of the run about the budget of this step. */
+/** Returns the run's newest question about the budget of this step, or null. */
 export function lastQuestion(tx: TenantTransaction, run: RunState, step: number): Promise<ApprovalRow | null> {
   return row<ApprovalRow>(
     tx.em,

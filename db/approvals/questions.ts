@@ -7,7 +7,7 @@ import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
-/** What is put to people. */
+/** A question to people. */
 export interface Question {
   /** The call that asks; null: the run itself. */
   readonly call: Pick<CallState, 'id' | 'slug'> | null;
@@ -18,16 +18,16 @@ export interface Question {
   readonly decisions: readonly ApprovalDecision[];
   readonly critical: boolean;
   readonly floor: 'member' | 'admin';
-  /** Nobody can answer later than that; left out: the run's own limit counts. */
+  /** The last time at which it can be answered; absent: the run's own limit applies. */
   readonly until?: Date;
 }
 
-/** How questions that have an answer at once are answered. */
+/** The answer of questions that are answered at once. */
 export interface InstantAnswer {
   readonly comment: string;
 }
 
-/** Puts questions of a run to people until its limit of time for answers, or until the run's own end. Gives them in their order. */
+/** Asks a run's questions, open until its limit for answers or its hard deadline, whichever comes first. Returns them in order. */
 export async function insertQuestions(
   tx: TenantTransaction,
   run: RunState,

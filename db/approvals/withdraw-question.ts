@@ -2,7 +2,7 @@ import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
-/** Ends a pending question by itself or of a call, since what it asked for has come in another way. Null: it is not pending. */
+/** Withdraws a pending question, by its id or its call, because what it asked for has arrived in another way. Returns null when it is not pending. */
 export function withdrawQuestion(
   tx: TenantTransaction,
   which: { readonly id: string } | { readonly toolCallId: string },

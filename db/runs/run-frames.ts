@@ -24,7 +24,7 @@ export function startedFrame(run: RunState): FrameDraft {
       subject: run.subject_kind === null ? null : { kind: run.subject_kind, id: run.subject_id },
       trigger_id: run.trigger_id,
       tool_call_id: run.parent_tool_call_id,
-      source: run.source as RunSource, // the column's check admits only these
+      source: run.source as RunSource, // the column's check allows only these
       input_summary: (run.input.text ?? JSON.stringify(run.input.json ?? '')).slice(0, maxSummaryChars).toWellFormed(),
       depth: run.depth,
       protocol: streamProtocol,
@@ -97,7 +97,7 @@ export interface CallIdentity {
   readonly slug: string;
   readonly kind: FrameData<'tool.call'>['kind'];
   readonly effect: 'read' | 'write';
-  /** No: left out. */
+  /** Omitted when false. */
   readonly critical?: boolean;
   readonly clientOwned?: boolean;
 }
@@ -109,7 +109,7 @@ export function toolCallFrame(
   return { type: 'tool.call', data: { ...toolCallData(call), ...phase } };
 }
 
-/** What every frame of a call says of it. */
+/** The data that every frame of a call carries about it. */
 export function toolCallData(call: CallIdentity) {
   return {
     tool_call_id: call.toolCallId,
@@ -127,7 +127,7 @@ export interface ToolResult {
   readonly status: ToolResultStatus;
   readonly output: unknown;
   readonly outputType: 'text' | 'json' | 'attachment';
-  /** With type attachment: what the output names. */
+  /** For output type attachment: the files that the output names. */
   readonly files?: readonly AttachmentPart[];
   readonly truncated: boolean;
   readonly cached: boolean;
@@ -136,12 +136,12 @@ export interface ToolResult {
   readonly durationMs: number | null;
 }
 
-/** The result of a call that has no output. */
+/** Returns the result of a call that has no output. */
 export function resultWithoutOutput(status: ToolResultStatus, error: ToolResult['error']): ToolResult {
   return { status, output: null, outputType: 'text', truncated: false, cached: false, totalChars: null, error, durationMs: null };
 }
 
-/** Frames carry 64 KB of a result; the message that answers the call has the rest. */
+/** A frame carries at most 64 KB of a result; the message that answers the call has the rest. */
 const maxResultBytes = 64 * 1024;
 
 export function toolResultFrame(run: { readonly id: string }, toolCallId: string, result: ToolResult): FrameDraft {

@@ -9,7 +9,7 @@ import { hasDelegates } from './children/delegates.ts';
 import type { Manifest } from './start/manifest.ts';
 import type { RunLimits, UsageTotals } from './run-types.ts';
 
-/** A run's row as its activities see it, locked to the end of the transaction. */
+/** A run's row as its activities see it, locked until the end of the transaction. */
 export interface RunState {
   readonly id: string;
   readonly organization_id: string;
@@ -21,9 +21,9 @@ export interface RunState {
   readonly root_run_id: string;
   readonly parent_run_id: string | null;
   readonly parent_tool_call_id: string | null;
-  /** Ids of its ancestors, root first. */
+  /** Ids of the run's ancestors, root first. */
   readonly lineage: readonly string[];
-  /** Slugs of the agents from the root to it; empty: a root. */
+  /** Slugs of the agents from the root to the run; empty for a root. */
   readonly path: readonly string[];
   readonly persona_slug: string | null;
   readonly session_key: string | null;
@@ -31,9 +31,9 @@ export interface RunState {
   readonly subject_id: string | null;
   readonly source: string;
   readonly trigger_id: string | null;
-  /** The evaluation that it is a case of, or works for as a sub-agent. */
+  /** The evaluation that the run is a case of, or works for as a sub-agent. */
   readonly evaluation_run_id: string | null;
-  /** Of a review: its binding and its pull request. */
+  /** For a review, its binding and its pull request. */
   readonly binding_id: string | null;
   readonly review_pull_request_id: string | null;
   readonly created_by_kind: 'user' | 'service_key' | 'system';
@@ -62,13 +62,13 @@ export interface RunState {
   readonly started_at: string | null;
   readonly hard_deadline_at: string | null;
   readonly start_after: string | null;
-  /** A message waits in its conversation. Sure only where the conversation was locked before. */
+  /** A message waits in the run's conversation. Reliable only if the conversation was locked before. */
   readonly has_unread_input: boolean;
-  /** Its workspace is archived or its organization not active: no new work is begun. */
+  /** The run's workspace is archived or its organization not active: no new work begins. */
   readonly is_frozen: boolean;
 }
 
-/** Whether a message waits in the conversation of the run `r`, of an earlier run too that did not read it: an expression. */
+/** An expression: whether a message waits in the conversation of run `r`, including one left unread by an earlier run. */
 const hasUnreadInput = `exists (select from run_inputs ui where ui.conversation_id = r.conversation_id and ui.read_at_step is null)`;
 
 const columns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.agent_slug, r.conversation_id, r.root_run_id, r.parent_run_id,
@@ -78,17 +78,17 @@ const columns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_re
   r.status, r.cancel_policy, r.turn_no, r.depth, r.steps, r.input, r.limits, r.manifest, r.usage_own, r.usage_subtree, r.activated_at, r.started_at, r.hard_deadline_at, r.start_after,
   ${hasUnreadInput} as has_unread_input, ${frozenSql('r.workspace_id')} as is_frozen`;
 
-/** Whether a workspace takes no more work, as an expression. */
+/** Returns an expression: whether a workspace takes no more work. */
 export function frozenSql(workspaceId: string): string {
   return `exists (select from workspaces fw join organizations fo on fo.id = fw.organization_id where fw.id = ${workspaceId} and (not fw.is_active or fo.status <> 'active'))`;
 }
 
-/** Locks the run's row; null when it is not there (purged or foreign). */
+/** Locks the run's row; returns null when it does not exist (purged or foreign). */
 export function lockRun(tx: TenantTransaction, runId: string): Promise<RunState | null> {
   return row<RunState>(tx.em, `select ${columns} from runs r where r.id = ? and r.deleted_at is null for no key update`, [runId]);
 }
 
-/** The same with the document of the run's revision. */
+/** Like `lockRun`, with the document of the run's revision. */
 export async function lockRunWithDocument(
   tx: TenantTransaction,
   runId: string,
@@ -102,8 +102,8 @@ export async function lockRunWithDocument(
 }
 
 /**
- * Locks a run and its ancestors by ascending id, as every change must that reaches up: parents are older than their children. `ancestors` are root first.
- * Null when the run is not there.
+ * Locks a run and its ancestors by ascending id, as every change that reaches ancestors must: parents are older than their children. `ancestors` are root
+ * first. Returns null when the run does not exist.
  */
 export async function lockRunWithAncestors(
   tx: TenantTransaction,
@@ -120,8 +120,8 @@ export async function lockRunWithAncestors(
 }
 
 /**
- * Locks a run, those below it whose calls are named, and all ancestors of both, by ascending id. Calls of other runs are left out, and so is the run
- * when it is not there.
+ * Locks a run, those runs below it whose calls are named, and all ancestors of both, by ascending id. Calls of other runs are left out, and so is the run
+ * when it does not exist.
  */
 export function lockRunsOfCalls(tx: TenantTransaction, runId: string, toolCallIds: readonly string[]): Promise<RunState[]> {
   return rows<RunState>(
@@ -137,9 +137,10 @@ export function lockRunsOfCalls(tx: TenantTransaction, runId: string, toolCallId
 }
 
 /**
- * Locks runs with their live descendants and all ancestors of both by ascending id, in one statement: what a change of many needs that reaches down
- * and up; a second one where runs may have been made below meanwhile. Runs that are not there are left out. The ids are one array: under `in (select …)` PostgreSQL drops a row that it had to wait for, since it
- * checks the new version against a join that gives the row but once.
+ * Locks runs with their live descendants and all ancestors of both, by ascending id, in one statement, for a change of many runs that reaches both down and
+ * up. A second statement follows where runs may have been created below meanwhile. Runs that do not exist are left out. The ids are passed as one array:
+ * under `in (select …)` PostgreSQL drops a row that it had to wait for, since it checks the row's new version against a join that returns the row only
+ * once.
  */
 export async function lockRunsWithTrees(tx: TenantTransaction, runIds: readonly string[]): Promise<RunState[]> {
   const locked = await rows<RunState>(
@@ -158,7 +159,10 @@ export async function lockRunsWithTrees(tx: TenantTransaction, runIds: readonly 
   return [...locked, ...(await lockMadeMeanwhile(tx, runIds, locked))].toSorted((left, right) => (left.id < right.id ? -1 : 1));
 }
 
-/** Live runs below runs that were made while those were being waited for; whoever makes one holds all above it, so that none is added after this. */
+/**
+ * Locks live runs that were created below these while their locks were awaited. A transaction that creates a run holds all runs above it, so none is added
+ * after this.
+ */
 function lockMadeMeanwhile(tx: TenantTransaction, runIds: readonly string[], locked: readonly RunState[]): Promise<RunState[]> {
   return rows<RunState>(
     tx.em,
@@ -170,7 +174,7 @@ function lockMadeMeanwhile(tx: TenantTransaction, runIds: readonly string[], loc
   );
 }
 
-/** Locks the live runs below a locked run by ascending id. Nobody can add one meanwhile: whoever does holds the run's row. */
+/** Locks the live runs below a locked run by ascending id. None can be added meanwhile, because adding one requires the lock on the run's row. */
 export function lockLiveDescendants(tx: TenantTransaction, run: Pick<RunState, 'id' | 'root_run_id'>): Promise<RunState[]> {
   return rows<RunState>(
     tx.em,
@@ -181,12 +185,12 @@ export function lockLiveDescendants(tx: TenantTransaction, run: Pick<RunState, '
   );
 }
 
-/** Slugs of the agents from the root to a run. */
+/** Returns the slugs of the agents from the root to a run. */
 export function pathOf({ path, agent_slug: slug }: { readonly path: readonly string[]; readonly agent_slug: string }): readonly string[] {
   return path.length === 0 ? [slug] : path;
 }
 
-/** Who speaks in the run's frames. */
+/** The run identity that the run's frames carry. */
 export function identityOf(run: RunState): RunIdentity {
   return {
     runId: run.id,
@@ -198,7 +202,9 @@ export function identityOf(run: RunState): RunIdentity {
   };
 }
 
-/** Milliseconds the run may still take: its duration since the start, waiting not counted, within its hard deadline; never below 0. */
+/**
+ * Returns how many milliseconds the run may still take: its maximum duration since the start, not counting waits, within its hard deadline; never below 0.
+ */
 export function remainingMs(run: RunState, now: Date): number {
   const started = run.started_at === null ? now.getTime() : new Date(run.started_at).getTime();
   const waiting = run.waiting_since === null ? 0 : now.getTime() - new Date(run.waiting_since).getTime();

@@ -2,7 +2,7 @@ import type { FrameData, RetryCause } from '../streams/frame.schema.ts';
 
 export type { ContentBlock } from '../streams/frame-parts.schema.ts';
 
-// Rows, views and frames hold the same shapes; the schemas of the frames are where they are written down.
+// Rows, views and frames share these shapes; the frames' schemas define them.
 
 /** Tokens and cost of a run or step, as stored in `usage_own`, `usage_subtree` and `run_steps.usage`. Money is a decimal string. */
 export type UsageTotals = FrameData<'usage'>['own_total'];
@@ -10,16 +10,16 @@ export type UsageTotals = FrameData<'usage'>['own_total'];
 /** Tokens by disjoint bucket. */
 export type TokenCounts = UsageTotals['tokens'];
 
-/** The bounds of a run, whole: capped by its revision when it was started. */
+/** All limits of a run, capped by its revision at the start. */
 export type RunLimits = FrameData<'run.started'>['limits'];
 
-/** Why a run ended badly. */
+/** Why a run failed. */
 export type RunFault = NonNullable<FrameData<'run.finished'>['error']>;
 
-/** Why a step or a tool call failed: one of the 38 codes, or a result code of a tool. */
+/** Why a step or tool call failed: one of the 38 codes, or a result code of a tool. */
 export type StepFault = NonNullable<FrameData<'tool.result'>['error']>;
 
-/** One lost try of a step. */
+/** One failed or lost try of a step. */
 export interface StepRetry {
   readonly attempt: number;
   readonly cause: RetryCause;

@@ -71,17 +71,17 @@ const schema = defineEntity({
     triggerId: uuidColumn().strictNullable(),
     evaluationRunId: uuidColumn().strictNullable(),
     bindingId: uuidColumn().strictNullable(),
-    /** Of a review: what it reviews, as which one of its pull request's, at which head and by which playbook. */
+    /** For a review: its pull request, the round, the head and the playbook revision. */
     reviewPullRequestId: uuidColumn().strictNullable(),
     reviewRound: p.integer().strictNullable(),
     reviewHeadSha: p.text().strictNullable(),
     playbookRevisionId: uuidColumn().strictNullable(),
     review: p.json<ReviewRequest>().strictNullable(),
-    /** Ancestors, root first; none for a root. */
+    /** Ids of the ancestors, root first; empty for a root. */
     lineage: uuidArrayColumn()
       .onCreate(() => [])
       .defaultRaw("'{}'"),
-    /** Slugs of the agents from the root to this one; empty in roots of before there were sub-agents. */
+    /** Slugs of the agents from the root to this run; empty in roots created before sub-agents existed. */
     path: textArrayColumn()
       .onCreate(() => [])
       .defaultRaw("'{}'"),
@@ -114,23 +114,23 @@ const schema = defineEntity({
     pendingApprovals: p.integer().default(0),
     onBusy: p.enum(onBusyKinds).default('enqueue'),
     cancelPolicy: p.enum(cancelPolicies).strictNullable(),
-    /** Its cancel makes room for a run of the same conversation. */
+    /** The run is cancelled to make room for another run of the same conversation. */
     isSuperseded: p.boolean().default(false),
     metadata: jsonColumn<Record<string, unknown>>(() => ({})),
-    /** What beginRun pinned: versions of all that the run uses, and its limits. */
+    /** What beginRun pinned: versions of everything that the run uses, and its limits. */
     manifest: p.json<Record<string, unknown>>().strictNullable(),
     /** Content from outside the tenant reached this run or an ancestor. */
     untrusted: p.boolean().default(false),
-    /** How many hooks of deployments its cause has come through. */
+    /** How many deployments' hooks the run's cause has passed through. */
     hops: p.smallint().default(0),
     maxEffect: p.enum(['read', 'write'] as const).default('write'),
     activeMs: bigintColumn().default(0),
-    /** Time spent in waiting, which max_duration_s does not count; without the wait that is open. */
+    /** Time spent waiting, excluding the currently open wait; max_duration_s does not count it. */
     waitedMs: bigintColumn().default(0),
     waitingSince: timeColumn().strictNullable(),
     hardDeadlineAt: timeColumn().strictNullable(),
     reconciledAt: timeColumn().strictNullable(),
-    /** How often its workflow was started anew because Temporal had lost it. */
+    /** How often the run's workflow was restarted because Temporal had lost it. */
     workflowRestarts: p.integer().default(0),
     activatedAt: timeColumn().strictNullable(),
     startAfter: timeColumn().strictNullable(),
@@ -143,6 +143,6 @@ const schema = defineEntity({
   },
 });
 
-/** One turn of a conversation. Its status column is the truth; Temporal only decides what happens next. */
+/** One turn of a conversation. Its status column is authoritative; Temporal only decides what happens next. */
 export class Run extends schema.class {}
 schema.setClass(Run);

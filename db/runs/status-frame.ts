@@ -10,7 +10,7 @@ export interface StatusChange {
   readonly reason?: string | null;
 }
 
-/** The frame of a change of state that neither starts nor ends the run. */
+/** Returns the frame of a status change that neither starts nor ends the run. */
 export function statusFrame(change: StatusChange): FrameDraft {
   return {
     type: 'run.status',

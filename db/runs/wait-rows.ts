@@ -15,19 +15,19 @@ interface ChildFact {
   readonly until: string | null;
 }
 
-/** What a run may wait for, by its rows. */
+/** What a run may wait for, according to its rows. */
 export interface RunFacts {
   readonly id: string;
-  /** Questions without an answer, of the run and of its descendants. */
+  /** Unanswered approvals of the run and its descendants. */
   readonly pending: number;
-  /** Calls that are executed here, or will be at once. */
+  /** Calls that are being executed here, or will be at once. */
   readonly executing: number;
   readonly waits: readonly WaitFact[];
   /** Live children that calls of the run wait for. */
   readonly children: readonly ChildFact[];
 }
 
-/** What rows say that runs may wait for. */
+/** Reads from the rows what runs may wait for. */
 export function readFacts(tx: TenantTransaction, runs: readonly RunState[]): Promise<RunFacts[]> {
   return rows<RunFacts>(
     tx.em,
@@ -51,7 +51,7 @@ function toWritten({ id, status, waiting_on, waiting_until, waiting_since, waite
   return { id, status, waiting_on, waiting_until, waiting_since, waited_ms, pending_approvals };
 }
 
-/** Writes whether runs wait, for what and until when. One that has gone on to its end meanwhile stays as it is. */
+/** Writes whether runs wait, for what and until when. A run that is ending or has ended meanwhile stays as it is. */
 export async function writeWaits(tx: TenantTransaction, runs: readonly RunState[]): Promise<void> {
   await rows(
     tx.em,

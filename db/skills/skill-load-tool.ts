@@ -1,6 +1,6 @@
 import type { EffectiveTool } from '../agents/effective/effective-tools.ts';
 
-/** What the model sends to load a skill. */
+/** The schema of what the model sends to load a skill. */
 export const skillLoadInputSchema = {
   type: 'object',
   properties: {
@@ -12,7 +12,7 @@ export const skillLoadInputSchema = {
   additionalProperties: false,
 } as const;
 
-/** The builtin that every run with skills to load has, whether or not its author bound one: it has no row. */
+/** The builtin, without a row, that every run with skills to load has, whether or not its author bound one. */
 export const skillLoadTool: EffectiveTool = {
   name: 'skill_load',
   tool_id: null,

@@ -4,28 +4,28 @@ import type { Databases } from '../databases.ts';
 import { isRevoked, restriction } from '../identity/sessions/session-right.sql.ts';
 import { sweeperRows } from './sweeper-rows.ts';
 
-/** By whose right something goes on: a stream is open, an answer is waited for. */
+/** The holder by whose right something goes on: a stream stays open, an answer is awaited. */
 export interface RightHolder {
-  /** The run that is shown; null where none is. */
+  /** The run that is shown, or null. */
   readonly runId: string | null;
-  /** Where what is shown lies, if it is no run; null where that doesn't matter. */
+  /** The tenant of what is shown when it is not a run; null where that doesn't matter. */
   readonly place: { readonly organizationId: string; readonly workspaceId: string } | null;
-  /** Kind of the principal; `impersonation`, with its id as the principal's, inside one. */
+  /** Kind of the principal. Inside an impersonation it is `impersonation`, and `principalId` is the impersonation's id. */
   readonly kind: string;
   readonly principalId: string | null;
   readonly sessionId: string | null;
   readonly actingUserId: string | null;
-  /** A key rotated since then has another plaintext than the one that was shown. */
+  /** A key rotated after this time has a different plaintext from the one that was presented. */
   readonly openedAt: Date;
 }
 
-/** Whether user `u` may see the place `p`; operators see all. */
+/** Returns a condition: user `u` may see the row scope `p`. Operators see everything. */
 function mayRead(u: string): string {
   return `(p.organization_id is null or ${u}.scope = 'platform' or (${u}.organization_id = p.organization_id and (${u}.scope = 'organization'
     or ${u}.workspace_id = p.workspace_id or exists (select from workspace_grants g where g.user_id = ${u}.id and g.workspace_id = p.workspace_id))))`;
 }
 
-/** Whether key or client `c` may see the place `p`. */
+/** Returns a condition: key or client `c` may see the row scope `p`. */
 function reaches(c: string): string {
   return `(p.organization_id is null or (${c}.organization_id = p.organization_id and (${c}.workspace_id is null or ${c}.workspace_id = p.workspace_id)))`;
 }
@@ -34,12 +34,13 @@ function isActive(u: string, o: string): string {
   return `(${u}.is_active and ${u}.deleted_at is null and ${o}.purged_at is null)`;
 }
 
-/** Position of a role, viewer 0. */
+/** Returns an expression for the position of a role; viewer is 0. */
 function rankSql(role: string): string {
   return `array_position(array['${roles.join("', '")}'], ${role}::text) - 1`;
 }
 
-// What the holder may do: of a key the lower of its own rank and its maker's where it lives. Made by nobody who sees that place, it has none.
+// The rank of the holder. For a key it is the lower of its own rank and its creator's in the workspace where the key lives; a creator who cannot see that
+// workspace leaves it none.
 const holderRank = `case q.kind
   when 'user' then ${rankSql('h.role')}
   when 'service_key' then least(${rankSql('k.role')}, ${rankSql('h.role')}, case
@@ -82,9 +83,9 @@ const accessSql = `
   left join organizations ao on ao.id = a.organization_id`;
 
 /**
- * The one place that says whether a right still stands, for all open streams and waiting answers of a process in one query: session or key alive,
- * its holder active, not short of a second factor that is demanded, and of the rank that acting as another demands, run still visible.
- * Gives the code of what is lost, by position. An access token that merely ran out loses nothing.
+ * The one place that decides whether a right still stands, for all open streams and awaited answers of a process in one query: the session or key is valid,
+ * its holder is active, lacks no required second factor and has the rank that acting for another user requires, and the run is still visible. Returns the
+ * error code of each lost right, by position in `holders`. An access token that merely expired loses nothing.
  */
 export async function lostAccess(db: Databases, holders: readonly RightHolder[]): Promise<Map<number, ErrorCode>> {
   const answers = await sweeperRows<{ n: number; code: ErrorCode | null }>(db, accessSql, [

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Databases } from '../databases.ts';
 import { payloadOf, type RawAnswer, type EncryptedBatch } from './append.ts';
 
-/** Why an append failed: a lock not had in time, something that passes (connection, restart, overload), or a batch that never will do. */
+/** Why an append failed: a lock was not obtained in time, a transient fault (connection, restart, overload), or a batch that will never succeed. */
 export type AppendFault = 'lock' | 'passing' | 'lasting';
 
 export interface AppendConnection {
@@ -11,14 +11,14 @@ export interface AppendConnection {
   close(): Promise<void>;
 }
 
-/** A server that does not answer costs the connection. */
+/** A server that does not answer within this time costs the connection. */
 const maxAnswerMs = 10_000;
 const maxConnectMs = 3_000;
 const passingClasses = ['08', '25', '40', '53', '57', '58'];
 
 /**
- * One connection of the app's role beside the pool, for the emitter of a process: activities that hold the whole pool while they wait for
- * a flush would otherwise wait for ever. It needs no tenant, `append_frames` compares the workspace of each batch with the run's.
+ * One connection of the app's role outside the pool, for the emitter of a process: activities that hold the whole pool while they wait for a flush would
+ * otherwise wait forever. It needs no tenant, because `append_frames` compares the workspace of each batch with the run's.
  */
 export function createAppendConnection(db: Databases): AppendConnection {
   const url = db.app.config.get('clientUrl');

@@ -1,25 +1,25 @@
-/** Signatures of the definer functions of streams: owned by longhaul_gate, executable by longhaul_app alone. */
+/** Signatures of the definer functions of streams: owned by longhaul_gate, executable only by longhaul_app. */
 export const streamFunctions = ['append_frames(jsonb, integer)'] as const;
 
-/** What longhaul_gate needs for them, by table. */
+/** The grants that longhaul_gate needs for them, by table. */
 export const streamGrants = {
   run_streams: ['select', 'update'],
   run_stream_scopes: ['select', 'insert', 'update', 'delete'],
   run_frame_chunks: ['select', 'insert'],
 } as const;
 
-/** The text of run.status that announces a new attempt: `append_frames` fills in these two places. */
+/** The two texts in the run.status frame announcing a new attempt that `append_frames` replaces. */
 export const noDiscarded = '"discarded_message_ids":[]';
 export const stillRunning = '"status":"running","previous":"running"';
 
 /**
- * `append_frames(batches, lock_wait_ms)`: fences, numbers and archives the batches of any number of runs, of any tenants, in one statement.
- * It locks their run_streams rows, roots included, by ascending run id, and works off the batches in the order given.
+ * `append_frames(batches, lock_wait_ms)` fences, numbers and archives the batches of any number of runs, of any tenants, in one statement. It locks their
+ * run_streams rows, including those of the roots, by ascending run id, and processes the batches in the order given.
  *
- * A batch: `{run, workspace, scope | null, attempt, batch, texts[], advisory[], opens[], completes[], ends, front | null}`; a text is what follows
- * `{"v":2,"seq":n,` in the frame. An answer, in the same order: `{result, first, last, cancel, copy_first, copy_last, front}`, with
- * result ok, ended (or purged, or of another workspace: one answer), fenced, or repeat (numbers of then when it was the scope's last batch).
- * `front` is the announcement put before the batch.
+ * A batch: `{run, workspace, scope | null, attempt, batch, texts[], advisory[], opens[], completes[], ends, front | null}`; a text is the part of the frame
+ * after `{"v":2,"seq":n,`. An answer, in the same order: `{result, first, last, cancel, copy_first, copy_last, front}`. The result is ok, ended (also for a
+ * purged run or one of another workspace), fenced, or repeat (with the original numbers if it was the scope's last batch). `front` is the announcement put
+ * before the batch.
  */
 export const appendFramesSql = `
 create or replace function append_frames(batches jsonb, lock_wait_ms integer) returns jsonb

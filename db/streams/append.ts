@@ -5,7 +5,7 @@ import { noDiscarded, stillRunning } from './append-frames.sql.ts';
 import { frameText, isAdvisory, numbered, numberedCopy, type RunIdentity } from './frame-text.ts';
 import type { FrameDraft, RetryCause } from './frame.schema.ts';
 
-/** Why a new attempt speaks, for the announcement that is put before its first batch. */
+/** Why a new attempt writes, for the announcement put before its first batch. */
 export interface RetryNotice {
   readonly cause: RetryCause;
   readonly errorCode: string | null;
@@ -13,8 +13,8 @@ export interface RetryNotice {
 }
 
 /**
- * Frames of one run, written as one step. Scope: `s<step>` for a model call, `c:<tool_call_id>` for a tool call, null for a state change
- * (which its row guards). Attempt is the row's count; batch counts 1, 2, 3 … within the attempt.
+ * Frames of one run, written as one unit. Scope: `s<step>` for a model call, `c:<tool_call_id>` for a tool call, null for a state change (which its row
+ * guards). `attempt` is the row's count; `batch` counts 1, 2, 3 … within the attempt.
  */
 export interface FrameBatch {
   readonly run: RunIdentity;
@@ -22,14 +22,14 @@ export interface FrameBatch {
   readonly attempt: number;
   readonly batch: number;
   readonly frames: readonly FrameDraft[];
-  /** Messages that begin or are whole with it, and whether it ends the stream; taken from the frames when absent. */
+  /** The messages that begin or complete with this batch, and whether it ends the stream; derived from the frames when absent. */
   readonly opens?: readonly string[];
   readonly completes?: readonly string[];
   readonly ends?: boolean;
   readonly retry?: RetryNotice | null;
 }
 
-/** `ended` and `fenced` write nothing; `repeat` was written before and has the numbers of then (null when later batches followed). */
+/** `ended` and `fenced` write nothing; `repeat` was written before and has its original numbers (null when later batches followed). */
 export interface AppendAnswer {
   readonly result: 'ok' | 'ended' | 'fenced' | 'repeat';
   readonly firstSeq: number | null;
@@ -37,7 +37,7 @@ export interface AppendAnswer {
   readonly isCancelRequested: boolean;
 }
 
-/** A batch with its texts made: what `append_frames` takes, repeated byte for byte when an append is tried again. */
+/** A batch with its texts built: the input of `append_frames`, repeated byte for byte when an append is retried. */
 export interface EncryptedBatch {
   readonly run: RunIdentity;
   readonly texts: readonly string[];
@@ -45,7 +45,7 @@ export interface EncryptedBatch {
   readonly payload: string;
 }
 
-/** What `append_frames` gives for one batch. */
+/** The answer of `append_frames` for one batch. */
 export interface RawAnswer {
   readonly result: AppendAnswer['result'];
   readonly first?: number | null;
@@ -55,7 +55,7 @@ export interface RawAnswer {
   readonly copy_first?: number | null;
 }
 
-/** A batch of a state change: no scope, guarded by the row that the transaction has locked. */
+/** Returns a batch of a state change: it has no scope, since the row that the transaction has locked guards it. */
 export function stateBatch(run: RunIdentity, frames: readonly FrameDraft[]): FrameBatch {
   return { run, scope: null, attempt: 1, batch: 0, frames };
 }
@@ -67,8 +67,8 @@ export interface StreamState {
 }
 
 /**
- * Locks the streams of runs and of their roots by ascending id, the order of every append. A transaction that must know a number before it
- * appends (`run.finished` names its own) or that appends to several runs calls this first.
+ * Locks the streams of runs and of their roots by ascending id, the order of every append. A transaction calls this first if it must know a number before
+ * it appends (`run.finished` contains its own) or if it appends to several runs.
  */
 export async function lockStreams(tx: TenantTransaction, runIds: readonly string[]): Promise<Map<string, StreamState>> {
   const locked = await rows<{ run_id: string; head_seq: number; ended: boolean; cancel_requested: boolean }>(
@@ -81,7 +81,7 @@ export async function lockStreams(tx: TenantTransaction, runIds: readonly string
   return new Map(locked.map((row) => [row.run_id, { headSeq: row.head_seq, isEnded: row.ended, isCancelRequested: row.cancel_requested }]));
 }
 
-/** Marks runs as to be cancelled, so that the next append of any activity hears of it, and has their activities told after the commit. */
+/** Marks runs as to be cancelled, so that the next append of any of their activities reports it, and notifies their activities after the commit. */
 export async function requestStreamCancel(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
   await lockStreams(tx, runIds);
   await rows(tx.em, 'update run_streams set cancel_requested = true where run_id = any (?::uuid[]) and not ended', [[...runIds]]);
@@ -94,8 +94,8 @@ interface AppendRow {
 }
 
 /**
- * Appends frames as part of a transaction: one statement for all batches, sent with the next one; what was written is published after the
- * commit. The lock order is conversation, runs, run_streams: nothing else may be locked afterwards.
+ * Appends frames as part of a transaction: one statement for all batches, sent with the next one; the written frames are published after the commit. The
+ * lock order is conversation, runs, run_streams: nothing else may be locked afterwards.
  */
 export async function appendFrames(tx: TenantTransaction, batches: readonly FrameBatch[]): Promise<void> {
   if (batches.length === 0) return;
@@ -103,7 +103,7 @@ export async function appendFrames(tx: TenantTransaction, batches: readonly Fram
   await queueStatement<AppendRow>(tx.em, appendSql, [payloadOf(sealed)], ([row]) => letOut(tx, sealed, row));
 }
 
-/** The same at once, for who has to know what became of them: one answer a batch. */
+/** Like `appendFrames`, but appends at once, for callers that need the result: returns one answer per batch. */
 export async function appendFramesNow(tx: TenantTransaction, batches: readonly FrameBatch[]): Promise<AppendAnswer[]> {
   const sealed = sealAll(tx, batches);
   const [row] = await rows<AppendRow>(tx.em, appendSql, [payloadOf(sealed)]);
@@ -112,7 +112,7 @@ export async function appendFramesNow(tx: TenantTransaction, batches: readonly F
 }
 
 function letOut(tx: TenantTransaction, sealed: readonly EncryptedBatch[], row: AppendRow | undefined): void {
-  // The texts of a repeat were made anew, at another time: its readers find those of then in the archive.
+  // The texts of a repeat were built again, at another time: readers find the original ones in the archive.
   const fresh = (row?.answers ?? []).map((answer) => (answer.result === 'ok' ? answer : { ...answer, first: null }));
   tx.outgoing.frames.push(...appendedFrames(sealed, fresh));
 }
@@ -122,7 +122,7 @@ function sealAll(tx: TenantTransaction, batches: readonly FrameBatch[]): Encrypt
   return batches.map((batch) => encryptBatch(batch, at));
 }
 
-/** Makes the texts of a batch. */
+/** Builds the texts of a batch. */
 export function encryptBatch(batch: FrameBatch, at: Date): EncryptedBatch {
   const { run, frames } = batch;
   const texts = frames.map((draft) => frameText(run, draft, batch.attempt, at));
@@ -144,12 +144,12 @@ export function encryptBatch(batch: FrameBatch, at: Date): EncryptedBatch {
   return { run, texts, advisory, payload };
 }
 
-/** The argument of `append_frames` for these batches. */
+/** Returns the argument of `append_frames` for these batches. */
 export function payloadOf(sealed: readonly EncryptedBatch[]): string {
   return `[${sealed.map((batch) => batch.payload).join(',')}]`;
 }
 
-/** What was written, whole and numbered, by run: own streams and the copies on roots. */
+/** Returns the written frames, complete and numbered, by run: those of the run's own stream and the copies on its root's. */
 export function appendedFrames(sealed: readonly EncryptedBatch[], answers: readonly RawAnswer[]): AppendedFrames[] {
   const written: AppendedFrames[] = [];
   answers.forEach((answer, index) => {
@@ -176,7 +176,7 @@ export function toAnswer(answer: RawAnswer): AppendAnswer {
   return { result: answer.result, firstSeq: answer.first ?? null, lastSeq: answer.last ?? null, isCancelRequested: answer.cancel };
 }
 
-// An append whose answer was lost: it may not have been published. With an announcement in front readers find it in the archive.
+// An append whose answer was lost may not have been published. If an announcement precedes it, readers find it in the archive.
 function isWholeRepeat(answer: RawAnswer, batch: EncryptedBatch): boolean {
   return answer.result === 'repeat' && answer.last === (answer.first ?? 0) + batch.texts.length - 1;
 }
@@ -189,7 +189,10 @@ function copiesOf(texts: readonly string[], advisory: readonly boolean[], first:
   return copies;
 }
 
-/** run.status of a new attempt. The function fills in the messages that the lost attempt left open, and `cancelling` where that came first. */
+/**
+ * Returns the text of a new attempt's run.status frame. `append_frames` fills in the messages that the lost attempt left open, and `cancelling` if a cancel
+ * came first.
+ */
 function announcement(batch: FrameBatch, at: Date): string {
   const retry = batch.retry ?? { cause: 'worker_lost', errorCode: null, delayMs: 0 };
   const draft: FrameDraft = {

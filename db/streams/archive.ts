@@ -2,20 +2,20 @@ import type { Databases } from '../databases.ts';
 import { seqOf } from './frame-text.ts';
 import { sweeperRows } from './sweeper-rows.ts';
 
-// Reads across tenants, on the sweeper's pool: only for runs whose visibility was checked when the stream was opened.
+// These reads cross tenants, on the sweeper's pool: only for runs whose visibility was checked when the stream was opened.
 
-/** A page ends with the chunk that reaches this, as sent: what a chunk's storage compresses, its readers hold in full. */
+/** A page ends with the chunk that reaches this size in bytes as sent: storage compresses chunks, but readers hold them uncompressed. */
 const maxPageBytes = 1024 * 1024;
 
-/** Frames in order, as sent live; `isCut`: the page grew long, and more of the range may follow. */
+/** Frames in order, as sent live. `isCut`: the page reached its size limit, and more of the range may follow. */
 export interface FrameRange {
   readonly texts: string[];
   readonly isCut: boolean;
 }
 
 /**
- * Frames of a run with numbers from `fromSeq` to `toSeq`: one query, which goes from chunk to chunk and reads none behind the page's end.
- * After compaction numbers may be missing.
+ * Reads a run's frames numbered from `fromSeq` to `toSeq` in one query, which goes from chunk to chunk and reads none after the page's end. After
+ * compaction numbers may be missing.
  */
 export async function readFrameRange(db: Databases, runId: string, fromSeq: number, toSeq: number): Promise<FrameRange> {
   const chunks = await sweeperRows<{ frames: string; is_full: boolean }>(
@@ -42,7 +42,7 @@ export async function readFrameRange(db: Databases, runId: string, fromSeq: numb
   }
 }
 
-/** `array_to_json` of an array of texts. */
+/** Parses `array_to_json` of an array of texts. */
 function textsOf(json: string): string[] {
   return JSON.parse(json);
 }
@@ -52,7 +52,7 @@ export interface StreamHead {
   readonly isEnded: boolean;
 }
 
-/** Heads of runs, one query; a run that is absent was purged. */
+/** Returns the heads of runs' streams, in one query; a run that is absent was purged. */
 export async function streamHeads(db: Databases, runIds: readonly string[]): Promise<Map<string, StreamHead>> {
   const heads = await sweeperRows<{ run_id: string; head_seq: number; ended: boolean }>(
     db,

@@ -2,11 +2,11 @@ import type { Logger } from 'pino';
 import { streamKeys } from './keys.ts';
 import { connectRedis } from './redis.ts';
 
-/** Notices that make haste: a lost one costs seconds, since appends, heartbeats and the 5 s check say the same. */
+/** Notices that only speed things up: a lost one costs seconds, since appends, heartbeats and the 5 s check report the same. */
 export interface CancelBus {
-  /** Runs whose cancel was asked for. Gives the function that stops listening. */
+  /** Listens for runs with a requested cancel. Returns the function that stops listening. */
   onCancelled(listener: (runId: string) => void): () => void;
-  /** Principals whose open streams must be checked at once. */
+  /** Listens for principals whose open streams must be checked at once. Returns the function that stops listening. */
   onRevoked(listener: (principals: readonly string[]) => void): () => void;
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface CancelBusDeps {
   readonly log: Logger;
 }
 
-/** A dead server is noticed within a ping and the socket's 3 s. */
+/** A dead server is noticed within one ping and the socket's 3 s timeout. */
 const pingEveryMs = 2_000;
 
 export function createCancelBus({ redisUrl, prefix, log }: CancelBusDeps): CancelBus {
@@ -30,7 +30,7 @@ export function createCancelBus({ redisUrl, prefix, log }: CancelBusDeps): Cance
     if (channel === keys.cancelChannel) for (const listener of cancelled) listener(message);
     if (channel === keys.revokedChannel) for (const listener of revoked) listener(message.split(' '));
   });
-  redis.subscribe(keys.cancelChannel, keys.revokedChannel).catch(() => undefined); // subscribed again by every reconnect
+  redis.subscribe(keys.cancelChannel, keys.revokedChannel).catch(() => undefined); // every reconnect subscribes again
   const ping = setInterval(() => void (redis.status === 'ready' && redis.ping().catch(() => undefined)), pingEveryMs);
   ping.unref();
 

@@ -10,8 +10,8 @@ interface Chunk {
 }
 
 /**
- * Drops the advisory frames of an ended run and all but the last usage of each step; the numbers of the others stay. Repeatable.
- * Gives the frames dropped.
+ * Drops the advisory frames of an ended run and all but the last usage frame of each step; the remaining frames keep their numbers. Repeatable. Returns the
+ * number of dropped frames.
  */
 export async function compactFrames(em: SqlEntityManager, runId: string): Promise<number> {
   const lastUsage = await lastUsageOf(em, runId);

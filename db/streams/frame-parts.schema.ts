@@ -2,7 +2,7 @@ import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
 import { runStatuses } from '../../workflows/contracts/runs/runs.ts';
 
-// Frame objects are open: readers ignore what they do not know, so a new field needs no new protocol.
+// Frame objects are open: readers ignore unknown fields, so a new field needs no new protocol.
 
 export const Id = Type.String({ format: 'uuid' });
 export const Instant = Type.String({ format: 'date-time' });
@@ -23,7 +23,7 @@ export function choice<const V extends readonly string[]>(values: V, description
   return Type.Unsafe<V[number]>({ type: 'string', enum: values, ...(description ? { description } : {}) });
 }
 
-/** The schema or null. */
+/** The schema, or null. */
 export function orNull<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
   return Type.Unsafe<Static<S> | null>({ oneOf: [schema, { type: 'null' }] });
 }
@@ -68,7 +68,7 @@ export type ContentBlock =
   | { type: 'citation'; item_id: string | null; title: string; quote: string; url: string | null }
   | ({ type: 'attachment' } & AttachmentPart);
 
-/** A file as messages and outputs name it. */
+/** A file as messages and outputs reference it. */
 export type AttachmentPart = {
   readonly attachment_id: string;
   readonly media_type: string;
@@ -85,7 +85,7 @@ export const RunErrorPart = Type.Object({
 
 export const RunOutputPart = Type.Object({
   text: orNull(Type.String()),
-  json: FreeJson, // null too; a oneOf with null would match it twice
+  json: FreeJson, // includes null; a oneOf with null would match it twice
   attachments: Type.Array(Type.Object(attachmentPart), { maxItems: 200 }),
   truncated: Type.Boolean(),
 });

@@ -2,7 +2,7 @@ import { streamProtocol } from '../../workflows/contracts/runs/frames.ts';
 import type { ContentBlock } from './frame-parts.schema.ts';
 import type { Frame, FrameDraft } from './frame.schema.ts';
 
-/** The run a frame speaks of. `path` holds agent slugs, root first. */
+/** The run that a frame is about. `path` holds agent slugs, root first. */
 export interface RunIdentity {
   readonly runId: string;
   readonly rootRunId: string;
@@ -12,14 +12,14 @@ export interface RunIdentity {
   readonly path: readonly string[];
 }
 
-/** No frame's text is longer, in bytes; longer texts in it are cut and `ref` names the GET that has the rest. */
+/** Maximum bytes of a frame's text. Longer texts within a frame are truncated, and `ref` names the GET that returns the rest. */
 export const frameLimitBytes = 256 * 1024;
 
 const head = `{"v":${streamProtocol},"seq":`;
 
 /**
- * The text of a frame without its number: what follows `{"v":2,"seq":n,`. The number is put before it when it is written
- * (`append_frames`, or `numbered` for a run's first), so the archive, Redis and every reader hold the same bytes.
+ * Returns the text of a frame without its number: the part after `{"v":2,"seq":n,`. The number is put before it on writing (by `append_frames`, or by
+ * `numbered` for a run's first frame), so the archive, Redis and every reader hold the same bytes.
  */
 export function frameText(run: RunIdentity, draft: FrameDraft, attempt: number, at: Date): string {
   const text = textOf(run, draft, attempt, at);
@@ -28,29 +28,29 @@ export function frameText(run: RunIdentity, draft: FrameDraft, attempt: number, 
   return textOf(run, truncateDraft(run, draft, Buffer.byteLength(text)), attempt, at);
 }
 
-/** A whole frame's text, as `append_frames` makes it. */
+/** Returns a whole frame's text, as `append_frames` builds it. */
 export function numbered(seq: number, text: string): string {
   return `${head}${seq},${text}`;
 }
 
-/** The text of a descendant's frame on its root's stream. */
+/** Returns the text of a descendant's frame on its root's stream. */
 export function numberedCopy(seq: number, originSeq: number, text: string): string {
   return `${head}${seq},"origin_seq":${originSeq},${text}`;
 }
 
-/** The number in a whole frame's text. */
+/** Returns the number in a whole frame's text. */
 export function seqOf(text: string): number {
   return Number.parseInt(text.slice(head.length, head.length + 16), 10);
 }
 
-/** The type in a whole frame's text when the frame is the stream's own; null for a copy of a descendant's frame. */
+/** Returns the type in a whole frame's text if the frame is the stream's own; null for a copy of a descendant's frame. */
 export function ownTypeOf(text: string): string | null {
   const start = text.indexOf(',', head.length) + 1;
   if (!text.startsWith('"type":"', start)) return null;
   return text.slice(start + 8, text.indexOf('"', start + 8));
 }
 
-/** The type in a whole frame's text, copies included. */
+/** Returns the type in a whole frame's text, copies included. */
 export function typeOf(text: string): string {
   const start = text.indexOf('"type":"', head.length) + 8;
   return text.slice(start, text.indexOf('"', start));
@@ -58,10 +58,10 @@ export function typeOf(text: string): string {
 
 /** Parses a whole frame's text. */
 export function parseFrame(text: string): Frame {
-  return JSON.parse(text) as Frame; // written by frameText, so the shape is the schema's
+  return JSON.parse(text) as Frame; // written by frameText, so it has the schema's shape
 }
 
-/** Advisory frames are repeated whole by a later one: they have no copy on the root and go at compaction. */
+/** Whether a frame is advisory: a later frame repeats its whole content, so it has no copy on the root and is dropped at compaction. */
 export function isAdvisory(draft: FrameDraft): boolean {
   if (draft.type === 'message.delta' || draft.type === 'reasoning.delta') return true;
   return (
@@ -106,7 +106,7 @@ function truncateDraft(run: RunIdentity, draft: FrameDraft, bytes: number): Fram
   return draft;
 }
 
-/** Cuts the longest texts first until `excess` bytes are gone; a JSON block that alone is too long becomes null. */
+/** Truncates the longest texts first until `excess` bytes are gone; a JSON block that is too long on its own becomes null. */
 function cutBlocks(blocks: readonly ContentBlock[], excess: number): ContentBlock[] {
   const result = [...blocks];
   let left = excess;
@@ -139,7 +139,7 @@ function sizeOf(block: ContentBlock | undefined): number {
   return block === undefined ? 0 : Buffer.byteLength(JSON.stringify(block));
 }
 
-/** Drops at least `excess` bytes (as JSON) from the end, never half a surrogate pair. */
+/** Drops at least `excess` bytes (as JSON) from the end, never splitting a surrogate pair. */
 function cutText(text: string, excess: number): string {
   const target = Buffer.byteLength(JSON.stringify(text)) - excess;
   let low = 0;

@@ -21,7 +21,7 @@ import {
   Whole,
 } from './frame-parts.schema.ts';
 
-/** Why a step is tried again. */
+/** Why a step is retried. */
 export const retryCauses = ['worker_lost', 'upstream_error', 'rate_limited', 'timeout', 'shutdown'] as const;
 export type RetryCause = (typeof retryCauses)[number];
 

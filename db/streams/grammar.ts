@@ -1,7 +1,7 @@
 import type { Frame } from './frame.schema.ts';
 import { RunGrammar } from './run-grammar.ts';
 
-/** The grammar of protocol 2 as it is served to clients. */
+/** The grammar of protocol 2, as served to clients. */
 export const grammarText = `
 stream   = status(queued) status* [ started body* ] finished      the first seq is 1; nothing follows finished
 body     = message | call | approval | sub_agent | status | usage | error      (parts of different bodies may interleave)
@@ -23,13 +23,13 @@ export interface Violation {
 export interface GrammarOptions {
   /** The run whose stream it is. */
   readonly runId: string;
-  /** After compaction advisory frames and numbers are missing. */
+  /** After compaction, advisory frames and their numbers are missing. */
   readonly isCompacted?: boolean;
-  /** Number after which the reading began; the run's own state before it is unknown, so only numbers are checked. Default 0. */
+  /** Number after which reading began. The run's own state before it is unknown, so only numbers are checked. Default 0. */
   readonly afterSeq?: number;
 }
 
-/** The one validator of streams: writers and readers are checked by it in tests. Feed it each frame in the order received. */
+/** The only validator of streams: tests check both writers and readers with it. Feed it each frame in the order received. */
 export class StreamGrammar {
   readonly violations: Violation[] = [];
 
@@ -68,7 +68,7 @@ export class StreamGrammar {
     run.take(frame, report);
   }
 
-  /** What is still open at the end; of an ended stream nothing is. */
+  /** Reports a stream that has not ended, and returns all violations. Nothing may be open at the end of a stream. */
   finish(): readonly Violation[] {
     if (!this.#isFinished)
       this.violations.push({ seq: this.#lastSeq, runId: this.#options.runId, rule: 'the stream does not end with run.finished' });
@@ -88,7 +88,7 @@ export class StreamGrammar {
   }
 }
 
-/** Checks a whole stream, or one that is still going on. */
+/** Checks a whole stream, or one that is still going on (`isEnded: false`). */
 export function checkStream(frames: Iterable<Frame>, options: GrammarOptions & { readonly isEnded?: boolean }): readonly Violation[] {
   const grammar = new StreamGrammar(options);
   for (const frame of frames) grammar.take(frame);

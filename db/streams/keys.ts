@@ -1,8 +1,8 @@
 const partitions = 64;
 
-/** Names in Redis of one deployment; the prefix keeps deployments on one server apart, channels included. */
+/** Names in Redis of one deployment; the prefix separates deployments on one server, channels included. */
 export interface StreamKeys {
-  /** The stream of one run; the hash tag is its partition, so a cluster spreads runs over 64 slots. */
+  /** The stream of one run; its partition is the hash tag, so a cluster spreads runs over 64 slots. */
   run(runId: string): string;
   /** The control stream that wakes the blocking reader of one API process. */
   control(processId: string): string;
@@ -10,7 +10,7 @@ export interface StreamKeys {
   readonly revokedChannel: string;
 }
 
-/** Builds the names under a prefix (`REDIS_PREFIX`, may be empty). */
+/** Builds the names under a prefix (`REDIS_PREFIX`, which may be empty). */
 export function streamKeys(prefix: string): StreamKeys {
   return {
     run: (runId) => `${prefix}{p${partitionOf(runId)}}:run:${runId}:s`,
@@ -20,7 +20,7 @@ export function streamKeys(prefix: string): StreamKeys {
   };
 }
 
-/** Partition of an id: its value modulo 64. The last byte of a UUIDv7 is random, so partitions fill evenly. */
+/** Returns the partition of an id: its last byte modulo 64. The last byte of a UUIDv7 is random, so partitions fill evenly. */
 export function partitionOf(id: string): number {
   return Number.parseInt(id.slice(-2), 16) % partitions;
 }

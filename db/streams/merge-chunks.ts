@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change, rows } from '../sql.ts';
 
-/** Bounds of a merged chunk. */
+/** Limits of a merged chunk. */
 const maxFrames = 500;
 const limitBytes = 256 * 1024;
 const maxRows = 5_000;
@@ -13,7 +13,9 @@ interface ChunkSize {
   readonly bytes: number;
 }
 
-/** Merges the chunks of an ended run into few long ones, text untouched. Repeatable: what is merged stays. Gives the chunks saved. */
+/**
+ * Merges the chunks of an ended run into a few long ones without changing the text. Repeatable: merged chunks stay. Returns the number of chunks saved.
+ */
 export async function mergeChunks(em: SqlEntityManager, runId: string): Promise<number> {
   let saved = 0;
   for (let after = 0; ;) {
@@ -29,7 +31,7 @@ export async function mergeChunks(em: SqlEntityManager, runId: string): Promise<
   }
 }
 
-/** Neighbours that fit into one chunk, each group as long as the bounds allow. */
+/** Groups neighbouring chunks that fit into one, each group as long as the limits allow. */
 function groupsOf(sizes: readonly ChunkSize[]): ChunkSize[][] {
   const groups: ChunkSize[][] = [];
   let frames = 0;

@@ -3,7 +3,7 @@ import { rows } from '../sql.ts';
 import { parseFrame } from './frame-text.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Messages of a run that have deltas but are neither whole nor discarded; the transaction that ends the run closes them. */
+/** Returns the messages of a run that have deltas but are neither completed nor discarded; the transaction that ends the run closes them. */
 export async function openMessages(em: SqlEntityManager, runId: string): Promise<string[]> {
   const open = await rows<{ id: string }>(em, 'select unnest(open_message_ids) as id from run_stream_scopes where run_id = ? order by id', [
     runId,
@@ -20,11 +20,11 @@ export interface OpenBlock {
 
 export interface OpenMessage {
   readonly step: number;
-  /** By rising index. */
+  /** By ascending index. */
   readonly blocks: readonly OpenBlock[];
 }
 
-/** A message put together from its archived deltas, or null when it has none. */
+/** Assembles a message from its archived deltas; returns null when it has none. */
 export async function readOpenMessage(em: SqlEntityManager, runId: string, messageId: string): Promise<OpenMessage | null> {
   const deltas = await rows<{ text: string }>(
     em,
@@ -48,7 +48,7 @@ export async function readOpenMessage(em: SqlEntityManager, runId: string, messa
   return step === null ? null : { step, blocks: [...blocks.values()].toSorted((left, right) => left.index - right.index) };
 }
 
-/** What a run has written by now of the message that it is at; empty: nothing. */
+/** Returns the text that a run has written so far of its current message; empty when there is none. */
 export async function newestOpenText({ em }: Pick<TenantTransaction, 'em'>, runId: string): Promise<string> {
   const newest = (await openMessages(em, runId)).at(-1);
   const message = newest === undefined ? null : await readOpenMessage(em, runId, newest);

@@ -1,6 +1,6 @@
 /**
- * `publish(first_seq, frames…)` on the one key of a run: adds each frame above the top id as `<seq>-0`, keeps about 2000, lives one hour.
- * Gives the top number. The ids refuse what is repeated or late; an empty key needs no seed, it starts again at first_seq.
+ * `publish(first_seq, frames…)` on a run's single key adds each frame above the top id as `<seq>-0`; the key holds about 2000 frames and lives one hour.
+ * Returns the top number. The ids refuse repeated and late frames; an empty key needs no seed, it starts again at first_seq.
  */
 export const publishLua = `
 local key = KEYS[1]

@@ -5,19 +5,19 @@ import { streamKeys } from './keys.ts';
 import { publishLua } from './publish.lua.ts';
 
 /**
- * Spreads what the archive holds already. Nothing waits for it and nothing fails with it: a publish that is refused, late or lost is
- * dropped, and readers see the hole and read the archive.
+ * Publishes frames that the archive already holds. Nothing waits for it and nothing fails with it: a publish that is refused, late or lost is dropped, and
+ * readers notice the gap and read the archive.
  */
 export interface Publisher {
-  /** One Redis command per run. */
+  /** Sends one Redis command per run. */
   publish(appended: readonly AppendedFrames[]): void;
-  /** Tells the activities of these runs of a cancel. */
+  /** Notifies the activities of these runs of a cancel. */
   notifyCancelled(runIds: readonly string[]): void;
-  /** Drops what is cached of these runs; what is missed goes by its age. */
+  /** Erases what is cached of these runs; whatever is missed expires. */
   erase(runIds: readonly string[]): void;
-  /** The same, told when it is done. Rejects where Redis is away or does not answer: it may be asked for again. */
+  /** Like `erase`, but resolves when it is done. Rejects when Redis is unavailable or does not answer; the call may then be repeated. */
   eraseSurely(runIds: readonly string[]): Promise<void>;
-  /** Tells every API process to check these principals' open streams now (`user:<id>`, `session:<id>`, `service_key:<id>`). */
+  /** Notifies every API process to check these principals' open streams now (`user:<id>`, `session:<id>`, `service_key:<id>`). */
   notifyRevoked(principals: readonly string[]): void;
 }
 
@@ -28,7 +28,7 @@ export interface PublisherDeps {
   readonly log: Logger;
 }
 
-/** Bytes handed to a Redis that does not answer; above it publishes are dropped at once. */
+/** Maximum bytes handed to a Redis that does not answer; above it, publishes are dropped at once. */
 const maxUnansweredBytes = 16 * 1024 * 1024;
 const warnEveryMs = 10_000;
 
@@ -69,7 +69,7 @@ export function createPublisher({ redis, prefix, log }: PublisherDeps): Publishe
       for (const runId of runIds) send(64, () => redis.del(keys.run(runId)));
     },
     async eraseSurely(runIds) {
-      // One key each: in a cluster they lie in different slots.
+      // One command per key: in a cluster the keys lie in different slots.
       await Promise.all(runIds.map((runId) => redis.unlink(keys.run(runId))));
     },
     notifyRevoked(principals) {

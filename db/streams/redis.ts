@@ -1,15 +1,15 @@
 import { Redis, type RedisOptions } from 'ioredis';
 
 /**
- * What a connection is for. `commands`: short commands, shared by a process. `blocking`: one XREAD loop and nothing else; it neither
- * reconnects nor re-sends by itself, its loop makes a new one. `subscriber`: channels only.
+ * The purpose of a connection. `commands`: short commands, shared by a process. `blocking`: one XREAD loop and nothing else; it neither reconnects nor
+ * re-sends by itself, its loop opens a new one. `subscriber`: channels only.
  */
 export type RedisRole = 'commands' | 'blocking' | 'subscriber';
 
 const common = { connectTimeout: 3_000, keepAlive: 10_000, disableClientInfo: true } satisfies RedisOptions;
 
 const optionsByRole = {
-  // A silent server costs the socket after 3 s, so a command never hangs; one that was under way is not sent twice.
+  // A silent server costs the socket after 3 s, so a command never hangs; a command that was under way is not sent twice.
   commands: {
     ...common,
     maxRetriesPerRequest: 1,
@@ -31,9 +31,9 @@ const optionsByRole = {
 } satisfies Record<RedisRole, RedisOptions>;
 
 /**
- * Opens a connection of one role; the only place that makes one.
+ * Opens a connection of one role; the only place that opens one.
  *
- * @param onError - told of each fault; without it faults are dropped, since a missing listener would end the process.
+ * @param onError - receives each error. Without it errors are dropped, since a missing listener would end the process.
  */
 export function connectRedis(url: string, role: RedisRole, onError: (error: Error) => void = () => undefined): Redis {
   const redis = new Redis(url, optionsByRole[role]);
@@ -41,7 +41,7 @@ export function connectRedis(url: string, role: RedisRole, onError: (error: Erro
   return redis;
 }
 
-/** Milliseconds before the n-th attempt to reconnect: 100, 200, … at most 1000. */
+/** Returns the milliseconds before the n-th attempt to reconnect: 100, 200, … at most 1000. */
 function pause(attempt: number): number {
   return Math.min(attempt * 100, 1_000);
 }

@@ -13,12 +13,12 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     lastSeq: bigintColumn(),
-    /** The exact bytes sent, one element a frame. */
+    /** The exact bytes sent, one element per frame. */
     frames: textArrayColumn(),
     createdAt: createdAtColumn(),
   },
 });
 
-/** Frames as they were produced: the first of a run without a parent is written with its row, all others by `append_frames`. */
+/** Frames as they were produced: the first frame of a run without a parent is written with its row, all others by `append_frames`. */
 export class RunFrameChunk extends schema.class {}
 schema.setClass(RunFrameChunk);

@@ -13,7 +13,7 @@ interface CallState {
   state: 'started' | 'ready' | 'executing' | 'ended';
 }
 
-/** Changes that a status frame may tell; a change to itself tells a place in the line, a retry or a reason. */
+/** The changes that a status frame may report; a change to the same status reports a queue position, a retry or a reason. */
 const changes: Record<RunStatus, readonly RunStatus[]> = {
   queued: ['queued'],
   running: ['running', 'waiting', 'cancelling'],
@@ -24,7 +24,7 @@ const changes: Record<RunStatus, readonly RunStatus[]> = {
   cancelled: [],
 };
 
-/** How a run may end from a status: only a row in cancelling, or one that never started, ends cancelled. */
+/** The final statuses that a run may reach from a status: only a run that is cancelling or has never started ends as cancelled. */
 const ends: Record<RunStatus, readonly RunStatus[]> = {
   queued: ['cancelled', 'failed'],
   running: ['succeeded', 'failed'],
@@ -35,7 +35,7 @@ const ends: Record<RunStatus, readonly RunStatus[]> = {
   cancelled: [],
 };
 
-/** The rules per run_id. Not whole: a copy, or a compacted stream, where advisory frames are missing. */
+/** The rules per run_id. Not whole: a copy or a compacted stream, which lacks advisory frames. */
 export class RunGrammar {
   readonly #isWhole: boolean;
   readonly #messages = new Map<string, MessageState>();

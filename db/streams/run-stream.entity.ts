@@ -8,7 +8,7 @@ const schema = defineEntity({
   tableName: 'run_streams',
   rowLevelSecurity: 'force',
   policies: tenantPolicies('run_streams', 'tenant'),
-  // An ended row's updated_at is its end: nothing touches it later.
+  // The updated_at of an ended row is the time of its end: no later write changes it.
   indexes: [index('run_streams', 'ended', '(updated_at) where ended')],
   properties: {
     runId: uuidColumn().primary(),
@@ -22,6 +22,6 @@ const schema = defineEntity({
   },
 });
 
-/** Head of a run's frames: its row lock orders the writers. */
+/** Head of a run's frames; its row lock serializes the writers. */
 export class RunStream extends schema.class {}
 schema.setClass(RunStream);

@@ -2,8 +2,8 @@ import { CompiledQuery } from 'kysely';
 import type { Databases } from '../databases.ts';
 
 /**
- * One statement (`$1`, `$2` …) by itself on the sweeper's pool, across tenants: no transaction and no settings around it, so one round trip.
- * For the hub's shared reads only: heads, archive pages, the check of open streams.
+ * Runs one statement (`$1`, `$2` …) on the sweeper's pool, across tenants, without a transaction or settings around it, so it costs one round trip. Only
+ * for the hub's shared reads: heads, archive pages, the check of open streams.
  */
 export async function sweeperRows<T>(db: Databases, sql: string, params: readonly unknown[]): Promise<T[]> {
   db.sweeper.config.get('onQuery')(sql, params);

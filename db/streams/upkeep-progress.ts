@@ -7,7 +7,9 @@ export interface EndedRun {
   readonly updated_at: string;
 }
 
-/** Runs whose stream ended so long ago (an interval) and behind the one that the mark names, by the time of their end. */
+/**
+ * Returns runs whose stream ended longer ago than the interval `after`, ordered by the time of their end, starting after the run that the mark names.
+ */
 export async function streamsEndedSince(
   em: SqlEntityManager,
   { mark, after, limit }: { readonly mark: string; readonly after: string; readonly limit: number },
@@ -25,7 +27,7 @@ export async function streamsEndedSince(
   );
 }
 
-/** Records how far a walk has come. */
+/** Records how far a walk has progressed. */
 export async function recordProgress(em: SqlEntityManager, mark: string, last: EndedRun): Promise<void> {
   await change(
     em,

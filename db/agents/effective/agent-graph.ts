@@ -1,25 +1,25 @@
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** How deep agents may ask agents: the widest `max_depth` that a run may have. */
+/** How deep agents may delegate to agents: the largest `max_depth` that a run may have. */
 export const limitDelegations = 5;
 
 /**
- * Holds the activations of an organization apart until the transaction ends: two that close a cycle together would else both pass. Platform
- * agents refer to platform agents only and have a lock of their own.
+ * Serializes the activations of an organization until the transaction ends: otherwise two that together close a cycle would both pass. Platform agents
+ * refer only to platform agents and have a lock of their own.
  */
 export async function lockActivations(tx: Pick<TenantTransaction, 'em'>, organizationId: string | null): Promise<void> {
   await rows(tx.em, `select pg_advisory_xact_lock(hashtextextended('agent-activation:' || ?::text, 0))`, [organizationId ?? 'platform']);
 }
 
 export interface Delegations {
-  /** Whether the agents asked lead back to the asking one. */
+  /** Whether the delegates lead back to the delegating agent. */
   readonly isCyclic: boolean;
-  /** Agents below each other, the first asked one included; counts to one over the limit. */
+  /** The length of the longest chain of delegates, including the first one; counted up to one over the limit. */
   readonly depth: number;
 }
 
-/** Follows the active revisions from the agents that a revision asks. */
+/** Follows the active revisions from the agents that a revision delegates to. */
 export async function followDelegations(
   tx: Pick<TenantTransaction, 'em'>,
   agentId: string | null,

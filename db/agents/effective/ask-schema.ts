@@ -3,7 +3,7 @@ import type { SubAgentBinding } from '../revisions/revision-document.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Longest list of attachments and longest task that one agent hands to another. */
+/** Attachments that one agent may hand to another. */
 const attachmentsSchema = {
   type: 'array',
   maxItems: 20,
@@ -12,8 +12,8 @@ const attachmentsSchema = {
 } as const;
 
 /**
- * What the model sends to ask an agent: a task in words, and with an agent that takes structured input that input instead or beside it.
- * `inputSchema` is the asked agent's own.
+ * Returns the schema of what the model sends to delegate to an agent: a task in words or, if the agent takes structured input, that input with or without a
+ * task. `inputSchema` is the delegate's own.
  */
 export function askInputSchema(inputSchema: Schema | null): Schema {
   const task = { type: 'string', minLength: 1, maxLength: 65_536, description: 'What the other agent is to do, with all it needs to know' };
@@ -32,12 +32,12 @@ export function askInputSchema(inputSchema: Schema | null): Schema {
   };
 }
 
-/** The name under which the model asks an agent. */
+/** Returns the name of the tool by which the model calls an agent. */
 export function askSlug(binding: Pick<SubAgentBinding, 'slug'>): string {
   return `ask_${binding.slug.replaceAll('.', '_')}`.slice(0, 64);
 }
 
-/** The schema as it reads within another document, which is of 2020-12: its local references start at its new place. */
+/** Returns the schema as part of another document, which uses dialect 2020-12: its local references start at its new place. */
 function moved(schema: Schema, place: string): Schema {
   return mapSchema(inNewestDialect(schema), (node) => {
     const reference = node['$ref'];

@@ -4,25 +4,25 @@ import type { ToolDescriptor } from '../../tools/tool-descriptor.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { RevisionDocument } from '../revisions/revision-document.ts';
 
-/** A tool that a revision binds, alone or in a toolkit, at the version that a run beginning now would pin. */
+/** A tool that a revision binds, directly or through a toolkit, at the version that a run beginning now would pin. */
 export interface BoundTool {
   readonly id: string;
   readonly slug: string;
   readonly version: number;
   readonly toolkit_id: string | null;
   readonly remote_name: string | null;
-  /** Of its version. */
+  /** The toolkit's revision that created the version. */
   readonly toolkit_revision_id: string | null;
   readonly is_active: boolean;
   readonly is_quarantined: boolean;
-  /** As it stands now, whatever the version says. */
+  /** The tool's current flag, whatever the version says. */
   readonly is_critical: boolean;
-  /** Without description, input_schema and config (but a delegate's) unless they were asked for. */
+  /** Without description, input_schema and config unless texts are requested; a delegate always has its config. */
   readonly descriptor: BoundDescriptor;
   readonly secrets_missing: readonly string[];
 }
 
-/** Descriptors of older versions lack what came later. */
+/** Descriptors of older versions lack fields that were added later. */
 export type BoundDescriptor = Pick<ToolDescriptor, 'kind' | 'effect' | 'concurrency' | 'timeout_s' | 'response_max_chars'> &
   Partial<Omit<ToolDescriptor, 'kind'>>;
 
@@ -32,7 +32,7 @@ export interface BoundToolkit {
   readonly active_revision_id: string | null;
 }
 
-/** A skill as a binding reaches it: for a superseded one its successor; `version` null when nothing of it can be loaded. */
+/** A skill as a binding resolves it: a superseded skill resolves to its successor; `version` is null when nothing of it can be loaded. */
 export interface BoundSkill {
   /** The skill that the binding names. */
   readonly id: string;
@@ -41,22 +41,22 @@ export interface BoundSkill {
   readonly version: number | null;
   readonly description: string | null;
   readonly chars: number | null;
-  /** Only of `always` skills, and when texts were asked for. */
+  /** Set only for `always` skills, when texts are requested. */
   readonly instructions: string | null;
 }
 
-/** An agent that may be asked, by a binding or by a delegate tool. */
+/** An agent that a binding or a delegate tool may call. */
 export interface BoundAgent {
   readonly id: string;
   readonly slug: string;
-  /** `active` or a revision's id, as the binding or the tool says. */
+  /** `active` or a revision's id, as given by the binding or the tool. */
   readonly asked_revision: string;
   readonly name: string;
   readonly description: string | null;
   readonly is_active: boolean;
-  /** The revision that a call would run; null when the agent has none such. */
+  /** The revision that a call would run; null when the agent has no such revision. */
   readonly revision_id: string | null;
-  /** Of that revision; null also where texts were not asked for. */
+  /** Input schema of that revision; also null when texts are not requested. */
   readonly input_schema: Readonly<Record<string, unknown>> | null;
 }
 
@@ -70,15 +70,15 @@ export interface ResolvedBindings {
 export interface BoundAsk {
   readonly agentId: string;
   readonly document: RevisionDocument;
-  /** Where the run works; without a workspace only what is wider counts. */
+  /** Where the run works; without a workspace, only rows of a wider scope are usable. */
   readonly place: { readonly organizationId: string | null; readonly workspaceId: string | null };
-  /** The user for whom the run works: private skills are theirs alone. */
+  /** The user for whom the run works: a private skill is usable only for its owner. */
   readonly subjectUserId: string | null;
-  /** Descriptions, schemas and texts of skills too. */
+  /** Also reads descriptions, schemas and texts of skills. */
   readonly withTexts: boolean;
 }
 
-/** Reads everything that a revision binds, in one statement whatever their number; none when it binds nothing. */
+/** Reads everything that a revision binds in one statement, however much that is; sends no statement when it binds nothing. */
 export async function readBoundRows(tx: Pick<TenantTransaction, 'em'>, ask: BoundAsk): Promise<ResolvedBindings> {
   const { document, place } = ask;
   const { tools, toolkits, skills, sub_agents: agents } = document;
@@ -101,15 +101,15 @@ export async function readBoundRows(tx: Pick<TenantTransaction, 'em'>, ask: Boun
     ]);
     for (const { kind, facts } of found) bound[kind].push(facts);
   }
-  // The statement below gives each kind its own fields.
+  // The statement below returns each kind with its own fields.
   return bound as unknown as ResolvedBindings;
 }
 
-/** What a run of a place may use: platform rows, its organization's, its workspace's. */
+/** Returns a condition: rows that a run in `place` may use, i.e. those of the platform, of its organization and of its workspace. */
 const inPlace = (at: string) =>
   `${at}.deleted_at is null and (${at}.organization_id is null or (${at}.organization_id = place.organization_id and (${at}.workspace_id is null or ${at}.workspace_id = place.workspace_id)))`;
 
-/** A value is there when the tool has one of its own, or a place that is no wider than the tool has one. */
+/** A condition: the secret has a value, either the tool's own or one in a scope of `place` that is no wider than the tool's. */
 const hasSecret = `exists (
   select from secrets x where x.name = wanted.name and x.value_version > 0 and (
     (x.tool_id = t.id and (x.organization_id is null or x.organization_id = place.organization_id))
@@ -124,7 +124,7 @@ const boundSql = `
   skill_bindings as (
     select b.ord, b.id, b.version, b.mode from unnest(?::uuid[], ?::int[], ?::text[]) with ordinality as b (id, version, mode, ord)
   ),
-  -- A superseded skill leads to its successor, unless the binding holds a version fast.
+  -- A superseded skill leads to its successor, unless the binding pins a version.
   chain as (
     select b.ord, b.id, b.version, b.mode, s.id as skill_id, 0 as hops from skill_bindings b join skills s on s.id = b.id
     union all
@@ -148,7 +148,7 @@ const boundSql = `
            t.critical, t.scope, v.descriptor
       from tools t
       cross join place
-      -- A tool that is bound by itself, too, is the newest, whatever its toolkit is pinned to.
+      -- A tool that is also bound directly uses its newest version, whatever revision its toolkit is pinned to.
       left join kits k on k.id = t.toolkit_id and t.id <> all (place.tool_ids)
       join lateral (
         select c.version, c.descriptor, c.toolkit_revision_id from (

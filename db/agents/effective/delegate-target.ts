@@ -3,12 +3,12 @@ import type { BoundAgent, ResolvedBindings } from './bound-rows.ts';
 
 export type DelegateOutput = 'text' | 'json';
 
-/** Whom a delegate tool asks, as a run keeps it to its end. */
+/** The target of a delegate tool, as a run keeps it until its end. */
 export interface PinnedDelegate {
   readonly agent_id: string;
   readonly agent_slug: string;
   readonly revision_id: string;
-  /** Null: the agent's default one. */
+  /** Null: the agent's default persona. */
   readonly persona_slug: string | null;
   readonly history: 'none' | 'summary';
   readonly output: DelegateOutput;
@@ -16,7 +16,7 @@ export interface PinnedDelegate {
   readonly max_cost: string | null;
 }
 
-/** Whom a delegate tool asks, null when that agent can't be asked. */
+/** Returns the target of a delegate tool, or null when that agent cannot be called. */
 export function delegateOf(config: Readonly<Record<string, unknown>> | undefined, bound: ResolvedBindings): PinnedDelegate | null {
   // The API has checked the config against its kind.
   const { agent, revision, persona_slug, history, output, max_cost } = config as unknown as DelegateToolConfig;
@@ -26,12 +26,12 @@ export function delegateOf(config: Readonly<Record<string, unknown>> | undefined
   return { agent_id: found.id, agent_slug: found.slug, revision_id: revisionId, persona_slug, history, output, max_cost };
 }
 
-/** The agent as a binding or a tool asks it. */
+/** Returns the agent as a binding or a tool refers to it. */
 export function findAgent(bound: ResolvedBindings, agentId: string, revision: string): BoundAgent | undefined {
   return bound.sub_agents.find((agent) => agent.id === agentId && agent.asked_revision === revision);
 }
 
-/** The revision that a call runs; null when the agent can't be asked. */
+/** Returns the revision that a call runs, or null when the agent cannot be called. */
 export function usableRevision(agent: BoundAgent | undefined): string | null {
   return agent?.is_active ? agent.revision_id : null;
 }

@@ -12,7 +12,9 @@ interface DelegateSource {
   readonly bound: ResolvedBindings;
 }
 
-/** The agents that may be asked, and the tools under which the model asks them; names that other tools have are left to those. */
+/**
+ * Returns the agents that may be called and the tools by which the model calls them. An agent whose tool name is already taken is omitted, with a warning.
+ */
 export function effectiveSubAgents(
   { document, persona, bound }: DelegateSource,
   taken: readonly EffectiveTool[],
@@ -38,7 +40,9 @@ export function effectiveSubAgents(
   return { sub_agents: agents, tools, warnings };
 }
 
-/** Several tools may ask one agent in one form, as a sub-agent and by a delegate tool: the strictest approval of them is that of each. */
+/**
+ * Several tools may call the same agent, revision and persona, as a sub-agent and through delegate tools: each gets the strictest approval of them all.
+ */
 export function sameAgents(tools: readonly EffectiveTool[]): EffectiveTool[] {
   return tools.map((tool) => tools.filter((other) => other !== tool && asksTheSame(tool, other)).reduce(stricter, tool));
 }
@@ -69,7 +73,7 @@ interface AskedAgent {
   readonly document: RevisionDocument;
 }
 
-/** Like `skill_load` it has no row: what a run keeps of it is its pin and the asked agent's revision. */
+/** Like `skill_load`, this tool has no row: a run keeps its pin and the called agent's revision. */
 function askTool(binding: SubAgentBinding, { found, revisionId, document }: AskedAgent): EffectiveTool {
   const description = binding.description ?? `Asks the agent ${found.name}. ${found.description ?? ''}`.trim();
   return {
@@ -93,7 +97,7 @@ function askTool(binding: SubAgentBinding, { found, revisionId, document }: Aske
   };
 }
 
-/** What is alike in every tool that asks a sub-agent. */
+/** Values common to all tools that call a sub-agent. */
 export const askDefaults = {
   tool_id: null,
   version: 1,

@@ -7,30 +7,33 @@ import type { PersonaDocument } from '../personas/persona-document.ts';
 import type { RevisionDocument } from '../revisions/revision-document.ts';
 import { upgradeDocument } from '../revisions/upgrade-document.ts';
 
-/** Everything of one agent that stands above what its revision binds. */
+/** Every layer of an agent above what its revision binds. */
 export interface AgentSource {
   readonly agent: { readonly id: string; readonly slug: string; readonly name: string; readonly description: string | null };
   readonly place: { readonly organizationId: string | null; readonly workspaceId: string | null };
   readonly workspace: { readonly id: string; readonly slug: string; readonly name: string; readonly timezone: string } | null;
-  /** The one asked for, else the active one, else the newest; null when there is none, or not the one asked for. */
+  /** The requested revision, else the active one, else the newest; null when there is none, or when the requested one does not exist. */
   readonly revision: { readonly id: string; readonly number: number; readonly document: RevisionDocument } | null;
   readonly persona: PersonaDocument | null;
   readonly pricing: AgentPricing;
 }
 
-/** What matters of budgets and prices where the agent works. */
+/** Budgets and prices that apply where the agent works. */
 export interface AgentPricing {
-  /** The limits of the enforced budgets that bound the workspace; none: it is not bounded. */
+  /** The limits of the enforced budgets of the workspace; empty: it has none. */
   readonly ceilings: readonly SpendingCeiling[];
-  /** Registry ids of the models that have a price in force. */
+  /** Registry ids of the models with a price in force. */
   readonly pricedModels: readonly string[];
 }
 
-/** What an enforced budget allows in a period: `limit` in its own currency, `rate` turns an amount of the billing currency into it. Decimals. */
+/**
+ * What an enforced budget allows in a period: `limit` in the budget's currency; `rate` converts an amount of the billing currency into it. Both are decimal
+ * strings.
+ */
 export interface SpendingCeiling {
   readonly period: string;
   readonly limit: string;
-  /** Null: a currency of which no rate is known. */
+  /** Null: no rate is known for the currency. */
   readonly rate: string | null;
 }
 
@@ -53,13 +56,13 @@ export interface SourceAsk {
   readonly revisionId: string | null;
   /** Null: the agent's default persona. */
   readonly personaSlug: string | null;
-  /** Currency of the prices that count. */
+  /** Currency of the prices that apply. */
   readonly currency: string;
 }
 
 /**
- * Reads one agent that the caller sees with the layers above its bindings, in one statement. An agent without a workspace is shown as it works
- * in the caller's own. Throws 404 for the agent, 403 where the caller's rank is below the floor.
+ * Reads an agent that the caller sees with the layers above its bindings, in one statement. An agent without a workspace is shown as it works in the
+ * caller's own. Throws 404 for the agent, 403 where the caller's rank is below the floor.
  */
 export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<AgentSource> {
   const visible = visibleToSql(ctx, Agent, 'a');

@@ -5,7 +5,7 @@ import { delegateOf, type PinnedDelegate } from './delegate-target.ts';
 import type { PersonaDocument } from '../personas/persona-document.ts';
 import type { RevisionDocument, ToolApproval } from '../revisions/revision-document.ts';
 
-/** When a person is asked before a call, why, and who may answer. */
+/** Whether a call needs an approval, why, and which role may decide. */
 export interface EffectiveApproval {
   readonly required: boolean;
   /** `first`: once per run and tool. */
@@ -13,10 +13,10 @@ export interface EffectiveApproval {
   readonly floor: 'member' | 'admin';
 }
 
-/** A tool as a run would use it. Description, schema and secrets only where they were asked for. */
+/** A tool as a run would use it. Description, schema and secrets are set only when requested. */
 export interface EffectiveTool {
   readonly name: string;
-  /** Null for what the platform adds by itself. */
+  /** Null for a tool that the platform itself adds. */
   readonly tool_id: string | null;
   readonly version: number;
   readonly toolkit_revision_id: string | null;
@@ -33,12 +33,12 @@ export interface EffectiveTool {
   readonly secrets_missing: readonly string[];
   readonly max_calls: number | null;
   readonly preset: Readonly<Record<string, unknown>>;
-  /** The author's own description; null shows the tool's. */
+  /** The author's own description; null uses the tool's. */
   readonly own_description: string | null;
   readonly own_timeout_s: number | null;
-  /** Effects with which a call would wait for a person, should the tool come to have them. */
+  /** Effects for which a call would need an approval, if the tool ever gets them. */
   readonly asks: readonly ('read' | 'write')[];
-  /** Whom it asks; null: it starts no run. */
+  /** The agent that it calls; null: it starts no run. */
   readonly delegate: PinnedDelegate | null;
 }
 
@@ -56,7 +56,7 @@ interface ToolSource {
   readonly bound: ResolvedBindings;
 }
 
-/** The tools of a configuration in the order of the revision, toolkits after single tools; what is left out is told. */
+/** Returns the tools of a configuration in the order of the revision, toolkits after single tools, with a warning for each that is omitted. */
 export function effectiveTools(source: ToolSource): { tools: EffectiveTool[]; warnings: EffectiveWarning[] } {
   const warnings: EffectiveWarning[] = [];
   const tools = new Map<string, EffectiveTool>();
@@ -64,7 +64,7 @@ export function effectiveTools(source: ToolSource): { tools: EffectiveTool[]; wa
   const add = (tool: BoundTool, binding: Binding, pointer: string) => {
     if (allowed !== null && !allowed.includes(tool.slug)) return;
     const bound = tools.get(tool.slug);
-    // A tool bound by itself comes first and keeps its own bounds, but what asks for its approval asks on every way to it.
+    // A directly bound tool comes first and keeps its own limits, but an approval that either binding requires applies.
     if (bound === undefined) tools.set(tool.slug, toEffective(tool, binding, source));
     else if (bound.tool_id === tool.id) tools.set(tool.slug, stricter(bound, toEffective(tool, binding, source)));
     else warnings.push(leftOut(pointer, 'tool', { slug: tool.slug, why: 'has the name of another tool' }));
@@ -144,7 +144,7 @@ function toEffective(tool: BoundTool, binding: Binding, { document, bound }: Too
   };
 }
 
-/** Critical: always, by admins; else what the binding says; else what the revision says of the effect. */
+/** Decides the approval: a critical tool always needs one, by an admin; else the binding decides; else the revision's rule for the effect. */
 export function approvalOf(
   { critical, effect, approval }: { readonly critical: boolean; readonly effect: 'read' | 'write'; readonly approval: ToolApproval },
   { approvals }: Pick<RevisionDocument, 'approvals'>,
@@ -157,10 +157,10 @@ export function approvalOf(
   return { required: false, reason: null, floor };
 }
 
-/** From the strictest: what is asked of every call, of the first one alone, of none. */
+/** From the strictest: an approval of every call, of the first call only, of none. */
 const byStrictness: readonly EffectiveApproval['reason'][] = ['critical', 'binding', 'effect', 'first', null];
 
-/** The tool with the stricter of its own approval and that of another way to it, which the model could take instead. */
+/** Returns the tool with the stricter of its own approval and that of another tool or binding through which the model could make the same call. */
 export function stricter(tool: EffectiveTool, other: Pick<EffectiveTool, 'approval' | 'asks'>): EffectiveTool {
   const isOther = byStrictness.indexOf(other.approval.reason) < byStrictness.indexOf(tool.approval.reason);
   return {
@@ -170,7 +170,7 @@ export function stricter(tool: EffectiveTool, other: Pick<EffectiveTool, 'approv
   };
 }
 
-/** The schema that the model sees: what the author has preset is not the model's to fill. */
+/** Returns the schema that the model sees, without the fields that the author has preset. */
 export function schemaWithoutPreset(
   schema: Readonly<Record<string, unknown>>,
   preset: readonly string[],

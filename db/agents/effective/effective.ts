@@ -21,7 +21,7 @@ import { knowledgeSearchTool } from './knowledge-search-tool.ts';
 import { knowledgeWriteTool } from './knowledge-write-tool.ts';
 import { skillLoadTool } from '../../skills/skill-load-tool.ts';
 
-/** What the deployment says of a model; the registry's entries are such. */
+/** What the deployment knows of a model; the registry's entries have this shape. */
 export interface EffectiveModel {
   readonly id: string;
   readonly provider: string;
@@ -37,12 +37,12 @@ export interface EffectiveModel {
   };
 }
 
-/** The first layer. Null asks for the default; null comes back for a model that the deployment can't call. */
+/** The first layer. Passing null selects the default model; it returns null for a model that the deployment cannot call. */
 export interface Deployment {
   readonly model: (name: string | null) => EffectiveModel | null;
 }
 
-/** Something that a run does without. */
+/** Something that a run has to do without. */
 export interface EffectiveWarning {
   readonly pointer: string;
   readonly rule: string;
@@ -57,34 +57,34 @@ export interface EffectiveSkill {
   readonly description: string;
   readonly mode: 'on_demand' | 'always';
   readonly tokens: number;
-  /** Of `always` skills, where texts were asked for. */
+  /** Set for `always` skills, when texts are requested. */
   readonly text: string | null;
 }
 
 export interface EffectiveSubAgent extends Omit<SubAgentBinding, 'id' | 'scope' | 'revision'> {
   readonly agent_id: string;
   readonly revision_id: string;
-  /** The name under which the model asks it. */
+  /** The name of the tool by which the model calls it. */
   readonly tool_name: string;
 }
 
-/** All layers of one run. Each is read already: this is what `effectiveConfiguration` puts over each other. */
+/** All layers of one run, already read: the input of `effectiveConfiguration`. */
 export interface EffectiveSource {
   readonly document: RevisionDocument;
   readonly persona: PersonaDocument | null;
   readonly bound: ResolvedBindings;
-  /** What a run asks for; only narrows. */
+  /** The limits that a run requests; they only narrow. */
   readonly limits?: Partial<RevisionLimits>;
 }
 
-/** What a run would use. */
+/** Everything that a run would use. */
 export interface EffectiveConfiguration {
-  /** Null when the deployment can't call it. */
+  /** Null when the deployment cannot call it. */
   readonly model: EffectiveModel | null;
   /** Registry ids: the model, then its fallbacks. */
   readonly models: readonly string[];
   readonly model_settings: ModelSettings;
-  /** Template of the system prompt, skills not in it. */
+  /** Template of the system prompt, without the skills. */
   readonly instructions: string;
   readonly response_format: ResponseFormat;
   readonly tools: readonly EffectiveTool[];
@@ -98,8 +98,8 @@ export interface EffectiveConfiguration {
 }
 
 /**
- * THE effective configuration: deployment, workspace (which sets nothing of it yet), revision, persona, run, each over the one before; the
- * last two only narrow tools and limits. Pure: what it gives depends on nothing but its arguments. Shown by GET effective, pinned by beginRun.
+ * The one effective configuration: deployment, workspace (which sets none of it yet), revision, persona and run, each layer over the previous one; the last
+ * two only narrow tools and limits. Pure: the result depends only on the arguments. GET effective shows it, beginRun pins it.
  */
 export function effectiveConfiguration(deployment: Deployment, source: EffectiveSource): EffectiveConfiguration {
   const { document, persona } = source;
@@ -131,20 +131,20 @@ export function effectiveConfiguration(deployment: Deployment, source: Effective
   };
 }
 
-/** A base bound to be asked is searched, and one bound for writing written, by tools that nobody has to bind. */
+/** Returns the tools that need no binding: one that searches the bases bound for searching, and one that writes to the bases bound for writing. */
 function knowledgeTools(document: RevisionDocument, knowledge: readonly KnowledgeBinding[]): EffectiveTool[] {
   const searches = knowledge.some(({ mode }) => mode !== 'inject');
   const writes = knowledge.some(({ access }) => access === 'write');
   return [...(searches ? [knowledgeSearchTool] : []), ...(writes ? [knowledgeWriteTool(document)] : [])];
 }
 
-/** The bases of the revision and, beside them, the persona's; what the persona says of a base counts. */
+/** Returns the bases of the revision and of the persona; for a base in both, the persona's binding applies. */
 function knowledgeOf({ knowledge }: RevisionDocument, persona: PersonaDocument | null): KnowledgeBinding[] {
   const beside = persona?.knowledge ?? [];
   return [...knowledge.filter(({ id }) => !beside.some((other) => other.id === id)), ...beside];
 }
 
-/** SHA-256 of the canonical JSON (RFC 8785) of a configuration, hexadecimal: versions stand for descriptions, schemas and texts. */
+/** Returns the SHA-256 of a configuration's canonical JSON (RFC 8785), in hexadecimal; versions stand for descriptions, schemas and texts. */
 export function hashOfConfiguration({ warnings: _warnings, tools, skills, ...configuration }: EffectiveConfiguration): string {
   const stable = {
     ...configuration,
@@ -156,7 +156,7 @@ export function hashOfConfiguration({ warnings: _warnings, tools, skills, ...con
     .digest('hex');
 }
 
-/** A persona may name a model that can do less than the revision needs. */
+/** Warns about tools that the model cannot call: a persona may name a model with fewer capabilities than the revision needs. */
 function modelWarnings(model: EffectiveModel | null, tools: readonly EffectiveTool[]): EffectiveWarning[] {
   if (model === null || model.capabilities.tools || tools.length === 0) return [];
   const message = `the model ${model.id} can not call tools, and all are left out`;
@@ -210,7 +210,7 @@ function effectiveSkills({ document, bound }: EffectiveSource): { skills: Effect
   return { skills, warnings };
 }
 
-/** Tokens of what every model call of a run carries beside the conversation: the system prompt and the tools. */
+/** Returns the tokens that every model call of a run carries besides the conversation: the system prompt and the tools. */
 export function promptTokens(systemPrompt: string, tools: readonly EffectiveTool[]): number {
   const described = tools.map((tool) => tool.name + tool.description + JSON.stringify(tool.input_schema));
   return roughTokens(systemPrompt) + described.reduce((sum, text) => sum + roughTokens(text), 0);

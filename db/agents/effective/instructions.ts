@@ -1,10 +1,10 @@
 import type { PersonaDocument } from '../personas/persona-document.ts';
 import type { RevisionDocument } from '../revisions/revision-document.ts';
 
-/** What a persona says of instructions. */
+/** The parts of a persona that concern instructions. */
 export type PersonaVoice = Pick<PersonaDocument, 'instructions' | 'instructions_mode'>;
 
-/** The template of the system prompt: the revision's with the persona's after, before or in place of it. */
+/** Returns the template of the system prompt: the revision's, with the persona's appended, prepended or in its place. */
 export function instructionsTemplate({ instructions }: Pick<RevisionDocument, 'instructions'>, persona: PersonaVoice | null): string {
   if (persona === null || persona.instructions === '') return instructions;
   switch (persona.instructions_mode) {
@@ -19,15 +19,18 @@ export function instructionsTemplate({ instructions }: Pick<RevisionDocument, 'i
   }
 }
 
-/** A skill as the prompt names it, or holds it. */
+/** A skill as the prompt lists it, or contains it. */
 export interface PromptSkill {
   readonly slug: string;
   readonly description: string;
-  /** Of an `always` skill; null for one that is loaded on demand. */
+  /** The text of an `always` skill; null for one that is loaded on demand. */
   readonly text: string | null;
 }
 
-/** The system prompt: the rendered instructions, the texts that are always there, the list of what can be loaded. Equal input, equal prompt. */
+/**
+ * Returns the system prompt: the rendered instructions, the skill texts that are always included, and the list of loadable skills. Equal input gives an
+ * equal prompt.
+ */
 export function withSkills(rendered: string, skills: readonly PromptSkill[]): string {
   const texts = skills.flatMap(({ slug, text }) => (text === null ? [] : [`<skill name="${slug}">\n${text}\n</skill>`]));
   const listed = skills.flatMap(({ slug, description, text }) => (text === null ? [`- ${slug}: ${oneLine(description)}`] : []));
@@ -43,7 +46,7 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Tokens of a text by its UTF-8 length: four bytes each, the long-run mean of common tokenizers. */
+/** Estimates a text's tokens from its UTF-8 length: four bytes each, the long-run mean of common tokenizers. */
 export function roughTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }
@@ -57,16 +60,16 @@ export interface TemplateFacts {
   readonly vars: Readonly<Record<string, unknown>>;
 }
 
-/** What the template of the system prompt may read. */
+/** Returns what the template of the system prompt may read. */
 export function templateVariables({ persona, ...facts }: TemplateFacts): Record<string, unknown> {
   if (persona === null) return { ...facts, persona: {} };
   const { slug, name, locale, greeting, attributes } = persona;
   return { ...facts, persona: { slug, name, locale, greeting, attributes } };
 }
 
-/** Values of a revision's variables: what the input's JSON has under their names, else their defaults. */
+/** Returns the values of a revision's variables: those in the input's JSON under their names, else their defaults. */
 export function variablesOf({ variables }: Pick<RevisionDocument, 'variables'>, json: unknown): Record<string, unknown> {
   const given: Record<string, unknown> = json !== null && typeof json === 'object' && !Array.isArray(json) ? { ...json } : {};
-  const valueOf = (name: string) => (Object.hasOwn(given, name) ? given[name] : null); // a name like constructor is no field of it
+  const valueOf = (name: string) => (Object.hasOwn(given, name) ? given[name] : null); // an inherited name like constructor does not count as a field
   return Object.fromEntries(variables.map((variable) => [variable.name, valueOf(variable.name) ?? variable.default]));
 }

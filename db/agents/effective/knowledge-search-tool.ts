@@ -2,7 +2,7 @@ import { knowledgeSearchInputSchema } from '../../knowledge/search/search-tool-s
 import type { EffectiveTool } from './effective-tools.ts';
 import { skillLoadTool } from '../../skills/skill-load-tool.ts';
 
-/** The builtin that every run with bases to search has, whether or not its author bound one: it has no row. */
+/** The builtin, without a row, that every run with bases to search has, whether or not its author bound one. */
 export const knowledgeSearchTool: EffectiveTool = {
   ...skillLoadTool,
   name: 'knowledge_search',

@@ -12,11 +12,14 @@ const tool: EffectiveTool = {
   concurrency: 'write',
 };
 
-/** The builtin that every run with a base bound for writing has, whether or not its author bound one: it has no row. It asks as the revision has writes ask. */
+/**
+ * Returns the builtin, without a row, that every run with a base bound for writing has, whether or not its author bound one. It needs an approval when the
+ * revision requires one for writes.
+ */
 export function knowledgeWriteTool(document: Pick<RevisionDocument, 'approvals'>): EffectiveTool {
   const approval = approvalOf({ critical: false, effect: 'write', approval: 'default' }, document);
   return { ...tool, approval, asks: document.approvals.write === 'ask' ? ['write'] : [] };
 }
 
-/** What is alike in each of them. */
+/** Values common to all of these tools. */
 export { tool as knowledgeWriteDefaults };

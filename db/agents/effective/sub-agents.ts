@@ -4,7 +4,7 @@ import { rows } from '../../sql.ts';
 import type { Scope } from '../../../workflows/contracts/access.ts';
 import { Agent, type avatarPresets } from '../agent.entity.ts';
 
-/** An agent that may be asked. */
+/** An agent that may be called. */
 export interface AgentSummaryRow {
   readonly id: string;
   readonly slug: string;
@@ -20,8 +20,8 @@ export interface AgentSummaryRow {
 const limitListed = 200;
 
 /**
- * Agents to which one agent may delegate, by name: active with an active revision, of its own scope or a wider one, not itself, and none
- * whose active revisions lead back to it. At most 200.
+ * Lists agents to which an agent may delegate, by name: active ones with an active revision, of the agent's own scope or a wider one, excluding the agent
+ * itself and every agent whose active revisions lead back to it. At most 200.
  */
 export function listSubAgents(ctx: Scoped, agentId: string, q: string | undefined): Promise<AgentSummaryRow[]> {
   const visible = visibleTo(ctx, Agent, 'a');

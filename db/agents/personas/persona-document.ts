@@ -5,36 +5,36 @@ export const instructionsModes = ['append', 'prepend', 'replace'] as const;
 export type InstructionsMode = (typeof instructionsModes)[number];
 
 /**
- * A persona as it is stored: complete, with defaults, references resolved. Wire names, because it is shown as it stands. Whether it is the
- * default, and active, stands in its row: neither makes another version.
+ * A persona as it is stored: complete, with defaults and resolved references. Its fields have their wire names, because it is shown as is. Whether it is
+ * the default or active is stored in its row, since neither creates a new version.
  */
 export interface PersonaDocument {
   readonly slug: string;
   readonly name: string;
   readonly description: string | null;
   readonly greeting: string | null;
-  /** BCP 47. */
+  /** BCP 47 language tag. */
   readonly locale: string | null;
   readonly instructions: string;
   readonly instructions_mode: InstructionsMode;
-  /** Replaces the revision's; null keeps it. */
+  /** Replaces the revision's model; null keeps it. */
   readonly model: string | null;
-  /** Fields that are set replace the revision's; null keeps all. */
+  /** Fields that are set replace the revision's; null keeps them all. */
   readonly model_settings: Partial<ModelSettings> | null;
-  /** Slugs of the tools it may call; null: all of the revision. Narrows only. */
+  /** Slugs of the tools that it may call; null: all tools of the revision. It only narrows. */
   readonly tools_allow: readonly string[] | null;
-  /** Beside the revision's. */
+  /** Added to the revision's bases. */
   readonly knowledge: readonly KnowledgeBinding[];
   readonly avatar_preset: (typeof avatarPresets)[number] | null;
   readonly image_url: string | null;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** A persona as an author sends it: references are not resolved yet. */
+/** A persona as an author sends it, before its references are resolved. */
 export type PersonaDraft = Pick<PersonaDocument, 'slug' | 'name'> &
   Partial<Omit<PersonaDocument, 'slug' | 'name' | 'knowledge'>> & { readonly knowledge?: readonly BindingDraft<KnowledgeBinding>[] };
 
-/** The complete document of a draft. */
+/** Returns the complete document of a draft. */
 export function completePersona(draft: PersonaDraft, knowledge: readonly KnowledgeBinding[]): PersonaDocument {
   return {
     slug: draft.slug,

@@ -23,6 +23,6 @@ const schema = defineEntity({
   },
 });
 
-/** A persona as it stood at one version; runs pin it. */
+/** A persona at one version; runs pin it. */
 export class PersonaVersion extends schema.class {}
 schema.setClass(PersonaVersion);

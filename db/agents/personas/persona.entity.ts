@@ -32,6 +32,6 @@ const schema = defineEntity({
   },
 });
 
-/** A face of an agent: it narrows and colours what the revision says. */
+/** A variant of an agent: it narrows the revision and adds its own voice. */
 export class Persona extends schema.class {}
 schema.setClass(Persona);

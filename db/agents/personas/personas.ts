@@ -25,7 +25,7 @@ export interface PersonaRow {
 const columns =
   'p.id, p.agent_id, p.organization_id, p.workspace_id, p.slug, p.is_default, p.is_active, p.version, p.document, p.row_version, p.created_at, p.updated_at';
 
-/** One persona of an agent that the caller sees. Throws 404, also for another agent's. */
+/** Returns a persona of an agent that the caller sees. Throws 404, also for a persona of another agent. */
 export async function readPersona(ctx: Scoped, agentId: string, personaId: string): Promise<PersonaRow> {
   const visible = visibleToSql(ctx, Persona, 'p');
   const found = await row<PersonaRow>(
@@ -36,7 +36,7 @@ export async function readPersona(ctx: Scoped, agentId: string, personaId: strin
   return seen(ctx, found);
 }
 
-/** Personas of an agent that the caller has been shown, newest first. */
+/** Lists the personas of an agent that the caller may see, newest first. */
 export function listPersonaRows(ctx: Scoped, agentId: string, page: PageRequest): Promise<Page<PersonaRow>> {
   const visible = visibleTo(ctx, Persona, 'p');
   return fetchPage<PersonaRow>(ctx.em, {
@@ -49,7 +49,7 @@ export function listPersonaRows(ctx: Scoped, agentId: string, page: PageRequest)
   });
 }
 
-/** How many personas an agent has. */
+/** Returns how many personas an agent has. */
 export async function countPersonas(tx: Pick<TenantTransaction, 'em'>, agentId: string): Promise<number> {
   const found = await row<{ n: number }>(tx.em, 'select count(*)::int as n from personas where agent_id = ? and deleted_at is null', [
     agentId,

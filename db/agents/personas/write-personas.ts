@@ -13,8 +13,8 @@ export interface NewPersona {
 }
 
 /**
- * Writes personas of an agent with their first versions, in as many statements whatever their number. The caller holds the agent's lock and has
- * made room for a default. Gives their ids in order.
+ * Writes personas of an agent with their first versions, in a constant number of statements. The caller holds the agent's lock and has cleared the previous
+ * default. Returns their ids in order.
  */
 export async function insertPersonas(
   tx: TenantTransaction,
@@ -40,7 +40,7 @@ export async function insertPersonas(
   return ids;
 }
 
-/** Keeps the documents of personas as they stand now as versions. */
+/** Stores the current documents of personas as versions. */
 export async function insertVersions(
   tx: TenantTransaction,
   {
@@ -64,7 +64,7 @@ export async function insertVersions(
   );
 }
 
-/** Takes the default away from whichever persona of an agent has it, except one. The caller holds the agent's lock. */
+/** Clears the default flag of an agent's personas, except for one. The caller holds the agent's lock. */
 export async function clearDefault(tx: TenantTransaction, agentId: string, exceptId: string | null): Promise<void> {
   await rows(
     tx.em,
@@ -75,8 +75,8 @@ export async function clearDefault(tx: TenantTransaction, agentId: string, excep
 }
 
 /**
- * Keeps which bases personas name as rows, from their documents as they stand; a deleted persona names none. One statement. The caller holds the agent's
- * lock.
+ * Updates the rows that say which bases personas name, from their current documents; a deleted persona names none. One statement. The caller holds the
+ * agent's lock.
  */
 export async function keepPersonaRefs(tx: TenantTransaction, personaIds: readonly string[]): Promise<void> {
   await change(

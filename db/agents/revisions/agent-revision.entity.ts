@@ -25,6 +25,6 @@ const schema = defineEntity({
   },
 });
 
-/** An immutable description of an agent: the application may neither change nor delete one. */
+/** An immutable description of an agent: the application may neither change nor delete it. */
 export class AgentRevision extends schema.class {}
 schema.setClass(AgentRevision);

@@ -5,10 +5,10 @@ import type { PersonaRow } from '../personas/personas.ts';
 import type { RevisionDocument } from './revision-document.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
-/** What of a persona is copied. */
+/** The parts of a persona that are copied. */
 export type CopiedPersona = Pick<PersonaRow, 'slug' | 'document' | 'is_default' | 'is_active'>;
 
-/** What of an agent is copied or exported beside its own row; the document is null when it has no revision. */
+/** What is copied or exported of an agent besides its own row; the document is null when the agent has no revision. */
 export interface CopiedParts {
   readonly document: RevisionDocument | null;
   /** By slug. */
@@ -16,8 +16,8 @@ export interface CopiedParts {
 }
 
 /**
- * The document of the revision asked for, else of the active one, else of the newest, and the personas of an agent which the caller has been
- * shown; in one statement. The document is null, too, when the revision asked for is not the agent's.
+ * Returns the document of the requested revision, else of the active one, else of the newest, and the personas of an agent that the caller may see, in one
+ * statement. The document is also null when the requested revision belongs to another agent.
  */
 export async function findCopiedParts(
   ctx: Pick<Scoped, 'em'>,

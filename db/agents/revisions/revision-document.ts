@@ -20,7 +20,7 @@ export const overflowRules = ['summarize', 'drop_oldest', 'fail'] as const;
 /** Newest form of a revision document; older ones are upgraded, newer ones refused. */
 export const documentSchemaVersion = 1;
 
-/** Bytes of canonical JSON that a document may hold. */
+/** Maximum bytes of a document's canonical JSON. */
 export const maxDocumentBytes = 256 * 1024;
 
 export interface RevisionVariable {
@@ -41,7 +41,7 @@ export interface ModelSettings {
   readonly provider_options: Readonly<Record<string, unknown>>;
 }
 
-/** A tool as a revision binds it; a stored binding holds id, slug and scope of its target. */
+/** A tool as a revision binds it; a stored binding contains id, slug and scope of its target. */
 export interface ToolBinding {
   readonly id: string;
   readonly slug: string;
@@ -53,14 +53,14 @@ export interface ToolBinding {
   readonly description: string | null;
 }
 
-/** What a reference was resolved to. */
+/** The target to which a reference was resolved. */
 export interface ResolvedRef {
   readonly id: string;
   readonly slug: string;
   readonly scope: Scope;
 }
 
-/** The tools of a toolkit's revision, `active` at the time when a run begins, or one by its id. */
+/** The tools of one revision of a toolkit: the revision `active` when a run begins, or one by its id. */
 export interface ToolkitBinding extends ResolvedRef {
   readonly revision: string;
   /** Remote names; empty takes all. */
@@ -70,7 +70,7 @@ export interface ToolkitBinding extends ResolvedRef {
 }
 
 export interface SkillBinding extends ResolvedRef {
-  /** Null: the promoted one when a run begins. */
+  /** Null: the version that is promoted when a run begins. */
   readonly version: number | null;
   readonly mode: (typeof skillModes)[number];
 }
@@ -92,7 +92,7 @@ export interface KnowledgeBinding extends ResolvedRef {
   readonly top_k: number;
 }
 
-/** Whether calls by effect wait for a person, and who may answer. */
+/** Whether calls need an approval, by effect, and which role may decide. */
 export interface ApprovalRules {
   readonly read: (typeof approvalRules)[number];
   readonly write: (typeof approvalRules)[number];
@@ -113,7 +113,10 @@ export interface ResponseFormat {
   readonly strict: boolean;
 }
 
-/** The immutable description of an agent as it is stored: complete, with defaults, references resolved. Wire names, because it is shown as it stands. */
+/**
+ * The immutable description of an agent as it is stored: complete, with defaults and resolved references. Its fields have their wire names, because it is
+ * shown as is.
+ */
 export interface RevisionDocument {
   readonly schema_version: typeof documentSchemaVersion;
   readonly model: string | null;
@@ -130,7 +133,7 @@ export interface RevisionDocument {
   readonly approvals: ApprovalRules;
   readonly context: ContextRules;
   readonly limits: RevisionLimits;
-  /** JSON Schema of structured input as a delegate; null takes text. */
+  /** JSON Schema of the structured input that the agent takes as a delegate; null: it takes text. */
   readonly input_schema: Readonly<Record<string, unknown>> | null;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
@@ -142,13 +145,13 @@ export interface Ref {
   readonly scope?: Scope | null;
 }
 
-/** A binding as an author writes it: a reference, and whatever else is not left to its default. */
+/** A binding as an author writes it: a reference, and the fields that don't take their defaults. */
 export type BindingDraft<B extends ResolvedRef> = Ref & Partial<Omit<B, keyof ResolvedRef>>;
 
 export type ToolBindingDraft = BindingDraft<ToolBinding>;
 type VariableDraft = Partial<RevisionVariable> & Pick<RevisionVariable, 'name'>;
 
-/** A document as an author sends it: every field may be missing, references are not resolved yet. */
+/** A document as an author sends it: every field may be missing, and references are not resolved yet. */
 export interface RevisionDraft {
   readonly schema_version?: number;
   readonly model?: string | null;
@@ -169,7 +172,7 @@ export interface RevisionDraft {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** The bindings of a document with their targets filled in. */
+/** The bindings of a document with their targets resolved. */
 export interface DocumentBindings {
   readonly tools: readonly ToolBinding[];
   readonly toolkits: readonly ToolkitBinding[];
@@ -180,7 +183,7 @@ export interface DocumentBindings {
 
 export const noBindings: DocumentBindings = { tools: [], toolkits: [], skills: [], sub_agents: [], knowledge: [] };
 
-/** The complete document of a draft. */
+/** Returns the complete document of a draft. */
 export function completeDocument(draft: RevisionDraft, bindings: DocumentBindings): RevisionDocument {
   return {
     schema_version: documentSchemaVersion,
@@ -211,7 +214,7 @@ export function completeDocument(draft: RevisionDraft, bindings: DocumentBinding
   };
 }
 
-/** A tool's binding with its target. */
+/** Returns the complete binding of a tool with its target. */
 export function completeBinding(draft: ToolBindingDraft, target: ResolvedRef): ToolBinding {
   return {
     ...refOf(target),

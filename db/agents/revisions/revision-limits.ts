@@ -3,12 +3,12 @@ import type { FrameData } from '../../streams/frame.schema.ts';
 
 type RunLimits = FrameData<'run.started'>['limits'];
 
-/** Upper bounds of each run of a revision. */
+/** Limits of each run of a revision. */
 export interface RevisionLimits extends RunLimits {
   readonly max_tool_calls: number;
 }
 
-/** Limits with the defaults of what is left out; those that an older release stored lack the fields that came later. */
+/** Returns limits with defaults for what is omitted; limits stored by an older release lack fields that were added later. */
 export function completeLimits(draft: Partial<RevisionLimits>): RevisionLimits {
   return {
     max_steps: draft.max_steps ?? 50,
@@ -24,7 +24,7 @@ export function completeLimits(draft: Partial<RevisionLimits>): RevisionLimits {
   };
 }
 
-/** The lower of two layers, bound by bound. What happens at an expiry or a full budget is no bound: there the narrower layer's word counts. */
+/** Returns the lower of two layers, limit by limit. What happens at an expiry or a full budget is not a limit: there the narrower layer decides. */
 export function narrowedLimits(limits: RevisionLimits, asked: Partial<RevisionLimits>): RevisionLimits {
   return {
     max_steps: Math.min(limits.max_steps, asked.max_steps ?? limits.max_steps),
@@ -40,7 +40,7 @@ export function narrowedLimits(limits: RevisionLimits, asked: Partial<RevisionLi
   };
 }
 
-/** Null bounds nothing. */
+/** Null means no limit. */
 function lower<T>(own: T | null, asked: T | null | undefined, least: (left: T, right: T) => T): T | null {
   if (own === null) return asked ?? null;
   return asked === null || asked === undefined ? own : least(own, asked);

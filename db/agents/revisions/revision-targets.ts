@@ -6,9 +6,9 @@ import type { ToolkitRevisionState } from '../../../workflows/contracts/tools/to
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Ref, RevisionDraft } from './revision-document.ts';
 
-/** Where the agent of a document lives: it may refer to rows of its own scope or a wider one. */
+/** The row scope of a document's agent: it may refer to rows of its own scope or a wider one. */
 export interface RevisionScope {
-  /** The agent itself, which must not ask itself; left out while it has no row. */
+  /** The agent itself, which must not delegate to itself; absent while it has no row. */
   readonly id?: string;
   readonly scope: Scope;
   readonly organizationId: string | null;
@@ -39,7 +39,7 @@ export interface ToolkitTarget extends Target {
 export interface SkillTarget extends Target {
   readonly version: number;
   readonly promoted_version: number | null;
-  /** All that ever were. */
+  /** All versions that were ever promoted. */
   readonly promoted_versions: readonly number[];
   readonly curation_state: CurationState;
   readonly owner_agent_id: string | null;
@@ -48,12 +48,12 @@ export interface SkillTarget extends Target {
 
 export interface AgentTarget extends Target {
   readonly active_revision_id: string | null;
-  /** Those that the draft names by id. */
+  /** The revisions that the draft names by id. */
   readonly revision_ids: readonly string[];
   readonly persona_slugs: readonly string[];
 }
 
-/** Everything that the references of a draft may mean, each kind from near to far. */
+/** Everything that the references of a draft may mean, each kind ordered from near to far. */
 export interface RevisionTargets {
   readonly tools: readonly ToolTarget[];
   readonly toolkits: readonly ToolkitTarget[];
@@ -69,7 +69,7 @@ interface FoundTarget extends Target {
 
 type Asking = Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>;
 
-/** Reads what the references of a draft may mean, in one statement whatever their number; none for a draft without references. */
+/** Reads what the references of a draft may mean in one statement, however many there are; sends none for a draft without references. */
 export async function readTargets(tx: Asking, home: RevisionScope, draft: RevisionDraft): Promise<RevisionTargets> {
   const { tools = [], toolkits = [], skills = [], sub_agents: agents = [], knowledge = [] } = draft;
   const targets: Record<keyof RevisionTargets, Target[]> = { tools: [], toolkits: [], skills: [], agents: [], knowledge: [] };
@@ -98,11 +98,11 @@ export async function readTargets(tx: Asking, home: RevisionScope, draft: Revisi
     ]);
     for (const { kind, facts, ...target } of found) targets[kind].push({ ...facts, ...target });
   }
-  // The statement below gives each kind its own facts.
+  // The statement below returns each kind with its own facts.
   return targets as unknown as RevisionTargets;
 }
 
-/** By id, else the nearest of the slug; the targets are ordered from near to far. */
+/** Returns the target by id, else the nearest one with the slug; targets are ordered from near to far. */
 export function nearest<T extends Target>(targets: readonly T[], ref: Ref): T | undefined {
   if (ref.id !== undefined) return targets.find((target) => target.id === ref.id);
   return targets.find((target) => target.slug === ref.slug && (!ref.scope || target.scope === ref.scope));
@@ -153,7 +153,7 @@ function fixedRevisions(bindings: readonly { readonly revision?: string }[]): st
   return bindings.flatMap(({ revision = 'active' }) => (revision === 'active' ? [] : [revision]));
 }
 
-/** Whether skills that belong to another user are seen. */
+/** Whether the caller sees private rows of other users. */
 function seesPrivate({ actor, tenant }: Asking): boolean {
   return tenant.isOperator || (actor.role !== null && rankOf(actor.role) >= rankOf('admin'));
 }

@@ -8,7 +8,7 @@ import { Agent } from '../agent.entity.ts';
 import type { RevisionDocument } from './revision-document.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
-/** A revision as it is read; lists leave the document out. */
+/** A revision as it is read; lists omit the document. */
 export interface AgentRevisionRow {
   readonly id: string;
   readonly agent_id: string;
@@ -21,7 +21,7 @@ export interface AgentRevisionRow {
   readonly created_at: Date | string;
 }
 
-/** Where an agent lives; its revisions and references carry the same. */
+/** An agent's organization and workspace; its revisions and references have the same. */
 export interface AgentScope {
   readonly id: string;
   readonly organizationId: string | null;
@@ -31,7 +31,7 @@ export interface AgentScope {
 const listColumns =
   'v.id, v.agent_id, v.number, coalesce(v.id = a.active_revision_id, false) as is_active, v.document_hash, v.note, v.created_by, v.created_at';
 
-/** One revision of an agent that the caller sees. Throws 404, also for another agent's. */
+/** Returns a revision of an agent that the caller sees. Throws 404, also for a revision of another agent. */
 export async function readRevision(
   ctx: Scoped,
   agentId: string,
@@ -48,22 +48,25 @@ export async function readRevision(
   return { ...revision, document: upgradeDocument(revision.document) };
 }
 
-/** A revision to be compared. */
+/** A revision to compare. */
 export interface ComparedRevision {
   readonly id: string;
   readonly number: number;
   readonly document: RevisionDocument;
 }
 
-/** Two revisions to be compared. */
+/** Two revisions to compare. */
 export interface ComparedPair {
   readonly agentId: string;
   readonly targetId: string;
-  /** Null: the active one. */
+  /** Null: the active revision. */
   readonly baseId: string | null;
 }
 
-/** Two revisions of an agent that the caller sees, in one statement; `base` null: the agent has none such. Throws 404 for agent and target. */
+/**
+ * Returns two revisions of an agent that the caller sees, in one statement; `base` is null when the agent has no such revision. Throws 404 when the agent
+ * or target is missing.
+ */
 export async function findRevisionPair(
   ctx: Scoped,
   asked: ComparedPair,
@@ -85,7 +88,7 @@ export async function findRevisionPair(
   };
 }
 
-/** Revisions of an agent that the caller has been shown, newest first, without documents. */
+/** Lists the revisions of an agent that the caller may see, newest first, without documents. */
 export function listRevisionRows(tx: Pick<TenantTransaction, 'em'>, agentId: string, page: PageRequest): Promise<Page<AgentRevisionRow>> {
   return fetchPage<AgentRevisionRow>(tx.em, {
     select: listColumns,

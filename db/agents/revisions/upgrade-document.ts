@@ -1,8 +1,8 @@
 import { completeDocument, noBindings, type RevisionDocument } from './revision-document.ts';
 
 /**
- * The complete document of a stored one: rows written by an older release lack the fields that came later. Stored documents are immutable,
- * so they are completed whenever they are read; what is complete is given back as it is.
+ * Returns the complete document of a stored one: rows written by an older release lack fields that were added later. Stored documents are immutable, so
+ * they are completed on every read; a complete document is returned as it is.
  */
 export function upgradeDocument(stored: Partial<RevisionDocument>): RevisionDocument {
   if (isComplete(stored)) return stored;

@@ -12,18 +12,18 @@ export interface NewRevision {
   readonly agent: AgentScope;
   readonly document: RevisionDocument;
   readonly note: string | null;
-  /** Nothing is written when it is not the newest; null takes any. */
+  /** Nothing is written unless this is the newest revision; null accepts any. */
   readonly baseRevisionId: string | null;
 }
 
-/** SHA-256 of the canonical JSON (RFC 8785) of a document, hexadecimal. */
+/** Returns the SHA-256 of a document's canonical JSON (RFC 8785), in hexadecimal. */
 function hashDocument(document: RevisionDocument): string {
   return createHash('sha256')
     .update(canonicalize(document) ?? '')
     .digest('hex');
 }
 
-/** Writes the next revision and what it refers to; null: the newest one is not its base. The caller holds the agent's lock. */
+/** Writes the next revision and its references. Returns null when the newest revision is not its base. The caller holds the agent's lock. */
 export async function insertRevisionRows(tx: TenantTransaction, revision: NewRevision): Promise<{ id: string; number: number } | null> {
   const { agent, document } = revision;
   const id = newId();
@@ -92,7 +92,7 @@ async function insertRefs(
   );
 }
 
-/** Writes which revision of an agent is the active one; false when it is so already. The caller holds the agent's lock. */
+/** Sets the active revision of an agent; returns false when it already is the active one. The caller holds the agent's lock. */
 export async function setActiveRevision(tx: TenantTransaction, agentId: string, revisionId: string): Promise<boolean> {
   const changed = await rows(
     tx.em,

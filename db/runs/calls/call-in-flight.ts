@@ -3,10 +3,10 @@ import { queueStatement, row, rows } from '../../sql.ts';
 import { parseFrame } from '../../streams/frame-text.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A call that leaves for its provider: what its bill needs, should nobody come back with an answer. */
+/** A call that leaves for its provider: everything its bill needs in case no answer ever arrives. */
 export interface CallInFlight extends CallBill {
   readonly attempt: number;
-  /** The message that its deltas make. */
+  /** The message that its deltas build. */
   readonly messageId: string;
 }
 
@@ -15,7 +15,7 @@ export interface StepOfCall {
   readonly step: number;
 }
 
-/** Writes down a call that leaves. False: a later try has the step. */
+/** Records a call that is about to leave. Returns false when a later try holds the step. */
 export async function writeInFlight(tx: TenantTransaction, { runId, step }: StepOfCall, call: CallInFlight): Promise<boolean> {
   const marked = await row(
     tx.em,
@@ -26,7 +26,7 @@ export async function writeInFlight(tx: TenantTransaction, { runId, step }: Step
   return marked !== null;
 }
 
-/** The call of a step that has left and is not settled; null: there is none. */
+/** Returns the step's call that has left and is not settled, or null. */
 export async function readInFlight(tx: TenantTransaction, { runId, step }: StepOfCall): Promise<CallInFlight | null> {
   const found = await row<{ in_flight: CallInFlight }>(
     tx.em,
@@ -36,7 +36,7 @@ export async function readInFlight(tx: TenantTransaction, { runId, step }: StepO
   return found?.in_flight ?? null;
 }
 
-/** The call of a try is settled, or has never left. Nothing where it was not in flight. */
+/** Clears the call of a try that is settled or has never left. Does nothing where no such call is in flight. */
 export async function endFlight(tx: TenantTransaction, { runId, step, attempt }: StepOfCall & { readonly attempt: number }): Promise<void> {
   await queueStatement(
     tx.em,
@@ -45,7 +45,7 @@ export async function endFlight(tx: TenantTransaction, { runId, step, attempt }:
   );
 }
 
-/** UTF-8 bytes of all that was generated for a message, as far as its deltas have been archived: words, reasoning and arguments of calls. */
+/** Returns the UTF-8 bytes of everything generated for a message, as far as its deltas have been archived: text, reasoning and arguments of calls. */
 export async function streamedBytes(tx: TenantTransaction, runId: string, messageId: string): Promise<number> {
   const frames = await rows<{ text: string }>(
     tx.em,

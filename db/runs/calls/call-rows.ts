@@ -7,15 +7,15 @@ import type { ToolResult } from '../run-frames.ts';
 import { retriesWithLost } from '../steps/retries.ts';
 import type { StepFault, StepRetry } from '../run-types.ts';
 
-/** How a call ends: its state, what the model and the watchers get. */
+/** The outcome of a call: its state, and what the model and the stream's readers get. */
 export interface CallOutcome {
   readonly state: Extract<ToolCallState, 'succeeded' | 'failed' | 'denied' | 'timed_out' | 'cancelled' | 'unknown'>;
   readonly result: ToolResult;
-  /** The whole output when it was cut for the model. */
+  /** The whole output when it was truncated for the model. */
   readonly rest: string | null;
 }
 
-/** Keeps the whole output of a call whose result was cut. */
+/** Stores the whole output of a call whose result was truncated. */
 export async function keepWholeOutput(tx: TenantTransaction, call: CallState, body: string): Promise<void> {
   await queueStatement(
     tx.em,
@@ -24,7 +24,7 @@ export async function keepWholeOutput(tx: TenantTransaction, call: CallState, bo
   );
 }
 
-/** A call that was never claimed gets its step here, so that every call is found among the steps. */
+/** Closes the step of a call. A call that was never claimed gets its step here, so that every call is found among the steps. */
 export async function closeToolStep(tx: TenantTransaction, call: CallState, end: CallOutcome, error: StepFault | null): Promise<void> {
   const text = typeof end.result.output === 'string' ? end.result.output : JSON.stringify(end.result.output ?? '');
   await queueStatement(
@@ -53,7 +53,7 @@ export async function closeToolStep(tx: TenantTransaction, call: CallState, end:
   );
 }
 
-/** Records why a try of a call ended; once a try. */
+/** Records why a try of a call ended, at most once per try. */
 export async function addRetry(tx: TenantTransaction, call: Pick<CallState, 'id' | 'run_id' | 'step'>, retry: StepRetry): Promise<void> {
   await rows(
     tx.em,
@@ -62,7 +62,7 @@ export async function addRetry(tx: TenantTransaction, call: Pick<CallState, 'id'
   );
 }
 
-/** Claims a call for a try, for the time of its tool. Gives the end of that time. */
+/** Claims a call for a try, for the timeout of its tool. Returns the end of that time, or null when the call does not exist. */
 export async function writeClaim(tx: TenantTransaction, callId: string, attempt: number): Promise<string | null> {
   const claimed = await row<{ deadline_at: string }>(
     tx.em,
@@ -73,7 +73,7 @@ export async function writeClaim(tx: TenantTransaction, callId: string, attempt:
   return claimed?.deadline_at ?? null;
 }
 
-/** Opens the step of a call for a try, or takes it over from the try before. Goes with the next statement. */
+/** Opens the step of a call for a try, or takes it over from the previous try. Goes with the next statement. */
 export async function openToolStep(tx: TenantTransaction, call: CallState, attempt: number): Promise<void> {
   await queueStatement(
     tx.em,
@@ -96,7 +96,7 @@ export async function openToolStep(tx: TenantTransaction, call: CallState, attem
   );
 }
 
-/** Writes the end of a call that has none. Null: it has one, or another try than `attempt` holds it. */
+/** Writes the outcome of a call that has none. Returns null when the call already has an outcome, or when a try other than `attempt` holds it. */
 export async function writeCallEnd(
   tx: TenantTransaction,
   callId: string,

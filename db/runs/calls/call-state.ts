@@ -10,7 +10,7 @@ import { lostEntries } from '../steps/retries.ts';
 import { frozenSql, pathOf } from '../run-state.ts';
 import type { StepRetry, StepFault } from '../run-types.ts';
 
-/** A call's row with what its run and its message say, locked to the end of the transaction. */
+/** A call's row with data of its run and message, locked until the end of the transaction. */
 export interface CallState {
   readonly id: string;
   readonly run_id: string;
@@ -44,24 +44,24 @@ export interface CallState {
   readonly attempt: number;
   readonly claimed_at: string | null;
   readonly deadline_at: string | null;
-  /** The run that executes it. */
+  /** The child run that executes the call. */
   readonly child_run_id: string | null;
-  /** Why it has to be approved before it is executed. */
+  /** Why the call must be approved before it is executed. */
   readonly gate: CallApproval | null;
   readonly critical: boolean;
   readonly client_owned: boolean;
-  /** What people have approved of it so far; `critical`: an admin, knowing that it is. */
+  /** What people have approved of the call so far; `critical`: an admin approved it knowing that it is critical. */
   readonly approved: 'nothing' | 'plain' | 'critical';
-  /** Tries that ended without a result, as its step records them. */
+  /** Tries that ended without a result, as recorded in the call's step. */
   readonly retries: readonly StepRetry[];
   readonly concurrency: 'read' | 'write' | 'exclusive';
   /** `read`: the run may not change anything. */
   readonly max_effect: 'read' | 'write';
-  /** How many hooks of deployments the cause of the run has come through. */
+  /** How many deployments' hooks the run's cause has passed through. */
   readonly hops: number;
-  /** Read live: what stops a tool counts at its next call. Null: it has no row, or none any more. */
+  /** Read live, because switching off a tool takes effect at its next call. Null: the tool has no row, or its row is deleted. */
   readonly live: LiveTool | null;
-  /** The run's place takes no more work. */
+  /** The run's workspace or organization takes no more work. */
   readonly is_frozen: boolean;
 }
 
@@ -91,7 +91,7 @@ const callColumns = `c.id, c.run_id, c.organization_id, c.workspace_id, r.conver
 /** States of a call without a result. */
 export const openStates: readonly ToolCallState[] = ['recorded', 'gated', 'ready', 'executing'];
 
-/** Locks a call; null when it is not there. */
+/** Locks a call; returns null when it does not exist. */
 export function lockCall(tx: TenantTransaction, runId: string, toolCallId: string): Promise<CallState | null> {
   return row<CallState>(
     tx.em,
@@ -100,7 +100,7 @@ export function lockCall(tx: TenantTransaction, runId: string, toolCallId: strin
   );
 }
 
-/** Locks calls of runs by id; those that they have not are left out. */
+/** Locks calls of the given runs by id; ids that belong to none of these runs are left out. */
 export function lockCalls(tx: TenantTransaction, runIds: readonly string[], ids: readonly string[]): Promise<CallState[]> {
   return rows<CallState>(
     tx.em,
@@ -110,7 +110,7 @@ export function lockCalls(tx: TenantTransaction, runIds: readonly string[], ids:
   );
 }
 
-/** Locks the calls of runs that have no result yet, each run's in the order in which the model asked. */
+/** Locks the calls of runs that have no result yet; those of each run in the order in which the model asked for them. */
 export function lockOpenCalls(tx: TenantTransaction, runIds: readonly string[]): Promise<CallState[]> {
   return rows<CallState>(
     tx.em,
@@ -124,27 +124,27 @@ export function isOpen(call: CallState): boolean {
   return openStates.includes(call.state) && !isTerminal(call.run_status);
 }
 
-/** Whether executing the call again can do no harm. */
+/** Whether the call can safely be executed again. */
 export function isRepeatable(call: CallState): boolean {
   return call.effect === 'read' || call.is_idempotent;
 }
 
-/** Tries whose worker died under them; the one that is open counts, since whoever asks has found it without a result. */
+/** Returns the number of tries whose worker died. An open try counts too, since the caller has found it without a result. */
 export function lostTries(call: CallState): number {
   return lostEntries(call.retries) + (isHeld(call) ? 1 : 0);
 }
 
-/** Whether a try executes the call that has not said its end. */
+/** Whether a try is executing the call and has not reported its outcome. */
 export function isHeld(call: CallState): boolean {
   return call.state === 'executing' && call.retries.length < call.attempt;
 }
 
-/** What the call's step is among the steps of its run. */
+/** Returns the kind of the call's step. */
 export function stepKindOf(kind: ToolKind | null): 'tool' | 'sub_agent' {
   return kind === 'delegate' ? 'sub_agent' : 'tool';
 }
 
-/** Who speaks in the call's frames. */
+/** The run identity that the call's frames carry. */
 export function identityOfCall(call: CallState): RunIdentity {
   return {
     runId: call.run_id,
@@ -163,7 +163,7 @@ export interface StoredResult {
   readonly error: StepFault | null;
 }
 
-/** What calls have come to, by their ids; those without a result are left out. */
+/** Returns the results of calls by id; calls without a result are left out. */
 export async function readStoredResults(tx: TenantTransaction, ids: readonly string[]): Promise<Map<string, StoredResult>> {
   const found = await rows<StoredResult>(
     tx.em,

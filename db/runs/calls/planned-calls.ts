@@ -5,7 +5,7 @@ import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { CheckedCall } from '../steps/stored-step.ts';
 
-/** A call of a stored step, for the workflow's plan. */
+/** A call of a stored step, as the workflow's plan needs it. */
 export interface StoredCall {
   readonly id: string;
   readonly kind: ToolKind | null;
@@ -18,7 +18,7 @@ export interface StoredCall {
   readonly client_owned: boolean;
 }
 
-/** The calls that a message asks for, in the model's order. */
+/** Returns the calls that a message asks for, in the model's order. */
 export function readPlannedCalls(tx: TenantTransaction, messageId: string): Promise<StoredCall[]> {
   return rows<StoredCall>(
     tx.em,
@@ -27,7 +27,7 @@ export function readPlannedCalls(tx: TenantTransaction, messageId: string): Prom
   );
 }
 
-/** A call as the workflow orders and bounds it. */
+/** Converts a call to what the workflow needs to order and bound it. */
 export function toPlannedCall(call: StoredCall): PlannedCall {
   const isOpen = call.state === 'recorded' || call.state === 'gated' || call.state === 'ready' || call.state === 'executing';
   return {
@@ -37,14 +37,14 @@ export function toPlannedCall(call: StoredCall): PlannedCall {
     timeoutS: call.timeout_s,
     isRepeatable: call.effect === 'read' || call.is_idempotent,
     isSettled: !isOpen,
-    // What is left out says no: a plain call stays as short in the history as it was.
+    // An omitted flag means false, so that a plain call stays short in the history.
     ...(call.gate !== null && (call.state === 'recorded' || call.state === 'gated') ? { gate: true } : {}),
     ...(call.client_owned ? { client: true } : {}),
     ...(call.kind === 'delegate' && !call.client_owned ? { child: true } : {}),
   };
 }
 
-/** How many calls the run has made so far, by slug. */
+/** Returns how many calls the run has made so far, by slug. */
 export async function readCallsMade(tx: TenantTransaction, runId: string): Promise<Map<string, number>> {
   const counted = await rows<{ slug: string; calls: number }>(
     tx.em,
@@ -54,7 +54,7 @@ export async function readCallsMade(tx: TenantTransaction, runId: string): Promi
   return new Map(counted.map((row) => [row.slug, row.calls]));
 }
 
-/** The state in which a checked call is stored: refused, to be asked about, or to be executed. */
+/** Returns the state in which a checked call is stored: refused, to be approved, or ready to execute. */
 export function storedState({ refusal, gate }: Pick<CheckedCall, 'refusal' | 'gate'>): 'failed' | 'recorded' | 'ready' {
   if (refusal !== null) return 'failed';
   return gate === null ? 'ready' : 'recorded';

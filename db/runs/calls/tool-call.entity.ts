@@ -39,7 +39,7 @@ const schema = defineEntity({
     isIdempotent: p.boolean().default(false),
     timeoutS: p.integer().fieldName('timeout_s'),
     responseMaxChars: p.integer(),
-    /** Why each execution of it has to be approved first; null: it has not. */
+    /** Why each execution of the call must be approved first; null: no approval is needed. */
     gate: p.enum(callGates).strictNullable(),
     args: p.json<Record<string, unknown>>().strictNullable(),
     argsHash: p.text().strictNullable(),
@@ -58,6 +58,6 @@ const schema = defineEntity({
   },
 });
 
-/** One call that a model asked for, with the flags of its tool at that moment. Its id is the effect's idempotency key. */
+/** One call that a model asked for, with the flags its tool had at that moment. Its id is the idempotency key of the call's effect. */
 export class ToolCall extends schema.class {}
 schema.setClass(ToolCall);

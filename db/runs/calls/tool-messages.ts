@@ -4,7 +4,7 @@ import type { ContentBlock } from '../../streams/frame-parts.schema.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { RunState } from '../run-state.ts';
 
-/** What a tool message says: the answer to one call. Its position follows from the call's, so parallel calls need no order. */
+/** A tool message: the answer to one call. Its position follows from the call's, so parallel calls need no order. */
 export interface ToolMessage {
   readonly toolCallId: string;
   readonly step: number;
@@ -12,7 +12,7 @@ export interface ToolMessage {
   readonly content: ContentBlock[];
 }
 
-/** Writes the answers that the model will read; a call is answered once, a second answer is dropped. */
+/** Writes the answers that the model will read. A call is answered once; a second answer is dropped. */
 export async function insertToolMessages(
   tx: TenantTransaction,
   run: Pick<RunState, 'id' | 'organization_id' | 'workspace_id' | 'conversation_id' | 'turn_no'>,

@@ -2,8 +2,8 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /**
- * Part of the whole output of an earlier call of the run's conversation, or of one that it took over (fork), also of one that was never cut: it may
- * have been left out of the prompt since. Null when none is stored under that id.
+ * Returns part of the whole output of an earlier call in the run's conversation, or of a call that a fork copied. This includes outputs that were never
+ * truncated, since they may have been omitted from the prompt since. Returns null when no output is stored under that id.
  */
 export async function readWholeOutput(
   tx: TenantTransaction,
@@ -12,7 +12,7 @@ export async function readWholeOutput(
   offset: number,
   limit: number,
 ): Promise<{ text: string; totalChars: number } | null> {
-  if (!callIdPattern.test(callId)) return null; // a model writes what it likes
+  if (!callIdPattern.test(callId)) return null; // a model may write anything
   const found = await row<{ body: string }>(
     tx.em,
     `select coalesce(o.body, c.output #>> '{}') as body from tool_calls c join runs r on r.id = c.run_id

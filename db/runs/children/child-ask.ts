@@ -1,15 +1,15 @@
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Structured input for an agent that says what it takes. */
+/** Structured input for an agent that declares an input schema. */
 export interface ChildAsk {
   readonly inputSchema: Readonly<Record<string, unknown>>;
   readonly input: unknown;
 }
 
 /**
- * What has to be checked of a call whose tool has a row: its schema is the same for all agents. Null when the asked agent takes any input, and for
- * the tools of sub-agents, whose schemas say it already.
+ * Returns the input to validate for a delegate call whose tool has a row, since that tool's own schema is the same for all agents. Returns null when the
+ * called agent takes any input, and for the tools of sub-agents, whose schemas already include the agent's.
  */
 export async function readChildAsk(
   tx: TenantTransaction,

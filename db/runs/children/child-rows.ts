@@ -7,7 +7,7 @@ import type { CallState } from '../calls/call-state.ts';
 import { newId } from '../../ids.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 
-/** A child as its parent's call sees it. */
+/** A child run as its parent's call sees it. */
 export interface ChildRun extends Pick<
   RunState,
   | 'id'
@@ -25,7 +25,7 @@ export interface ChildRun extends Pick<
   readonly error: RunFault | null;
 }
 
-/** The run of a delegate call, erased ones too. */
+/** Returns the run of a delegate call, even if it was erased. */
 export function readChild(tx: TenantTransaction, childRunId: string): Promise<ChildRun | null> {
   return row<ChildRun>(
     tx.em,
@@ -35,7 +35,7 @@ export function readChild(tx: TenantTransaction, childRunId: string): Promise<Ch
   );
 }
 
-/** The step of a delegate call says which run it was, and what that has cost. */
+/** Records on the step of a delegate call which run executed it and what that run has cost. */
 export async function writeChildUsage(
   tx: TenantTransaction,
   call: Pick<CallState, 'id' | 'run_id' | 'step'>,
@@ -50,7 +50,7 @@ export async function writeChildUsage(
   ]);
 }
 
-/** Puts a text before the first message of a run. */
+/** Inserts a text before the first message of a run. */
 export async function prependMessage(tx: TenantTransaction, runId: string, text: string): Promise<void> {
   await rows(tx.em, 'update messages set pos = pos + 1 where run_id = ?', [runId]);
   await rows(
@@ -62,7 +62,7 @@ export async function prependMessage(tx: TenantTransaction, runId: string, text:
   );
 }
 
-/** How many runs there are below each run of a tree, ended ones too. */
+/** Returns the number of runs below each run of a tree, ended ones included. */
 export async function countDescendants(tx: TenantTransaction, rootRunId: string): Promise<ReadonlyMap<string, number>> {
   const counted = await rows<{ id: string; below: number }>(
     tx.em,
@@ -72,7 +72,9 @@ export async function countDescendants(tx: TenantTransaction, rootRunId: string)
   return new Map(counted.map(({ id, below }) => [id, below]));
 }
 
-/** Claims a call for the run that executes it, for so many seconds. Gives the end of that time. */
+/**
+ * Claims a call for the run that executes it, for the given number of seconds. Returns the end of that time, or null when the call does not exist.
+ */
 export async function writeChildClaim(
   tx: TenantTransaction,
   callId: string,
@@ -114,19 +116,19 @@ export async function openChildStep(
   );
 }
 
-/** What stands behind a run that no person asked for. */
+/** The chain of events behind a run that no person requested. */
 export interface CauseRow {
   readonly root_event_id: string | null;
   readonly event_depth: number;
   readonly hops: number;
 }
 
-/** The cause of a run; null: the run is not there. */
+/** Returns the cause of a run, or null when the run does not exist. */
 export function readCause(tx: TenantTransaction, runId: string): Promise<CauseRow | null> {
   return row<CauseRow>(tx.em, 'select r.root_event_id, r.event_depth, r.hops from runs r where r.id = ?', [runId]);
 }
 
-/** The id of the run of a delegate call, while it lives. */
+/** Returns the id of a delegate call's run while that run is live, else null. */
 export async function readLiveChild(tx: TenantTransaction, toolCallId: string): Promise<string | null> {
   const found = await row<{ id: string; status: Parameters<typeof isTerminal>[0] }>(
     tx.em,

@@ -7,12 +7,12 @@ export function hasDelegates(manifest: Manifest | null): boolean {
   return manifest?.tools.some((tool) => tool.delegate !== undefined) ?? false;
 }
 
-/** Whether the limits of a run leave room for any run below it. */
+/** Whether the limits of a run allow any run below it. */
 export function mayDelegate({ max_children, max_depth }: Pick<RunLimits, 'max_children' | 'max_depth'>): boolean {
   return max_children > 0 && max_depth > 0;
 }
 
-/** What a run uses that may ask nobody. */
+/** Returns the configuration of a run that may not delegate to other agents. */
 export function withoutDelegates(effective: EffectiveConfiguration): EffectiveConfiguration {
   return { ...effective, sub_agents: [], tools: effective.tools.filter((tool) => tool.delegate === null) };
 }

@@ -1,10 +1,10 @@
 import type { FrameData, FrameDraft } from '../../streams/frame.schema.ts';
 import type { RunState } from '../run-state.ts';
 
-/** A child as its parent's stream names it. */
+/** A child as its parent's stream identifies it. */
 export type NamedChild = Pick<RunState, 'id' | 'agent_id' | 'agent_revision_id' | 'parent_tool_call_id' | 'status'>;
 
-/** What a parent's stream says of a child; `summary` and `usage` come with the end. */
+/** Returns the frame about a child in its parent's stream; `summary` and `usage` are set when the child ends. */
 export function subAgentFrame(
   child: NamedChild,
   phase: FrameData<'sub_agent'>['phase'],

@@ -14,7 +14,7 @@ const schema = defineEntity({
     id: idColumn(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
-    /** What the caller asked for; runs that were created later are not meant. */
+    /** The caller's filter; runs that were created later are not included. */
     filter: p.json<Record<string, unknown>>(),
     policy: p.enum(cancelPolicies),
     reason: p.text().strictNullable(),
@@ -24,6 +24,6 @@ const schema = defineEntity({
   },
 });
 
-/** A cancel of more runs than one request may end: the rest is done by the workflow `cancel:<id>`. One row a workspace. */
+/** A cancel of more runs than one request may end: the workflow `cancel:<id>` ends the rest. One row per workspace. */
 export class BulkCancel extends schema.class {}
 schema.setClass(BulkCancel);

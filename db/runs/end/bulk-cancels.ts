@@ -3,7 +3,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { CancelPolicy } from '../read/run-view.ts';
 import type { CancelFilter, MatchWorkspace } from './cancellable-runs.ts';
 
-/** Writes cancels of many that are alike, one a place. */
+/** Writes bulk cancels with the same filter and policy, one per workspace. */
 export async function insertBulkCancels(
   tx: Pick<TenantTransaction, 'em'>,
   drafts: readonly (MatchWorkspace & { readonly id: string })[],
@@ -18,7 +18,7 @@ export async function insertBulkCancels(
   );
 }
 
-/** Counts a round of a cancel of many; one that cancelled none ends it. */
+/** Adds the result of one round of a bulk cancel; a round that cancelled no run finishes it. */
 export async function countCancelled(tx: TenantTransaction, id: string, count: number): Promise<void> {
   await rows(tx.em, 'update bulk_cancels set cancelled = cancelled + ?, finished_at = case when ? then now() end where id = ?', [
     count,

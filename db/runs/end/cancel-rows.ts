@@ -2,7 +2,7 @@ import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { CancelPolicy } from '../read/run-view.ts';
 
-/** How runs end in which no work has begun. */
+/** The outcome of runs that end before their work has begun. */
 export interface QueuedEnd {
   readonly policy: CancelPolicy;
   readonly finishReason: 'superseded' | 'cancelled';
@@ -10,7 +10,7 @@ export interface QueuedEnd {
   readonly finishedAt: Date;
 }
 
-/** Ends queued runs, their messages discarded. */
+/** Ends queued runs and discards their messages. */
 export async function writeEnds(tx: TenantTransaction, ids: readonly string[], end: QueuedEnd): Promise<void> {
   await rows(
     tx.em,
@@ -28,7 +28,7 @@ export async function writeEnds(tx: TenantTransaction, ids: readonly string[], e
   );
 }
 
-/** Runs that work or wait are to end. */
+/** Marks running and waiting runs as cancelling. */
 export async function writeCancelling(
   tx: TenantTransaction,
   ids: readonly string[],
@@ -44,7 +44,7 @@ export async function writeCancelling(
   );
 }
 
-/** Frees those of these conversations whose queue is empty; gives them. */
+/** Frees those of the given conversations whose queue is empty; returns their ids. */
 export async function releaseConversations(tx: TenantTransaction, conversationIds: readonly string[]): Promise<string[]> {
   const freed = await rows<{ id: string }>(
     tx.em,

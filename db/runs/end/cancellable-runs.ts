@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { Run } from '../run.entity.ts';
 import type { CancelPolicy } from '../read/run-view.ts';
 
-/** Which live runs are meant; every field that is there has to fit. */
+/** Selects live runs; every given field must match. */
 export interface CancelFilter {
   readonly agent_id?: string;
   readonly session_key?: string;
@@ -12,14 +12,14 @@ export interface CancelFilter {
   readonly evaluation_run_id?: string;
 }
 
-/** A run and where it lives. */
+/** A run and its row scope. */
 export interface RunAddress {
   readonly id: string;
   readonly organization_id: string;
   readonly workspace_id: string;
 }
 
-/** Those of the runs that the caller sees. */
+/** Returns those of the runs that the caller sees. */
 export function seenRuns(ctx: Scoped, ids: readonly string[]): Promise<RunAddress[]> {
   const visible = visibleToSql(ctx, Run, 'r');
   return rows<RunAddress>(
@@ -29,15 +29,15 @@ export function seenRuns(ctx: Scoped, ids: readonly string[]): Promise<RunAddres
   );
 }
 
-/** The first runs that match, and how many do. */
+/** The first matching runs, and how many match in total. */
 export interface Matches {
   readonly runs: readonly RunAddress[];
   readonly matched: number;
 }
 
 /**
- * Live runs that match and that the caller may cancel: where its role reaches the operation's floor and the place takes work. Those in line come first, so
- * that no line moves for nothing. Ids of other tenants match nothing.
+ * Returns matching live runs that the caller may cancel: where its role meets the operation's floor and the workspace takes work. Queued runs come first,
+ * so that the queue does not advance for nothing. Ids of other tenants match nothing.
  */
 export async function matchingRuns(ctx: Changing, filter: CancelFilter, limit: number): Promise<Matches> {
   const mine = cancellable(ctx);
@@ -51,7 +51,7 @@ export async function matchingRuns(ctx: Changing, filter: CancelFilter, limit: n
   return { runs: found, matched: found[0]?.matched ?? 0 };
 }
 
-/** A cancel of many as its row has it. */
+/** A bulk cancel's row. */
 export interface OpenBulkCancel {
   readonly id: string;
   readonly organization_id: string;
@@ -63,7 +63,7 @@ export interface OpenBulkCancel {
   readonly created_at: string;
 }
 
-/** Locks a cancel that is not done; null when it is, or is not there. */
+/** Locks a bulk cancel that is not finished; returns null when it is finished or does not exist. */
 export function lockBulkCancel(tx: TenantTransaction, cancelId: string): Promise<OpenBulkCancel | null> {
   const own = tenantPredicate(tx.tenant, 'b');
   return row<OpenBulkCancel>(
@@ -76,7 +76,7 @@ export function lockBulkCancel(tx: TenantTransaction, cancelId: string): Promise
 
 const openRuns = `runs r join workspaces w on w.id = r.workspace_id and w.is_active join organizations o on o.id = w.organization_id and o.status = 'active'`;
 
-/** Live runs that have not been told to end, of where the caller may cancel. */
+/** Live runs that are not being cancelled yet, where the caller may cancel. */
 function cancellable(ctx: Changing): Predicate {
   const visible = visibleTo(ctx, Run, 'r');
   const live = `r.deleted_at is null and r.status in ('queued', 'running', 'waiting')`;
@@ -87,23 +87,23 @@ const filterNames = ['agent_id', 'session_key', 'trigger_id', 'evaluation_run_id
 
 function filterSql(filter: CancelFilter): Predicate {
   const given = filterNames.filter((name) => filter[name] !== undefined);
-  // Nothing asked for is nothing, never everything.
+  // An empty filter selects no runs, never all of them.
   if (given.length === 0) return { sql: 'false', params: [] };
   return { sql: given.map((name) => `r.${name} = ?`).join(' and '), params: given.map((name) => filter[name]) };
 }
 
-/** Where the caller may cancel runs that match, and since when none that is made later is meant. */
+/** A workspace in which the caller may cancel matching runs; runs created after `asked_at` are not included. */
 export interface MatchWorkspace {
   readonly organization_id: string;
   readonly workspace_id: string;
   readonly asked_at: string;
 }
 
-/** The workspaces of live runs that match and that the caller may cancel. */
+/** Returns the workspaces of matching live runs that the caller may cancel. */
 export function workspacesOfMatches(ctx: Changing, filter: CancelFilter): Promise<MatchWorkspace[]> {
   const mine = cancellable(ctx);
   const wanted = filterSql(filter);
-  // A run's time is of the process that made it, whose clock may be ahead.
+  // A run's time comes from the process that created it, whose clock may be ahead.
   return rows<MatchWorkspace>(
     ctx.em,
     `select r.organization_id, r.workspace_id, greatest(now(), max(r.created_at))::text as asked_at from ${openRuns} where ${wanted.sql} and ${mine.sql} group by 1, 2`,
@@ -111,7 +111,7 @@ export function workspacesOfMatches(ctx: Changing, filter: CancelFilter): Promis
   );
 }
 
-/** Live runs that a cancel of many means, at most so many. */
+/** Returns live runs that a bulk cancel covers, at most `limit`. */
 export async function matchesOf(tx: TenantTransaction, bulk: OpenBulkCancel, limit: number): Promise<string[]> {
   const wanted = filterSql(bulk.filter);
   const found = await rows<{ id: string }>(

@@ -7,12 +7,12 @@ import type { FinishedRun, StopReason } from '../run-frames.ts';
 import type { RunState } from '../run-state.ts';
 import type { ContentBlock } from '../run-types.ts';
 
-/** Whether a run has begun a step behind this one. */
+/** Returns whether a run has begun a later step than this one. */
 export async function hasStepBehind(tx: TenantTransaction, runId: string, step: number): Promise<boolean> {
   return (await row(tx.em, 'select step from run_steps where run_id = ? and step > ? limit 1', [runId, step])) !== null;
 }
 
-/** A message that was being streamed. */
+/** A message that was still being streamed. */
 interface PartialMessage {
   readonly messageId: string;
   readonly step: number | null;
@@ -20,7 +20,7 @@ interface PartialMessage {
   readonly content: readonly ContentBlock[];
 }
 
-/** Writes a message as far as it got, behind those of its run. Goes with the next statement. */
+/** Writes a message as far as it got, after the other messages of its run. Goes with the next statement. */
 export async function insertPartialMessage(tx: TenantTransaction, run: RunState, partial: PartialMessage): Promise<void> {
   await queueStatement(
     tx.em,
@@ -42,7 +42,7 @@ export async function insertPartialMessage(tx: TenantTransaction, run: RunState,
   );
 }
 
-/** What the model said last in the turn of a run, and the files that the run has made. */
+/** Returns the model's last message in a run's turn, and the files that the run has created. */
 export function readLastAnswer(
   tx: TenantTransaction,
   runId: string,
@@ -55,12 +55,12 @@ export function readLastAnswer(
   );
 }
 
-/** What is pending of a run's messages stays, or goes. Goes with the next statement. */
+/** Commits or discards a run's pending messages. Goes with the next statement. */
 export async function settleMessages(tx: TenantTransaction, runId: string, state: 'committed' | 'discarded'): Promise<void> {
   await queueStatement(tx.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [state, runId]);
 }
 
-/** Ends the steps of a run that are open. Goes with the next statement. */
+/** Ends the open steps of a run. Goes with the next statement. */
 export async function closeSteps(
   tx: TenantTransaction,
   runId: string,
@@ -74,7 +74,7 @@ export async function closeSteps(
   );
 }
 
-/** Writes the end of a run that has none. Goes with the next statement. */
+/** Writes the outcome of a run that has none. Goes with the next statement. */
 export async function writeFinished(tx: TenantTransaction, runId: string, end: FinishedRun): Promise<void> {
   const mayLeave: readonly RunStatus[] = ['queued', 'running', 'waiting', 'cancelling'];
   const finishedAt = end.finishedAt.toISOString();

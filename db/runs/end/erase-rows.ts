@@ -9,7 +9,7 @@ interface TreeRow {
   readonly parent_run_id: string | null;
 }
 
-/** The run and, of a root, all below it, by ascending id. */
+/** Locks the run and, for a root, all runs below it, by ascending id. */
 export function lockTree(tx: TenantTransaction, runId: string): Promise<TreeRow[]> {
   return rows<TreeRow>(
     tx.em,
@@ -19,8 +19,8 @@ export function lockTree(tx: TenantTransaction, runId: string): Promise<TreeRow[
 }
 
 /**
- * Locks the trees of some roots by ascending id, all at once: whoever changes many in one transaction holds no window of a budget while it waits for a run.
- * Gives the ids of all runs of those trees in which nothing lives.
+ * Locks the trees of several roots, all at once and by ascending id, so that a transaction that changes many runs holds no budget window while it waits for
+ * a run. Returns the ids of all runs in trees without a live run.
  */
 export async function lockEndedTrees(tx: TenantTransaction, rootIds: readonly string[]): Promise<string[]> {
   const locked = await rows<{ id: string; root: string; status: RunStatus }>(
@@ -32,7 +32,7 @@ export async function lockEndedTrees(tx: TenantTransaction, rootIds: readonly st
   return locked.filter(({ root }) => !living.has(root)).map(({ id }) => id);
 }
 
-// Chunks and scopes go with their stream. Keys between these tables are checked at the end of the statement.
+// Chunks and scopes are deleted with their stream. Keys between these tables are checked at the end of the statement.
 const eraseSql = `
   with erased as (select unnest(?::uuid[]) as run_id),
   approvals_gone as (delete from approvals where run_id in (select run_id from erased)),
@@ -44,7 +44,7 @@ const eraseSql = `
   tokens_gone as (delete from stream_tokens where run_id in (select run_id from erased)),
   streams_gone as (delete from run_streams where run_id in (select run_id from erased)),
   unlinked as (delete from attachment_links where owner_kind = 'run' and owner_id in (select run_id from erased) returning id, attachment_id),
-  -- What its tools made is content of the run; what people brought is theirs, and stays a day.
+  -- Files that tools made are content of the run; files that people uploaded belong to them and stay for a day.
   loose as (
     update attachments a set expires_at = case when a.created_by ->> 'kind' = 'agent' then now() else now() + make_interval(hours => ?::int) end
      where a.id in (select attachment_id from unlinked)
@@ -59,16 +59,16 @@ const eraseSql = `
   scores as (update evaluation_scores set reason = null, details = '{}' where result_id in (select id from results)),
   answers_gone as (delete from review_answers where run_id in (select run_id from erased)),
   commands_emptied as (update review_commands set argument = null, reply = null, reason = null where run_id in (select run_id from erased)),
-  -- A finding stays known by its fingerprint: nobody is told of it twice.
+  -- A finding keeps its fingerprint, so that it is never reported twice.
   findings_emptied as (
     update review_findings set title = '', scenario = '', evidence = '', suggestion = null where first_run_id in (select run_id from erased)
   ),
-  -- The file with all results of an evaluation has those of the run: it goes.
+  -- The file with all results of an evaluation includes those of the run, so it is deleted.
   exports as (
     delete from attachment_links where owner_kind = 'evaluation' and owner_id in (select evaluation_run_id from results) returning attachment_id
   ),
   exports_loose as (update attachments set expires_at = now() where id in (select attachment_id from exports)),
-  -- A conversation of which nothing is left forgets whose it was, and under which name.
+  -- A conversation with no run left loses its subject and session key.
   nameless as (
     update conversations c set session_key = null, subject_kind = null, subject_id = null, persona_slug = null
      where c.id in (select r.conversation_id from runs r where r.id in (select run_id from erased))
@@ -92,7 +92,7 @@ const eraseSql = `
          subject_id = null, pending_approvals = 0, deleted_at = now(), updated_at = now()
    where id in (select run_id from erased)`;
 
-/** Erases what these runs hold beside their names; `eraseSql` says what. */
+/** Erases everything that these runs hold except their ids; `eraseSql` lists it. */
 export async function eraseRuns(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
   await rows(tx.em, eraseSql, [[...runIds], unlinkedHours]);
 }

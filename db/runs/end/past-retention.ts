@@ -4,20 +4,20 @@ import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** The last root that was looked at. */
+/** The last root that was examined. */
 export interface Position {
   readonly finishedAt: string;
   readonly id: string;
 }
 
-/** Organizations whose runs are kept for so many days and no longer. Sweeper's pool. */
+/** Returns the organizations that limit how many days their runs are retained. Sweeper's pool. */
 export function organizationsWithRetention(em: SqlEntityManager): Promise<{ organizationId: string }[]> {
   return rows(em, query.selectFrom('organization_settings').select('organizationId').where('runRetentionDays', 'is not', null));
 }
 
 /**
- * Roots of an organization that ended longer ago than its days, by their end, those behind `after`. Left out is a run below which one lives, or of which a call
- * still holds a part of a budget.
+ * Returns an organization's roots that ended before its retention period began, ordered by their end, after the position `after`. Excludes a root with a
+ * live run below it, and one whose tree still has an open budget hold.
  */
 export function rootsPastRetention(
   tx: Pick<TenantTransaction, 'em'>,

@@ -3,7 +3,7 @@ import type { RunSource, RunStatus } from '../../../workflows/contracts/runs/run
 import { rows } from '../../sql.ts';
 import type { StartableRun } from '../start/conversations.ts';
 
-/** What the reconciler needs of a run to repair it. All queries here cross tenants: role sweeper only. */
+/** What the reconciler needs to know of a run to repair it. All queries here cross tenants, so they run as the sweeper role only. */
 export interface ReconcilableRun {
   readonly id: string;
   readonly organizationId: string;
@@ -11,7 +11,7 @@ export interface ReconcilableRun {
   readonly agentId: string;
   readonly source: RunSource;
   readonly status: RunStatus;
-  /** Of a run of code review: the binding and number of its pull request; else null. */
+  /** For a run of code review, the binding and number of its pull request; else null. */
   readonly bindingId: string | null;
   readonly pullNumber: number | null;
 }
@@ -25,16 +25,16 @@ export interface FreeConversation {
 /** Value of `reconciled_at` that makes a run due at once. */
 export const dueNow = 'epoch';
 
-/** Columns of a `ReconcilableRun`, of `runs r`. */
+/** Columns of a `ReconcilableRun`, read from `runs r`. */
 export const reconcilableColumns = `r.id, r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.agent_id as "agentId", r.source, r.status,
   r.binding_id as "bindingId", (r.review ->> 'pull_number')::int as "pullNumber"`;
-/** That `runs r` has not ended, as a condition. */
+/** A condition: `runs r` has not ended. */
 export const live = `r.status in ('queued', 'running', 'waiting', 'cancelling')`;
 
-/** The workflow of a run that waits to be begun is its parent's to start, while that lives. */
+/** A condition: the run has no live parent. A live parent's workflow starts the workflow of a child that waits to begin. */
 const isOwnStart = `not exists (select from runs p where p.id = r.parent_run_id and p.status in ('queued', 'running', 'waiting', 'cancelling'))`;
 
-/** Live runs for which a workflow is due and that gave no sign of life for 30 s (10 min while waiting), the longest unseen first. */
+/** Returns live runs that should have a workflow but gave no sign of life for 30 s (10 min while waiting), longest unseen first. */
 export function silentRuns(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(
     em,
@@ -47,12 +47,12 @@ export function silentRuns(em: SqlEntityManager, limit: number): Promise<Reconci
   );
 }
 
-/** Those of these runs that are live. */
+/** Returns those of these runs that are live. */
 export function liveRunsAmong(em: SqlEntityManager, runIds: readonly string[]): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(em, `select ${reconcilableColumns} from runs r where r.id = any(?) and ${live}`, [runIds]);
 }
 
-/** Those of these runs that ended more than a minute ago. */
+/** Returns those of these runs that ended more than a minute ago. */
 export async function endedRunsAmong(em: SqlEntityManager, runIds: readonly string[]): Promise<string[]> {
   const found = await rows<{ id: string }>(
     em,
@@ -63,7 +63,7 @@ export async function endedRunsAmong(em: SqlEntityManager, runIds: readonly stri
   return found.map((run) => run.id);
 }
 
-/** Conversations in which nothing is active though runs stand in line. */
+/** Returns conversations without an active run although runs are queued. */
 export function freeConversations(em: SqlEntityManager, limit: number): Promise<FreeConversation[]> {
   return rows<FreeConversation>(
     em,
@@ -74,8 +74,8 @@ export function freeConversations(em: SqlEntityManager, limit: number): Promise<
 }
 
 /**
- * Runs whose time was over a minute ago without their workflow's doing: as `remainingMs` reckons it where they work, while they wait at the end that
- * no wait outlives.
+ * Returns runs whose time ran out over a minute ago without their workflow ending them: for a working run by the time that `remainingMs` computes, for a
+ * waiting run by the hard deadline, which no wait outlives.
  */
 export function overdueRuns(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(
@@ -88,7 +88,7 @@ export function overdueRuns(em: SqlEntityManager, limit: number): Promise<Reconc
   );
 }
 
-/** Live runs one of whose waits ended over a minute ago, without their workflow's having looked. */
+/** Returns live runs with a wait that ended over a minute ago without their workflow noticing. */
 export function lateWaits(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(
     em,
@@ -100,7 +100,7 @@ export function lateWaits(em: SqlEntityManager, limit: number): Promise<Reconcil
   );
 }
 
-/** Delayed runs whose workflow should have come half a minute ago. Role sweeper only. */
+/** Returns delayed runs whose workflow should have started half a minute ago. Sweeper role only. */
 export function dueRuns(em: SqlEntityManager, limit: number): Promise<StartableRun[]> {
   return rows<StartableRun>(
     em,

@@ -15,21 +15,21 @@ const schema = defineEntity({
     index('run_inputs', 'unread', '(conversation_id) where read_at_step is null'),
   ],
   properties: {
-    /** Also the id of the message that it becomes when it is read. */
+    /** Also the id of the message that this input becomes when it is read. */
     id: idColumn(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
-    /** The run that it was given to. */
+    /** The run that received it. */
     runId: uuidColumn(),
-    /** Whose next run reads what that run did not. */
+    /** The conversation whose next run reads it if this run did not. */
     conversationId: uuidColumn(),
     content: p.json<ContentBlock[]>(),
-    /** The model step that read it, of its own run or of a later one of the conversation. */
+    /** The model step that read it, of its own run or of a later run in the conversation. */
     readAtStep: p.integer().strictNullable(),
     createdAt: createdAtColumn(),
   },
 });
 
-/** Input that joined a run after its start, read before its next model call. */
+/** Input that joined a run after its start; the run reads it before its next model call. */
 export class AddedInput extends schema.class {}
 schema.setClass(AddedInput);

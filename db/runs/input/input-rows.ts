@@ -4,10 +4,10 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { RunState } from '../run-state.ts';
 import type { RunInput } from '../read/run-view.ts';
 
-/** Before the input, which begins at 0. */
+/** The position before the input, which begins at 0. */
 const place = -1;
 
-/** Writes the system's message before a run's input, once a run. Gives the one that is kept. */
+/** Writes the system message before a run's input, at most once per run. Returns the stored message. */
 export function storePassages(
   tx: TenantTransaction,
   run: RunState,
@@ -24,7 +24,7 @@ export function storePassages(
   );
 }
 
-/** A queued run asks this, and nothing else. */
+/** Replaces the whole input of a queued run. */
 export async function writeWhole(
   tx: TenantTransaction,
   runId: string,
@@ -41,7 +41,7 @@ export async function writeWhole(
   );
 }
 
-/** Stores a message for the next model call of a run, or of a later one of its conversation. */
+/** Stores a message for the next model call of a run, or of a later run in its conversation. */
 export async function insertInput(
   tx: TenantTransaction,
   run: RunState,
@@ -54,7 +54,7 @@ export async function insertInput(
   );
 }
 
-/** Makes what waits in the conversation of a run messages of the run, behind what there is; gives them. */
+/** Turns the unread inputs of a run's conversation into messages of the run, after its existing ones; returns them. */
 export function takeUnread(
   tx: TenantTransaction,
   run: RunState,

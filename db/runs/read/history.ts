@@ -10,21 +10,23 @@ export interface HistoryCall {
   readonly args: Record<string, unknown>;
 }
 
-/** One message of the prompt: a committed one of an earlier turn, or a pending one of the run itself. */
+/** One message of the prompt: a committed message of an earlier turn, or a pending message of the run itself. */
 export interface HistoryMessage {
   readonly id: string;
   readonly role: 'user' | 'assistant' | 'tool' | 'system';
   readonly origin: (typeof messageOrigins)[number];
   readonly turn: number;
-  /** Of the run itself, whose turn is not over. */
+  /** True for a message of the run itself, whose turn is not over. */
   readonly is_own: boolean;
   readonly content: readonly ContentBlock[];
   readonly provider_state: unknown;
-  /** The calls an assistant message asks for, in the model's order. */
+  /** The calls that an assistant message asks for, in the model's order. */
   readonly calls: readonly HistoryCall[];
-  /** The call a tool message answers; null else. */
+  /** The call that a tool message answers; else null. */
   readonly answers: HistoryAnswer | null;
-  /** Tokens of the prompt that gave this message of the run itself, as its provider counted them; null or absent: it did not. */
+  /**
+   * Prompt tokens of the model call that produced this message of the run itself, as its provider counted them; null or absent when it did not count them.
+   */
   readonly counted?: number | null;
 }
 
@@ -35,7 +37,10 @@ export interface HistoryAnswer extends HistoryCall {
   readonly total_chars: number | null;
 }
 
-/** What the model has to read, oldest first: the last turns of the conversation, without the passages that were injected into them, and the run's own messages. */
+/**
+ * Returns the messages for the model to read, oldest first: the last turns of the conversation, without the passages injected into them, and the run's own
+ * messages.
+ */
 export function readHistory(
   tx: TenantTransaction,
   run: { readonly id: string; readonly conversation_id: string; readonly turn_no: number | null },

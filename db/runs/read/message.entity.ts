@@ -37,7 +37,7 @@ const schema = defineEntity({
     model: p.text().strictNullable(),
     stopReason: p.enum(stopReasons).strictNullable(),
     state: p.enum(messageStates),
-    /** What the provider wants back within the turn (signatures, encrypted reasoning): opaque, in no view, erased by purge. */
+    /** Opaque data that the provider wants back within the turn (signatures, encrypted reasoning). It appears in no view and is erased by purge. */
     providerState: p.json<Record<string, unknown>>().strictNullable(),
     attempt: p.integer().default(1),
     createdAt: createdAtColumn(),

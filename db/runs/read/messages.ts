@@ -34,8 +34,8 @@ const columns = `m.id, m.run_id, m.turn, m.pos, m.step, m.role, m.origin, m.cont
   ${messageCallsSql} as tool_calls`;
 
 /**
- * Messages of a run that the caller has been shown, oldest first. Scope conversation adds the turns before it; of those only what was
- * committed or, when asked for, discarded.
+ * Lists messages of a run that the caller may see, oldest first. Scope conversation adds the messages of earlier turns that were committed or, when
+ * requested, discarded.
  */
 export function listMessageRows(
   tx: Pick<TenantTransaction, 'em'>,
@@ -46,7 +46,7 @@ export function listMessageRows(
   const where = ['m.workspace_id = ?'];
   const params: unknown[] = [run.workspace_id];
   if (filters.scope === 'conversation') {
-    // A run in line has no turn yet: it stands behind everything committed so far.
+    // A queued run has no turn yet: it comes after everything committed so far.
     where.push(
       `m.conversation_id = t.conversation_id and (m.run_id = t.id or (m.state <> 'pending' and m.turn > 0 and (t.turn_no is null or m.turn < t.turn_no)))`,
     );
@@ -77,7 +77,7 @@ export function listMessageRows(
   });
 }
 
-/** The wire form of a message. */
+/** Returns the wire form of a message. */
 export function toMessageView(row: MessageRow) {
   return {
     id: row.id,

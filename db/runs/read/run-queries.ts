@@ -9,33 +9,38 @@ import { runColumns, runFrom, runListColumns, type RunRow } from './run-view.ts'
 
 const runTexts = new Map<string, string>();
 
-/** The statement that reads a run under a condition, of which there are few: put together anew for each read it would be compared as a whole each time. */
+/**
+ * Returns the statement that reads a run under a condition. There are few conditions, so texts are cached: a text built anew for each read would be
+ * compared in full each time.
+ */
 function runWhere(condition: string): string {
   const known = runTexts.get(condition) ?? `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${condition}`;
   runTexts.set(condition, known);
   return known;
 }
 
-/** A run in the tenant of the transaction; null when it is not there. */
+/** Returns a run in the tenant of the transaction, or null when it does not exist there. */
 export function readRunRow(tx: Pick<TenantTransaction, 'em' | 'tenant'>, runId: string): Promise<RunRow | null> {
   const own = tenantPredicate(tx.tenant, 'r');
   return row<RunRow>(tx.em, runWhere(own.sql), [runId, ...own.params]);
 }
 
-/** A run that the caller may see. Throws 404, 403 below the floor there. */
+/** Returns a run that the caller may see. Throws 404, or 403 below the floor in its workspace. */
 export async function seeRun(ctx: Scoped, runId: string): Promise<RunRow> {
   const visible = visibleToSql(ctx, Run, 'r');
   return seen(ctx, await row<RunRow>(ctx.em, runWhere(visible.sql), [runId, ...visible.params]));
 }
 
-/** Where a run lives. */
+/** The row scope of a run. */
 export interface RunScope {
   readonly id: string;
   readonly organization_id: string;
   readonly workspace_id: string;
 }
 
-/** Throws 404 unless the caller sees the run, 403 below the floor there: the parent of its messages and steps. */
+/**
+ * Checks that the caller may see the run whose messages or steps it reads. Throws 404 unless the caller sees the run, 403 below the floor in its workspace.
+ */
 export async function requireRun(ctx: Scoped, runId: string): Promise<RunScope> {
   const visible = visibleToSql(ctx, Run, 'r');
   const found = await row<RunScope>(
@@ -72,7 +77,7 @@ const equalFilters = [
   'binding_id',
 ] as const;
 
-/** Runs that the caller may see, newest first, texts cut. Ids of other tenants match nothing. */
+/** Lists runs that the caller may see, newest first, with truncated texts. Ids of other tenants match nothing. */
 export function listRunRows(ctx: Scoped, filters: RunFilters, page: PageRequest): Promise<Page<RunRow>> {
   const visible = visibleTo(ctx, Run, 'r');
   const where = ['r.deleted_at is null', visible.sql];

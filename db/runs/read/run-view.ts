@@ -20,7 +20,7 @@ export type OnBusy = 'enqueue' | 'reject' | 'interrupt' | 'rollback' | 'steer';
 export type CancelPolicy = 'interrupt' | 'rollback';
 type Time = Date | string;
 
-/** A run as it is read: the columns of `runs`, the head of its stream and its place in line. */
+/** A run as it is read: the columns of `runs`, the head of its stream and its queue position. */
 export interface RunRow {
   readonly id: string;
   readonly organization_id: string;
@@ -80,7 +80,7 @@ export interface RunRow {
   readonly updated_at: Time;
 }
 
-/** Files are few and named shortly: lists have all of them. */
+/** Files are few and their entries short, so lists include all of them. */
 const fileColumns = `coalesce(r.input -> 'attachments', '[]') as input_attachments, coalesce(r.output -> 'attachments', '[]') as output_attachments`;
 
 const plainColumns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.root_run_id, r.parent_run_id, r.parent_tool_call_id,
@@ -96,7 +96,7 @@ export const runColumns = `${plainColumns}, ${fileColumns},
   r.input ->> 'text' as input_text, r.input -> 'json' as input_json, false as input_cut,
   r.output ->> 'text' as output_text, nullif(r.output -> 'json', 'null') as output_json, false as output_cut, ${pendingCallsSql} as pending_tool_calls`;
 
-/** Select list of runs in a list: texts cut at 500 characters, JSON over it left out, as are calls. */
+/** Select list of runs in a list: texts are truncated to 500 characters; longer JSON is omitted, and so are calls. */
 export const runListColumns = `${plainColumns}, ${fileColumns},
   left(r.input ->> 'text', 500) as input_text,
   case when length((r.input -> 'json')::text) <= 500 then r.input -> 'json' end as input_json,
@@ -108,7 +108,7 @@ export const runListColumns = `${plainColumns}, ${fileColumns},
 
 export const runFrom = 'runs r left join run_streams s on s.run_id = r.id';
 
-/** The wire form of a run. */
+/** Returns the wire form of a run. */
 export function toRunView(row: RunRow) {
   return {
     id: row.id,

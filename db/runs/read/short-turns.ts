@@ -2,14 +2,14 @@ import type { HistoryMessage } from './history.ts';
 
 const shortChars = 400;
 
-/** A turn in two lines: what was asked and what came of it. */
+/** Returns a turn in two lines: what was asked and what came of it. */
 export function shortTurn(turn: readonly HistoryMessage[]): string {
   const asked = turn.filter(({ role }) => role === 'user').map(textOf);
   const answered = turn.findLast(({ role }) => role === 'assistant');
   return `User: ${cut(asked.join(' '))}\nAssistant: ${answered ? cut(textOf(answered)) : '(no answer)'}`;
 }
 
-/** The messages of a conversation by turn, oldest first. */
+/** Groups the messages of a conversation by turn, oldest first. */
 export function turnsOf(history: readonly HistoryMessage[]): HistoryMessage[][] {
   return Object.values(Object.groupBy(history, (message) => message.turn)).map((turn) => turn ?? []);
 }

@@ -3,7 +3,7 @@ import { type Scoped, visibleToSql } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import { parseFrame } from '../../streams/frame-text.ts';
 
-/** What must be known before a stream opens. */
+/** Everything that must be known before a stream opens. */
 export interface InitialFrameState {
   readonly runId: string;
   readonly organizationId: string;
@@ -25,7 +25,9 @@ interface OpeningRow {
   readonly first_frame: string | null;
 }
 
-/** Visibility, head and end of a run's stream in one query; null when the caller doesn't see the run. The first frame gives the path. */
+/**
+ * Reads visibility, head and end of a run's stream in one query; returns null when the caller doesn't see the run. The path comes from the first frame.
+ */
 export async function initialFrameState(ctx: Scoped, runId: string): Promise<InitialFrameState | null> {
   const visible = visibleToSql(ctx, Run, 'r');
   const found = await row<OpeningRow>(

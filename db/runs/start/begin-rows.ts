@@ -6,7 +6,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Manifest, PinnedWarning } from './manifest.ts';
 import type { RunState } from '../run-state.ts';
 
-/** What a run is begun with: its agent, its revision, where it works and whom it wears. */
+/** What a run begins with: its agent, revision, workspace and persona. */
 export interface SourceRow {
   readonly document: RevisionDocument;
   readonly revision_number: number;
@@ -18,7 +18,10 @@ export interface SourceRow {
   readonly persona: { readonly id: string; readonly version: number; readonly document: PersonaDocument } | null;
 }
 
-/** What a run is begun with; null: its agent is gone. A persona that was switched off meanwhile leaves the agent's default one, not the agent with everything that both take away. */
+/**
+ * Returns what a run begins with, or null when its agent is deleted. If the run's persona was deactivated meanwhile, the agent's default persona applies;
+ * falling back to none would restore everything that both personas take away.
+ */
 export function readSource(tx: TenantTransaction, run: RunState): Promise<SourceRow | null> {
   return row<SourceRow>(
     tx.em,
@@ -33,7 +36,7 @@ export function readSource(tx: TenantTransaction, run: RunState): Promise<Source
   );
 }
 
-/** Takes a queued run to running, with what it keeps to its end. Gives its start; null: it was not queued any more. */
+/** Moves a queued run to running and stores what it keeps until its end. Returns its start time, or null when it was no longer queued. */
 export async function writeBegun(
   tx: TenantTransaction,
   runId: string,
@@ -52,14 +55,14 @@ export async function writeBegun(
   return started?.started_at ?? null;
 }
 
-/** What a run that begins is asked, in order. */
+/** One input of a run that is about to begin. */
 export interface PendingInput {
   readonly id: string;
   readonly origin: 'user' | 'system' | 'injected';
   readonly content: ContentBlock[];
 }
 
-/** What a run that has not begun is asked. */
+/** Returns the inputs of a run that has not begun, in order. */
 export function readPendingInputs(tx: TenantTransaction, runId: string): Promise<PendingInput[]> {
   return rows<PendingInput>(
     tx.em,

@@ -38,6 +38,6 @@ const schema = defineEntity({
   },
 });
 
-/** The thread that runs of one session key share, and the line in which they wait for each other. */
+/** The conversation that the runs of one session key share, with the queue in which they wait for each other. */
 export class Conversation extends schema.class {}
 schema.setClass(Conversation);

@@ -4,33 +4,33 @@ import type { RunPriority, RunSource } from '../../../workflows/contracts/runs/r
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A run lives at most this long once it is active. */
+/** A run lives at most this many days after it becomes active. */
 export const hardDeadlineDays = 30;
 
-/** How many runs may stand in a conversation's line. */
+/** How many runs may wait in a conversation's queue. */
 export const limitQueue = 20;
 
-/** A conversation's line, locked: whoever holds it may start, end or move its runs. */
+/** A conversation's row. A transaction that holds its lock may start, end or reorder the conversation's runs. */
 export interface ConversationRow {
   readonly id: string;
   readonly active_run_id: string | null;
   readonly queue_length: number;
   readonly next_queue_no: number;
   readonly turn_no: number;
-  /** The persona that its runs wear unless they name another. */
+  /** The persona of runs in this conversation that name no other. */
   readonly persona_slug: string | null;
 }
 
 export const conversationColumns = 'c.id, c.active_run_id, c.queue_length, c.next_queue_no, c.turn_no, c.persona_slug';
 
-/** Locks a conversation to the end of the transaction: always the first lock of a change of a run. Null when it is not visible. */
+/** Locks a conversation until the end of the transaction: always the first lock of any change to a run. Returns null when it is not visible. */
 export function lockConversation(tx: TenantTransaction, conversationId: string): Promise<ConversationRow | null> {
   return row<ConversationRow>(tx.em, `select ${conversationColumns} from conversations c where c.id = ? for no key update`, [
     conversationId,
   ]);
 }
 
-/** Locks the conversation of a run; null when the run is not in the transaction's tenant. */
+/** Locks the conversation of a run; returns null when the run is not in the transaction's tenant. */
 export function lockConversationOfRun(tx: TenantTransaction, runId: string): Promise<ConversationRow | null> {
   return row<ConversationRow>(
     tx.em,
@@ -39,7 +39,7 @@ export function lockConversationOfRun(tx: TenantTransaction, runId: string): Pro
   );
 }
 
-/** Locks the conversations of runs by ascending id; those of runs that are not in the transaction's tenant are left out. */
+/** Locks the conversations of runs by ascending id; runs that are not in the transaction's tenant are left out. */
 export function lockConversationsOfRuns(tx: TenantTransaction, runIds: readonly string[]): Promise<ConversationRow[]> {
   return rows<ConversationRow>(
     tx.em,
@@ -49,7 +49,7 @@ export function lockConversationsOfRuns(tx: TenantTransaction, runIds: readonly 
   );
 }
 
-/** What the start of a run's workflow needs to know of it. */
+/** What the start of a run's workflow needs to know of the run. */
 export interface StartableRun {
   readonly id: string;
   readonly organizationId: string;
@@ -58,7 +58,7 @@ export interface StartableRun {
   readonly source: RunSource;
 }
 
-/** The start of a run's workflow as an outbox message. */
+/** Returns the outbox message that starts a run's workflow. */
 export function runStartMessage(run: StartableRun, correlationId: string): Extract<OutboxMessage, { kind: 'workflow.start' }> {
   return {
     kind: 'workflow.start',
@@ -75,7 +75,7 @@ export function runStartMessage(run: StartableRun, correlationId: string): Extra
   };
 }
 
-/** The start of the workflow that makes a delayed run active, as an outbox message. */
+/** Returns the outbox message that starts the workflow which makes a delayed run active. */
 export function delayedStartMessage(
   run: StartableRun,
   { startAfter, correlationId }: { startAfter: Date; correlationId: string },
@@ -88,7 +88,7 @@ export function delayedStartMessage(
   };
 }
 
-/** What a run's workflow has in its queue. */
+/** Returns the priority of a run's workflow in its task queue. */
 export function priorityOf(source: RunSource): RunPriority {
   switch (source) {
     case 'channel':
@@ -108,7 +108,7 @@ export function priorityOf(source: RunSource): RunPriority {
   }
 }
 
-/** The position before all runs in the queue. */
+/** Returns the position before all runs in the queue. */
 export async function firstQueueNo(tx: TenantTransaction, conversation: Pick<ConversationRow, 'id' | 'next_queue_no'>): Promise<number> {
   const first = await row<{ queue_no: number }>(
     tx.em,
@@ -118,7 +118,7 @@ export async function firstQueueNo(tx: TenantTransaction, conversation: Pick<Con
   return first?.queue_no ?? 0;
 }
 
-/** Where a new run stands in its conversation: active, in its line, or outside until it is due. */
+/** The place of a new run in its conversation: active, in the queue, or outside it until due. */
 export type QueuePosition =
   | { readonly kind: 'active' }
   | { readonly kind: 'delayed' }

@@ -4,13 +4,13 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { messageFrame } from '../run-frames.ts';
 import type { RunState } from '../run-state.ts';
 
-/** What the platform itself asks the model next. */
+/** The platform's own next message to the model. */
 export interface FollowUp {
   readonly messageId: string;
   readonly text: string;
 }
 
-/** Writes what the model is asked next, after its own message. */
+/** Writes the platform's next message to the model, after the model's own message. */
 export async function insertFollowUp(tx: TenantTransaction, run: RunState, { messageId, text }: FollowUp, pos: number): Promise<void> {
   await queueStatement(
     tx.em,

@@ -3,20 +3,20 @@ import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { ContentBlock } from '../run-types.ts';
 
-/** Messages that a fork takes over at most; of more the newest whole turns. */
+/** Maximum number of messages that a fork copies; of a longer history it copies the newest whole turns. */
 export const limitCopied = 2_000;
 
-/** A message from which a conversation goes on another way. */
+/** A message from which a conversation is forked. */
 export interface ForkPoint {
   readonly role: 'user' | 'assistant' | 'tool' | 'system';
   readonly content: readonly ContentBlock[];
-  /** What stood before it, and itself unless it is a user's: oldest first, turns counted anew from 1. */
+  /** The messages before it, and the message itself unless it is a user's: oldest first, with turns renumbered from 1. */
   readonly copied: readonly { readonly id: string; readonly turn: number }[];
-  /** How many turns that are. */
+  /** How many turns `copied` has. */
   readonly turns: number;
 }
 
-/** The run whose conversation goes on another way. */
+/** The run whose conversation is forked. */
 export interface ForkedRun {
   readonly organization_id: string;
   readonly workspace_id: string;
@@ -36,8 +36,8 @@ interface ForkRun {
 }
 
 /**
- * Copies messages into the first run of a fork, before its own, with the files that they name. They keep naming the calls of their origin, whose rows answer
- * for both; without a step, since none of this run has made them.
+ * Copies messages into the first run of a fork, before its own, with the files that they name. The copies still name the calls of the original, whose rows
+ * serve both. They have no step, since no step of this run produced them.
  */
 export async function copyMessages(tx: TenantTransaction, run: ForkRun, copied: ForkPoint['copied']): Promise<void> {
   if (copied.length === 0) return;
@@ -54,7 +54,7 @@ export async function copyMessages(tx: TenantTransaction, run: ForkRun, copied: 
   await holdFiles(tx, run);
 }
 
-/** Files stay, and are seen, as long as some run that names them does. */
+/** A file stays stored and visible as long as some run that names it does. */
 async function holdFiles(tx: TenantTransaction, run: ForkRun): Promise<void> {
   const named = await rows<{ id: string }>(
     tx.em,
@@ -74,7 +74,7 @@ async function holdFiles(tx: TenantTransaction, run: ForkRun): Promise<void> {
   );
 }
 
-/** A committed message of the run's conversation, not after its turn. */
+/** Returns a committed message of the run's conversation that is not after the run's turn, or null. */
 export function readMessage(
   tx: TenantTransaction,
   run: Pick<ForkedRun, 'conversation_id' | 'turn_no'>,
@@ -88,7 +88,10 @@ export function readMessage(
   );
 }
 
-/** What was committed in a conversation before a message, newest first: one more than a fork takes. `isIncluded`: the message too. */
+/**
+ * Returns what was committed in a conversation before a message, newest first: one message more than a fork copies. `isIncluded`: includes the message
+ * itself.
+ */
 export function readBefore(
   tx: TenantTransaction,
   conversationId: string,
@@ -103,7 +106,7 @@ export function readBefore(
   );
 }
 
-/** Writes the conversation of a fork. False: the session key has one. */
+/** Writes the conversation of a fork. Returns false when the session key already has a conversation. */
 export async function insertForked(
   tx: TenantTransaction,
   run: ForkedRun,

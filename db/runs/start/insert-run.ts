@@ -9,7 +9,7 @@ import type { RunInput } from '../read/run-view.ts';
 import type { StartRun } from './start-run.ts';
 import type { StartTarget } from './start-target.ts';
 
-/** A run about to be written, its conversation locked or new. */
+/** A run about to be written; its conversation is locked or new. */
 export interface NewRun {
   readonly id: string;
   readonly messageId: string;
@@ -18,18 +18,18 @@ export interface NewRun {
   readonly line: QueuePosition;
   readonly target: StartTarget;
   readonly start: StartRun;
-  /** The persona asked for, else the conversation's, else the agent's default. */
+  /** The requested persona, else the conversation's, else the agent's default. */
   readonly personaSlug: string | null;
   readonly limits: RunLimits;
   readonly usage: UsageTotals;
   readonly at: Date;
 }
 
-/** What a new run without a parent sets going. */
+/** What is written to set a new run without a parent going. */
 export interface InitialWrites {
-  /** Its whole text. */
+  /** The frame's whole text. */
   readonly firstFrame: string;
-  /** The start of its workflow; null: it waits in line. */
+  /** The start of the run's workflow; null: the run waits in the queue. */
   readonly start: OutboxMessage | null;
 }
 
@@ -42,14 +42,14 @@ interface Statement {
 const dayMs = 86_400_000;
 
 /**
- * Writes conversation, run, user message, stream with its first frame and outbox row in one statement, which goes with the next one; foreign keys
- * are checked at its end. A child has no `beginnings`: its frames come by an append, which copies them to its root's stream, and its parent's
- * workflow starts its own.
+ * Writes conversation, run, user message, stream with its first frame and outbox row in one statement, which goes with the next one; foreign keys are
+ * checked at its end. A child has no `beginnings`: its frames come from an append, which copies them to the root's stream, and its parent's workflow starts
+ * the child's.
  */
 export async function insertRun(tx: TenantTransaction, run: NewRun, beginnings: InitialWrites | null): Promise<void> {
   const { firstFrame = null, start = null } = beginnings ?? {};
   const stream = { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run), head_seq: firstFrame === null ? 0 : 1 };
-  // What follows a pull request is woken for each of its runs.
+  // The workflow that follows a pull request is woken for each of its runs.
   const dedupeKey = run.start.review ? `${start?.workflowId}:${run.id}` : start?.workflowId;
   const startRow = start && dedupeKey !== undefined ? outboxRow(tx, { message: start, dedupeKey }) : null;
   const beside: Statement[] = [
@@ -69,7 +69,7 @@ export async function insertRun(tx: TenantTransaction, run: NewRun, beginnings: 
   if (startRow) tx.outgoing.outboxIds.push(startRow.id);
 }
 
-/** Who speaks in the new run's first frame. */
+/** The run identity that the new run's first frame carries. */
 export function identityOfNew(run: NewRun): RunIdentity {
   const { target, start } = run;
   return {
@@ -86,7 +86,7 @@ function rootOf({ id, start }: NewRun): string {
   return start.parent?.rootRunId ?? id;
 }
 
-/** Names and values side by side: forty positional parameters would be a trap. */
+/** Pairs names with values: forty positional parameters would be a trap. */
 function insertInto(table: string, values: Readonly<Record<string, unknown>>): Statement {
   const names = Object.keys(values);
   return { sql: `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`, params: Object.values(values) };
@@ -114,7 +114,7 @@ function moveConversation(run: NewRun): Statement {
   }
 }
 
-/** The persona that a run gives its conversation for the later ones; null: none. One that is tried again changes nothing there. */
+/** Returns the persona that a run sets on its conversation for later runs, or null for none. A retried run changes nothing there. */
 export function conversationPersonaOf({ start }: Pick<NewRun, 'start'>): string | null {
   return start.continued ? null : start.personaSlug;
 }
@@ -132,7 +132,7 @@ function conversationValues(run: NewRun) {
     subject_id: run.start.subject?.id ?? null,
     session_key: null,
     persona_slug: run.start.personaSlug,
-    // Nobody else comes into a child's conversation while it lives: it has no line to hold up.
+    // No other run enters a child's conversation while the child lives, so there is no queue to hold up.
     active_run_id: run.line.kind === 'active' && !run.start.parent ? run.id : null,
     queue_length: 0,
     next_queue_no: 1,
@@ -219,7 +219,7 @@ function reviewValues({ review }: StartRun) {
   };
 }
 
-/** Columns whose defaults suit most runs: a plain one's statement stays short. */
+/** Columns whose defaults suit most runs, so that the statement of a plain run stays short. */
 function lineageValues({ parent, continued, cause }: StartRun) {
   return {
     ...(parent
@@ -238,7 +238,7 @@ function lineageValues({ parent, continued, cause }: StartRun) {
   };
 }
 
-/** The turn is given when the run becomes active. */
+/** A run gets its turn number when it becomes active. */
 function turnOf(run: NewRun): number | null {
   return isActive(run) ? run.conversation.turn_no + 1 : null;
 }
@@ -247,7 +247,7 @@ function isActive({ line }: NewRun): boolean {
   return line.kind === 'active';
 }
 
-/** What the model reads of an input. */
+/** Returns what the model reads of an input. */
 export function contentOf(input: RunInput): ContentBlock[] {
   return [
     ...(input.text === undefined ? [] : [{ type: 'text' as const, text: input.text }]),

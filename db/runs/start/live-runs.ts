@@ -1,7 +1,7 @@
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Live runs a workspace may have at a time. What starts at the same moment does not see each other: the last starts may come out a little above. */
+/** How many live runs a workspace may have at a time. Simultaneous starts do not see each other, so the number may end up slightly above it. */
 export const maxLiveRuns = 20_000;
 
 const countSql = `
@@ -11,7 +11,10 @@ const countSql = `
       ) live) as live_runs
     from unnest(?::uuid[]) as w (id)`;
 
-/** Counting costs the more the more there are. A count up to here stands for a while: not even starts at full speed make up the rest in it. */
+/**
+ * The more live runs there are, the more counting them costs. A count up to this value stays valid for `standsMs`: even starts at full speed cannot reach
+ * the limit in that time.
+ */
 const farBelowLimit = maxLiveRuns / 2;
 const standsMs = 1_000;
 const maxRemembered = 10_000;
@@ -21,10 +24,10 @@ interface Count {
   readonly standsUntil: number;
 }
 
-/** The last counts of this process, by workspace. */
+/** The latest counts of this process, by workspace. */
 const counts = new Map<string, Count>();
 
-/** How many live runs workspaces have: in one statement, or in none where they were few within the last second. */
+/** Counts the live runs of workspaces: in one statement, or in none where there were few within the last second. */
 export async function countLiveRuns(tx: TenantTransaction, workspaceIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const known = new Map<string, number>();
   for (const id of workspaceIds) {

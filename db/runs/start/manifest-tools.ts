@@ -13,7 +13,7 @@ import type { Manifest, PinnedTool } from './manifest.ts';
 /** A pinned tool with the descriptor of its version: what the model sees and how it is executed. */
 export interface RunTool {
   readonly pin: PinnedTool;
-  /** Null: the platform's own, without a row. */
+  /** Null: one of the platform's own tools, without a row. */
   readonly toolId: string | null;
   readonly slug: string;
   readonly kind: ToolKind;
@@ -24,9 +24,9 @@ export interface RunTool {
   readonly concurrency: 'read' | 'write' | 'exclusive';
   readonly timeoutS: number;
   readonly responseMaxChars: number;
-  /** The server recognizes a repeated call, or it was approved as safe to repeat: a write may be sent again. */
+  /** A write may be sent again: the server recognizes a repeated call, or the tool was approved as safe to repeat. */
   readonly isIdempotent: boolean;
-  /** Names of secrets that the tool takes. */
+  /** Names of secrets that the tool needs. */
   readonly secretsRequired: readonly string[];
   readonly critical: boolean;
   readonly clientOwned: boolean;
@@ -38,11 +38,11 @@ interface DescriptorRow {
   readonly descriptor: StoredDescriptor;
 }
 
-/** Descriptors of older versions lack what came later. */
+/** Descriptors of older versions lack fields that were added later. */
 type LaterField = 'secrets_required' | 'critical' | 'client_owned' | 'is_idempotent';
 type StoredDescriptor = Omit<ToolDescriptor, LaterField> & Partial<Pick<ToolDescriptor, LaterField>>;
 
-/** The tools of a run as pinned, in the order of the revision. */
+/** Returns the tools of a run as pinned, in the order of the revision. */
 export async function readRunTools(tx: TenantTransaction, manifest: Manifest): Promise<RunTool[]> {
   if (manifest.tools.length === 0) return [];
   const stored = manifest.tools.filter((tool) => tool.tool_id !== null);
@@ -61,7 +61,7 @@ export async function readRunTools(tx: TenantTransaction, manifest: Manifest): P
   });
 }
 
-/** What the agents take that are asked by tools without a row, by revision; asks nothing where there are none. */
+/** Returns the input schemas, by revision, of the agents that delegate tools without a row call; sends no statement where there are none. */
 async function readAskedSchemas(tx: TenantTransaction, { tools }: Manifest): Promise<Map<string, Record<string, unknown> | null>> {
   const revisions = tools.flatMap((pin) => (pin.tool_id === null && pin.delegate ? [pin.delegate.revision_id] : []));
   if (revisions.length === 0) return new Map();
@@ -87,7 +87,7 @@ function askDescriptor(pin: PinnedTool, inputSchema: Record<string, unknown> | n
   };
 }
 
-/** Of a tool without a row that asks nobody. */
+/** The descriptor of a tool without a row that is not a delegate. */
 function ownDescriptor({ slug }: PinnedTool): StoredDescriptor {
   const tool = [knowledgeSearchTool, knowledgeWriteDefaults].find(({ name }) => name === slug) ?? skillLoadTool;
   return {
@@ -126,12 +126,12 @@ function toRunTool(pin: PinnedTool, descriptor: StoredDescriptor): RunTool {
   };
 }
 
-/** The builtin that puts a question to people: what they answer is its result. */
+/** Whether the tool is the builtin that asks people a question: their answer is its result. */
 export function isQuestion(tool: Pick<RunTool, 'kind' | 'config'>): boolean {
   return tool.kind === 'builtin' && tool.config['name'] === 'ask_user';
 }
 
-/** The schema that the model sees: what the author has preset is not the model's to fill. */
+/** Returns the schema that the model sees, without the fields that the author has preset. */
 export function withoutPreset(tool: RunTool): Record<string, unknown> {
   return { ...schemaWithoutPreset(tool.inputSchema, Object.keys(tool.pin.preset)) };
 }

@@ -3,28 +3,28 @@ import type { EffectiveConfiguration } from '../../agents/effective/effective.ts
 import type { KnowledgeBinding } from '../../agents/revisions/revision-document.ts';
 import type { PinnedDelegate } from '../../agents/effective/delegate-target.ts';
 
-/** A tool as a run uses it to its end: the version pinned, the binding's own bounds. */
+/** A tool as a run uses it until its end: the pinned version and the binding's own limits. */
 export interface PinnedTool {
-  /** Null: the platform's own, without a row. */
+  /** Null: one of the platform's own tools, without a row. */
   readonly tool_id: string | null;
   readonly version: number;
-  /** The toolkit's revision that made the version. Absent in older manifests. */
+  /** The toolkit's revision that created the version. Absent in older manifests. */
   readonly toolkit_revision_id?: string | null;
   readonly slug: string;
   readonly max_calls: number | null;
   readonly timeout_s: number | null;
   readonly preset: Readonly<Record<string, unknown>>;
   readonly description: string | null;
-  /** Effects with which its calls need an approval. Absent in older manifests, whose revisions had no such rule. */
+  /** Effects for which its calls need an approval. Absent in older manifests, whose revisions had no such rule. */
   readonly asks?: readonly ('read' | 'write')[];
-  /** Why its calls need an approval, null: they do not; and who may answer. Absent in older manifests, whose runs had no such tools. */
+  /** Why its calls need an approval (null: they do not), and which role may decide. Absent in older manifests, whose runs had no such tools. */
   readonly gate?: Extract<CallApproval, 'critical' | 'binding' | 'first' | 'effect'> | null;
   readonly floor?: 'member' | 'admin';
-  /** Of tools that start another run: whom they ask. */
+  /** For tools that start another run: the agent that they call. */
   readonly delegate?: PinnedDelegate;
 }
 
-/** A skill as a run may load it: the version pinned. */
+/** A skill that a run may load, with its pinned version. */
 export interface PinnedSkill {
   readonly skill_id: string;
   readonly version: number;
@@ -33,10 +33,10 @@ export interface PinnedSkill {
   readonly mode: 'on_demand' | 'always';
 }
 
-/** A base as a run may use it: which rights that gives is asked anew by each call. */
+/** A base that a run may use; each call checks anew which rights that gives. */
 export type PinnedKnowledge = Pick<KnowledgeBinding, 'id' | 'slug' | 'access' | 'mode' | 'top_k'>;
 
-/** A persona as a run wears it. */
+/** A run's persona, pinned. */
 export interface PinnedPersona {
   readonly id: string;
   readonly version: number;
@@ -52,15 +52,15 @@ export interface Manifest {
   /** Registry ids: the model, then its fallbacks. */
   readonly models: readonly string[];
   readonly tools: readonly PinnedTool[];
-  /** Absent in runs begun before there were skills and personas. */
+  /** Absent in runs begun before skills and personas existed. */
   readonly skills?: readonly PinnedSkill[];
   readonly persona?: PinnedPersona | null;
-  /** Absent in runs begun before there were knowledge bases. */
+  /** Absent in runs begun before knowledge bases existed. */
   readonly knowledge?: readonly PinnedKnowledge[];
   readonly max_tool_calls: number;
-  /** Values of the revision's variables: the input's, else the default. */
+  /** Values of the revision's variables: from the input, else the default. */
   readonly vars: Readonly<Record<string, unknown>>;
-  /** SHA-256 of the canonical JSON of what the run uses. Absent in older manifests. */
+  /** SHA-256 of the canonical JSON of everything that the run uses. Absent in older manifests. */
   readonly hash?: string;
   readonly begun_at: string;
 }
@@ -70,7 +70,7 @@ export interface PinnedWarning {
   readonly message: string;
 }
 
-/** The versions of a configuration that a run keeps to its end, and what it does without. */
+/** Returns the versions that a run keeps until its end, and warnings about what it does without. */
 export function pinsOf(effective: EffectiveConfiguration): Pick<
   Manifest,
   'tools' | 'skills' | 'knowledge' | 'models' | 'max_tool_calls'

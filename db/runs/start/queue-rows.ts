@@ -18,7 +18,7 @@ interface ActivatedRun {
   readonly source: RunSource;
 }
 
-/** Makes the first run of the queue active, with its turn; without one the conversation is free. Gives the run. */
+/** Makes the first run of the queue active and gives it its turn; without a queued run the conversation becomes free. Returns the run, or null. */
 export function activateFirst(tx: TenantTransaction, conversationId: string): Promise<ActivatedRun | null> {
   return row<ActivatedRun>(
     tx.em,
@@ -33,7 +33,7 @@ export function activateFirst(tx: TenantTransaction, conversationId: string): Pr
      ), moved as (
        update conversations c
           set active_run_id = (select a.id from activated a), turn_no = coalesce((select a.turn_no from activated a), c.turn_no),
-              -- counted anew, so that a length that went wrong heals here
+              -- counted anew, so that a wrong length is corrected here
               queue_length = (select count(*) from runs q where q.conversation_id = c.id and q.status = 'queued' and q.queue_no is not null)
                 - (select count(*) from activated a)
         where c.id = ?::uuid
@@ -43,7 +43,7 @@ export function activateFirst(tx: TenantTransaction, conversationId: string): Pr
   );
 }
 
-/** Null for a run that is not delayed, or not any more. */
+/** Returns null for a run that is not, or no longer, delayed. */
 export function readDelayed(
   tx: TenantTransaction,
   runId: string,
@@ -72,7 +72,7 @@ export async function enqueueRun(
   );
 }
 
-/** Ends a queued run with an error, its question discarded. */
+/** Ends a queued run with an error and discards its question. */
 export async function failQueued(
   tx: TenantTransaction,
   runId: string,

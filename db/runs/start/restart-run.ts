@@ -4,17 +4,17 @@ import { row } from '../../sql.ts';
 import { openStates } from '../calls/call-state.ts';
 import { reconcilableColumns, type ReconcilableRun } from '../end/reconcile.ts';
 
-/** Where a new workflow of a run takes up its rows. */
+/** Where a new workflow of a run resumes from its rows. */
 export type RestartPoint = Omit<AgentRunInput, 'runId'>;
 
-/** A run whose workflow is to be started anew if Temporal has lost it. */
+/** A run whose workflow is to be restarted if Temporal has lost it. */
 export interface RestartableRun extends ReconcilableRun {
   readonly restarts: number;
-  /** A try of it, or of a run below it, may still be at work in a worker that lives: its result is worth waiting for. */
+  /** A live worker may still be executing a try of this run or of a run below it: its result is worth waiting for. */
   readonly is_at_work: boolean;
 }
 
-/** A worker that lives stores a result within this time of the call's own; and a model that speaks says something as often. */
+/** A live worker stores a result within `graceS` of the call's deadline, and a model that is generating sends something within `silentS`. */
 const graceS = 10;
 const silentS = 30;
 
@@ -29,8 +29,8 @@ const atWorkSql = `exists (
        and greatest(s.started_at, t.updated_at) > now() - interval '${silentS} seconds')))`;
 
 /**
- * The run whose workflow has to live for this one to go on: its topmost ancestor that is live, whose workflow starts those below it, or the run
- * itself. Null when it has ended. Sweeper's pool.
+ * Returns the run whose workflow must live for this run to go on: its topmost live ancestor, whose workflow starts the runs below it, or the run itself.
+ * Null when it has ended. Sweeper's pool.
  */
 export function topmostLiveRun(em: SqlEntityManager, runId: string): Promise<RestartableRun | null> {
   return row<RestartableRun>(
@@ -50,8 +50,8 @@ interface PointRow {
 }
 
 /**
- * What the workflow of a run has to be told to go on from its rows: the step that was taken up last, and the wait that stands before it where the
- * run itself waits and none of its calls. A run that has not begun takes up its first step.
+ * Returns what the workflow of a run needs in order to resume from its rows: the step that was begun last, and the wait before it if the run itself waits
+ * and none of its calls does. A run that has not begun starts at its first step.
  */
 export async function readRestartPoint(em: SqlEntityManager, runId: string): Promise<RestartPoint> {
   const found = await row<PointRow>(

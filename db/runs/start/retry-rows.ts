@@ -6,7 +6,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { RunLimits } from '../run-types.ts';
 import type { RunInput } from '../read/run-view.ts';
 
-/** A run that has ended, its conversation locked. */
+/** A run that has ended; its conversation is locked. */
 export interface EndedRun {
   readonly id: string;
   readonly workspace_id: string;
@@ -31,11 +31,11 @@ export interface EndedRun {
   readonly revision_limits: Partial<RevisionLimits>;
   readonly binding_id: string | null;
   readonly has_agent: boolean;
-  /** Null when the persona is not there any more. */
+  /** Null when the persona no longer exists or is inactive. */
   readonly persona_slug: string | null;
 }
 
-/** A run as it is tried again; null: it is not there. */
+/** Returns a run as a retry needs it, or null when it does not exist. */
 export function readEnded(tx: TenantTransaction, runId: string): Promise<EndedRun | null> {
   return row<EndedRun>(
     tx.em,
@@ -48,7 +48,9 @@ export function readEnded(tx: TenantTransaction, runId: string): Promise<EndedRu
   );
 }
 
-/** Whether anything came after the run's turn: a live run, or one of which something was kept. One that starts later has no turn yet. */
+/**
+ * Returns whether anything came after the run's turn: a live run, or a run with a committed message. A delayed run has no turn yet and does not count.
+ */
 export async function hasMovedOn(tx: TenantTransaction, run: EndedRun): Promise<boolean> {
   const later = await row(
     tx.em,
@@ -62,7 +64,7 @@ export async function hasMovedOn(tx: TenantTransaction, run: EndedRun): Promise<
   return later !== null;
 }
 
-/** Ids of the files that can be used still. What the run had to leave out is left out again. */
+/** Returns the ids of files that are still usable. Files that the run had to omit are omitted again. */
 export async function usableFiles(tx: TenantTransaction, parts: readonly AttachmentPart[]): Promise<string[]> {
   if (parts.length === 0) return [];
   const asked = parts.map((part) => part.attachment_id);
@@ -73,7 +75,7 @@ export async function usableFiles(tx: TenantTransaction, parts: readonly Attachm
   return asked.filter((id) => usable.has(id));
 }
 
-/** Discards what was committed of the turn of a run, in its own conversation. */
+/** Discards the committed messages of a run's turn, in its own conversation. */
 export async function discardTurn(
   tx: TenantTransaction,
   { runId, conversationId }: { readonly runId: string; readonly conversationId: string },

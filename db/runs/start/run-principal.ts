@@ -1,15 +1,15 @@
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** In whose name a run works: what a later run that it plans inherits. */
+/** In whose name a run works; a later run that it schedules inherits this. */
 export interface RunPrincipal {
   readonly agentId: string;
-  /** The user who started it, or in whose name it was started; null for programs of their own. */
+  /** The user who started the run, or in whose name it was started; null for programs that act for nobody. */
   readonly userId: string | null;
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
-/** Null when the run is not there. */
+/** Returns the principal of a run, or null when the run does not exist. */
 export async function readRunPrincipal(tx: TenantTransaction, runId: string): Promise<RunPrincipal | null> {
   const found = await row<{
     agent_id: string;

@@ -11,7 +11,7 @@ interface Resolved {
   readonly target: StartTarget;
 }
 
-/** What names the conversation of a start within a batch; null: a new one of its own. */
+/** Returns the key of a start's conversation within a batch; null: a new conversation for this start alone. */
 export function sessionOf({ continued, sessionKey, subject }: StartRun, { workspaceId, agentId }: StartTarget): string | null {
   if (continued) return continued.conversationId;
   if (sessionKey === null) return null;
@@ -19,8 +19,8 @@ export function sessionOf({ continued, sessionKey, subject }: StartRun, { worksp
 }
 
 /**
- * Finds or makes the conversations of starts and locks them to the end of the transaction, by what `sessionOf` calls them: in one statement for
- * those of session keys; what is there already by ascending id, as everybody does, then what is new.
+ * Finds or creates the conversations of starts and locks them until the end of the transaction; the map's keys are those of `sessionOf`. One statement
+ * handles all session keys: existing conversations by ascending id, like every other transaction, then the new ones.
  */
 export async function lockConversations(tx: TenantTransaction, starts: readonly Resolved[]): Promise<Map<string, ConversationRow>> {
   const locked = new Map<string, ConversationRow>();
@@ -39,7 +39,7 @@ export async function lockConversations(tx: TenantTransaction, starts: readonly 
   return locked;
 }
 
-// Changes nothing: the update is the lock. The persona of a run is kept when the run is written, since the start may yet be refused.
+// The update changes nothing; it is the lock. The persona is stored when the run is written, since the start may still be refused.
 const keepLock = `on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null
   do update set persona_slug = c.persona_slug`;
 
@@ -48,7 +48,7 @@ function lockSession(tx: TenantTransaction, { start, target }: Resolved): Promis
   return lockNamedSession(tx, { organizationId, workspaceId, agentId, subject: start.subject, sessionKey: start.sessionKey });
 }
 
-/** A conversation by what names it. */
+/** The columns that identify a conversation. */
 export interface SessionName {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -57,7 +57,7 @@ export interface SessionName {
   readonly sessionKey: string | null;
 }
 
-/** Finds or makes one conversation and locks it to the end of the transaction. */
+/** Finds or creates one conversation and locks it until the end of the transaction. */
 export async function lockNamedSession(tx: TenantTransaction, name: SessionName): Promise<ConversationRow> {
   const { organizationId, workspaceId, agentId, subject, sessionKey } = name;
   const [conversation] = await rows<ConversationRow>(
@@ -109,7 +109,7 @@ function nameOf(row: SessionColumns): string {
   return JSON.stringify([row.workspace_id, row.agent_id, row.subject_kind, row.subject_id, row.session_key]);
 }
 
-/** Those of an id; the caller has seen that they are the tenant's. */
+/** Locks conversations by id; the caller has checked that they belong to the tenant. */
 async function lockById(tx: TenantTransaction, ids: readonly string[]): Promise<ConversationRow[]> {
   if (ids.length === 0) return [];
   return rows<ConversationRow>(

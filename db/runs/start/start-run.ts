@@ -6,23 +6,23 @@ import type { RunSource } from '../../../workflows/contracts/runs/runs.ts';
 import type { RunLimitsDraft } from './run-limits.ts';
 import type { OnBusy, RunInput } from '../read/run-view.ts';
 
-/** How a start is judged whose model nobody has priced. */
+/** How to judge a start whose model has no price. */
 export interface StartPricing {
-  /** What the registry knows of a model; null asks for the default. */
+  /** Returns what the registry knows of a model; null asks for the default model. */
   readonly modelOf: (name: string | null) => { readonly id: string; readonly isFree: boolean } | null;
   readonly unpriced: UnpricedRule;
 }
 
-/** The caller who starts: what it sees and its role bound what it may name. */
+/** The caller who starts a run: its visibility and role bound what it may name. */
 export interface RunInitiator {
   readonly ctx: Scoped;
-  /** Role that the operation demands in the workspace of the run. */
+  /** Role that the operation requires in the workspace of the run. */
   readonly floor: Role | null;
 }
 
-/** A run to be started, whatever the source; ids are checked here. */
+/** A run to be started, whatever its source; its ids are checked here. */
 export interface StartRun {
-  /** Asked for; null: the agent's own, else the default, else the organization's only one. */
+  /** The requested workspace; null: the agent's own, else the default, else the organization's only one. */
   readonly workspaceId: string | null;
   readonly defaultWorkspaceId: string | null;
   readonly agent: { readonly id: string } | { readonly slug: string };
@@ -30,17 +30,17 @@ export interface StartRun {
   readonly revisionId: string | null;
   /** An active persona of the agent; null: the conversation's, else the agent's default, else none. */
   readonly personaSlug: string | null;
-  /** With the attachments that need no look-up (of a parent, of the run that is tried again). */
+  /** Includes the attachments that need no lookup (those of a parent, or of the run being retried). */
   readonly input: RunInput;
-  /** Files that the input names, looked up as the starter sees them. */
+  /** Files that the input names, looked up with the starter's visibility. */
   readonly attachmentIds?: readonly string[];
-  /** Null: a conversation of its own. */
+  /** Null: a new conversation for this run alone. */
   readonly sessionKey: string | null;
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
   readonly source: RunSource;
   /** The endpoint, schedule, event trigger or channel that starts it. */
   readonly triggerId?: string | null;
-  /** The evaluation that it is a case of, or works for as a sub-agent. */
+  /** The evaluation that the run is a case of, or works for as a sub-agent. */
   readonly evaluationRunId?: string | null;
   readonly createdBy: {
     readonly kind: 'user' | 'service_key' | 'system';
@@ -48,54 +48,54 @@ export interface StartRun {
     readonly actingUserId: string | null;
   };
   readonly onBusy: OnBusy;
-  /** Not active before; it then takes its place in the conversation. */
+  /** The run does not become active before this time; it then takes its place in the conversation. */
   readonly startAfter?: Date | null;
   readonly limits: RunLimitsDraft;
   readonly metadata: Record<string, unknown>;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
-  /** Absent: a model without a price is found out by the run. */
+  /** Absent: the run itself discovers that a model has no price. */
   readonly pricing?: StartPricing;
-  /** Whose sight and rank bound it; absent: the platform's own start, judged already. */
+  /** The caller whose visibility and rank bound the start; absent: the platform's own start, which was already checked. */
   readonly starter?: RunInitiator | null;
-  /** Id of the run where it has to be known before. */
+  /** Id of the run, where it must be known beforehand. */
   readonly id?: string;
   readonly continued?: ContinuedConversation | null;
   readonly parent?: ParentOfRun | null;
-  /** What stands behind a start that no person asked for; absent: nothing. */
+  /** The cause of a start that no person requested; absent: none. */
   readonly cause?: StartCause;
-  /** The pull request that it reviews: its workflow is started by what follows that. */
+  /** The pull request that the run reviews: the workflow that follows the pull request starts the run's workflow. */
   readonly review?: ReviewOfRun | null;
 }
 
-/** A conversation that is there, whatever its session key: of a run that is tried again, or made for a fork. */
+/** An existing conversation, whatever its session key: that of a retried run, or one created for a fork. */
 export interface ContinuedConversation {
   readonly conversationId: string;
   readonly retryOfRunId?: string | null;
   readonly forkedAtMessageId?: string | null;
-  /** Place of the user message behind copies under the same run. */
+  /** Position of the user message after copied messages of the same run. */
   readonly firstPos?: number;
 }
 
-/** The run whose call this one executes. Its workflow starts the child's, so that none is asked for here. */
+/** The run whose call this run executes. Its workflow starts the child's, so no start is written here. */
 export interface ParentOfRun {
   readonly runId: string;
   readonly rootRunId: string;
   readonly toolCallId: string;
-  /** Of the child: ids of its ancestors, root first. */
+  /** The child's ancestors by id, root first. */
   readonly lineage: readonly string[];
-  /** Of the child: slugs from the root to it. */
+  /** The agent slugs from the root to the child. */
   readonly path: readonly string[];
   readonly depth: number;
 }
 
-/** What a run of code review is about, as its row keeps it. */
+/** What a run of code review is about, as its row stores it. */
 export interface ReviewOfRun {
   readonly bindingId: string;
   readonly pullRequestId: string;
-  /** The next one of its pull request. */
+  /** The next round of its pull request. */
   readonly round: number;
-  /** Null: nobody has told of the pull request yet. */
+  /** Null: the pull request's head has not been reported yet. */
   readonly headSha: string | null;
   readonly playbookRevisionId: string;
   readonly request: ReviewRequest;
@@ -106,6 +106,6 @@ export interface StartCause {
   readonly eventDepth?: number;
   readonly untrusted?: boolean;
   readonly maxEffect?: 'read' | 'write';
-  /** How many hooks of deployments it has come through. */
+  /** How many deployments' hooks it has passed through. */
   readonly hops?: number;
 }

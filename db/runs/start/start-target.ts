@@ -8,32 +8,32 @@ import { countLiveRuns } from './live-runs.ts';
 import type { StartRun } from './start-run.ts';
 import { standardTier } from '../../billing/prices/prices.ts';
 
-/** Where a run goes and what it runs: everything resolved, all of it visible to the starter. */
+/** Where a run goes and what it runs: everything is resolved and visible to the starter. */
 export interface StartTarget {
   readonly organizationId: string;
   readonly workspaceId: string;
   readonly agentId: string;
   readonly agentSlug: string;
   readonly revisionId: string;
-  /** As stored: an older release may have left some out. */
+  /** As stored: an older release may have omitted some. */
   readonly limits: Partial<RevisionLimits>;
   readonly variables: readonly RevisionVariable[];
   /** The persona of runs that name none. */
   readonly defaultPersonaSlug: string | null;
-  /** Why the workspace takes no runs; null while it does. */
+  /** Why the workspace takes no runs; null while it takes them. */
   readonly frozenReason: string | null;
   readonly isAgentActive: boolean;
-  /** Of the workspace, as far as `countLiveRuns` knows. */
+  /** Live runs of the workspace, as far as `countLiveRuns` knows. */
   readonly liveRuns: number;
-  /** What the persona or the revision names; null: the deployment's default. */
+  /** The model that the persona or the revision names; null: the deployment's default. */
   readonly model: string | null;
-  /** How its enforced budgets stand. */
+  /** The standing of the workspace's enforced budgets. */
   readonly spending: BudgetStanding;
   /** The files that the input names. */
   readonly attachments: readonly AttachmentRef[];
 }
 
-/** What one start refers to, as it was found; null: it was not. */
+/** What one start refers to, as found; null: not found. */
 export interface TargetRow {
   readonly n: number;
   readonly chosen_id: string | null;
@@ -60,7 +60,7 @@ const manyAsked = `jsonb_to_recordset(?::jsonb)`;
 const askedColumns =
   '(n int, workspace_id uuid, agent_id uuid, agent_slug text, default_workspace_id uuid, persona_slug text, revision_id uuid)';
 
-// A slug means the nearest agent: workspace, then organization, then platform. The agent of a run lies in its workspace or wider.
+// A slug selects the nearest agent: workspace, then organization, then platform. The agent of a run lies in the run's workspace or wider.
 const targetSql = (asked: string) => `
   with asker as (select ?::uuid as organization_id, ?::boolean as sees_all, ?::uuid[] as workspace_ids, ?::boolean as is_operator)
   select q.n, c.id as chosen_id, w.id as workspace_id, w.organization_id,
@@ -104,10 +104,10 @@ const oneTarget = targetSql(`${oneAsked} q`);
 
 const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`);
 
-/** A target with what else decides about its workspace. */
+/** A target with the workspace's live runs, which also decide about the start. */
 export type FoundTarget = TargetRow & Pick<StartTarget, 'liveRuns'>;
 
-/** What starts refer to, by their places among them: one statement, and one more where live runs have to be counted. */
+/** Returns what starts refer to, by their indexes: in one statement, plus one where live runs have to be counted. */
 export async function readTargets(tx: TenantTransaction, starts: readonly StartRun[]): Promise<Map<number, FoundTarget>> {
   const { organizationId, hasAllWorkspaces, workspaceIds, isOperator } = tx.tenant;
   const [sql, asked] = targetQuery(starts.map(referencesOf));
@@ -116,7 +116,7 @@ export async function readTargets(tx: TenantTransaction, starts: readonly StartR
   return new Map(found.map((target) => [target.n, { ...target, liveRuns: liveRuns.get(target.workspace_id ?? '') ?? 0 }]));
 }
 
-/** Its keys come in the order in which `oneAsked` binds them. */
+/** Its keys are in the order in which `oneAsked` binds them. */
 function referencesOf(start: StartRun) {
   return {
     workspace_id: start.workspaceId,
@@ -134,7 +134,7 @@ function targetQuery(references: readonly ReturnType<typeof referencesOf>[]): [s
   return [manyTargets, [JSON.stringify(references.map((one, n) => ({ n, ...one })))]];
 }
 
-/** Those of these models that have a price in a currency now. */
+/** Returns those of these models that now have a price in a currency. */
 export async function readPricedModels(tx: TenantTransaction, models: readonly string[], currency: string): Promise<ReadonlySet<string>> {
   const priced = await rows<{ model: string }>(
     tx.em,

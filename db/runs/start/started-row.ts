@@ -1,7 +1,7 @@
 import type { NewRun } from './insert-run.ts';
 import type { RunRow } from '../read/run-view.ts';
 
-/** What is alike in every run that has just been made. */
+/** Values common to every run that has just been created. */
 const untouched = {
   status: 'queued',
   waiting_on: null,
@@ -25,7 +25,7 @@ const untouched = {
   cancel_requested_at: null,
 } satisfies Partial<RunRow>;
 
-/** A new run's row as a query would read it, without asking again. */
+/** Returns a new run's row as a query would read it, without a query. */
 export function rowOfNew(run: NewRun): RunRow {
   const { target, start, line } = run;
   return {

@@ -5,13 +5,13 @@ import type { StepOfCall } from '../calls/call-in-flight.ts';
 /** A try of a step whose worker was lost. */
 export type LostCall = StepOfCall & { readonly attempt: number };
 
-/** The same, and where it lies. */
+/** A lost call with the tenant of its row. */
 export type LostCallOfTenant = LostCall & { readonly organizationId: string; readonly workspaceId: string };
 
-/** How long after the end of its run a call may still settle itself: whoever makes one hears of the end within its heartbeat. */
+/** How long after the end of its run a call may still settle itself: its worker learns of the end with its next heartbeat. */
 const graceSeconds = 60;
 
-/** All calls of an organization that are still in flight. Sweeper's pool. */
+/** Returns all calls of an organization that are still in flight. Sweeper's pool. */
 export function lostCallsOfOrganization(tx: Pick<TenantTransaction, 'em'>, organizationId: string): Promise<LostCall[]> {
   return rows(
     tx.em,
@@ -22,8 +22,8 @@ export function lostCallsOfOrganization(tx: Pick<TenantTransaction, 'em'>, organ
 }
 
 /**
- * Calls that are still in flight though their run has ended a while ago: their workers were lost and no try follows. By run and step, those behind `after`
- * (null: from the start): what can't be settled must not keep the others from being read.
+ * Returns calls that are still in flight although their run ended a while ago: their workers were lost and no try follows. Ordered by run and step, after
+ * `after` (null: from the start), so that calls that cannot be settled don't keep the others from being read.
  */
 export function lostCallsOfEndedRuns(
   tx: Pick<TenantTransaction, 'em'>,
@@ -39,7 +39,7 @@ export function lostCallsOfEndedRuns(
   );
 }
 
-/** Calls that runs have in flight. */
+/** Returns the calls that runs have in flight. */
 export function callsInFlightOf(
   tx: TenantTransaction,
   runIds: readonly string[],

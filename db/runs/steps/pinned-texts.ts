@@ -4,7 +4,7 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Manifest } from '../start/manifest.ts';
 
-/** The texts that a manifest pins by version: the persona, and the skills that are always in the prompt. */
+/** Returns the texts that a manifest pins by version: the persona, and the skills that are always in the prompt. */
 export async function readPinnedTexts(
   tx: TenantTransaction,
   { persona = null, skills = [] }: Manifest,

@@ -1,18 +1,18 @@
 import type { StepRetry } from '../run-types.ts';
 
 /**
- * What the claim of a new try makes of `retries` of its step's row `s`: a try that left neither result nor error is entered as lost with
- * its worker. Every try has at most one entry, so fewer entries than tries means that the last one left nothing.
+ * An expression: `retries` of step row `s` after the claim of a new try. A try that left neither result nor error is recorded as lost with its worker.
+ * Every try has at most one entry, so fewer entries than tries means that the last try left nothing.
  */
 export const retriesWithLost = `case when jsonb_array_length(s.retries) < s.attempt
   then s.retries || jsonb_build_array(jsonb_build_object('attempt', s.attempt, 'cause', 'worker_lost', 'error_code', null, 'delay_ms', 0,
          'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
   else s.retries end`;
 
-/** Tries whose worker died under them: they left neither result nor error, and nobody has said since that the worker only stood still. */
+/** Returns the number of tries whose worker died: they left neither result nor error, and no later report says that the worker was only frozen. */
 export function lostEntries(retries: readonly StepRetry[]): number {
   return retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code === null).length;
 }
 
-/** Code of a try that was taken for lost and whose worker lives. */
+/** Code of a try that was taken for lost although its worker lives. */
 export const stoodStill = 'stood_still';

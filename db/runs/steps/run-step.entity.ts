@@ -26,7 +26,7 @@ const schema = defineEntity({
     kind: p.enum(stepKinds),
     name: p.text(),
     status: p.enum(stepStatuses).default('running'),
-    /** Raised by the claim that opens a try; Temporal's own count begins anew with each activity. */
+    /** Incremented by the claim that opens a try; Temporal's own count restarts with each activity. */
     attempt: p.integer().default(1),
     messageId: uuidColumn().strictNullable(),
     toolCallId: uuidColumn().strictNullable(),
@@ -36,7 +36,7 @@ const schema = defineEntity({
     error: p.json<StepFault>().strictNullable(),
     retries: jsonColumn<StepRetry[]>(() => []),
     usage: p.json<UsageTotals>().strictNullable(),
-    /** The call of its newest try, from when it leaves until it is settled. */
+    /** The call of the newest try, from when it leaves until it is settled. */
     inFlight: p.json<CallInFlight>().strictNullable(),
     startedAt: writtenAtColumn(),
     firstTokenAt: timeColumn().strictNullable(),
@@ -48,6 +48,6 @@ const schema = defineEntity({
   },
 });
 
-/** One model call, or one tool call it asked for. */
+/** One model call, or one tool call that it asked for. */
 export class RunStep extends schema.class {}
 schema.setClass(RunStep);

@@ -8,7 +8,7 @@ import type { RunState } from '../run-state.ts';
 import type { StepFault, StepRetry } from '../run-types.ts';
 import type { StopReason } from '../run-frames.ts';
 
-/** A try of a model step that has failed, and how long the next one waits. */
+/** A failed try of a model step, and how long the next try waits. */
 export interface FailedTry {
   readonly runId: string;
   readonly step: number;
@@ -27,14 +27,14 @@ export interface StoredStep {
   readonly calls: readonly StoredCall[];
 }
 
-/** The answer that an earlier try has stored; null: there is none. */
+/** Returns the answer that an earlier try has stored, or null. */
 export async function readStoredStep(tx: TenantTransaction, runId: string, step: number): Promise<StoredStep | null> {
   const message = await row<{ id: string; stop_reason: StopReason }>(tx.em, storedStepSql, [runId, step]);
   if (!message) return null;
   return { kind: 'stored', stopReason: message.stop_reason, calls: await readPlannedCalls(tx, message.id) };
 }
 
-/** The row of a step as its claim has left it. */
+/** The row of a step after its claim. */
 export interface ClaimedRow {
   readonly attempt: number;
   readonly retries: StepRetry[];
@@ -42,7 +42,10 @@ export interface ClaimedRow {
   readonly in_flight: number | null;
 }
 
-/** Null where an earlier try has stored the step, or holds it and is not `over`. One with an entry in `retries` has said its end. */
+/**
+ * Claims a step for a new try. Returns null where an earlier try has stored the step, or holds it and is not `over`. A try with an entry in `retries` has
+ * reported its outcome.
+ */
 export function claimStep(
   tx: TenantTransaction,
   run: RunState,
@@ -61,7 +64,7 @@ export function claimStep(
   );
 }
 
-/** The try that holds a step. */
+/** Returns the try that holds a step. */
 export async function holderOf(tx: TenantTransaction, runId: string, step: number): Promise<number> {
   const held = await row<{ attempt: number }>(
     tx.em,
@@ -72,7 +75,7 @@ export async function holderOf(tx: TenantTransaction, runId: string, step: numbe
   return held.attempt;
 }
 
-/** Writes why a try of a step failed. False: a later try has the step. */
+/** Records why a try of a step failed. Returns false when a later try holds the step. */
 export async function writeFailedTry(
   tx: TenantTransaction,
   { runId, step, attempt, fault }: Pick<FailedTry, 'runId' | 'step' | 'attempt' | 'fault'>,
@@ -88,14 +91,14 @@ export async function writeFailedTry(
   return updated.length === 1;
 }
 
-/** How a try is entered that left no word. */
+/** The entry of a try that left neither result nor error. */
 export interface LostRetry {
   readonly attempt: number;
   readonly cause: 'worker_lost';
   readonly error_code: null;
 }
 
-/** Corrects the entry of a try among those of its step. Goes with the next statement; nothing where there is none. */
+/** Corrects the entry of a try in its step's `retries`. Goes with the next statement; changes nothing where there is no such entry. */
 export async function correctRetry(
   tx: TenantTransaction,
   { runId, step, toolCallId }: { readonly runId: string; readonly step: number; readonly toolCallId: string | null },
@@ -112,7 +115,10 @@ export async function correctRetry(
   );
 }
 
-/** The next try of a step has the number of this one again. False: a later try has the step. One that was taken back is so again. */
+/**
+ * Takes back a claim, so that the step's next try gets the same number again. Returns false when a later try holds the step. Taking back the same claim
+ * twice returns true again.
+ */
 export async function takeBackClaim(
   tx: TenantTransaction,
   claim: { readonly runId: string; readonly step: number; readonly attempt: number },

@@ -37,7 +37,7 @@ const columns = `t.id, t.run_id, t.step, t.kind, t.name, t.status, t.attempt, t.
   t.usage, t.started_at, t.first_token_at, t.finished_at,
   coalesce(t.duration_ms, floor(extract(epoch from t.finished_at - t.started_at) * 1000)::int) as duration_ms, t.trace_id, t.span_id`;
 
-/** Model and tool calls of a run that the caller has been shown, oldest first. */
+/** Lists model and tool calls of a run that the caller may see, oldest first. */
 export function listStepRows(
   tx: Pick<TenantTransaction, 'em'>,
   run: { readonly id: string; readonly workspace_id: string },
@@ -64,7 +64,7 @@ export function listStepRows(
   });
 }
 
-/** The wire form of a step. */
+/** Returns the wire form of a step. */
 export function toRunStepView(row: RunStepRow) {
   return {
     id: row.id,

@@ -11,7 +11,7 @@ import type { RunState } from '../run-state.ts';
 import type { StepFault } from '../run-types.ts';
 import { storedState } from '../calls/planned-calls.ts';
 
-/** A call that the model asked for, checked: `refusal` is its result when it can't be executed at all. */
+/** A call that the model asked for, after checks: `refusal` is its result when it cannot be executed at all. */
 export interface CheckedCall extends CallIdentity {
   readonly pos: number;
   readonly providerCallId: string;
@@ -23,12 +23,12 @@ export interface CheckedCall extends CallIdentity {
   readonly argsHash: string;
   readonly critical: boolean;
   readonly clientOwned: boolean;
-  /** Why people are asked before it is executed; null: they are not. */
+  /** Why the call needs an approval before it is executed; null: it needs none. */
   readonly gate: CallApproval | null;
   readonly refusal: StepFault | null;
 }
 
-/** A model step that was answered, as it is stored. */
+/** An answered model step, as it is stored. */
 export interface ModelStepResult {
   readonly runId: string;
   readonly step: number;
@@ -39,13 +39,13 @@ export interface ModelStepResult {
   readonly content: ContentBlock[];
   readonly providerState: unknown;
   readonly calls: readonly CheckedCall[];
-  /** What the model is asked next because its answer was not accepted; null: nothing. */
+  /** The next message to the model when its answer was not accepted; null: none. */
   readonly followUp: FollowUp | null;
   readonly firstTokenAt: Date | null;
   readonly usage: ModelUsage;
 }
 
-/** Closes the step of a try. False: a later try has it, or it is closed. */
+/** Closes the step of a try. Returns false when a later try holds the step, or when it is closed. */
 export async function closeStep(tx: TenantTransaction, result: ModelStepResult): Promise<boolean> {
   const preview = result.content
     .map((block) => ('text' in block && block.type === 'text' ? block.text : ''))
@@ -62,7 +62,7 @@ export async function closeStep(tx: TenantTransaction, result: ModelStepResult):
   return closed.length > 0;
 }
 
-/** A commit whose answer was lost had done it all. */
+/** Returns whether the step's answer is stored: a commit whose reply was lost has written everything. */
 export async function isStored(tx: TenantTransaction, result: ModelStepResult): Promise<boolean> {
   return (
     (await row(tx.em, `select 1 as stored from messages where id = ? and run_id = ? and stop_reason is not null`, [
@@ -72,13 +72,13 @@ export async function isStored(tx: TenantTransaction, result: ModelStepResult): 
   );
 }
 
-/** The position behind the messages of a run. */
+/** Returns the position after the messages of a run. */
 export async function nextPosition(tx: TenantTransaction, runId: string): Promise<number> {
   const found = await row<{ pos: number }>(tx.em, 'select coalesce(max(pos) + 1, 0)::int as pos from messages where run_id = ?', [runId]);
   return found?.pos ?? 0;
 }
 
-/** Writes what the model said. Goes with the next statement. */
+/** Writes the model's message. Goes with the next statement. */
 export async function insertAssistantMessage(tx: TenantTransaction, run: RunState, result: ModelStepResult, pos: number): Promise<void> {
   await queueStatement(
     tx.em,
@@ -104,7 +104,7 @@ export async function insertAssistantMessage(tx: TenantTransaction, run: RunStat
   );
 }
 
-/** Writes the calls that the model asked for. Goes with the next statement; no statement for none. */
+/** Writes the calls that the model asked for. Goes with the next statement; sends none when there are no calls. */
 export async function insertCalls(tx: TenantTransaction, run: RunState, result: ModelStepResult): Promise<void> {
   if (result.calls.length === 0) return;
   const calls = result.calls.map((call) => ({
@@ -140,7 +140,7 @@ export async function insertCalls(tx: TenantTransaction, run: RunState, result: 
   );
 }
 
-/** A refused call is found among the steps like any other. */
+/** Writes the steps of refused calls, so that they are found among the steps like any other. */
 export async function insertRefusedSteps(
   tx: TenantTransaction,
   run: RunState,
@@ -166,7 +166,7 @@ export async function insertRefusedSteps(
   );
 }
 
-/** A run has come as far as a step. Goes with the next statement. */
+/** Records that a run has reached a step. Goes with the next statement. */
 export async function countStep(tx: TenantTransaction, runId: string, step: number): Promise<void> {
   await queueStatement(tx.em, 'update runs set steps = greatest(steps, ?::int), updated_at = now() where id = ?', [step, runId]);
 }

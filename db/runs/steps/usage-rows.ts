@@ -2,7 +2,7 @@ import { queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { UsageTotals } from '../run-types.ts';
 
-/** What a run has cost by now, and with all below it. Goes with the next statement. */
+/** Writes what a run has cost so far, alone and with all runs below it. Goes with the next statement. */
 export async function writeUsage(
   tx: TenantTransaction,
   runId: string,
@@ -15,7 +15,7 @@ export async function writeUsage(
   ]);
 }
 
-/** What runs have cost with all below them. Goes with the next statement; no statement for none. */
+/** Writes what runs have cost with all runs below them. Goes with the next statement; sends none when there are no runs. */
 export async function writeSubtrees(
   tx: TenantTransaction,
   runs: readonly { readonly id: string; readonly subtree: UsageTotals }[],
@@ -28,7 +28,7 @@ export async function writeSubtrees(
   );
 }
 
-/** What a model step has cost. Goes with the next statement. */
+/** Writes what a model step has cost. Goes with the next statement. */
 export async function writeStepUsage(
   tx: TenantTransaction,
   { runId, step }: { readonly runId: string; readonly step: number },

@@ -2,7 +2,7 @@ import { Decimal } from 'decimal.js';
 import { money } from '../../money.ts';
 import type { UsageTotals } from '../run-types.ts';
 
-/** Totals of a run that has called nothing yet. */
+/** Returns the totals of a run that has made no calls yet. */
 export function noUsage(currency: string): UsageTotals {
   return {
     model_calls: 0,
@@ -13,7 +13,7 @@ export function noUsage(currency: string): UsageTotals {
   };
 }
 
-/** The sum of two totals; the currency is the right one's, since usage is priced in the deployment's base currency. */
+/** Returns the sum of two totals; the currency is that of `right`, since usage is priced in the deployment's base currency. */
 export function addUsage(left: UsageTotals, right: UsageTotals): UsageTotals {
   return {
     model_calls: left.model_calls + right.model_calls,
