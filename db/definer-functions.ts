@@ -27,10 +27,10 @@ const sets: readonly GateSet[] = [
   { functions: streamFunctions, grants: streamGrants, sql: [appendFramesSql] },
 ];
 
-/** Which commands the definer functions need on which table: the source of longhaul_gate's policies and grants. */
+/** Which commands the definer functions need on each table: the source of longhaul_gate's policies and grants. */
 export const gateAccess: Readonly<Record<string, readonly GateCommand[] | undefined>> = mergedGrants();
 
-/** The one list of definer functions; each belongs to longhaul_gate and only longhaul_app may execute it. */
+/** The one list of definer functions; each belongs to longhaul_gate, and only longhaul_app may execute it. */
 export const definerFunctions: readonly string[] = sets.flatMap((set) => set.functions);
 
 /** Their definitions, in the same order. */

@@ -5,7 +5,7 @@ import { gateAccess } from './definer-functions.ts';
 export type TenantKind = 'scoped' | 'child' | 'tenant' | 'person' | 'open' | 'append' | 'platform';
 
 export interface PolicyOptions {
-  /** `organizations` and `workspaces`: their own id stands for the tenant column. */
+  /** `organizations` and `workspaces`: their own id serves as the tenant column. */
   readonly self?: 'organization' | 'workspace';
   /** Person tables: the column that names the person. */
   readonly person?: string;
@@ -13,7 +13,7 @@ export interface PolicyOptions {
   readonly hasWorkspace?: boolean;
   /** Append tables: audit entries may be written without an organization. */
   readonly insertWithoutOrganization?: boolean;
-  /** A condition that rows must meet beside, to be written by the app. */
+  /** An additional condition for rows that the app inserts. */
   readonly insertWhere?: string;
 }
 
@@ -27,8 +27,8 @@ interface Rules {
 const commands = ['select', 'insert', 'update', 'delete'] as const;
 
 /**
- * The row-level policies of one table: four for longhaul_app by its kind, one `true` for longhaul_sweeper and, where a definer
- * function works on it, one `true` per command for longhaul_gate.
+ * Returns the row-level policies of one table: four for longhaul_app by its kind, one `true` for longhaul_sweeper and, where a definer function works on it,
+ * one `true` per command for longhaul_gate.
  */
 export function tenantPolicies(table: string, kind: TenantKind, options: PolicyOptions = {}): PolicyDef[] {
   const rules = narrowed(rulesOf(kind, options), options);
@@ -80,7 +80,7 @@ function all(rule: string): Rules {
   return { select: rule, insert: rule, update: rule, delete: rule };
 }
 
-// The sub-selects are evaluated once a statement; around a bare current_setting the schema comparator would see drift.
+// The sub-selects are evaluated once per statement; around a bare current_setting the schema comparator would report drift.
 function ownRule({ self, hasWorkspace = true }: PolicyOptions): string {
   const organization = `${self === 'organization' ? 'id' : 'organization_id'} = (select app_org())`;
   const column = self === 'workspace' ? 'id' : 'workspace_id';

@@ -6,12 +6,12 @@ import { channelBinding, channelMessageBinding } from './channels/channel-bindin
 import { endpointBinding } from './webhooks/endpoint-binding.ts';
 import type { Binding, SealedTable } from './tenancy/keys/envelope.ts';
 
-/** A row with an envelope: its primary key, and what its binding is made of. */
+/** A row with an envelope: its primary key, and the values its binding is made of. */
 export interface SealedRow extends SecretScope {
   readonly key: string;
 }
 
-/** Where a table keeps its envelopes and what they are tied to. */
+/** Where a table stores its envelopes and what they are bound to. */
 export interface SealedColumn {
   /** The primary key and its type. */
   readonly key: string;
@@ -24,7 +24,7 @@ export interface SealedColumn {
   readonly bindingOf: (row: SealedRow) => Binding;
 }
 
-/** Every column that holds envelopes: what `keys rotate --reencrypt` goes through. */
+/** Every column that holds envelopes: what `keys rotate --reencrypt` processes. */
 export const sealedColumns: Readonly<Record<SealedTable, SealedColumn>> = {
   secrets: {
     key: 'id',

@@ -12,24 +12,24 @@ import type { KeyList } from '../db/identity/keys/key-ring.ts';
 import { tenantHeader } from '../workflows/contracts/queues.ts';
 import { openConnection, type TemporalAddress } from './connection.ts';
 
-/** One process's way to Temporal. */
+/** One process's connection to Temporal. */
 export interface Temporal {
   readonly connection: Connection;
   readonly client: Client;
   readonly namespace: string;
   readonly headerKeys: KeyList;
-  /** Starts, and schedules, made inside `work` carry the signed header. */
+  /** Workflows and schedules created inside `work` carry the signed header. */
   withHeader<R>(header: Payload, work: () => Promise<R>): Promise<R>;
   close(): Promise<void>;
 }
 
 export interface TemporalOptions extends TemporalAddress {
-  /** Shown in histories as who asked. */
+  /** Shown in histories as the requester. */
   readonly identity: string;
   readonly headerKeys: KeyList;
 }
 
-/** Makes the client at once, also while Temporal is away. */
+/** Creates the client at once, even while Temporal is unavailable. */
 export function connectTemporal(options: TemporalOptions): Temporal {
   const { namespace, identity, headerKeys } = options;
   const connection = openConnection(options);
@@ -65,7 +65,7 @@ export function connectTemporal(options: TemporalOptions): Temporal {
   };
 }
 
-// gRPC status codes of a server that is down, late or too busy, whatever it was asked.
+// gRPC status codes of a server that is down, late or too busy, whatever the call.
 const awayCodes: readonly number[] = [4, 8, 14];
 
 /** Whether an error of a call means that Temporal can't be reached now, as opposed to refusing this call. */

@@ -1,6 +1,6 @@
 import { Connection } from '@temporalio/client';
 
-/** Where Temporal is. An API key needs TLS and switches it on. */
+/** Address of Temporal. An API key needs TLS and switches it on. */
 export interface TemporalAddress {
   readonly address: string;
   readonly namespace: string;
@@ -9,16 +9,16 @@ export interface TemporalAddress {
 }
 
 /**
- * A client connection that comes up when Temporal does: it is made without one, and looks for it again at least every
- * 2 s (gRPC's own pause grows to 2 minutes), so that what waits in the outbox leaves soon after an outage.
+ * A lazy client connection: it is created without reaching Temporal, and reconnects at least every 2 s (gRPC's own delay grows to 2 minutes), so that messages
+ * in the outbox are sent soon after an outage.
  */
 export function openConnection({ address, apiKey, isTls }: TemporalAddress): Connection {
   return Connection.lazy({
     address,
     ...(apiKey ? { apiKey } : {}),
     ...(isTls || apiKey ? { tls: true } : {}),
-    // No retries beneath us: outbox, reconciler and schedules try again by themselves, a call that fails fast is theirs sooner,
-    // and the SDK's own retry throws out of a timer when the connection is closed meanwhile.
+    // No retries below this layer: outbox, reconciler and schedules retry by themselves, a call that fails fast returns to them sooner, and the SDK's own retry
+    // throws out of a timer when the connection is closed meanwhile.
     interceptors: [],
     channelArgs: {
       'grpc.initial_reconnect_backoff_ms': 200,

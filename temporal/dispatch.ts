@@ -24,15 +24,15 @@ export interface DispatchDeps {
   readonly measure: (measurement: Measurement) => void;
 }
 
-/** What a batch leaves beyond this is the relays', among whom workspaces take turns: else its rows would hold up those of small requests. */
+/** The relays send what a batch leaves beyond this number, with workspaces taking turns: otherwise its rows would delay those of small requests. */
 const maxSentHere = 10;
-/** So are starts of runs behind so many that were slow: by their pace the next one would have to wait that long. */
+/** After this many slow sends, starts of runs are left to the relays too: at that pace the next one would have to wait as long. */
 const maxSlowHere = 2;
 const slowMs = 1_000;
 
 /**
- * Sends after the commit what a transaction has left to say: frames and notices to Redis, outbox rows to Temporal.
- * Never throws: readers find unpublished frames in the archive, unsent rows are taken by the relays within seconds.
+ * Sends what a transaction leaves to be sent after its commit: frames and notices to Redis, outbox rows to Temporal. Never throws: readers find unpublished
+ * frames in the archive, and the relays take unsent rows within seconds.
  */
 export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Promise<void> {
   const { publisher, log, measure } = deps;
@@ -77,11 +77,12 @@ async function sendRows(deps: DispatchDeps, ids: readonly string[], { pace, wake
   }
 }
 
-/** `refused` and `away` leave the row for its next try; `away` means that the next rows would fare no better. */
+/** `refused` and `away` leave the row for its next try; `away` means that the next rows would fail as well. */
 export type RowResult = 'settled' | 'refused' | 'away';
 
 /**
- * Sends one row and settles it; a wake-up with those like it (`isWakeUp`), once for all. No workflow to cancel or to wake settles it too: then the run goes on in a new one, or is due for the reconciler.
+ * Sends one row and settles it; a wake-up is sent once for all unsent rows like it (`isWakeUp`). If the workflow to cancel or wake does not exist, the row is
+ * settled too: its run continues in a new workflow, or is due for the reconciler.
  */
 export async function sendRow(deps: Omit<DispatchDeps, 'publisher' | 'measure'>, row: OutboxRow): Promise<RowResult> {
   const { temporal, db, log } = deps;
@@ -105,7 +106,7 @@ export async function sendRow(deps: Omit<DispatchDeps, 'publisher' | 'measure'>,
   }
 }
 
-/** What fails here is the reconciler's. */
+/** The reconciler takes over what fails here. */
 async function goOn(deps: Omit<DispatchDeps, 'publisher' | 'measure'>, runId: string): Promise<void> {
   try {
     await restartIfLost(deps, await sweep(deps.db, (em) => topmostLiveRun(em, runId)));

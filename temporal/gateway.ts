@@ -8,7 +8,7 @@ import { scheduleIds } from './schedules.ts';
 // temporal.api.enums.v1.TaskQueueType
 const kinds = { workflow: 1, activity: 2 } as const;
 
-/** What health and system operations ask of Temporal. Each call rejects after its `timeoutMs`. */
+/** Calls to Temporal for health checks and system operations. Each call rejects after its `timeoutMs`. */
 export function createTemporalGateway(temporal: Temporal, keeper: Pick<NamespaceKeeper, 'check'>): TemporalGateway {
   const within = <R>(timeoutMs: number, work: () => Promise<R>): Promise<R> =>
     temporal.connection.withDeadline(Date.now() + timeoutMs, work);
@@ -77,7 +77,7 @@ async function scheduleStatuses({ client }: Temporal): Promise<ScheduleStatus[]>
 
         return { id, isPaused: state.paused, nextAt: info.nextActionTimes[0] ?? null, missed: info.numActionsMissedCatchupWindow };
       } catch (error) {
-        // Not made yet: the first worker makes it.
+        // Not created yet: the first worker creates it.
         if (error instanceof ScheduleNotFoundError) return null;
         throw error;
       }
@@ -87,7 +87,7 @@ async function scheduleStatuses({ client }: Temporal): Promise<ScheduleStatus[]>
   return found.filter((schedule) => schedule !== null);
 }
 
-/** When a poll of the worker of this identity last reached the queue, null when Temporal knows none. */
+/** Returns when a poll of the worker with this identity last reached the queue, or null when Temporal knows of none. */
 export async function lastPollAt(temporal: Temporal, queue: string, identity: string): Promise<Date | null> {
   const parts = await describeBoth(temporal, queue);
   const seen = parts.flatMap(({ pollers }) => (pollers ?? []).filter((poller) => poller.identity === identity));

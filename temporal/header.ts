@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import type { KeyList, NamedKey } from '../db/identity/keys/key-ring.ts';
 
-/** Whose work a workflow is. Set by `temporal/start`, signed, and checked before each activity runs. */
+/** The tenant of a workflow. Set by `temporal/start`, signed, and verified before each activity runs. */
 export interface TenantHeader {
   readonly organizationId: string;
   readonly workspaceId: string | null;
@@ -11,7 +11,7 @@ export interface TenantHeader {
 
 const version = 'v1';
 
-/** The header under the newest key: `v1.<key id>.<claims>.<HMAC-SHA-256>`, claims and MAC in base64url. */
+/** Returns the header signed with the newest key: `v1.<key id>.<claims>.<HMAC-SHA-256>`, claims and MAC in base64url. */
 export function signTenantHeader(keys: KeyList, tenant: TenantHeader): Payload {
   const [key] = keys;
   const claims = Buffer.from(JSON.stringify([tenant.organizationId, tenant.workspaceId, tenant.correlationId])).toString('base64url');
@@ -20,7 +20,7 @@ export function signTenantHeader(keys: KeyList, tenant: TenantHeader): Payload {
   return defaultPayloadConverter.toPayload(`${signed}.${macOf(key, signed)}`);
 }
 
-/** The tenant of a header made by one of our keys; throws on anything else. */
+/** Returns the tenant of a header made with one of our keys; throws on anything else. */
 export function verifyTenantHeader(keys: KeyList, payload: Payload): TenantHeader {
   const text = defaultPayloadConverter.fromPayload<unknown>(payload);
   const parts = typeof text === 'string' ? text.split('.') : [];
@@ -41,14 +41,14 @@ export function verifyTenantHeader(keys: KeyList, payload: Payload): TenantHeade
 }
 
 /**
- * The id of an organization, signed: for an activity across tenants that hands another one its tenant through the history. `<id>.<key id>.<HMAC-SHA-256>`,
+ * Signs the id of an organization, for an activity across tenants that passes a tenant to another activity through the history. `<id>.<key id>.<HMAC-SHA-256>`,
  * about 90 bytes.
  */
 export function signOrganization([key]: KeyList, organizationId: string): string {
   return `${organizationId}.${key.id}.${macOf(key, `organization.${key.id}.${organizationId}`)}`;
 }
 
-/** The id in what `signOrganization` gave under one of our keys; throws on anything else. */
+/** Returns the id from what `signOrganization` returned under one of our keys; throws on anything else. */
 export function verifyOrganization(keys: KeyList, signed: string): string {
   const [organizationId, keyId, mac, ...rest] = signed.split('.');
   const key = keys.find((candidate) => candidate.id === keyId);

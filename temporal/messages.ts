@@ -7,12 +7,13 @@ import { startDelivery, startWorkflow } from './start.ts';
 /** One message may take this long before it is left to the relay. */
 const sendTimeoutMs = 3000;
 
-/** `missing`: there is no open workflow of that id to cancel or to wake. */
+/** `missing`: there is no open workflow of that id to cancel or wake. */
 export type SendResult = 'sent' | 'missing';
 
 /**
- * Sends what an outbox row asks for. Sending twice has the effect of once. A namespace that is gone or incomplete is completed, and the message
- * sent once more. `startsAtMs`: when a workflow begins at the earliest, on the clock of `performance.now()`; null: at once. Rejects when Temporal did not take it in time.
+ * Sends the message of an outbox row. Sending twice has the effect of sending once. If the namespace is missing or incomplete, completes it and sends the
+ * message once more. `startsAtMs`: when a workflow begins at the earliest, on the clock of `performance.now()`; null: at once. Rejects when Temporal did not
+ * accept it in time.
  */
 export async function sendMessage(temporal: Temporal, message: OutboxMessage, startsAtMs: number | null = null): Promise<SendResult> {
   const sendOnce = () => temporal.connection.withDeadline(Date.now() + sendTimeoutMs, () => send(temporal, message, startsAtMs));

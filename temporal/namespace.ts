@@ -10,23 +10,23 @@ import { addSearchAttributes, missingSearchAttributes } from './search-attribute
 const aMinuteMs = 60_000;
 const againMs = 2_000;
 const maxLookMs = 10_000;
-/** How long operators can read what has ended, in a namespace that was made here. */
+/** How long operators can read ended workflows in a namespace that was created here. */
 const retentionS = 3 * 24 * 3600;
 
 /** gRPC status codes. */
 const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, permissionDenied: 7, unimplemented: 12 } as const;
 
 interface Completed {
-  /** Temporal's own id of the namespace: one that was made anew under its name has another. */
+  /** Temporal's own id of the namespace: a recreated namespace of the same name has another. */
   readonly id: string;
-  /** What this account may not do, which an operator has done instead. */
+  /** Errors of what this account may not do, and which is left to an operator. */
   readonly refusals: readonly unknown[];
 }
 
-/** Looks that are under way: whoever meets an incomplete namespace meanwhile waits for the same one. */
+/** Checks under way: a caller that meets an incomplete namespace meanwhile waits for the same check. */
 const looks = new WeakMap<Temporal, Promise<Completed>>();
 
-/** Makes what the namespace lacks: itself, the search attributes, the schedules. A repeat changes nothing. */
+/** Creates what is missing: the namespace itself, its search attributes, the schedules. Idempotent. */
 export function completeNamespace(temporal: Temporal): Promise<Completed> {
   const underWay = looks.get(temporal);
   if (underWay) return underWay;
@@ -44,7 +44,7 @@ async function complete(temporal: Temporal): Promise<Completed> {
     refusals.push(error);
   };
   const missing = await missingSearchAttributes(temporal).catch(unlessRefused);
-  // That they are missing is known: a refusal to add them leaves the namespace incomplete.
+  // They are known to be missing, so a refusal to add them leaves the namespace incomplete.
   await addSearchAttributes(temporal, missing ?? []);
   await ensureSchedules(temporal).catch(unlessRefused);
   return { id, refusals };
@@ -71,7 +71,7 @@ async function namespaceId({ connection, namespace }: Temporal): Promise<string>
   return namespaceInfo?.id ?? '';
 }
 
-/** Whether a call failed because the namespace is gone or lacks a search attribute: `completeNamespace` may help. */
+/** Whether a call failed because the namespace is missing or lacks a search attribute: `completeNamespace` may help. */
 export function isNamespaceIncomplete(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
   const cause = error instanceof ServiceError ? error.cause : error;
@@ -92,23 +92,23 @@ function codeOf(error: unknown): number | null {
   return isGrpcServiceError(cause) ? cause.code : null;
 }
 
-/** One process's watch over its namespace. */
+/** Monitors the namespace of one process. */
 export interface NamespaceKeeper {
-  /** Rejects unless the namespace is there now and complete; one that was not complete, or was made anew since, is completed first. */
+  /** Rejects unless the namespace exists now and is complete; one that was incomplete, or was recreated since, is completed first. */
   check(): Promise<void>;
-  /** Resolves when it is known to be there, complete or not, or `signal` is aborted. */
+  /** Resolves when the namespace is known to exist, complete or not, or when `signal` is aborted. */
   untilThere(signal: AbortSignal): Promise<unknown>;
   stop(): void;
 }
 
 export interface KeeperOptions {
-  /** For tests: how often to look. */
+  /** For tests: how often to check. */
   readonly pollEveryMs?: number;
 }
 
 /**
- * Looks every minute whether the namespace has all that the processes need, and makes it anew where it hasn't: Temporal's store was lost, or the
- * namespace was rebuilt. Tries every two seconds while it can't.
+ * Checks every minute that the namespace has all that the processes need, and recreates what is missing: Temporal's store was lost, or the namespace was
+ * rebuilt. Retries every two seconds after a failure.
  */
 export function keepNamespace(temporal: Temporal, log: Logger, { pollEveryMs = aMinuteMs }: KeeperOptions = {}): NamespaceKeeper {
   const stopping = new AbortController();
@@ -142,7 +142,7 @@ export function keepNamespace(temporal: Temporal, log: Logger, { pollEveryMs = a
   void keepLooking();
   return {
     async check() {
-      // A look under way may be that of a start which has met a gap.
+      // A check under way may belong to a start that has met a gap.
       if (looks.has(temporal) || (await namespaceId(temporal)) !== completeId) await look();
     },
     untilThere: (signal) => Promise.race([there.promise, signal.aborted ? undefined : once(signal, 'abort')]),
@@ -150,7 +150,7 @@ export function keepNamespace(temporal: Temporal, log: Logger, { pollEveryMs = a
   };
 }
 
-/** Says each change once, not each look. */
+/** Logs each change once, not each check. */
 function createNote(log: Logger, namespace: string) {
   let lastId: string | null = null;
   let isComplete: boolean | null = null;

@@ -1,21 +1,21 @@
-/** Held back no longer than this at once. */
+/** Longest delay at once. */
 const maxPauseMs = 3_000;
-/** What an idle service needs for a send, as long as nothing is known: the first ones may have to wait in line. */
+/** Duration of a send on an idle service that is assumed until one is measured: the first sends may already have to queue. */
 const assumedMs = 10;
-/** How much is held back of what is in Temporal's way. */
+/** How strongly senders are held back by what queues at Temporal. */
 const gain = 9;
-/** In this time what counts as quick doubles, so that a service which is slow by itself, or far away, is not held back for long. */
+/** The duration that counts as quick doubles in this time, so that a service which is slow by itself, or far away, is not held back for long. */
 const doublingMs = 120_000;
 
-/** Holds a sender back as soon as its sends take longer than they would on a service that has time. */
+/** Holds a sender back as soon as its sends take longer than they would on an idle service. */
 export interface Pace {
-  /** Takes how long sends took on average, in ms; gives how long to wait before the next ones, in ms. */
+  /** Takes the average duration of sends in ms; returns how long to wait before the next ones, in ms. */
   after(tookMs: number): number;
 }
 
 /**
- * Congestion control by delay, as TCP Vegas does it (Brakmo and Peterson, 1995): the quickest send tells what an idle service needs, and
- * whatever later ones need beyond that they spend waiting in line, where they would make everybody else wait too. `now` is a clock in ms.
+ * Congestion control by delay, as in TCP Vegas (Brakmo and Peterson, 1995): the quickest send shows what an idle service needs; the extra time of later ones is
+ * spent in a queue, where they would make all other senders wait too. `now` is a clock in ms.
  */
 export function createPace(now: () => number = () => performance.now()): Pace {
   let quickestMs = assumedMs;

@@ -11,7 +11,7 @@ import { signTenantHeader, type TenantHeader } from './header.ts';
 import { searchAttributePairs } from './search-attributes.ts';
 import { specOf, type CompiledTimes } from './trigger-schedules.ts';
 
-/** Makes Temporal's schedule `maint:policy:<kb>` what a policy says, whatever it was before. What it starts carries the signed tenant. */
+/** Makes Temporal's schedule `maint:policy:<kb>` match a policy, whatever it was before. The workflows it starts carry the signed tenant. */
 export async function upsertPolicySchedule(
   temporal: Temporal,
   { kbId, compiled }: { readonly kbId: string; readonly compiled: CompiledTimes },
@@ -28,7 +28,7 @@ export async function upsertPolicySchedule(
   }
 }
 
-/** Removes it; one that is not there is what was wanted. */
+/** Removes the schedule; a missing one counts as removed. */
 export async function removePolicySchedule(temporal: Temporal, kbId: string): Promise<void> {
   try {
     await temporal.client.schedule.getHandle(workflowIds.policy(kbId)).delete();
@@ -57,7 +57,7 @@ function optionsOf(
         SourceId: kbId,
       }),
     },
-    // What an outage skipped is not made up for: the next run finds what there is.
+    // Runs skipped during an outage are not made up for: the next run finds what there is.
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 60_000 },
   };
 }

@@ -38,17 +38,17 @@ export interface ReconcilerDeps {
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;
   /** Ends a run as its workflow would have: `finishRun` in the run's own tenant. Guarded by the row: an ended run stays as it is. */
   readonly finish: (run: ReconcilableRun, ending: Omit<FinishRunInput, 'runId'>) => Promise<unknown>;
-  /** Adds what a pass has repaired, also one that fails later on, to the metrics of the process. */
+  /** Adds what a pass has repaired to the metrics of the process, even if the pass fails later on. */
   readonly measure: (report: ReconcileReport) => void;
 }
 
-/** Brings rows and workflows together again where they have parted. */
+/** Brings rows and workflows together again where they have diverged. */
 export interface Reconciler {
   /** One pass. Each repair is guarded by the state of its row, so passes may overlap and a second one adds no work. */
   pass(signal: AbortSignal): Promise<ReconcileReport>;
 }
 
-/** What a pass carries along: counters, and where its listing of open workflows goes on. */
+/** Counters of a pass. */
 type Counts = { -readonly [Key in keyof ReconcileReport]: ReconcileReport[Key] };
 
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
@@ -59,7 +59,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       const counts: Counts = { examined: 0, started: 0, finished: 0, terminated: 0, activated: 0 };
       const from = openPage;
 
-      // Should the page be refused or the pass fail, the next one lists from the start.
+      // If the page is refused or the pass fails, the next one lists from the start.
       openPage = null;
       try {
         await finishAbandoned(deps, counts);
@@ -80,7 +80,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   };
 }
 
-/** Workflows that closed badly in the last two minutes while their run is still live. Visibility is a hint, the row decides. */
+/** Repairs live runs whose workflow closed badly in the last two minutes. Visibility is a hint, the row decides. */
 async function finishAbandoned(deps: ReconcilerDeps, counts: Counts): Promise<void> {
   const since = new Date(deps.db.clock.now().getTime() - 120_000).toISOString();
   const { ids } = await listWorkflowIds(deps.temporal, {
@@ -92,7 +92,7 @@ async function finishAbandoned(deps: ReconcilerDeps, counts: Counts): Promise<vo
   for (const run of runs.slice(0, maxDescribes)) await guarded(deps, run.id, () => repair(deps, counts, run));
 }
 
-/** Live runs without a sign of life. */
+/** Repairs live runs without a sign of life. */
 async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: AbortSignal): Promise<void> {
   const silent = await sweep(deps.db, (em) => silentRuns(em, maxDescribes));
 
@@ -104,7 +104,7 @@ async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: Abort
 }
 
 /**
- * Looks at one run's workflow and does what its state asks for; gives the state. A missing one is started (that of the topmost live ancestor, whose
+ * Checks one run's workflow and does what its state requires; returns the state. A missing workflow is started (that of the topmost live ancestor, whose
  * workflow starts those below), a closed one ends its run.
  */
 async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun): Promise<WorkflowState> {
@@ -126,8 +126,8 @@ async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun
 }
 
 /**
- * The workflow of a review's run is started by the one that follows its pull request. While that is open, it has the run at work or in line; where it is not, it is started, and
- * goes on with the run or ends it.
+ * The workflow that follows a pull request starts the workflow of its review's run. While the former is open, it has the run at work or queued; otherwise it is
+ * started here, and continues the run or ends it.
  */
 async function repairReview(
   deps: ReconcilerDeps,
@@ -165,7 +165,7 @@ function finishClosed({ finish }: ReconcilerDeps, run: ReconcilableRun): Promise
   });
 }
 
-/** Open workflows whose run ended over a minute ago. Reads some pages of what is open and goes on there in the next pass. */
+/** Terminates open workflows whose run ended over a minute ago. Reads some pages of the open workflows; the next pass continues there. */
 async function terminateLeftOver(deps: ReconcilerDeps, counts: Counts, from: Uint8Array | null): Promise<Uint8Array | null> {
   const { ids, nextPage } = await listWorkflowIds(deps.temporal, {
     query: `WorkflowType = 'agentRun' AND ExecutionStatus = 'Running'`,
@@ -202,7 +202,7 @@ async function activateLine(deps: ReconcilerDeps, conversation: FreeConversation
   return activated !== null;
 }
 
-/** Delayed runs whose time came half a minute ago without their workflow: whoever comes second finds it done. */
+/** Activates delayed runs that were due half a minute ago but have no workflow; if the workflow comes second, it finds the run activated. */
 async function admitDue(deps: ReconcilerDeps, counts: Counts): Promise<void> {
   for (const run of await sweep(deps.db, (em) => dueRuns(em, maxRepairs))) {
     await guarded(deps, run.id, async () => {
@@ -213,7 +213,7 @@ async function admitDue(deps: ReconcilerDeps, counts: Counts): Promise<void> {
   }
 }
 
-/** One transaction in the tenant of what is repaired, and what it lets out. */
+/** One transaction in the tenant of what is repaired; dispatches what it leaves to be sent. */
 async function changing<R>(
   { db, dispatch }: ReconcilerDeps,
   { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
@@ -226,7 +226,7 @@ async function changing<R>(
   return value;
 }
 
-/** Deadlines that passed a minute ago: the workflow's own clock should have rung. */
+/** Ends runs whose deadline passed a minute ago: the workflow's own clock should have ended them. */
 async function finishOverdue(deps: ReconcilerDeps, counts: Counts): Promise<void> {
   for (const run of await sweep(deps.db, (em) => overdueRuns(em, maxRepairs))) {
     await guarded(deps, run.id, async () => {
@@ -236,7 +236,7 @@ async function finishOverdue(deps: ReconcilerDeps, counts: Counts): Promise<void
   }
 }
 
-/** Waits that ended a minute ago: the workflow is told to look, or the run ends that has none. */
+/** Handles waits that ended a minute ago: signals the workflow to check, or ends the run that has none. */
 async function wakeLate(deps: ReconcilerDeps, counts: Counts, signal: AbortSignal): Promise<void> {
   for (const run of await sweep(deps.db, (em) => lateWaits(em, maxRepairs))) {
     if (signal.aborted) return;
@@ -247,7 +247,7 @@ async function wakeLate(deps: ReconcilerDeps, counts: Counts, signal: AbortSigna
   }
 }
 
-/** One row that can't be repaired keeps no other from it; with Temporal away the pass ends. */
+/** A row that can't be repaired does not keep others from being repaired; when Temporal is unavailable the pass ends. */
 async function guarded({ log }: ReconcilerDeps, id: string, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
@@ -257,7 +257,7 @@ async function guarded({ log }: ReconcilerDeps, id: string, work: () => Promise<
   }
 }
 
-/** Asks the database about those workflows that are runs; nothing is asked when there are none. */
+/** Queries the database for those workflows that are runs; makes no query when there are none. */
 async function among<Found>(ids: readonly string[], ask: (runIds: string[]) => Promise<Found[]>): Promise<Found[]> {
   const runIds = ids.map(runIdOf).filter((runId) => runId !== null);
 

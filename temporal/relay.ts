@@ -9,13 +9,13 @@ import type { Temporal } from './client.ts';
 import { sendRow } from './dispatch.ts';
 import { createPace, type Pace } from './pace.ts';
 
-/** Few, so that a lease outlives the sending of a batch on a busy machine too, and a crowd of starts does not make Temporal slow for others. */
+/** Small, so that a lease outlasts the sending of a batch even on a busy machine, and many starts do not make Temporal slow for others. */
 const batchSize = 6;
 const sendsAtOnce = 3;
-/** Younger rows are still the business of the process that committed them. */
+/** Younger rows still belong to the process that committed them. */
 const olderThanMs = 2000;
 const idleMs = 1000;
-/** While starts are held back the rest is looked for as often. */
+/** While starts are held back, the relay checks for other rows this often. */
 const heldIdleMs = 250;
 const maxPauseMs = 5000;
 
@@ -23,13 +23,13 @@ export interface RelayDeps {
   readonly temporal: Temporal;
   readonly db: Databases;
   readonly log: Logger;
-  /** By which starts of runs are held back; one of its own unless given. */
+  /** Holds back starts of runs; by default the relay creates one. */
   readonly pace?: Pace;
 }
 
-/** Sends outbox rows that their own process did not: it died, or Temporal was away. Any number of relays may run. */
+/** Sends outbox rows that their own process did not: it died, or Temporal was unavailable. Any number of relays may run. */
 export interface Relay {
-  /** Takes and sends one batch; gives how many rows it took. */
+  /** Takes and sends one batch; returns how many rows it took. */
   pass(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -74,15 +74,15 @@ async function keepSending(deps: RelayDeps, signal: AbortSignal): Promise<void> 
 }
 
 interface Sent {
-  /** Rows; none when Temporal is away. */
+  /** Number of rows; 0 when Temporal is unavailable. */
   readonly taken: number;
-  /** How long the start of a run took on average; null without one. */
+  /** Average duration of the start of a run; null without one. */
   readonly startMs: number | null;
 }
 
 /**
- * Taking a row is a lease: its next try is set in the same statement (0.5 s, doubling to 5 s), so no transaction stays
- * open while Temporal is asked, and rows of a relay that dies come back by themselves.
+ * Taking a row is a lease: the same statement sets its next try (0.5 s, doubling to 5 s), so no transaction stays open during the call to Temporal, and rows of
+ * a relay that dies become due again by themselves.
  */
 async function sendDue(deps: RelayDeps, { withRunStarts }: { readonly withRunStarts: boolean }): Promise<Sent> {
   const due = await sweep(deps.db, (em) => takeDueOutbox(em, { limit: batchSize, olderThanMs, withRunStarts }));

@@ -19,10 +19,10 @@ export interface RestartDeps {
   readonly log: Logger;
 }
 
-/** `missing`: Temporal has never heard of it, or has lost it. One that ended badly is `closed`. */
+/** `missing`: Temporal has never had the workflow, or has lost it. A workflow that ended badly is `closed`. */
 export type WorkflowState = 'open' | 'closed' | 'missing';
 
-/** Asks Temporal for one workflow. */
+/** Asks Temporal for the state of one workflow. */
 export async function workflowState({ client }: Temporal, workflowId: string): Promise<WorkflowState> {
   try {
     const { status } = await client.workflow.getHandle(workflowId).describe();
@@ -36,16 +36,16 @@ export async function workflowState({ client }: Temporal, workflowId: string): P
 
 const describesPerS = 20;
 
-/** The same for a pass over many rows, which must not crowd out the workflows that work. */
+/** The same for a pass over many rows, which must not crowd out working workflows. */
 export async function pacedWorkflowState(temporal: Temporal, workflowId: string): Promise<WorkflowState> {
   await delay(1000 / describesPerS);
   return workflowState(temporal, workflowId);
 }
 
-/** `later`: its last try may still come to something. `spent`: it has lost its workflow too often. */
+/** `later`: its last try may still succeed. `spent`: it has lost its workflow too often. */
 export type Restarted = 'started' | 'later' | 'spent';
 
-/** Starts a new workflow for a begun run that has none any more: it goes on from the run's rows, as after continue-as-new. */
+/** Starts a new workflow for a begun run that has lost its own: it continues from the run's rows, as after continue-as-new. */
 export async function restartRun({ temporal, db, log }: RestartDeps, run: RestartableRun): Promise<Restarted> {
   if (run.is_at_work) return 'later';
   if (run.restarts >= maxRestarts) return 'spent';
@@ -57,12 +57,12 @@ export async function restartRun({ temporal, db, log }: RestartDeps, run: Restar
   return 'started';
 }
 
-/** A begun run that goes on by rows; one in line is started, one that is told to end is ended. */
+/** Whether a run has begun, and so continues from its rows; a queued run is started, a cancelling one is ended. */
 export function isBegun({ status }: Pick<RestartableRun, 'status'>): boolean {
   return status === 'running' || status === 'waiting';
 }
 
-/** The workflow that was to be woken is not there: one that was lost while its run waited is started anew at once. */
+/** Called when the workflow to wake does not exist: one that was lost while its run waited is started anew at once. */
 export async function restartIfLost(deps: RestartDeps, run: RestartableRun | null): Promise<void> {
   if (run === null || !isBegun(run)) return;
   if (run.bindingId !== null && run.pullNumber !== null)
@@ -70,7 +70,7 @@ export async function restartIfLost(deps: RestartDeps, run: RestartableRun | nul
   if ((await workflowState(deps.temporal, workflowIds.run(run.id))) === 'missing') await restartRun(deps, run);
 }
 
-/** The workflow of a review's run is started by the one that follows its pull request. */
+/** The workflow that follows a pull request starts the workflow of its review's run. */
 export async function wakeReview(
   { temporal }: Pick<RestartDeps, 'temporal'>,
   run: Pick<RestartableRun, 'organizationId' | 'workspaceId'> & { readonly bindingId: string; readonly pullNumber: number },

@@ -2,7 +2,7 @@ import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleOptions, ty
 import { taskQueues, workflowIds, type TaskQueue } from '../workflows/contracts/queues.ts';
 import type { Temporal } from './client.ts';
 
-/** A maintenance workflow and when it is due. A tick that finds the last one still at work is skipped. */
+/** A maintenance workflow and how often it runs. A tick is skipped while the previous execution is still at work. */
 interface Maintenance {
   readonly name: string;
   readonly workflowType: string;
@@ -10,7 +10,7 @@ interface Maintenance {
   readonly everyS: number;
 }
 
-/** Every schedule of the deployment itself. A new sweep is one line here and one workflow. */
+/** Every schedule of the deployment itself. A new sweep needs one line here and one workflow. */
 const schedules: readonly Maintenance[] = [
   { name: 'reconcile', workflowType: 'reconcile', taskQueue: taskQueues.runs, everyS: 20 },
   { name: 'budget-holds', workflowType: 'budgetHolds', taskQueue: taskQueues.runs, everyS: 30 },
@@ -34,9 +34,9 @@ const schedules: readonly Maintenance[] = [
 
 export const scheduleIds: readonly string[] = schedules.map((schedule) => workflowIds.maintenance(schedule.name));
 
-/** Makes the schedules that are not there; the others are left as they are. Idempotent. */
+/** Creates missing schedules; leaves existing ones as they are. Idempotent. */
 export async function ensureSchedules({ client }: Temporal): Promise<void> {
-  // Asking whether one is there would be a query to it, of which few may be under way: to make it is refused at less cost.
+  // Asking whether a schedule exists would be a query to it, of which few may be under way: a refused creation costs less.
   await Promise.all(
     schedules.map((schedule) =>
       client.schedule.create(optionsOf(schedule)).catch((error: unknown) => {
@@ -46,7 +46,7 @@ export async function ensureSchedules({ client }: Temporal): Promise<void> {
   );
 }
 
-/** Brings the schedules to what this release wants; one that an operator paused stays paused. Idempotent. */
+/** Updates the schedules to this release; one that an operator paused stays paused. Idempotent. */
 export async function updateSchedules({ client }: Temporal): Promise<void> {
   for (const schedule of schedules) {
     const { scheduleId, spec, action, policies } = optionsOf(schedule);
@@ -62,7 +62,7 @@ function optionsOf(schedule: Maintenance): ScheduleOptions<ScheduleOptionsAction
     scheduleId: id,
     spec: { intervals: [{ every: schedule.everyS * 1000 }] },
     action: { type: 'startWorkflow', workflowType: schedule.workflowType, workflowId: id, taskQueue: schedule.taskQueue, args: [] },
-    // What an outage skipped is not made up for: each tick works on what it finds.
+    // Ticks skipped during an outage are not made up for: each tick works on what it finds.
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: Math.max(10_000, schedule.everyS * 1000) },
   };
 }

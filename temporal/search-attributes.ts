@@ -3,7 +3,7 @@ import type { Temporal } from './client.ts';
 
 const names = ['OrganizationId', 'WorkspaceId', 'AgentId', 'RunKind', 'SourceId'] as const;
 
-/** Ids an operator may search workflows by; all of type keyword. */
+/** Ids by which an operator may search workflows; all of type keyword. */
 export type SearchAttributeName = (typeof names)[number];
 
 export const searchAttributeNames: readonly SearchAttributeName[] = names;
@@ -11,7 +11,7 @@ export const searchAttributeNames: readonly SearchAttributeName[] = names;
 // temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
 const keyword = 2;
 
-/** The typed pairs of what is set. */
+/** Returns the typed pairs of the values that are set. */
 export function searchAttributePairs(values: Partial<Record<SearchAttributeName, string | null>>): SearchAttributePair[] {
   return names.flatMap((name) => {
     const value = values[name];
@@ -20,14 +20,14 @@ export function searchAttributePairs(values: Partial<Record<SearchAttributeName,
   });
 }
 
-/** Those that the namespace lacks: without them every start would be refused. */
+/** Returns the search attributes that the namespace lacks: without them it would refuse every start. */
 export async function missingSearchAttributes({ connection, namespace }: Temporal): Promise<SearchAttributeName[]> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
 
   return names.filter((name) => !(name in (customAttributes ?? {})));
 }
 
-/** Registers search attributes; none is nothing. */
+/** Registers search attributes; does nothing for an empty list. */
 export async function addSearchAttributes({ connection, namespace }: Temporal, missing: readonly SearchAttributeName[]): Promise<void> {
   if (missing.length === 0) return;
   await connection.operatorService.addSearchAttributes({

@@ -10,8 +10,8 @@ export type StartMessage = Extract<OutboxMessage, { kind: 'workflow.start' }>;
 export type MailMessage = Extract<OutboxMessage, { kind: 'mail' }>;
 
 /**
- * Starts the delivery of a mail: workflow `delivery:<outbox id>`, told the id of its outbox row alone. Without a tenant header: whoever
- * the mail is for is found by the row. A second start is success.
+ * Starts the delivery of a mail: workflow `delivery:<outbox id>`, whose input is the id of its outbox row only. Has no tenant header: the recipient is found
+ * through the row. A second start is success.
  */
 export async function startDelivery(temporal: Temporal, { workflowId, correlationId }: MailMessage): Promise<void> {
   try {
@@ -30,8 +30,8 @@ export async function startDelivery(temporal: Temporal, { workflowId, correlatio
 }
 
 /**
- * Starts a workflow for a tenant. A running one with this id, and a closed one where ids are used once, count as
- * success: whoever asked twice wanted one. `startsAtMs`: see `sendMessage`. No retry, no execution timeout: the rows know how a run ends.
+ * Starts a workflow for a tenant. A running one with this id, and a closed one where ids are used once, count as success: a caller that asks twice wants one.
+ * `startsAtMs`: see `sendMessage`. No retry and no execution timeout: the rows determine how a run ends.
  */
 export async function startWorkflow(temporal: Temporal, message: StartMessage, startsAtMs: number | null = null): Promise<void> {
   const { organizationId, workspaceId, correlationId } = message;

@@ -49,8 +49,8 @@ const months = [
 const weekdays = ['SUNDAY', 'MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY'] as const;
 
 /**
- * Makes Temporal's schedule `trigger:<id>` what the row says, whatever it was before. Its firings carry the signed tenant. Gives the time, by
- * Temporal's clock, from which it strikes by itself.
+ * Makes Temporal's schedule `trigger:<id>` match the row, whatever it was before. Its firings carry the signed tenant. Returns the time, by Temporal's clock,
+ * from which the schedule fires by itself.
  */
 export async function upsertTriggerSchedule(temporal: Temporal, schedule: ScheduleRow, tenant: TenantHeader): Promise<Date> {
   const options = optionsOf(schedule);
@@ -60,17 +60,17 @@ export async function upsertTriggerSchedule(temporal: Temporal, schedule: Schedu
     await temporal.withHeader(header, () => temporal.client.schedule.create(options));
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    // A single instant that has passed leaves remaining actions at 0: what it may still do is set anew as well.
+    // A single instant that has passed leaves the remaining actions at 0: the state is therefore replaced as well.
     await temporal.client.schedule
       .getHandle(scheduleId)
       .update(() => ({ spec, action, policies, state: { ...state, paused: state?.paused ?? false } }));
   }
-  // Temporal takes over when its scheduler first looks at the change, which is after it has answered and, on a busy server, seconds later.
+  // Temporal takes over when its scheduler first sees the change, which is after its reply and, on a busy server, seconds later.
   const { info } = await temporal.client.schedule.getHandle(scheduleId).describe();
   return info.lastUpdatedAt ?? info.createdAt;
 }
 
-/** Has a schedule strike at its instants after `from` and up to `to`, which Temporal heard of too late; one that has been fired is claimed already. */
+/** Fires a schedule's instants after `from` and up to `to`, which Temporal learned of too late; an instant that has fired is claimed already. */
 export async function strikeSince(
   temporal: Temporal,
   { id }: Pick<ScheduleRow, 'id'>,
@@ -81,7 +81,7 @@ export async function strikeSince(
     .backfill({ start: from, end: to, overlap: ScheduleOverlapPolicy.ALLOW_ALL });
 }
 
-/** Removes it; one that is not there is what was wanted. */
+/** Removes the schedule; a missing one counts as removed. */
 export async function removeTriggerSchedule(temporal: Temporal, id: string): Promise<void> {
   try {
     await temporal.client.schedule.getHandle(workflowIds.trigger(id)).delete();
@@ -91,7 +91,7 @@ export async function removeTriggerSchedule(temporal: Temporal, id: string): Pro
 }
 
 function optionsOf(schedule: ScheduleRow): ScheduleOptions<ScheduleOptionsAction> {
-  // Written by `planSchedule` alone.
+  // Only `planSchedule` writes it.
   const compiled = schedule.compiled as unknown as CompiledTimes;
   return {
     scheduleId: workflowIds.trigger(schedule.id),
@@ -113,7 +113,7 @@ function optionsOf(schedule: ScheduleRow): ScheduleOptions<ScheduleOptionsAction
   };
 }
 
-/** Times that were compiled, as Temporal takes them. */
+/** Returns compiled times in Temporal's form. */
 export function specOf(compiled: CompiledTimes): ScheduleSpec {
   return {
     calendars: [...compiled.calendars.map(toCalendar), ...compiled.instants.map((instant) => toDated(instant, compiled.zone))],
@@ -144,7 +144,7 @@ function toCalendar(calendar: CompiledTimes['calendars'][number]): CalendarSpec 
   };
 }
 
-/** One instant, written as the zone's clocks show it. */
+/** Returns one instant as the zone's clocks show it. */
 function toDated(instant: number, zone: string): CalendarSpec {
   const parts = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,

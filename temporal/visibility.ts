@@ -7,7 +7,7 @@ export interface WorkflowList {
   readonly from?: Uint8Array | null;
 }
 
-/** Ids of one page of workflows. Visibility lags and may miss some: a hint, never a proof. `nextPage` is null at the end. */
+/** Returns the ids of one page of workflows. Visibility lags and may miss some: a hint, never a proof. `nextPage` is null at the end. */
 export async function listWorkflowIds(
   { connection, namespace }: Temporal,
   { query, pageSize, from }: WorkflowList,

@@ -1,14 +1,14 @@
 import type { OutboxRow } from '../db/outbox.ts';
 
-/** A workflow that was woken is woken again by this process after so long at the earliest. */
+/** This process wakes the same workflow again after this time at the earliest. */
 const windowMs = 500;
 
 /**
- * Wakes workflows (`isWakeUp`): the first row for one is sent at once, those that follow within half a second are sent as one call behind it. The caller does
- * not wait for that one; should the process die before, the relays have the rows.
+ * Wakes workflows (`isWakeUp`): the first row for a workflow is sent at once; rows that follow within half a second are sent as one call after it. The caller
+ * does not wait for that call; if the process dies before, the relays have the rows.
  */
 export function createWakeUps(send: (row: OutboxRow) => Promise<unknown>): (row: OutboxRow) => Promise<void> {
-  /** The newest row of each workflow that was woken just now; null where none has come since. */
+  /** The newest row of each workflow that was woken just now; null when none has come since. */
   const waiting = new Map<string, OutboxRow | null>();
 
   return async function wake(row) {

@@ -38,11 +38,11 @@ export interface ActivityDepsOptions {
   readonly applicationName: string;
   readonly log: Logger;
   readonly closers: Closers;
-  /** Takes the metrics of the parts. */
+  /** Receives the metrics of the dependencies. */
   readonly metrics: Registry;
 }
 
-/** Opens everything an activity may use; what has to be closed again is added to `closers`. */
+/** Opens everything an activity may use; adds what must be closed again to `closers`. */
 export async function openActivityDeps({
   env,
   temporal,

@@ -15,8 +15,8 @@ const lockPath = join(root, 'dist', 'workflow-bundle.lock');
 const lockExpiresMs = 60_000;
 
 /**
- * Path of the workflow bundle, built anew only when its sources, the SDK or this builder have changed since. Any number
- * of processes may ask at once: one builds, the others wait for it. The bytes depend on the sources alone.
+ * Returns the path of the workflow bundle; rebuilds it only when its sources, the SDK or this builder have changed. Any number of processes may call it at
+ * once: one builds, the others wait for it. The bytes depend on the sources alone.
  */
 export async function ensureBundle(): Promise<string> {
   const hash = await hashSources();
@@ -48,7 +48,7 @@ async function build(hash: string): Promise<void> {
   await replaceFile(hashPath, hash);
 }
 
-/** Keeps the folder of this clone out of the bytes: module names are relative to it, the source map holds lines and no sources. */
+/** Keeps the folder of this clone out of the bytes: module names are relative to it, and the source map holds lines but no sources. */
 const withoutPlace: BundleOptions['webpackConfigHook'] = (config) => ({
   ...config,
   context: root,
@@ -102,7 +102,7 @@ async function takeLock(): Promise<boolean> {
   }
 }
 
-/** Readers see the old file or the new one, never half of one. */
+/** Readers see the old file or the new one, never a partial one. */
 async function replaceFile(path: string, content: string): Promise<void> {
   const temporary = `${path}.${process.pid}`;
 

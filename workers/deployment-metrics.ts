@@ -6,14 +6,14 @@ import { knownLabels } from '../ports/metrics/labels.ts';
 import { taskQueues } from '../workflows/contracts/queues.ts';
 import { liveRunStatuses, runPriorities, runSources } from '../workflows/contracts/runs/runs.ts';
 
-/** Scrapes within this time share one reading, however many there are. */
+/** All scrapes within this time share one reading. */
 const freshMs = 5_000;
-/** A scrape waits no longer for the database: it is then answered without these gauges. */
+/** A scrape waits at most this long for the database; after that the reply omits these gauges. */
 const patienceMs = 2_000;
 
 /**
- * Gauges of the whole deployment, read from the database. Bulk workers have them and no other process; each of several tells the same, so that
- * `max by`, never `sum by`, puts them together. In no registry: the process registers them.
+ * Gauges of the whole deployment, read from the database. Only bulk workers have them; several of them report the same values, so combine them with `max by`,
+ * never `sum by`. They are in no registry: the process registers them.
  */
 export function createDeploymentMetrics(db: Databases): readonly Metric[] {
   const read = shareReading(() => sweep(db, readDeploymentFacts));
@@ -46,7 +46,7 @@ export function createDeploymentMetrics(db: Databases): readonly Metric[] {
   ];
 }
 
-/** Makes gauges that show what was read last, and nothing at all when it could not be read. */
+/** Creates gauges that show the last reading, or nothing at all when it failed. */
 function gaugesOf(read: () => Promise<DeploymentFacts | null>) {
   return <L extends string>(
     name: string,
@@ -80,7 +80,7 @@ function showQueues(gauge: Gauge<'queue' | 'priority'>, { liveRuns }: Deployment
   }
 }
 
-/** Gives what was read at most five seconds ago, or reads; null when that fails or takes too long. One reading is under way at a time. */
+/** Returns a reading that is at most five seconds old, or reads anew; null when that fails or takes too long. Only one reading is under way at a time. */
 function shareReading<Read>(read: () => Promise<Read>): () => Promise<Read | null> {
   let shared: Promise<Read | null> | null = null;
 
@@ -88,7 +88,7 @@ function shareReading<Read>(read: () => Promise<Read>): () => Promise<Read | nul
     if (shared === null) {
       const own = read().catch(() => null);
       shared = own;
-      // A failure is not kept: the next scrape asks again.
+      // A failure is not stored: the next scrape reads again.
       void own.then((facts) => setTimeout(() => (shared = null), facts === null ? 0 : freshMs).unref());
     }
     return inTime(shared);

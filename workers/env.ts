@@ -20,17 +20,17 @@ const WorkerVariables = Type.Object({
   WORKER_HEALTH_PORT: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
 });
 
-/** What a worker process was told, parsed once. */
+/** The configuration of a worker process, parsed once. */
 export interface WorkerEnv extends CommonSettings {
   /** Origin of the API, named in mails; empty where there is no mailer. */
   readonly publicUrl: string;
   readonly databasePoolMax: number;
-  /** Of the role that owns the tables, for indexes of vectors; null: none is built. */
+  /** URL of the role that owns the tables, for building vector indexes; null: none is built. */
   readonly databaseOwnerUrl: string | null;
   readonly keys: KeyRing;
   /** The file to which the heads of the audit log are appended. */
   readonly anchorPath: string;
-  /** Where probes and scrapes are answered; null: nowhere, the log alone tells. */
+  /** Address that serves probes and scrapes; null: none, so that only the log reports the worker's health. */
   readonly health: { readonly host: string; readonly port: number } | null;
   /** The whole environment, for the model registry, which may name any variable that holds a key. */
   readonly models: ModelEnv;
@@ -41,7 +41,7 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
   const { values, keys } = parseTogether({
     values: () => parseEnvironment(WorkerVariables, source),
     keys: () => parseKeyRing(source),
-    // Loaded again, and told, when there is a log.
+    // It is loaded again, and logged, once there is a log.
     models: () => loadModelRegistry(source, { info: () => undefined }),
     storage: () => checkStorage(source),
     github: () => checkGitHub(source),
@@ -60,7 +60,7 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
   });
 }
 
-/** Mails say where the deployment is. */
+/** Mails name the deployment's address. */
 function checkPlaces(source: Readonly<Record<string, string | undefined>>): void {
   if ((source['SMTP_URL'] || source['MAIL_DIR']) && !source['PUBLIC_URL'])
     throw new EnvironmentError(new Map([['PUBLIC_URL', 'missing: mails name it']]));

@@ -6,18 +6,18 @@ export interface HealthOptions {
   readonly host: string;
   readonly port: number;
   readonly isReady: () => Promise<boolean>;
-  /** True for good from the first time that it was ready. */
+  /** Stays true from the first time that the worker was ready. */
   readonly isStarted: () => boolean;
   readonly metrics: Registry;
 }
 
 /**
- * `/health/live`, `/health/startup` and `/health/ready` (503 while that is not so) and `/metrics` of a worker, on an address of the operator's own
- * network.
+ * Serves `/health/live`, `/health/startup` and `/health/ready` (the latter two reply 503 until they hold) and `/metrics` of a worker, on an address of the
+ * operator's own network.
  */
 export async function serveHealth({ host, port, isReady, isStarted, metrics }: HealthOptions): Promise<() => void> {
   const answer: RequestListener = (request, response) => {
-    // Some scrapers and balancers put a query behind a path.
+    // Some scrapers and balancers append a query to the path.
     switch (request.url?.split('?')[0]) {
       case '/health/live':
         response.end('ok');

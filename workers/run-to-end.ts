@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from '@temporalio/worker';
 
-/** What the activities of a worker that polls no more get to store what they have come to. */
+/** Time that the activities of a worker that has stopped polling get to store their results. */
 const failedGraceMs = 30_000;
 const pollEveryMs = 1_000;
 
 export interface WorkerEnd {
-  /** Tells it to drain. */
+  /** Makes the worker drain. */
   readonly signal: AbortSignal;
   /** For tests. */
   readonly graceMs?: number;
 }
 
 /**
- * Runs a worker until it has drained. Rejects soon after it has failed for good, as it does when its namespace is gone for a minute: it polls no more
- * then, and would wait for all its activities, which may take half an hour. Only a new process goes on.
+ * Runs a worker until it has drained. Rejects soon after the worker has finally failed, as it does when its namespace has been missing for a minute: it then
+ * stops polling and would wait for all its activities, which may take half an hour. Only a new process can continue.
  */
 export async function runToEnd(worker: Worker, { signal, graceMs = failedGraceMs }: WorkerEnd): Promise<void> {
   signal.addEventListener('abort', () => worker.shutdown(), { once: true });

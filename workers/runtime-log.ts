@@ -3,12 +3,12 @@ import type { Level, Logger } from 'pino';
 
 const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const satisfies Record<LogLevel, Level>;
 
-/** What the SDK says when it could not finish a workflow task: a bug, or a change that old histories do not allow. */
+/** The SDK's message when it could not finish a workflow task: a bug, or a change that old histories do not allow. */
 const taskFailure = /failing workflow task|failed to process workflow activation/i;
 
 /**
- * The SDK's words in our log. A failing workflow task is an alert: `onTaskFailure` is told, and it is an error whatever
- * level the SDK gave it. That an activity failed is left out, since our own interceptor has said it better.
+ * Writes the SDK's messages to our log. A failing workflow task is an alert: `onTaskFailure` is called, and it is logged as an error whatever the SDK's level.
+ * Messages that an activity failed are omitted, since our own interceptor logs them better.
  */
 export function runtimeLogger(log: Logger, onTaskFailure: () => void): TemporalLogger {
   const child = log.child({ part: 'temporal' });

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-/** Aborted by the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Returns a signal that the first SIGTERM or SIGINT aborts; a second one ends the process at once. */
 export function shutdownSignal(log: Logger): AbortSignal {
   const controller = new AbortController();
 
@@ -14,7 +14,7 @@ export function shutdownSignal(log: Logger): AbortSignal {
   return controller.signal;
 }
 
-/** Things to close, in the reverse order of their opening. One that fails to close keeps no other open. */
+/** Resources to close, in the reverse order of their opening. One that fails to close does not keep the others open. */
 export class Closers {
   readonly #closers: { readonly what: string; readonly close: () => unknown }[] = [];
 

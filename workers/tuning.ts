@@ -22,10 +22,10 @@ type Tuning = Pick<
 const common = {
   workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: 5 },
   activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
-  // One of five asks for new runs. Were it more, a crowd of new ones would keep those under way from their next step.
+  // One of five pollers asks for new runs. With more, many new runs would delay the next steps of those under way.
   nonStickyToStickyPollRatio: 0.2,
   stickyQueueScheduleToStartTimeout: '5 seconds',
-  // Beats come every 1.5 s; a cancellation travels with the answer, so none may be held back for long.
+  // Heartbeats come every 1.5 s; a cancellation arrives with the reply, so none may be held back for long.
   maxHeartbeatThrottleInterval: '1 second',
   defaultHeartbeatThrottleInterval: '1 second',
   reuseV8Context: true,
@@ -34,7 +34,7 @@ const common = {
   workflowFailureErrorTypes: { '*': ['TypeError', 'RangeError', 'ReferenceError'] },
 } satisfies Tuning;
 
-/** Settings by queue: `runs` answers people and takes many small things, `bulk` few long ones with time to end them. */
+/** Settings by queue: `runs` serves people and takes many small tasks, `bulk` takes few long ones with time to end them. */
 export const tuning: Readonly<Record<TaskQueue, Tuning>> = {
   runs: {
     ...common,

@@ -15,7 +15,7 @@ export interface WorkerWatch {
   isReady(): boolean;
   /** Whether Temporal has ever seen it poll. */
   isStarted(): boolean;
-  /** A workflow task failed; counted for the alert. */
+  /** Counts a failed workflow task, for the alert. */
   noteTaskFailure(): void;
   stop(): void;
 }
@@ -26,14 +26,14 @@ export interface WorkerWatchOptions {
   readonly identity: string;
   readonly log: Logger;
   readonly metrics: Registry;
-  /** For tests: how long a worker may go unseen, and how often to look. */
+  /** For tests: how long a worker may go unseen, and how often to check. */
   readonly stalledAfterMs?: number;
   readonly everyMs?: number;
 }
 
 /**
- * Asks Temporal when it last saw a poll of this very worker: its own opinion of itself is worth nothing once it hangs.
- * Not ready before the first poll, and again when none was seen for 90 s, which is logged as an error.
+ * Asks Temporal when it last saw a poll of this very worker: a hanging worker cannot judge itself. Not ready before the first poll, and again when none was
+ * seen for 90 s, which is logged as an error.
  */
 export function watchWorker(options: WorkerWatchOptions): WorkerWatch {
   const { temporal, queue, identity, log, metrics, stalledAfterMs = patienceMs, everyMs = watchEveryMs } = options;
@@ -80,7 +80,7 @@ export function watchWorker(options: WorkerWatchOptions): WorkerWatch {
   };
 }
 
-/** How often the heads of the audit log could not be written down. */
+/** Gauge of how often the heads of the audit log could not be written. */
 export function measureAnchor(anchor: Anchor, metrics: Registry): void {
   new Gauge({
     name: 'longhaul_audit_anchor_failures',
@@ -92,7 +92,7 @@ export function measureAnchor(anchor: Anchor, metrics: Registry): void {
   });
 }
 
-/** Gauges of what the worker has in hand. */
+/** Gauges of the worker's activities in flight and cached workflows. */
 export function measureWorker(worker: Worker, metrics: Registry): void {
   const gauge = (name: string, help: string, read: (status: ReturnType<Worker['getStatus']>) => number): void => {
     new Gauge({

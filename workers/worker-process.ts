@@ -29,9 +29,9 @@ import { tuning } from './tuning.ts';
 import { measureAnchor, measureWorker, watchWorker, type WorkerWatch } from './watch.ts';
 
 /**
- * A worker process of one queue, from environment to exit: polls, executes, relays the outbox, and on SIGTERM ends what
- * it can within the queue's grace. Waits for a Temporal that is not there yet; a bad environment ends it, and so does a database that stays away, or is of
- * another version or of other keys.
+ * A worker process of one queue, from environment to exit: it polls, executes, relays the outbox, and on SIGTERM completes what it can within the queue's
+ * grace. It waits for a Temporal that is not there yet; a bad environment ends it, and so does a database that stays unavailable, has another version or was
+ * set up with other keys.
  */
 export async function runWorkerProcess(queue: TaskQueue): Promise<void> {
   const env = environmentOrExit(() => parseWorkerEnv(processEnvironment()));
@@ -112,7 +112,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   await runToEnd(worker, { signal });
 }
 
-/** What stands in the schedules of an older release, tried until Temporal has taken it. Where the account may not, an operator has. */
+/** Updates the schedules of an older release, and retries until Temporal has accepted them. Where this account may not, an operator does it. */
 async function bringSchedules(temporal: Temporal, log: Logger, signal: AbortSignal): Promise<void> {
   for (let isDone = false; !isDone && !signal.aborted;) {
     try {
@@ -142,12 +142,12 @@ function installRuntime(log: Logger, watch: WorkerWatch): void {
   Runtime.install({
     logger: runtimeLogger(log, () => watch.noteTaskFailure()),
     telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } },
-    // Signals are ours: relay, emitter and pools close after the worker, not beside it.
+    // We handle signals ourselves: relay, emitter and pools close after the worker, not beside it.
     shutdownSignals: [],
   });
 }
 
-/** The worker's own connection, tried until Temporal is there; null when the process is asked to stop before. */
+/** Opens the worker's own connection, and retries until Temporal is available; returns null when the process is asked to stop before. */
 async function untilConnected(
   { address, isTls, apiKey }: TemporalAddress,
   log: Logger,

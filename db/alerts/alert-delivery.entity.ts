@@ -24,7 +24,7 @@ const schema = defineEntity({
     index('alert_deliveries', 'open', "(id) where status in ('queued', 'failed')"),
   ],
   properties: {
-    /** Names it for the receiver, too: `webhook-id` and Message-ID. */
+    /** Also identifies it to the receiver: `webhook-id` and Message-ID. */
     id: idColumn(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn().strictNullable(),
@@ -33,10 +33,10 @@ const schema = defineEntity({
     alertId: uuidColumn().strictNullable(),
     seq: p.integer(),
     event: p.enum(deliveryEvents),
-    /** `user:<id>`, `webhook:<place in the list>`: one notice of an event to each. */
+    /** `user:<id>`, `webhook:<digest>`, `slack:<digest>`: each receiver gets one notice per event. */
     targetKey: p.text(),
     target: p.json<DeliveryTarget>(),
-    /** The alert as it was when this happened: every try says the same. */
+    /** The alert as it was when this happened: every try sends the same. */
     snapshot: p.json<AlertSnapshot>(),
     status: p.enum(deliveryStatuses).default('queued'),
     attempts: p.integer().default(0),
@@ -50,6 +50,6 @@ const schema = defineEntity({
   },
 });
 
-/** One notice to one receiver, and what became of it. */
+/** One notice to one receiver, and its outcome. */
 export class AlertDelivery extends schema.class {}
 schema.setClass(AlertDelivery);

@@ -4,7 +4,7 @@ import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** More admins than hear of one alert: the longest there. */
+/** Maximum number of admins notified of one alert: those with the lowest ids. */
 export const maxReaders = 100;
 
 interface Place {
@@ -13,13 +13,13 @@ interface Place {
   readonly workspaceId: string | null;
 }
 
-/** Ids of the active admins and owners who see the workspace of an alert, or the organization where it has none. */
+/** Returns the ids of the active admins and owners who see the workspace of an alert, or the organization where it has none. */
 export async function adminsOf(tx: Pick<TenantTransaction, 'em'>, place: Place): Promise<string[]> {
   const found = await rows(tx.em, readAdmins(argumentsOf(place)));
   return found.map(({ id }) => id);
 }
 
-/** Those among some users who are active and see the workspace of an alert, with their addresses. */
+/** Returns those of the given users who are active and see the workspace of an alert, with their addresses. */
 export async function readersAmong(
   tx: Pick<TenantTransaction, 'em'>,
   place: Place,
@@ -50,7 +50,7 @@ const readReaders = prepared(({ userIds, ...sight }: ParametersOf<Sight & { read
     .select(['u.id', 'u.email', 'u.fullName']),
 );
 
-/** Active users whose role, where they see the place, is one that counts. */
+/** Active users whose role in the workspace or organization they see satisfies `counts`. */
 function readersFrom({ organizationId, workspaceId }: ParametersOf<Sight>, counts: (role: Expression<string>) => Expression<SqlBool>) {
   return query
     .selectFrom('users as u')

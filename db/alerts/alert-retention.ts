@@ -3,12 +3,12 @@ import { sql, type SqlBool } from 'kysely';
 import { query } from '../query.ts';
 import { change } from '../sql.ts';
 
-/** So many a statement takes at most. */
+/** Maximum number of rows per statement. */
 export const deliveriesAStatement = 5_000;
-/** Kept where no organization says otherwise (its setting is `delivery_retention_days`). */
+/** Retention where an organization has no setting of its own (`delivery_retention_days`). */
 const defaultDays = 30;
 
-/** Deletes notices past their days that were sent or given up, the oldest first; gives how many. */
+/** Deletes sent or dead notices past their days, oldest first; returns how many. */
 export function eraseDeliveries(em: SqlEntityManager): Promise<number> {
   const due = query
     .selectFrom('alert_deliveries as d')

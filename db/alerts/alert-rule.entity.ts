@@ -13,7 +13,7 @@ import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 import type { AlertTarget } from './alert-target.ts';
 
-/** What a caller may watch. */
+/** What a caller may monitor. */
 export const samplerKinds = [
   'spend',
   'run_failures',
@@ -26,7 +26,7 @@ export const samplerKinds = [
 ] as const;
 export type SamplerKind = (typeof samplerKinds)[number];
 
-/** `budget` belongs to the managed rule of a budget alone: it is judged when a call settles, not by the tick. */
+/** Only the managed rule of a budget has the kind `budget`: it is judged when a call settles, not by the tick. */
 export const ruleKinds = [...samplerKinds, 'budget'] as const;
 export type RuleKind = (typeof ruleKinds)[number];
 
@@ -57,7 +57,7 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     /** Null: the whole organization. */
     workspaceId: uuidColumn().strictNullable(),
-    /** Of a managed rule: the budget that it watches. No key holds it, since a deleted rule outlives its budget. */
+    /** For a managed rule: the budget that it monitors. There is no foreign key, since a deleted rule outlives its budget. */
     budgetId: uuidColumn().strictNullable(),
     agentId: uuidColumn().strictNullable(),
     name: p.text(),
@@ -82,6 +82,6 @@ const schema = defineEntity({
   },
 });
 
-/** What is watched, from when on it is an alert, and who hears of it. */
+/** What is monitored, when it becomes an alert, and who is notified. */
 export class AlertRule extends schema.class {}
 schema.setClass(AlertRule);

@@ -32,7 +32,7 @@ export interface AlertSnapshot {
 
 type Time = Date | string;
 
-/** The columns of an alert that its wire form shows; times as the entity or as a query gives them. */
+/** The columns of an alert that its wire form shows; times as the entity or a query returns them. */
 export interface AlertColumns extends Pick<
   Alert,
   | 'organizationId'
@@ -57,10 +57,10 @@ export interface AlertColumns extends Pick<
   readonly updatedAt: Time;
 }
 
-/** What the wire form says of the rule. */
+/** What the wire form shows of the rule. */
 export type RuleOfAlert = Pick<AlertRule, 'name' | 'kind'>;
 
-/** The wire form of an alert. */
+/** Returns the wire form of an alert. */
 export function alertSnapshot(alert: AlertColumns, rule: RuleOfAlert): AlertSnapshot {
   return {
     id: alert.id,

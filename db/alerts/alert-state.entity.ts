@@ -23,13 +23,13 @@ const schema = defineEntity({
     state: p.enum(ruleStates).default('unknown'),
     level: p.enum(alertSeverities).strictNullable(),
     since: timeColumn(),
-    /** Since when a firing group is fine again, or a group has no value. */
+    /** Since when a firing group has recovered, or a group has had no value. */
     fineSince: timeColumn().strictNullable(),
     noneSince: timeColumn().strictNullable(),
     /** The newest tick that was judged: a tick that is not newer changes nothing. */
     lastTick: timeColumn(),
     lastEmitAt: timeColumn().strictNullable(),
-    /** After a person has resolved the alert: no new one opens before. */
+    /** Set after a person has resolved the alert: no new one opens before this time. */
     quietUntil: timeColumn().strictNullable(),
     /** The open alert. */
     alertId: uuidColumn().strictNullable(),
@@ -37,6 +37,6 @@ const schema = defineEntity({
   },
 });
 
-/** Where one group of a rule stands. */
+/** The state of one group of a rule. */
 export class AlertState extends schema.class {}
 schema.setClass(AlertState);

@@ -5,7 +5,7 @@ import { tenantPolicies } from '../policies.ts';
 import { alertSeverities } from './alert-state.entity.ts';
 import { alertStatuses } from './alert.entity.ts';
 
-/** What an alert was before: `ok` where it opens. */
+/** The previous status of an alert: `ok` when it opens. */
 export const transitionOrigins = ['ok', ...alertStatuses] as const;
 
 const schema = defineEntity({

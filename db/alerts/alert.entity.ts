@@ -19,7 +19,7 @@ export type AlertStatus = (typeof alertStatuses)[number];
 export const alertResolutions = ['recovered', 'manual', 'window_ended', 'budget_changed', 'rule_changed'] as const;
 export type AlertResolution = (typeof alertResolutions)[number];
 
-/** What an alert is about, beside its rule: ids and words of ours, never content. */
+/** What an alert is about, besides its rule: our own ids and words, never content. */
 export type AlertLabels = Readonly<Record<string, string>>;
 
 const schema = defineEntity({
@@ -38,11 +38,11 @@ const schema = defineEntity({
   properties: {
     id: idColumn(),
     organizationId: uuidColumn(),
-    /** Of the rule, or of the group where the rule groups by workspace. */
+    /** Workspace of the rule, or of the group where the rule groups by workspace. */
     workspaceId: uuidColumn().strictNullable(),
     ruleId: uuidColumn(),
     fingerprint: p.text(),
-    /** With rule and fingerprint: what makes a cause one alert. */
+    /** Together with rule and fingerprint, identifies the cause of one alert. */
     windowKey: p.text(),
     labels: jsonColumn<AlertLabels>(() => ({})),
     status: p.enum(alertStatuses),

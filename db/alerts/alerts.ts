@@ -19,7 +19,7 @@ export interface AlertFilters {
   readonly status?: AlertStatus;
   readonly severity?: AlertSeverity;
   readonly ruleId?: string;
-  /** Of `opened_at`, both included. */
+  /** Bounds of `opened_at`, both inclusive. */
   readonly from?: string;
   readonly to?: string;
 }
@@ -42,12 +42,12 @@ function readAlertRow(ctx: Scoped, alertId: string) {
   return row(ctx.em, oneAlert({ alertId, visible: shownTo(ctx, visibleToSql(ctx, Alert, 'a')) }));
 }
 
-/** An alert without a workspace says what all workspaces together, or agents of any, have used: only callers of the whole organization see it. */
+/** An alert without a workspace shows what all workspaces together, or agents of any, have used: only callers of the whole organization see it. */
 function shownTo({ caller }: Scoped, visible: Condition): Condition {
   return workspacesOf(caller) === null ? visible : new Condition(`(${visible.sql} and a.workspace_id is not null)`, visible.params);
 }
 
-/** One alert that the caller sees. Throws 404. */
+/** Returns one alert that the caller sees. Throws 404. */
 export async function readAlert(ctx: Scoped, alertId: string): Promise<AlertRow> {
   const found = await readAlertRow(ctx, alertId);
   if (!found) throw fail('not_found');
@@ -67,12 +67,12 @@ const alertList = preparedList(
   [{ column: 'a.id', type: 'uuid', descending: true }],
 );
 
-/** Alerts that the caller sees, newest first. */
+/** Returns the alerts that the caller sees, newest first. */
 export function listAlertRows(ctx: Scoped, filters: AlertFilters, page: PageRequest) {
   return alertList(ctx.em, { ...filters, visible: shownTo(ctx, visibleTo(ctx, Alert, 'a')) }, page);
 }
 
-/** As many of the newest transitions and deliveries as one alert shows. */
+/** Number of the newest transitions and deliveries that one alert shows. */
 const maxShown = 100;
 
 export type TransitionRow = Awaited<ReturnType<typeof listTransitions>>[number];
@@ -88,7 +88,7 @@ const transitionsOf = prepared(({ alertId }: ParametersOf<{ readonly alertId: st
     .limit(sql.lit(maxShown)),
 );
 
-/** The changes of an alert that the caller has been shown, newest first. */
+/** Returns the transitions of an alert that the caller has been shown, newest first. */
 export function listTransitions(tx: Pick<TenantTransaction, 'em'>, alertId: string) {
   return rows(tx.em, transitionsOf({ alertId }));
 }
@@ -114,7 +114,7 @@ const deliveriesOf = prepared(({ alertId }: ParametersOf<{ readonly alertId: str
     .limit(sql.lit(maxShown)),
 );
 
-/** The deliveries of an alert that the caller has been shown, newest first. */
+/** Returns the deliveries of an alert that the caller has been shown, newest first. */
 export function listDeliveries(tx: Pick<TenantTransaction, 'em'>, alertId: string) {
   return rows(tx.em, deliveriesOf({ alertId }));
 }

@@ -20,15 +20,15 @@ export interface Notice {
   readonly targets: readonly AlertTarget[];
 }
 
-/** A delivery that was written, and which target of the rule it is for. */
+/** A stored delivery, and the index of the rule's target that it is for. */
 export interface WrittenDelivery {
   readonly id: string;
   readonly targetIndex: number;
 }
 
 /**
- * Writes one delivery to each receiver of a notice, and the starts of their workflows. `admins` are resolved now; whoever is named twice gets one.
- * A target that nobody stands behind gets none.
+ * Stores one delivery for each receiver of a notice, and the starts of their workflows. `admins` are resolved now; a receiver named twice gets one. A target
+ * without receivers gets none.
  */
 export async function writeDeliveries(tx: TenantTransaction, notice: Notice): Promise<WrittenDelivery[]> {
   const receivers = await receiversOf(tx, notice);
@@ -82,7 +82,7 @@ async function receiversOf(tx: TenantTransaction, { targets, snapshot }: Notice)
   return [...found.values()];
 }
 
-/** Equal targets have equal keys; a key names no address. */
+/** Returns the key of a target. Equal targets have equal keys; a key contains no address. */
 function targetKeyOf(target: DeliveryTarget): string {
   switch (target.kind) {
     case 'user':

@@ -3,10 +3,10 @@ import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** A delivery whose next try is due, counted already. */
+/** A delivery whose next try is due and already counted. */
 export type DueDelivery = NonNullable<Awaited<ReturnType<typeof claimTry>>>;
 
-/** Counts a try of a delivery that is due, before it is made. Null: it is over, gone, or not due yet. */
+/** Counts a try of a due delivery before it is made. Returns null when it is over, deleted or not due yet. */
 export function claimTry(tx: TenantTransaction, deliveryId: string) {
   return row(
     tx.em,
@@ -23,7 +23,7 @@ export function claimTry(tx: TenantTransaction, deliveryId: string) {
   );
 }
 
-/** Milliseconds until the next try of a delivery; null when it is over or gone. */
+/** Returns the milliseconds until the next try of a delivery, or null when it is over or deleted. */
 export async function waitOf(tx: TenantTransaction, deliveryId: string): Promise<number | null> {
   const found = await row(
     tx.em,
@@ -36,7 +36,7 @@ export async function waitOf(tx: TenantTransaction, deliveryId: string): Promise
   return found && (found.waitMs ?? 0);
 }
 
-/** Where the rule of a delivery lies, and whether it is still in force; null when it is gone. */
+/** Returns the workspace of a delivery's rule and whether the rule is active, or null when it is deleted. */
 export function readRuleOf(tx: TenantTransaction, ruleId: string) {
   return row(
     tx.em,
@@ -44,7 +44,7 @@ export function readRuleOf(tx: TenantTransaction, ruleId: string) {
   );
 }
 
-/** What a try has come to, as it is stored. */
+/** The outcome of a try, as it is stored. */
 export interface StoredTry {
   readonly status: 'sent' | 'failed' | 'dead';
   readonly lastStatus: number | null;
@@ -53,7 +53,7 @@ export interface StoredTry {
   readonly delayMs: number | null;
 }
 
-/** Stores what a try came to; one that was stored by a later try stays. */
+/** Stores the outcome of a try; the outcome of a later try is not overwritten. */
 export async function storeTry(
   tx: TenantTransaction,
   { id, attempts }: Pick<DueDelivery, 'id' | 'attempts'>,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 
-/** Ids of organizations with rules to be judged, `limit` of them after an id. Sweeper's pool. */
+/** Returns at most `limit` ids of organizations with rules to be judged, after the id `after`. Sweeper's pool. */
 export async function organizationsWithRules(em: SqlEntityManager, after: string | null, limit: number): Promise<string[]> {
   const found = await rows(
     em,

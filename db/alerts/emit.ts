@@ -13,7 +13,7 @@ import { writeDeliveries } from './deliveries.ts';
 /** The part of a rule that an event of one of its alerts needs. */
 export type EmittingRule = Pick<AlertRule, 'id' | 'organizationId' | 'workspaceId' | 'name' | 'kind' | 'targets'>;
 
-/** What an alert says while it is open. Decimals. */
+/** What an alert shows while it is open. `value` and `threshold` are decimals. */
 interface Reading {
   readonly severity: AlertSeverity;
   readonly title: string;
@@ -21,7 +21,7 @@ interface Reading {
   readonly threshold: string | null;
 }
 
-/** Opens an alert. One that had the same rule, fingerprint and window key before, open or not, stays as it is. */
+/** Opens an alert. An alert with the same rule, fingerprint and window key, open or not, stays as it is. */
 export interface Firing extends Reading {
   readonly event: 'firing';
   /** `firing`, or `no_data` where a value is missing. */
@@ -33,7 +33,7 @@ export interface Firing extends Reading {
   readonly workspaceId?: string | null;
 }
 
-/** An open alert has become critical, or is told once more. */
+/** An open alert has become critical, or its notice is repeated. */
 export interface Renewal extends Reading {
   readonly event: 'escalated' | 'repeated';
   readonly alertId: string;
@@ -44,18 +44,18 @@ export interface Resolving {
   readonly event: 'resolved';
   readonly alertId: string;
   readonly resolution: AlertResolution;
-  /** Default: the last one. */
+  /** Default: the last value. */
   readonly value?: string | null;
-  /** Who resolved it. */
+  /** The user who resolved it. */
   readonly byUserId?: string;
 }
 
 export type AlertChange = Firing | Renewal | Resolving;
 
 /**
- * Changes an alert in the caller's transaction: its row, its transition, one delivery to each receiver and the starts of their workflows. Nothing leaves
- * before the commit. Gives the alert's id, or null when it is as it would be after the change: opened before, or no more open; and of a repeat when somebody has acknowledged or snoozed it. An end that nobody has to
- * act on (`rule_changed`, `budget_changed`, `window_ended`) is sent to nobody.
+ * Changes an alert in the caller's transaction: its row, its transition, one delivery to each receiver and the starts of their workflows. Nothing is sent
+ * before the commit. Returns the alert's id, or null when nothing changed: it was opened before, is no longer open, or is to be repeated but has been
+ * acknowledged or snoozed. An end that needs no action (`rule_changed`, `budget_changed`, `window_ended`) is not sent.
  */
 export async function emitAlert(tx: TenantTransaction, rule: EmittingRule, asked: AlertChange, at: Date): Promise<string | null> {
   const changed = await changeRow(tx, rule, asked, at);
@@ -75,7 +75,7 @@ export async function emitAlert(tx: TenantTransaction, rule: EmittingRule, asked
   return alert.id;
 }
 
-/** Writes that an alert of a workspace has opened or ended as an event, for triggers that listen. */
+/** Emits an event, for triggers, when an alert of a workspace opens or ends. */
 async function emitAlertEvent(
   tx: TenantTransaction,
   { id, organizationId, workspaceId, ruleId }: ChangedAlert,
@@ -103,7 +103,7 @@ async function changeRow(
     const alert = await openAlert(tx, rule, asked, at);
     return alert && { alert, from: 'ok' };
   }
-  // Locked before it is changed: the transition says what it was.
+  // Locked before it is changed: the transition records the previous status.
   const before = await row(
     tx.em,
     query

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 
-/** Open alerts of budgets whose window has ended, the longest ended first: whoever rolled the window. Sweeper's pool. */
+/** Returns open alerts of budgets whose window has ended, oldest first, however the window was rolled. Sweeper's pool. */
 export function endedBudgetAlerts(em: SqlEntityManager, limit: number) {
   return rows(
     em,

@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Alert } from './alert.entity.ts';
 import type { AlertRow } from './alerts.ts';
 
-/** Locks the state of the group whose open alert it is, before the alert itself: in the order of the tick. */
+/** Locks the state of the group that an open alert belongs to, before the alert itself: in the same order as the tick. */
 export async function lockStateOf(tx: Pick<TenantTransaction, 'em'>, { ruleId, fingerprint }: Pick<AlertRow, 'ruleId' | 'fingerprint'>) {
   await row(
     tx.em,
@@ -12,7 +12,7 @@ export async function lockStateOf(tx: Pick<TenantTransaction, 'em'>, { ruleId, f
   );
 }
 
-/** The group of an alert that a person has resolved: no new alert of it before `quietUntil`. */
+/** Resets the group of an alert that a person has resolved: no new alert of it opens before `quietUntil`. */
 export async function quietGroup(
   tx: TenantTransaction,
   alertId: string,
@@ -27,7 +27,7 @@ export async function quietGroup(
   );
 }
 
-/** Sets what people set of an open alert. */
+/** Stores what users set on an open alert. */
 export async function setAlertMarks(
   tx: TenantTransaction,
   alertId: string,

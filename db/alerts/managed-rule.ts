@@ -5,13 +5,13 @@ import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AlertSeverity } from './alert-state.entity.ts';
 
-/** The budget that a managed rule watches. */
+/** The budget that a managed rule monitors. */
 export interface WatchedBudget {
   readonly budgetId: string;
   readonly organizationId: string;
   readonly workspaceId: string;
   readonly period: 'month' | 'day';
-  /** Per cent of the limit from which on it is a warning; null: at 100 alone. */
+  /** Per cent of the limit at which a warning starts; null: only at 100. */
   readonly alertThresholdPct: number | null;
 }
 
@@ -29,8 +29,8 @@ const managedColumns = [
 ] as const;
 
 /**
- * Makes the managed rule of a budget, or sets its thresholds to the budget's and keeps what people have set: targets, repeat interval, whether it is active.
- * Gives the rule.
+ * Creates the managed rule of a budget, or sets its thresholds to the budget's and keeps what users have set: targets, repeat interval, whether it is active.
+ * Returns the rule.
  */
 export async function putManagedRule(tx: TenantTransaction, budget: WatchedBudget) {
   const { budgetId, organizationId, workspaceId, period, alertThresholdPct } = budget;
@@ -56,15 +56,15 @@ export async function putManagedRule(tx: TenantTransaction, budget: WatchedBudge
   return rule;
 }
 
-/** A managed rule as `emitAlert` takes it. */
+/** A managed rule in the form that `emitAlert` takes. */
 export type ManagedRule = Awaited<ReturnType<typeof putManagedRule>>;
 
-/** The managed rule of a budget; null when it has none. */
+/** Returns the managed rule of a budget, or null when it has none. */
 export function readManagedRule(tx: TenantTransaction, budgetId: string): Promise<ManagedRule | null> {
   return row(tx.em, query.selectFrom('alert_rules').where('budgetId', '=', budgetId).where('deletedAt', 'is', null).select(managedColumns));
 }
 
-/** The open alert of a rule in a window, and how severe it is; null when none is open. */
+/** Returns the open alert of a rule with its window and severity, or null when none is open. */
 export function readOpenAlert(tx: TenantTransaction, ruleId: string) {
   return row(
     tx.em,
@@ -76,7 +76,7 @@ export function readOpenAlert(tx: TenantTransaction, ruleId: string) {
   );
 }
 
-/** How severe the alert of a window was, open or not; null: there was none. */
+/** Returns the severity of the alert of a window, open or not, or null when there was none. */
 export async function severityOfWindow(
   tx: TenantTransaction,
   { ruleId, windowKey }: { readonly ruleId: string; readonly windowKey: string },
@@ -88,7 +88,7 @@ export async function severityOfWindow(
   return alert?.severity ?? null;
 }
 
-/** Deletes the managed rule of a budget, with its states. Its open alert is resolved by whoever deletes the budget, before. */
+/** Deletes the managed rule of a budget, with its states. The caller that deletes the budget has resolved its open alert before. */
 export async function deleteManagedRule(tx: TenantTransaction, budgetId: string, at: Date): Promise<void> {
   await change(
     tx.em,

@@ -4,8 +4,8 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { emitAlert, type EmittingRule } from './emit.ts';
 
 /**
- * Forgets where the groups of a locked rule stand and resolves its open alerts as `rule_changed`, which is sent to nobody. A tick that began before finds
- * the rule changed and leaves it alone.
+ * Deletes the states of a locked rule's groups and resolves its open alerts as `rule_changed`, which is not sent. A tick that began before finds the rule
+ * changed and leaves it alone.
  */
 export async function resetRule(tx: TenantTransaction, rule: EmittingRule, at: Date): Promise<void> {
   await rows(

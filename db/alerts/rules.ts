@@ -18,7 +18,7 @@ export interface RuleFilters {
   readonly q?: string;
   readonly kind?: RuleKind;
   readonly workspaceId?: string;
-  /** True or undefined each: a prepared query sees only which are there. */
+  /** Each is true or undefined: a prepared query only sees which are present. */
   readonly active?: true;
   readonly paused?: true;
   readonly managed?: true;
@@ -49,7 +49,7 @@ function readRuleRow(ctx: Scoped, ruleId: string) {
   return row(ctx.em, oneRule({ ruleId, visible: visibleToSql(ctx, AlertRule, 'r') }));
 }
 
-/** One rule that the caller sees. Throws 404. */
+/** Returns one rule that the caller sees. Throws 404. */
 export async function readRule(ctx: Scoped, ruleId: string): Promise<AlertRuleRow> {
   const found = await readRuleRow(ctx, ruleId);
   if (!found) throw fail('not_found');
@@ -71,12 +71,12 @@ const ruleList = preparedList(
   [{ column: 'r.id', type: 'uuid', descending: true }],
 );
 
-/** Rules that the caller sees, newest first. */
+/** Returns the rules that the caller sees, newest first. */
 export function listRuleRows(ctx: Scoped, filters: RuleFilters, page: PageRequest) {
   return ruleList(ctx.em, { ...filters, visible: visibleTo(ctx, AlertRule, 'r') }, page);
 }
 
-/** How many rules an organization has, managed ones aside; counted one request after the other, so that two at once can't both be the last. */
+/** Returns how many rules an organization has, without managed ones. Requests count one after another, so that two at once can't both be the last. */
 export async function countRules(tx: Pick<TenantTransaction, 'em'>, organizationId: string): Promise<number> {
   await row(tx.em, query.selectFrom('organizations').where('id', '=', organizationId).select('id').forNoKeyUpdate());
   const counted = await row(

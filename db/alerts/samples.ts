@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { rows } from '../sql.ts';
 import type { AlertRule, SamplerKind } from './alert-rule.entity.ts';
 
-/** Groups that a rule tells apart; the rest is one. */
+/** Number of groups that a rule distinguishes; all others count as one. */
 export const maxGroups = 200;
 
 /** What is measured: the rules of one kind in one organization, at an instant. */
@@ -11,7 +11,7 @@ export interface Measuring {
   readonly kind: SamplerKind;
   readonly rules: readonly Pick<AlertRule, 'id' | 'workspaceId' | 'agentId' | 'groupBy' | 'windowS'>[];
   readonly at: Date;
-  /** In which money is measured: what was priced in another is left out, since currencies are never added up. */
+  /** The currency of the measurement: amounts in another are omitted, since currencies are never added up. */
   readonly currency: string;
 }
 
@@ -24,7 +24,7 @@ export interface Measured {
   readonly value: string;
 }
 
-/** What a kind reads: tables with the alias `e`, its own condition, which instant of a row counts (null: the row counts now), and how rows become a value. */
+/** What a kind reads: tables with the alias `e`, its own condition, the time of a row that counts (null: the row counts now), and how rows become a value. */
 interface Source {
   readonly from: string;
   readonly where: string;
@@ -44,7 +44,7 @@ const sources: Readonly<Record<SamplerKind, Source>> = {
   run_failure_pct: { ...ended, value: 'round(count(*) filter (where m.is_failed) * 100.0 / count(*), 6)' },
   run_duration_p95: { ...ended, value: '(percentile_cont(0.95) within group (order by m.seconds))::numeric(20, 3)' },
   runs_waiting: { from: 'runs e', where: "e.status in ('queued', 'waiting')", time: null, agent: 'e.agent_id', value: 'count(*)' },
-  // Its own notices are left out: a rule that nobody can be told of would keep itself in breach.
+  // Excludes notices of such rules: a rule whose notices cannot be delivered would otherwise keep itself in breach.
   delivery_failures: {
     from: `(select d.organization_id, d.workspace_id, d.updated_at from alert_deliveries d join alert_rules x on x.id = d.rule_id and x.kind <> 'delivery_failures'
               where d.status = 'dead' and d.event <> 'test'
@@ -64,7 +64,7 @@ const sources: Readonly<Record<SamplerKind, Source>> = {
   },
 };
 
-/** Columns that the values of a kind are made of. */
+/** Columns that the values of a kind are computed from. */
 const columns: Readonly<Partial<Record<SamplerKind, string>>> = {
   spend: ', e.cost as amount',
   run_failure_pct: ", e.status = 'failed' as is_failed",
@@ -72,8 +72,8 @@ const columns: Readonly<Partial<Record<SamplerKind, string>>> = {
 };
 
 /**
- * Measures all rules of one kind in one statement: text, since rules come as one JSON value and each joins its own stretch of time. Rows of the longest
- * window are read once, for all rules; those of a workspace find theirs by its id. A group without a row is not among what it gives.
+ * Measures all rules of one kind in one statement. It is text, since rules come as one JSON value and each joins its own time window. Rows of the longest
+ * window are read once for all rules; those of a workspace are joined by its id. A group without a row is not in the result.
  */
 export function measure(em: SqlEntityManager, { organizationId, kind, rules, at, currency }: Measuring): Promise<Measured[]> {
   const maxS = Math.max(0, ...rules.map(({ windowS }) => windowS));
@@ -103,21 +103,21 @@ const inGroups = `n as (
        select *, count(*) over (partition by rule, key) as size
          from (select *, case "groupBy" when 'workspace' then workspace_id when 'agent' then agent_id end as key from k) keyed),
      m as (select *, "groupBy" <> 'none' and (key is null or dense_rank() over (partition by rule order by size desc, key) > ${maxGroups}) as is_other from n)`;
-/** Without the two sorts, where no rule groups. */
+/** Without the two sorts, for when no rule groups. */
 const inOneGroup = 'm as (select *, null::uuid as key, false as is_other from k)';
 
 /** The rows that any rule of a kind may count. */
 function rowsRead(kind: SamplerKind): string {
   const { from, where, time, agent } = sources[kind];
   const within = time === null ? 'true' : `${time} > p.at - make_interval(secs => p.longest) and ${time} <= p.at`;
-  // An index of theirs begins with the workspace.
+  // Their index begins with the workspace.
   const inPlace =
     time === null ? 'e.workspace_id = any (array(select id from workspaces where organization_id = p.org))' : 'e.organization_id = p.org';
   return `select e.workspace_id, ${agent} as agent_id, ${time ?? 'null::timestamptz'} as at ${columns[kind] ?? ''}
             from p join ${from} on ${inPlace} and ${within} and (${where})`;
 }
 
-/** Those among them that a rule counts. */
+/** The rows among these that a rule counts. */
 function rowsOfRule(kind: SamplerKind): string {
   const within = sources[kind].time === null ? 'true' : 's.at > p.at - make_interval(secs => r."windowS")';
   return `(r."agentId" is null or s.agent_id = r."agentId") and ${within}`;

@@ -4,7 +4,7 @@ import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** How often a rule was tested within the last minute, and in how many seconds the oldest of these is a minute old. */
+/** Returns how often a rule was tested within the last minute, and in how many seconds the oldest of these tests is a minute old. */
 export async function countTests(tx: Pick<TenantTransaction, 'em'>, ruleId: string): Promise<{ tests: number; freeInS: number }> {
   const counted = await row(
     tx.em,
@@ -21,7 +21,7 @@ export async function countTests(tx: Pick<TenantTransaction, 'em'>, ruleId: stri
   return counted ?? { tests: 0, freeInS: 0 };
 }
 
-/** Number of the next test of a rule, which the caller has locked. */
+/** Returns the number of the next test of a rule, which the caller has locked. */
 export async function nextTestSeq(tx: Pick<TenantTransaction, 'em'>, ruleId: string): Promise<number> {
   const found = await row(
     tx.em,
@@ -43,7 +43,7 @@ const testDeliveries = prepared(({ ids }: ParametersOf<{ readonly ids: string }>
     .select(['d.id', 'd.status', 'd.lastStatus', 'd.lastError', 'd.latencyMs']),
 );
 
-/** What has become of some deliveries so far. */
+/** Returns the current outcome of some deliveries. */
 export function readTestDeliveries(tx: Pick<TenantTransaction, 'em'>, ids: readonly string[]) {
   return rows(tx.em, testDeliveries({ ids: `{${ids.join(',')}}` }));
 }

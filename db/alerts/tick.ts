@@ -28,7 +28,7 @@ const ruleColumns = [
 /** A rule as a tick reads it, with the states of its groups. */
 export type TickRule = Awaited<ReturnType<typeof rulesToJudge>>[number];
 
-/** The state of a group, times as ISO 8601, and whether somebody has acknowledged or snoozed its open alert. */
+/** The state of a group, with times as ISO 8601, and whether a user has acknowledged or snoozed its open alert. */
 export interface TickState extends Pick<AlertState, 'fingerprint' | 'state' | 'level' | 'alertId'> {
   readonly since: string;
   readonly fineSince: string | null;
@@ -39,8 +39,8 @@ export interface TickState extends Pick<AlertState, 'fingerprint' | 'state' | 'l
 }
 
 /**
- * The rules of an organization that the tick at an instant has to judge, each with its states; those of archived workspaces are left alone. None for a tick of
- * the future: no later one would be newer. Temporal's clock may be ahead of the database's by a minute.
+ * Returns the rules of an organization that the tick at an instant has to judge, each with its states; rules of archived workspaces are left alone. Returns
+ * none for a tick in the future: no later one would be newer. Temporal's clock may be ahead of the database's by a minute.
  */
 export function rulesToJudge(tx: Pick<TenantTransaction, 'em'>, organizationId: string, at: Date) {
   return rows(
@@ -61,7 +61,7 @@ export function rulesToJudge(tx: Pick<TenantTransaction, 'em'>, organizationId: 
   );
 }
 
-/** Text, since rows inside JSON keep the names that it gives them. */
+/** Plain SQL text, since rows inside JSON keep the names given there. */
 function statesOf(at: Date) {
   return sql<TickState[]>`(
     select coalesce(jsonb_agg(jsonb_build_object(
@@ -71,7 +71,7 @@ function statesOf(at: Date) {
       from alert_states s left join alerts a on a.id = s.alert_id where s.rule_id = r.id)`;
 }
 
-/** The state of a group as a tick leaves it. */
+/** The state of a group after a tick. */
 export type NextState = Pick<
   AlertState,
   | 'ruleId'
@@ -88,7 +88,7 @@ export type NextState = Pick<
   | 'alertId'
 >;
 
-/** What a tick makes of some rules: states without an event, which only have to be written. */
+/** The result of a tick for some rules: states without an event, which only have to be written. */
 export interface Judgement {
   readonly rules: readonly TickRule[];
   readonly states: readonly NextState[];
@@ -96,9 +96,9 @@ export interface Judgement {
 }
 
 /**
- * Locks those among some rules that are as the tick has read them, marks them judged outside their version, and writes their states: one statement. A rule
- * that was paused, changed, deleted or judged meanwhile, or one of whose alerts was resolved, is left alone and stays as it is. Gives the ids of the others, whose rules and states stay
- * locked, in one order.
+ * Locks the rules that are still as the tick has read them, marks them as judged outside their version, and writes their states: one statement. A rule that was
+ * paused, changed, deleted or judged meanwhile, or one of whose alerts was resolved, stays as it is. Returns the ids of the claimed rules; these and their
+ * states stay locked, in one order.
  */
 export async function claimRules(tx: TenantTransaction, { rules, states, at }: Judgement): Promise<Set<string>> {
   const read = rules.map(({ id, version, lastEvaluatedAt }) => ({ id, version, lastEvaluatedAt }));
@@ -123,7 +123,7 @@ export async function claimRules(tx: TenantTransaction, { rules, states, at }: J
   return new Set(claimed.map(({ id }) => id));
 }
 
-/** Writes states of rules that are claimed; one that a newer tick has written stays. */
+/** Writes states of claimed rules; a state that a newer tick has written stays. */
 export async function writeStates(tx: TenantTransaction, states: readonly NextState[], at: Date): Promise<void> {
   if (states.length === 0) return;
   await change(tx.em, `${writeSql} ${onKnown}`, [at, at, JSON.stringify(states)]);
@@ -140,7 +140,7 @@ const onKnown = `on conflict (rule_id, fingerprint) do update set
          none_since = excluded.none_since, last_tick = excluded.last_tick, last_emit_at = excluded.last_emit_at, quiet_until = excluded.quiet_until, alert_id = excluded.alert_id
        where alert_states.last_tick < excluded.last_tick`;
 
-/** Forgets groups that are gone and fine. */
+/** Deletes the states of groups that no longer exist and have recovered. */
 export async function dropStates(tx: TenantTransaction, gone: readonly Pick<NextState, 'ruleId' | 'fingerprint'>[]): Promise<void> {
   if (gone.length === 0) return;
   await change(
@@ -150,7 +150,7 @@ export async function dropStates(tx: TenantTransaction, gone: readonly Pick<Next
   );
 }
 
-/** Writes what was measured of open alerts, outside their version. */
+/** Writes the measured values of open alerts, outside their version. */
 export async function touchAlerts(tx: TenantTransaction, seen: readonly { id: string; value: string | null }[], at: Date): Promise<void> {
   if (seen.length === 0) return;
   await change(

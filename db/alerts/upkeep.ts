@@ -1,9 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change, row } from '../sql.ts';
 
-/** Deletes at most `limit` alerts that were resolved more than 400 days ago, with their changes and notices; gives how many. Sweeper's pool. */
+/** Deletes at most `limit` alerts that were resolved more than 400 days ago, with their transitions and notices; returns how many. Sweeper's pool. */
 export async function sweepResolvedAlerts(em: SqlEntityManager, limit: number): Promise<number> {
-  // One after the other: what a statement deletes itself its keys would still find.
+  // Separate statements: within one statement, the foreign keys would still see the rows that it deletes.
   const due = await row<{ ids: string[] }>(
     em,
     `select coalesce(array_agg(id), '{}') as ids from (select id from alerts where resolved_at < now() - interval '400 days' order by resolved_at limit ?) d`,
@@ -18,8 +18,8 @@ export async function sweepResolvedAlerts(em: SqlEntityManager, limit: number): 
 }
 
 /**
- * Has the starts of deliveries sent again whose try is ten minutes overdue: Temporal may have lost their workflows. One that is at work is not started twice.
- * Gives how many. Sweeper's pool.
+ * Resends the starts of deliveries whose try is ten minutes overdue: Temporal may have lost their workflows. A running workflow is not started twice. Returns
+ * how many. Sweeper's pool.
  */
 export function resendDeliveries(em: SqlEntityManager): Promise<number> {
   return change(

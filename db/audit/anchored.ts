@@ -10,7 +10,7 @@ export interface ChainHead {
   readonly entries: number;
 }
 
-/** A seal that was the newest of its chain, by what stands outside the database. */
+/** A seal that was the newest of its chain, as recorded outside the database. */
 export interface AnchoredSeal {
   readonly at: string;
   readonly chain: string;
@@ -18,7 +18,7 @@ export interface AnchoredSeal {
   readonly mac: string;
 }
 
-/** The heads of all chains, by one look into the index for each. Sweeper's pool. */
+/** Returns the heads of all chains, with one index look-up for each. Sweeper's pool. */
 export function auditHeads(em: SqlEntityManager): Promise<ChainHead[]> {
   return rows<ChainHead>(
     em,
@@ -33,23 +33,23 @@ export function auditHeads(em: SqlEntityManager): Promise<ChainHead[]> {
   );
 }
 
-/** One at a time writes to the anchor file, in whatever process: to the transaction's end. */
+/** Serializes writes to the anchor file across processes, until the end of the transaction. */
 export async function lockAnchor(em: SqlEntityManager): Promise<void> {
   await row(em, "select pg_advisory_xact_lock(hashtextextended('audit anchor', 0))");
 }
 
-/** An anchored seal that does not stand as it was anchored. */
+/** An anchored seal that differs from what was anchored. */
 export interface Unlike extends AnchoredSeal {
   readonly is_missing: boolean;
 }
 
-/** The number of a chain's newest seal; null when it has none. */
+/** Returns the number of a chain's newest seal, or null when it has none. */
 export async function newestSealNo(em: SqlEntityManager, chain: string): Promise<number | null> {
   const head = await row<{ seal_no: number | null }>(em, 'select max(seal_no) as seal_no from audit_seals where chain = ?', [chain]);
   return head?.seal_no ?? null;
 }
 
-/** Those of some anchored seals that are missing or other ones now. */
+/** Returns those of the anchored seals that are missing or differ now. */
 export function unlike(em: SqlEntityManager, seals: readonly AnchoredSeal[]): Promise<Unlike[]> {
   return rows<Unlike>(
     em,

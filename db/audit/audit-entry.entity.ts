@@ -17,7 +17,7 @@ const schema = defineEntity({
   indexes: [
     ...['organization_id', 'workspace_id', 'actor_id', 'acting_user_id', 'resource_type'].map(byTime),
     index('audit_entries', 'unsealed', '(organization_id, id) where seal_no is null'),
-    // What an operator sees, of every tenant.
+    // Serves an operator's list across all tenants.
     index('audit_entries', 'time', '(created_at desc, id desc)'),
     uniqueIndex('audit_entries', 'seq', '(organization_id, seq) nulls not distinct where seq is not null'),
   ],

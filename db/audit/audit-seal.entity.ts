@@ -10,7 +10,7 @@ const schema = defineEntity({
   policies: tenantPolicies('audit_seals', 'append', { hasWorkspace: false }),
   indexes: [
     index('audit_seals', 'organization', '(organization_id, seal_no)'),
-    // Where retention goes on: seals stay for good, their entries don't.
+    // Where retention continues: seals stay forever, their entries don't.
     index('audit_seals', 'kept', '(chain, seal_no) where purged_at is null'),
   ],
   properties: {
@@ -23,7 +23,7 @@ const schema = defineEntity({
     entries: p.integer(),
     mac: p.blob().$type<Buffer>(),
     previousMac: p.blob().$type<Buffer>().strictNullable(),
-    /** A short MAC of each entry, in the order of seq: tells which one was changed. Empty once the entries are purged. */
+    /** A short MAC of each entry, in the order of seq: shows which one was changed. Empty once the entries are purged. */
     entryMacs: p.blob().$type<Buffer>(),
     keyId: p.text(),
     purgedAt: timeColumn().strictNullable(),
@@ -31,6 +31,6 @@ const schema = defineEntity({
   },
 });
 
-/** Binds a run of audit entries to all that came before it in its chain. */
+/** Binds a series of audit entries to all earlier entries of its chain. */
 export class AuditSeal extends schema.class {}
 schema.setClass(AuditSeal);

@@ -5,12 +5,12 @@ import type { auditActions } from './audit-entry.entity.ts';
 
 export type AuditAction = (typeof auditActions)[number];
 
-/** What changed, as the operation says it. `AuditNote` of the API fits. */
+/** What changed, as the operation reports it. `AuditNote` of the API fits. */
 export interface AuditSubject {
   readonly resourceType: string;
   readonly resourceId?: string | null;
   readonly label?: string | null;
-  /** Home of the row; default the transaction's tenant. */
+  /** Organization of the row; default: the transaction's tenant. */
   readonly organizationId?: string | null;
   readonly workspaceId?: string | null;
   readonly changes?: Readonly<Record<string, AuditChange>>;
@@ -30,7 +30,7 @@ export interface AuditOptions {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly outcome?: 'success' | 'denied';
-  /** Refuses the whole transaction (423 `resource_frozen`) where the note's organization is not active or its workspace archived. */
+  /** Refuses the whole transaction (423 `resource_frozen`) where the note's organization is not active or its workspace is archived. */
   readonly demandsOpen?: boolean;
 }
 
@@ -38,10 +38,10 @@ const maxFields = 50;
 const maxValueLength = 500;
 const maxBytes = 16_384;
 
-/** Fields whose values never stand in the log, whatever the operation hands over. */
+/** Fields whose values never enter the log, whatever the operation passes. */
 const unspoken = /^(email|pending_email|full_name)$|password|secret|(^|_)token$|api_key|private|credential|code_verifier/;
 
-/** What is named after a person: its label is never written, since entries outlive people. A user's is looked up when an entry is read. */
+/** Resources named after a person: their label is never written, since entries outlive people. A user's label is looked up when an entry is read. */
 const personal: ReadonlySet<string> = new Set(['user', 'workspace_member', 'invitation', 'session', 'impersonation']);
 
 // One statement for both, since every write has this one anyway.
@@ -50,14 +50,14 @@ const whereOpen = `app_refuse('LH423', (
     from organizations o left join workspaces w on w.id = ?::uuid
    where o.id = ?::uuid and (o.status <> 'active' or w.is_active is false)))`;
 
-/** Writes one audit entry in the transaction of the change it records; gives its id. */
+/** Writes one audit entry in the transaction of the change it records; returns its id. */
 export async function writeAudit(tx: TenantTransaction, options: AuditOptions): Promise<string> {
   const id = newId();
   await change(tx.em, ...statementOf(tx, id, options));
   return id;
 }
 
-/** The same together with the next statement, or the commit. */
+/** The same, sent together with the next statement or the commit. */
 export async function queueAudit(tx: TenantTransaction, options: AuditOptions): Promise<void> {
   await queueStatement(tx.em, ...statementOf(tx, newId(), options));
 }
@@ -97,7 +97,7 @@ function statementOf(
   ];
 }
 
-/** The changes as they are stored: at most 50 fields, values of 500 characters, 16 KiB in all; what is left out is marked `truncated`. */
+/** Returns the changes as they are stored: at most 50 fields, values of 500 characters, 16 KiB in all; omissions are marked `truncated`. */
 export function boundedChanges(changes: Readonly<Record<string, AuditChange>>): Record<string, unknown> {
   const fields = Object.entries(changes);
   const kept: Record<string, unknown> = {};
@@ -106,7 +106,7 @@ export function boundedChanges(changes: Readonly<Record<string, AuditChange>>): 
   for (const [name, value] of fields.slice(0, maxFields)) {
     const bounded = boundedChange(name, value);
     bytes += Buffer.byteLength(JSON.stringify({ [name]: bounded }));
-    // Room for the mark itself.
+    // Leaves bytes for the mark itself.
     if (bytes > maxBytes - 32) return { ...kept, truncated: true };
     kept[name] = bounded;
   }
@@ -123,7 +123,7 @@ function boundedChange(name: string, value: AuditChange): AuditChange & { trunca
 const timeField = /_(at|after|before|until)$/;
 const timeText = /^\d{4}-\d\d-\d\d[ T]/;
 
-/** A time as it goes to the wire, whether it came from the database, an entity or the caller. Text in another field may only look like one. */
+/** Returns a time in its wire form, whether it came from the database, an entity or the caller. Text in another field may only look like one. */
 function asWritten(name: string, value: unknown): unknown {
   if (value instanceof Date) return iso(value);
   return typeof value === 'string' && timeField.test(name) && timeText.test(value) && !Number.isNaN(Date.parse(value)) ? iso(value) : value;

@@ -2,20 +2,20 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { row, rows } from '../sql.ts';
 import type { Predicate } from '../scope.ts';
 
-/** The chain of what happened outside every organization. */
+/** The chain of entries that belong to no organization. */
 export const platformChain = 'platform';
 
-/** Name of the chain of an organization; null is the platform. */
+/** Returns the name of an organization's chain; null is the platform. */
 export function chainOf(organizationId: string | null): string {
   return organizationId ?? platformChain;
 }
 
-/** The organization of a chain; null is the platform. */
+/** Returns the organization of a chain; null is the platform. */
 export function organizationOfChain(chain: string): string | null {
   return chain === platformChain ? null : chain;
 }
 
-/** Rows of one chain as a condition; two forms, since `is not distinct from` is no condition of an index. */
+/** Rows of one chain as a condition; two forms, since an index cannot serve `is not distinct from`. */
 export function inChain(organizationId: string | null, alias?: string): Predicate {
   const column = alias === undefined ? 'organization_id' : `${alias}.organization_id`;
   return organizationId === null ? { sql: `${column} is null`, params: [] } : { sql: `${column} = ?::uuid`, params: [organizationId] };
@@ -23,18 +23,18 @@ export function inChain(organizationId: string | null, alias?: string): Predicat
 
 const lockOf = "hashtextextended('audit chain ' || ?::text, 0)";
 
-/** Waits for the chain and takes it until the transaction's end. What its last holder wrote is seen by the next statement. */
+/** Waits for the chain's lock and holds it until the end of the transaction. The next statement sees what its last holder wrote. */
 export async function lockChain(em: SqlEntityManager, chain: string): Promise<void> {
   await row(em, `select pg_advisory_xact_lock(${lockOf})`, [chain]);
 }
 
-/** Takes the chain until the transaction's end: one at a time seals it or takes away from it. False when another has it. */
+/** Locks the chain until the end of the transaction: only one holder at a time seals it or deletes from it. Returns false when another holds it. */
 export async function tryLockChain(em: SqlEntityManager, chain: string): Promise<boolean> {
   const taken = await row<{ taken: boolean }>(em, `select pg_try_advisory_xact_lock(${lockOf}) as taken`, [chain]);
   return taken?.taken === true;
 }
 
-/** Names of all chains that have seals or sealed entries. Sweeper's pool. */
+/** Returns the names of all chains that have seals or sealed entries. Sweeper's pool. */
 export async function auditChains(em: SqlEntityManager): Promise<string[]> {
   const found = await rows<{ chain: string }>(
     em,

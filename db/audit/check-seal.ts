@@ -4,7 +4,7 @@ import { inChain, organizationOfChain } from './chain.ts';
 import { entryForm, entryMac, entryMacBytes, sealedColumns, sealKinds, sealMac, type SealedEntry, type SealKind } from './entry-form.ts';
 import type { AuditKeys } from './seal.ts';
 
-/** Something in the log that is not as it was sealed. */
+/** A place where the log differs from what was sealed. */
 export interface AuditFault {
   readonly chain: string;
   /** `broken`: the seals themselves don't follow each other. */
@@ -37,7 +37,7 @@ export interface Checking extends AuditKeys {
   readonly report: Report;
 }
 
-/** A seal that was held against its entries: those that are there, and what it says of them; null where it does not hold. */
+/** A seal that was checked against its entries: the existing ones, and its kind, or null where the seal does not hold. */
 export interface CheckedSeal {
   readonly seal: Seal;
   readonly kind: SealKind | null;
@@ -46,12 +46,12 @@ export interface CheckedSeal {
 
 const entriesAtOnce = 5_000;
 
-/** A fault of a seal as a whole. */
+/** Reports a fault of a seal as a whole. */
 export function brokenSeal({ report }: Pick<Checking, 'report'>, { seal_no: sealNo }: Pick<Seal, 'seal_no'>, message: string): void {
   report({ kind: 'broken', sealNo, seq: null, entryId: null, message });
 }
 
-/** Reads the entries of seals of one chain, some thousand at a time, and holds each seal against its own. */
+/** Reads the entries of seals of one chain, some thousand at a time, and checks each seal against its own. */
 export async function* checkEntries(em: SqlEntityManager, checking: Checking, seals: readonly Seal[]): AsyncGenerator<CheckedSeal> {
   for (const run of runsOf(seals)) {
     const found = await readEntries(em, checking.chain, run);
@@ -59,7 +59,7 @@ export async function* checkEntries(em: SqlEntityManager, checking: Checking, se
   }
 }
 
-/** Neighbours together, so that many small seals are one question. */
+/** Groups neighbouring seals, so that many small ones need one query. */
 function runsOf(seals: readonly Seal[]): Seal[][] {
   const runs: Seal[][] = [];
   let room = 0;
@@ -87,7 +87,7 @@ async function readEntries(em: SqlEntityManager, chain: string, run: readonly Se
 
 function entriesOf(seal: Seal, found: ReadonlyMap<number, SealedEntry>): SealedEntry[] {
   const entries: SealedEntry[] = [];
-  // Numbers that leave more room than the seal has entries were made up.
+  // Sequence numbers that span more than the seal's count of entries are forged.
   for (let seq = seal.first_seq; seq < seal.first_seq + Math.min(countOf(seal), seal.entries); seq++) {
     const entry = found.get(seq);
     if (entry) entries.push(entry);
@@ -95,7 +95,7 @@ function entriesOf(seal: Seal, found: ReadonlyMap<number, SealedEntry>): SealedE
   return entries;
 }
 
-/** What a seal says that holds; null when it does not, which is reported. */
+/** Returns the kind of a seal that holds, or null when it does not, which is reported. */
 function checkSeal(checking: Checking, seal: Seal, found: ReadonlyMap<number, SealedEntry>): SealKind | null {
   const key = checking.auditKeys.find(({ id }) => id === seal.key_id);
   const broken = (message: string): null => {
@@ -108,7 +108,7 @@ function checkSeal(checking: Checking, seal: Seal, found: ReadonlyMap<number, Se
 
   const { forms, isWhole } = checkEach(checking, { key: key.secret, seal, found });
   const kind = sealKinds.find((one) => isSame(sealMac(key.secret, one, { previousMac: seal.previous_mac, forms }), seal.mac)) ?? null;
-  // With entries missing or changed the seal can't fit; it is told only when nothing else explains it.
+  // With entries missing or changed the seal can't match; it is reported only when nothing else explains that.
   if (isWhole && kind === null) return broken('it was changed itself');
   if (!isWhole && kind !== null) return broken('its list of entries was changed');
   return kind;
@@ -134,7 +134,7 @@ function checkEach({ report }: Checking, one: { key: Buffer; seal: Seal; found: 
   return { forms, isWhole };
 }
 
-/** Entries that a seal's numbers leave room for. */
+/** Number of entries that a seal's sequence numbers span. */
 export function countOf({ first_seq: first, last_seq: last }: Seal): number {
   return last - first + 1;
 }

@@ -8,7 +8,7 @@ import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesO
 import type { Changing, Predicate } from '../scope.ts';
 import { row } from '../sql.ts';
 
-/** An entry as it is read: as it was written, but for a user's label, which is the present one. */
+/** An entry as it is read: as it was written, except for a user's label, which is the current one. */
 export interface AuditEntryRow {
   readonly id: string;
   readonly created_at: Date | string;
@@ -34,7 +34,7 @@ export interface AuditEntryRow {
 }
 
 export interface AuditFilters {
-  /** Who held the credential, or as whom it was done. */
+  /** The credential's holder, or the user as whom they acted. */
   readonly actor_id?: string;
   readonly action?: AuditAction;
   readonly resource_type?: string;
@@ -44,7 +44,7 @@ export interface AuditFilters {
 
 type Reading = Pick<Changing, 'caller' | 'em' | 'floor'>;
 
-/** Entries that the caller may read, newest first. */
+/** Returns the entries that the caller may read, newest first. */
 export function listAuditRows(ctx: Reading, filters: AuditFilters, page: PageRequest): Promise<Page<AuditEntryRow>> {
   const visible = visibleEntries(ctx, workspacesAtFloor(ctx.caller, ctx.floor));
   const where = [visible.sql];
@@ -74,7 +74,7 @@ export function listAuditRows(ctx: Reading, filters: AuditFilters, page: PageReq
   });
 }
 
-/** One entry. Throws 404, and 403 where the caller's rank in the entry's workspace is below the floor. */
+/** Returns one entry. Throws 404, or 403 where the caller's rank in the entry's workspace is below the floor. */
 export async function readAuditRow(ctx: Reading, entryId: string): Promise<AuditEntryRow> {
   const visible = visibleEntries(ctx, workspacesOf(ctx.caller));
   const label = labelOf(ctx);
@@ -93,8 +93,8 @@ const columns = `e.id, e.created_at, e.organization_id, e.workspace_id, e.actor_
   e.seq, e.seal_no is not null as is_sealed`;
 
 /**
- * By workspace; entries without one (of the organization as a whole) only for callers who see all of it, which the policy
- * does not ask. An operator without X-View-* reads every chain.
+ * By workspace; entries without one (of the organization as a whole) only for callers who see all of it, which the policy does not check. An operator without
+ * X-View-* reads every chain.
  */
 function visibleEntries({ caller }: Reading, workspaceIds: readonly string[] | null): Predicate {
   if (isUnbounded(caller)) return { sql: 'true', params: [] };
@@ -102,15 +102,15 @@ function visibleEntries({ caller }: Reading, workspaceIds: readonly string[] | n
   if (workspaceIds === null) return { sql: 'e.organization_id = ?::uuid', params: [organizationId] };
 
   const [only, second] = workspaceIds;
-  // One workspace by equality: then its index gives the order too.
+  // A single workspace by equality: then its index also provides the order.
   if (only !== undefined && second === undefined)
     return { sql: '(e.workspace_id = ?::uuid and e.organization_id = ?::uuid)', params: [only, organizationId] };
   return { sql: '(e.organization_id = ?::uuid and e.workspace_id = any(?::uuid[]))', params: [organizationId, workspaceIds] };
 }
 
 /**
- * A person's name stands in no entry, since entries outlive people: it is looked up when one is read, for users that the caller sees, and
- * is null once they are deleted.
+ * No entry contains a person's name, since entries outlive people: it is looked up when an entry is read, for users that the caller sees, and is null once they
+ * are deleted.
  */
 function labelOf(ctx: Reading): Predicate {
   const visible = visibleUsers(ctx);

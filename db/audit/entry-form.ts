@@ -27,15 +27,15 @@ export interface SealedEntry {
   readonly seal_no: number;
 }
 
-/** What of a row is read to seal it; seq and seal_no are given with the seal. */
+/** Columns that are read to seal a row; seq and seal_no are assigned with the seal. */
 export const unsealedColumns = `id, created_at, organization_id, workspace_id, actor_kind, actor_id, actor_role, acting_user_id, impersonation_id,
   action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent`;
 export const sealedColumns = `${unsealedColumns}, seq, seal_no`;
 
-/** Bytes of the MAC of one entry: enough against a forger who has no key, small beside the entry. */
+/** Bytes of the MAC of one entry: enough against a forger without a key, small compared with the entry. */
 export const entryMacBytes = 16;
 
-/** Every column of an entry in the one form of RFC 8785: a change of any of them changes it. */
+/** Returns every column of an entry in the canonical form of RFC 8785: a change of any column changes it. */
 export function entryForm(entry: SealedEntry): Buffer {
   const form = canonicalize({
     id: entry.id,
@@ -64,16 +64,16 @@ export function entryForm(entry: SealedEntry): Buffer {
 }
 
 /**
- * What a seal says of its entries. `entries`: they were in the log when they were sealed, whoever wrote them. `purge`: the process that deleted what its one
- * entry names wrote and sealed it in the transaction that did so. `former`: the form in which everything was sealed before the two were told apart.
+ * What a seal states about its entries. `entries`: they were in the log when they were sealed, whoever wrote them. `purge`: the process that deleted what its
+ * one entry names wrote and sealed that entry in the same transaction. `former`: the form of all seals before these two were distinguished.
  */
 export const sealKinds = ['entries', 'purge', 'former'] as const;
 export type SealKind = (typeof sealKinds)[number];
 
-// No MAC of one kind is one of another: a former one begins with a MAC or a length, and no length reads like these.
+// No MAC of one kind can equal one of another: the input of a former one begins with a MAC or a length, and no length reads like these texts.
 const beginnings: Readonly<Record<SealKind, string>> = { entries: 'longhaul audit seal\0', purge: 'longhaul audit purge\0', former: '' };
 
-/** HMAC-SHA-256(key, text of the kind ‖ previous MAC ‖ each form with its length before it): binds the entries to all that came before them. */
+/** Returns HMAC-SHA-256(key, text of the kind ‖ previous MAC ‖ each form, preceded by its length): binds the entries to all earlier ones. */
 export function sealMac(
   key: Buffer,
   kind: SealKind,
@@ -86,7 +86,7 @@ export function sealMac(
   return mac.digest();
 }
 
-/** The short MAC of one entry, under a text that no seal begins with. */
+/** Returns the short MAC of one entry, under a text with which no seal begins. */
 export function entryMac(key: Buffer, form: Buffer): Buffer {
   return createHmac('sha256', key).update('longhaul audit entry\0').update(form).digest().subarray(0, entryMacBytes);
 }

@@ -5,21 +5,24 @@ import { brokenSeal, checkEntries, sealColumns, type Checking, type Seal } from 
 import type { SealedEntry } from './entry-form.ts';
 import type { AuditKeys } from './seal.ts';
 
-/** The fewest days that an organization can have its log kept. */
+/** The shortest retention of an organization's log, in days. */
 export const fewestDays = 30;
 
-/** A purge of the log that was really made: by a process that holds the keys, or before such purges had seals of their own. */
+/** A genuine purge of the log: made by a process that holds the keys, or before such purges had their own seals. */
 export interface ProvenPurge {
-  /** The last seal whose entries it took, with all before it. */
+  /** The last seal whose entries it deleted, with all before it. */
   readonly throughSeal: number;
   readonly atMs: number;
-  /** How long the organization had its log kept then. */
+  /** The organization's log retention at that time. */
   readonly days: number;
 }
 
 const dayMs = 86_400_000;
 
-/** The purges of a chain's own entries that hold, by the seal up to which they went. An entry that anybody could have written proves nothing. */
+/**
+ * Returns the valid purges of a chain's own entries, by the last seal they covered. An entry that anyone with database access could have written proves
+ * nothing.
+ */
 export async function provenPurges(em: SqlEntityManager, { auditKeys, chain }: Omit<Checking, 'report'>): Promise<ProvenPurge[]> {
   const found = await provenEntries(em, { auditKeys }, { chain, actions: ['purge'], resourceType: logResource });
   return found
@@ -31,9 +34,9 @@ export async function provenPurges(em: SqlEntityManager, { auditKeys, chain }: O
     .toSorted((one, other) => one.throughSeal - other.throughSeal);
 }
 
-/** The organizations whose purge has begun or is done: what is left of their chains, or gone, is as it should be. */
+/** Returns the organizations whose purge has begun or is done: the remains of their chains, or their absence, are in order. */
 export async function buriedOrganizations(em: SqlEntityManager, { auditKeys }: AuditKeys): Promise<Set<string>> {
-  // The purge is written down before its first row goes, and once more at its end; before it was so, at its end alone.
+  // The purge is recorded before its first row is deleted, and once more at its end; in earlier releases only at its end.
   const found = await provenEntries(
     em,
     { auditKeys },
@@ -42,7 +45,7 @@ export async function buriedOrganizations(em: SqlEntityManager, { auditKeys }: A
   return new Set(found.flatMap(({ resource_id: id }) => (id === null ? [] : [id])));
 }
 
-/** Entries go by whole seals from the oldest on, past their days; a purge that is proven says how far. Nothing goes from the platform's chain. */
+/** Entries are deleted by whole seals from the oldest on, once past their days; a proven purge says how far. Nothing is deleted from the platform's chain. */
 export function checkPurged(checking: Checking, at: { seal: Seal; previous: Seal | null; purges: readonly ProvenPurge[] }): void {
   const { seal, previous, purges } = at;
   const purge = purges.find(({ throughSeal }) => throughSeal >= seal.seal_no);
@@ -70,7 +73,7 @@ async function provenEntries(em: SqlEntityManager, { auditKeys }: AuditKeys, wan
     [wanted.chain, ...own.params, wanted.resourceType, [...wanted.actions]],
   );
   const proven: SealedEntry[] = [];
-  // What is wrong with these seals is told where the whole chain is checked.
+  // Faults of these seals are reported where the whole chain is checked.
   for await (const { kind, entries } of checkEntries(em, { auditKeys, chain: wanted.chain, report: () => undefined }, seals)) {
     if (kind !== 'purge' && kind !== 'former') continue;
     proven.push(...entries.filter((entry) => entry.resource_type === wanted.resourceType && wanted.actions.includes(entry.action)));

@@ -4,7 +4,7 @@ import { chainOf } from './chain.ts';
 import { sealColumns, type Seal } from './check-seal.ts';
 import { fewestDays } from './proofs.ts';
 
-/** Organizations whose oldest kept seal is past its days. */
+/** Returns the organizations whose oldest unpurged seal is past its days. */
 export async function organizationsPastRetention(em: SqlEntityManager): Promise<string[]> {
   const found = await rows<{ id: string }>(
     em,
@@ -16,7 +16,7 @@ export async function organizationsPastRetention(em: SqlEntityManager): Promise<
   return found.map(({ id }) => id);
 }
 
-/** Seals that retention may take; null numbers: none. */
+/** Seals that retention may purge; null numbers: none. */
 export interface DueSeals {
   readonly seals: number;
   readonly from_seal: number | null;
@@ -25,7 +25,7 @@ export interface DueSeals {
   readonly days: number | null;
 }
 
-/** Deletes the entries of a chain through a number, and marks their seals as purged; gives how many entries. */
+/** Deletes the entries of a chain up to and including a number, and marks their seals as purged; returns the number of entries. */
 export async function takeSeals(
   em: SqlEntityManager,
   organizationId: string,
@@ -43,7 +43,9 @@ export async function takeSeals(
   return entries;
 }
 
-/** The oldest seals of a chain that are past their days, of at most `maxSeals` and until they hold `maxEntries`, and the days by which that is so. */
+/**
+ * Returns the oldest seals of a chain that are past their days, at most `maxSeals` and until they hold `maxEntries`, and the retention in days that applies.
+ */
 export async function dueSeals(
   em: SqlEntityManager,
   organizationId: string,
@@ -64,7 +66,7 @@ export async function dueSeals(
   );
 }
 
-/** The seals of a chain from a number through another, in their order. */
+/** Returns the seals of a chain from one number through another, in order. */
 export function sealsBetween(
   em: SqlEntityManager,
   chain: string,

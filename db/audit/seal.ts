@@ -6,10 +6,10 @@ import { entryForm, entryMac, sealMac, unsealedColumns, type SealedEntry, type S
 
 export type AuditKeys = Pick<KeyRing, 'auditKeys'>;
 
-/** Most entries of one seal. */
+/** Maximum number of entries in one seal. */
 export const maxInSeal = 5_000;
 
-/** An entry this old is sealed: nearly everything that was written before it has been committed by then. */
+/** Entries of this age are sealed: nearly everything written before them has been committed by then. */
 const settled = "created_at < now() - interval '10 seconds'";
 
 interface LastSeal {
@@ -20,7 +20,7 @@ interface LastSeal {
 
 type UnsealedEntry = Omit<SealedEntry, 'seq' | 'seal_no'>;
 
-/** The organizations (null: the platform) with entries to seal, those that wait longest first. Sweeper's pool. */
+/** Returns the organizations (null: the platform) with entries to seal, the longest-waiting first. Sweeper's pool. */
 export async function chainsToSeal(em: SqlEntityManager, limit: number): Promise<(string | null)[]> {
   const found = await rows<{ organization_id: string | null }>(
     em,
@@ -31,8 +31,8 @@ export async function chainsToSeal(em: SqlEntityManager, limit: number): Promise
 }
 
 /**
- * Seals the oldest entries of one chain, at most `maxInSeal`: numbers them on from the last seal and binds them to it. Gives how many; 0
- * when there are none or another process is at it. An entry that is committed late comes into the next seal. Sweeper's pool.
+ * Seals the oldest entries of one chain, at most `maxInSeal`: continues their numbers from the last seal and binds them to it. Returns how many; 0 when there
+ * are none or another process is sealing. An entry that is committed late gets into the next seal. Sweeper's pool.
  */
 export async function sealChain(em: SqlEntityManager, keys: AuditKeys, organizationId: string | null): Promise<number> {
   if (!(await tryLockChain(em, chainOf(organizationId)))) return 0;
@@ -42,8 +42,8 @@ export async function sealChain(em: SqlEntityManager, keys: AuditKeys, organizat
 }
 
 /**
- * Seals an entry of this transaction by itself, as the proof that its author deleted what it names: whoever can only write to the database can have an entry
- * sealed, but not so. Waits for the chain and holds it to the transaction's end. Sweeper's pool.
+ * Seals an entry of this transaction by itself, as proof that its author deleted what it names: an attacker who can only write to the database can have an
+ * entry sealed, but not in this form. Waits for the chain's lock and holds it until the end of the transaction. Sweeper's pool.
  */
 export async function sealProof(
   em: SqlEntityManager,
@@ -62,7 +62,7 @@ interface Sealing {
   readonly entries: readonly UnsealedEntry[];
 }
 
-/** Under the chain's lock, so that what its last holder wrote is seen. */
+/** Runs under the chain's lock, so that it sees what the last holder wrote. */
 async function writeSeal(em: SqlEntityManager, { auditKeys: [key] }: AuditKeys, { organizationId, kind, entries }: Sealing): Promise<void> {
   const chain = chainOf(organizationId);
   const last = await row<LastSeal>(em, 'select seal_no, last_seq, mac from audit_seals where chain = ? order by seal_no desc limit 1', [

@@ -3,12 +3,12 @@ import { change, rows } from '../sql.ts';
 import { inChain, organizationOfChain } from './chain.ts';
 import { sealColumns, type Seal } from './check-seal.ts';
 
-/** Makes all that a transaction reads one snapshot. Its first statement. */
+/** Makes all reads of a transaction one snapshot. Must be its first statement. */
 export async function openSnapshot(em: SqlEntityManager): Promise<void> {
   await change(em, 'set transaction isolation level repeatable read, read only');
 }
 
-/** The seals of a chain behind a number, in their order, at most a page. */
+/** Returns the seals of a chain after a number, in order, at most `limit`. */
 export async function readSeals(
   em: SqlEntityManager,
   chain: string,
@@ -21,7 +21,7 @@ export async function readSeals(
   ]);
 }
 
-/** Entries that carry a number or a seal and belong to none, in the order of their numbers. */
+/** Returns entries that carry a number or a seal and belong to none, in the order of their numbers. */
 export async function readStrays(
   em: SqlEntityManager,
   chain: string,

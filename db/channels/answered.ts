@@ -17,7 +17,7 @@ export interface AnsweredMessage {
   readonly runId: string | null;
 }
 
-/** The message; null: it is erased. */
+/** Returns the message, or null when it is deleted. */
 export function readAnswered(tx: Pick<TenantTransaction, 'em'>, messageId: string): Promise<AnsweredMessage | null> {
   return row<AnsweredMessage>(
     tx.em,
@@ -27,7 +27,7 @@ export function readAnswered(tx: Pick<TenantTransaction, 'em'>, messageId: strin
   );
 }
 
-/** Files of the messages of a run that are not there yet. */
+/** Returns the files of a run's messages that are not stored yet. */
 export function filesToFetch(
   tx: Pick<TenantTransaction, 'em'>,
   runId: string,

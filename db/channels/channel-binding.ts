@@ -1,11 +1,11 @@
 import type { Binding } from '../tenancy/keys/envelope.ts';
 
-/** Ties the secrets of a channel to its row. */
+/** Binds the secrets of a channel to its row. */
 export function channelBinding(organizationId: string | null, channelId: string): Binding {
   return { organizationId, aad: ['channels', channelId] };
 }
 
-/** Ties the token of a message to its row. */
+/** Binds the token of a message to its row. */
 export function channelMessageBinding(organizationId: string | null, messageId: string): Binding {
   return { organizationId, aad: ['channel_messages', messageId] };
 }

@@ -4,7 +4,7 @@ const functions = ['gate_channel(uuid)'] as const;
 
 const grants: GateSet['grants'] = { channels: ['select'], workspaces: ['select'], organizations: ['select'], data_keys: ['select'] };
 
-// A chat service has no tenant: the address alone says which channel is meant. Secrets leave sealed, with the data key that they lie under, which is sealed itself.
+// A chat service has no tenant: the address alone identifies the channel. Secrets are returned encrypted, with their data key, which is encrypted itself.
 const sql: readonly string[] = [
   gate(
     'gate_channel(p_channel uuid)',
@@ -24,5 +24,5 @@ const sql: readonly string[] = [
   ),
 ];
 
-/** The channel of an address, with all that decides about a message to it. */
+/** The look-up of the channel of an address, with all that decides about a message to it. */
 export const channelGates: GateSet = { functions, grants, sql };

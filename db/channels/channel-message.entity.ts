@@ -4,7 +4,7 @@ import { createdAtColumn, idColumn, jsonColumn, uuidColumn } from '../columns.ts
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
-/** `received`: a run has it; `ignored`: nobody was to answer; `failed`: no run could be started. */
+/** `received`: a run has it; `ignored`: no answer was due; `failed`: no run could be started. */
 export const channelMessageStatuses = ['received', 'ignored', 'failed'] as const;
 
 /** A file of a message, and the attachment that it becomes. */
@@ -30,7 +30,7 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     channelId: uuidColumn(),
-    /** The service's own id of it, by which a repeat is known. */
+    /** The service's own id of it, which identifies a repeat. */
     externalId: p.text(),
     threadId: p.text(),
     senderId: p.text(),
@@ -40,7 +40,7 @@ const schema = defineEntity({
     attachments: jsonColumn<StoredChannelFile[]>(() => []),
     /** Where an answer goes. */
     route: p.json<ChannelRoute>(),
-    /** What the service wants to see with an answer, where it names a secret: AES-256-GCM, bound to table and id. */
+    /** The token that the service requires with an answer, where it is secret: AES-256-GCM, bound to table and id. */
     tokenEnc: p.blob().$type<Buffer>().strictNullable(),
     runId: uuidColumn().strictNullable(),
     status: p.enum(channelMessageStatuses),
@@ -49,6 +49,6 @@ const schema = defineEntity({
   },
 });
 
-/** One message that came to a channel. */
+/** One message received by a channel. */
 export class ChannelMessage extends schema.class {}
 schema.setClass(ChannelMessage);

@@ -22,25 +22,28 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     channelId: uuidColumn(),
-    /** The message that it answers. No key holds it: both go by age. */
+    /** The message that it answers. There is no foreign key: both are deleted by age. */
     messageId: uuidColumn(),
     /** Null: the message could not start a run. */
     runId: uuidColumn().strictNullable(),
     threadId: p.text(),
     kind: p.enum(channelPartKinds),
-    /** Of a reply its number from 0 on, of its files from 10,000 on; of a notice the number of the question that it asks, or the second since 1970 in which the wait began that it tells of, 0 for an end. */
+    /**
+     * For a reply its number from 0 on, for its files from 10,000 on; for a notice the number of the question that it asks, or the second since 1970 in which
+     * the wait it reports began, or 0 for an end.
+     */
     part: p.integer(),
     /** Markdown; null: the answer is not split yet. */
     text: p.text().strictNullable(),
-    /** The same in the form of the service. */
+    /** The same in the service's own form. */
     rendered: p.text().strictNullable(),
     state: p.enum(channelPartStates).default('pending'),
-    /** The service has refused its markup: it goes as plain text. */
+    /** The service has refused its markup: it is sent as plain text. */
     isPlain: p.boolean().default(false),
-    /** The service's id of it; set before it is sent where a draft of it stands in the thread already. */
+    /** The service's id of it; set before it is sent where its draft is already in the thread. */
     externalId: p.text().strictNullable(),
     attempts: p.integer().default(0),
-    /** Attempts that failed otherwise than by a rate limit. */
+    /** Attempts that failed for reasons other than a rate limit. */
     failures: p.integer().default(0),
     lastError: p.text().strictNullable(),
     nextAttemptAt: timeColumn().strictNullable(),

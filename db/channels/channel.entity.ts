@@ -47,9 +47,9 @@ const schema = defineEntity({
     isActive: p.boolean().default(true),
     state: p.enum(channelStates).default('pending'),
     lastError: p.text().strictNullable(),
-    /** What the service calls its bot; null: it was not asked yet. */
+    /** The service's identity of the bot; null: not asked yet. */
     identity: p.json<ChannelIdentity>().strictNullable(),
-    /** The version of the row that the service was told last (address of a bot's messages, command). */
+    /** The version of the row that was last registered with the service (address of a bot's messages, command). */
     syncedVersion: p.integer().default(0),
     version: versionColumn(),
     createdAt: createdAtColumn(),

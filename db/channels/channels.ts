@@ -16,7 +16,7 @@ export type ChannelRow = NonNullable<Awaited<ReturnType<typeof readChannelRow>>>
 export interface ChannelFilters {
   readonly kind?: ChannelKind;
   readonly agentId?: string;
-  /** True or undefined each: a prepared query sees only which are there. */
+  /** Each is true or undefined: a prepared query only sees which are present. */
   readonly active?: true;
   readonly inactive?: true;
 }
@@ -41,7 +41,7 @@ function readChannelRow(ctx: Scoped, channelId: string) {
   return row(ctx.em, oneChannel({ channelId, visible: visibleToSql(ctx, Channel, 'c') }));
 }
 
-/** One channel that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
+/** Returns one channel that the caller sees. Throws 404, or 403 where the caller's rank is below the floor. */
 export async function readChannel(ctx: Scoped, channelId: string): Promise<ChannelRow> {
   return seen(ctx, await readChannelRow(ctx, channelId));
 }
@@ -58,12 +58,12 @@ const channelList = preparedList(
   [{ column: 'c.id', type: 'uuid', descending: true }],
 );
 
-/** Channels that the caller sees, newest first. */
+/** Returns the channels that the caller sees, newest first. */
 export function listChannelRows(ctx: Scoped, filters: ChannelFilters, page: PageRequest) {
   return channelList(ctx.em, { ...filters, visible: visibleTo(ctx, Channel, 'c') }, page);
 }
 
-/** How many channels a workspace has; counted one request after the other, so that two at once can't both be the last. */
+/** Returns how many channels a workspace has. Requests count one after another, so that two at once can't both be the last. */
 export async function countChannels(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<number> {
   await row(tx.em, query.selectFrom('workspaces').where('id', '=', workspaceId).select('id').forNoKeyUpdate());
   const counted = await row(

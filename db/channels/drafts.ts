@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AnsweredMessage } from './answered.ts';
 import type { DraftRow } from './draft-queries.ts';
 
-/** Opens the place of a draft before it is sent. Null: somebody has it already. */
+/** Creates the row of a draft before it is sent. Returns null when another try already has it. */
 export async function claimDraft(
   tx: TenantTransaction,
   { id, runId, channelId, threadId, ...place }: AnsweredMessage,
@@ -19,7 +19,7 @@ export async function claimDraft(
   return made && { id: made.id, externalId: null, createdAt: new Date(iso(made.createdAt)) };
 }
 
-/** Leaves the draft of an answer as it stands in its thread: what comes next is a message of its own. One of which nobody knows stays open. */
+/** Leaves the draft of an answer as it is in its thread: what comes next is a separate message. A draft whose outcome is unknown stays open. */
 export async function leaveDraft(tx: TenantTransaction, messageId: string): Promise<void> {
   await change(
     tx.em,
@@ -29,7 +29,7 @@ export async function leaveDraft(tx: TenantTransaction, messageId: string): Prom
   );
 }
 
-/** Notes what became of a draft; one that was surely not sent leaves its place, unless the run has ended meanwhile. */
+/** Stores the outcome of a draft; the row of one that was certainly not sent is deleted, unless the run has ended meanwhile. */
 export async function storeDraft(
   tx: TenantTransaction,
   { id }: DraftRow,

@@ -4,7 +4,7 @@ import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelMessage, StoredChannelFile } from './channel-message.entity.ts';
 
-/** A message that has come. */
+/** A received message. */
 export interface NewChannelMessage {
   readonly id: string;
   readonly organizationId: string;
@@ -19,7 +19,7 @@ export interface NewChannelMessage {
   readonly route: ChannelRoute;
 }
 
-/** Writes a message as one that nobody answers yet. False: it has come before, also in a transaction that was under way meanwhile. */
+/** Stores a message with status `ignored` for now. Returns false when it was stored before, even by a concurrent transaction. */
 export async function insertMessage(tx: TenantTransaction, message: NewChannelMessage): Promise<boolean> {
   const written = await change(
     tx.em,
@@ -42,12 +42,15 @@ export async function insertMessage(tx: TenantTransaction, message: NewChannelMe
   return written > 0;
 }
 
-/** The thread of the nearest of what a message answers; `isSenders`: its sender has a message of it that was answered. Null: nothing of it has come or gone here. */
+/**
+ * Returns the thread of the nearest message or part that a message answers; `isSenders`: its sender has an answered message in that thread. Null: none of them
+ * was received or sent here.
+ */
 export function findThread(
   tx: Pick<TenantTransaction, 'em'>,
   asked: {
     readonly channelId: string;
-    /** The nearest first. */
+    /** Nearest first. */
     readonly externalIds: readonly string[];
     readonly partIds: readonly string[];
     readonly senderId: string;
@@ -66,7 +69,7 @@ export function findThread(
   );
 }
 
-/** What has become of a message. */
+/** Stores the outcome of a message. */
 export async function settleMessage(
   tx: TenantTransaction,
   id: string,
@@ -75,17 +78,17 @@ export async function settleMessage(
   await change(tx.em, 'update channel_messages set status = ?, run_id = ?, reason = ? where id = ?', [status, runId, reason, id]);
 }
 
-/** Keeps what an answer to the message is to carry, sealed. */
+/** Stores the encrypted token that an answer to the message must carry. */
 export async function storeToken(tx: TenantTransaction, id: string, tokenEnc: Buffer): Promise<void> {
   await change(tx.em, 'update channel_messages set token_enc = ? where id = ?', [tokenEnc, id]);
 }
 
-/** Keeps which attachments the files of a message become. */
+/** Stores which attachments the files of a message become. */
 export async function storeFiles(tx: TenantTransaction, id: string, files: readonly StoredChannelFile[]): Promise<void> {
   await change(tx.em, 'update channel_messages set attachments = ?::jsonb where id = ?', [JSON.stringify(files), id]);
 }
 
-/** How many messages of bots a thread got since a person last wrote there, this one left out. */
+/** Returns how many messages of bots a thread has received since a person last wrote there, without this one. */
 export async function botsInARow(
   tx: TenantTransaction,
   { channelId, threadId, messageId }: { readonly channelId: string; readonly threadId: string; readonly messageId: string },
@@ -100,7 +103,7 @@ export async function botsInARow(
   return found?.n ?? 0;
 }
 
-/** The last run in the line of a locked conversation that a channel has started, which a message may join; null: none waits there. */
+/** Returns the last queued run of a locked conversation that a channel has started, which a message may join, or null when none waits there. */
 export async function findRunInLine(tx: TenantTransaction, conversationId: string, channelId: string): Promise<string | null> {
   const found = await row<{ id: string }>(
     tx.em,
@@ -111,7 +114,7 @@ export async function findRunInLine(tx: TenantTransaction, conversationId: strin
   return found?.id ?? null;
 }
 
-/** Deletes at most `limit` messages past 90 days; gives how many. Sweeper's pool. */
+/** Deletes at most `limit` messages older than 90 days; returns how many. Sweeper's pool. */
 export function eraseMessagesByAge(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
     em,
@@ -120,7 +123,7 @@ export function eraseMessagesByAge(em: SqlEntityManager, limit: number): Promise
   );
 }
 
-/** The same of parts. Sweeper's pool. */
+/** The same for parts. Sweeper's pool. */
 export function erasePartsByAge(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
     em,

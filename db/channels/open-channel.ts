@@ -18,7 +18,7 @@ export interface FoundChannel {
   readonly agentId: string;
   readonly kind: ChannelKind;
   readonly settings: ChannelSettings;
-  /** Hex of the sealed secrets and of the data key under which they lie. */
+  /** Hex of the encrypted secrets and of their data key. */
   readonly secretsEnc: string | null;
   readonly dataKey: (Omit<StoredKey, 'wrapped'> & { readonly wrapped: string }) | null;
   readonly personaSlug: string | null;
@@ -33,26 +33,26 @@ export interface FoundChannel {
   readonly nowMs: number;
 }
 
-/** The channel of an address; null when there is none that takes messages now. One query, before any tenant is known. */
+/** Returns the channel of an address, or null when there is none that takes messages now. One query, before any tenant is known. */
 export function findChannel(db: Databases, channelId: string): Promise<FoundChannel | null> {
   return callDefinerFunction<FoundChannel>(db, 'gate_channel($1)', [channelId]);
 }
 
-/** The secrets of a channel that was found. */
+/** Returns the secrets of a channel that was looked up by its address. */
 export function secretsOfFound({ id, organizationId, secretsEnc, dataKey }: FoundChannel, keys: Pick<KeyRing, 'keks'>): ChannelSecrets {
   if (secretsEnc === null || dataKey === null) return {};
   const key = { ...dataKey, wrapped: Buffer.from(dataKey.wrapped, 'hex') };
   return channelSecretsIn(openWith(key, keys, channelBinding(organizationId, id), Buffer.from(secretsEnc, 'hex')));
 }
 
-/** The secrets of an opened envelope, by name. */
+/** Returns the secrets of a decrypted envelope, by name. */
 export function channelSecretsIn(opened: Buffer): ChannelSecrets {
   const secrets: unknown = JSON.parse(opened.toString());
   if (typeof secrets !== 'object' || secrets === null) return {};
   return Object.fromEntries(Object.entries(secrets).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }
 
-/** A channel as an activity works with it. */
+/** A channel as an activity uses it. */
 export interface OpenedChannel {
   readonly id: string;
   readonly organizationId: string;
@@ -67,7 +67,7 @@ export interface OpenedChannel {
   readonly syncedVersion: number;
 }
 
-/** A channel of the transaction's tenant with its secrets; null once it is deleted. */
+/** Returns a channel of the transaction's tenant with its secrets, or null once it is deleted. */
 export async function openChannel(
   tx: Pick<TenantTransaction, 'em'>,
   keys: Pick<KeyRing, 'keks'>,

@@ -12,19 +12,19 @@ import { partColumns, type PartRow } from './part-queries.ts';
 export interface PartText {
   readonly text: string;
   readonly rendered: string;
-  /** It goes as it is written. */
+  /** It is sent as plain text. */
   readonly isPlain: boolean;
-  /** Of a file its number; of a text its place among the texts. */
+  /** For a file its number; for a text its position among the texts. */
   readonly part?: number;
 }
 
 export interface ReplyParts {
   readonly parts: readonly PartText[];
-  /** A draft of which nobody knows whether it was sent is taken as not sent: its service can't be asked, and the answer must not be lost with it. */
+  /** A draft of which it is unknown whether it was sent is taken as not sent: its service can't be asked, and the answer must not be lost with it. */
   readonly forgetsLostDraft: boolean;
 }
 
-/** One part, locked; null: there is none. */
+/** Returns one part, locked, or null when there is none. */
 export function lockPart(tx: TenantTransaction, { messageId, kind, part }: ChannelPartInput): Promise<PartRow | null> {
   return row<PartRow>(
     tx.em,
@@ -33,7 +33,7 @@ export function lockPart(tx: TenantTransaction, { messageId, kind, part }: Chann
   );
 }
 
-/** Whether an earlier answer of the thread has not left yet. */
+/** Whether an earlier answer of the thread has not been sent yet. */
 export async function isBehindAnother(tx: TenantTransaction, partId: string): Promise<boolean> {
   const found = await row(
     tx.em,
@@ -46,8 +46,8 @@ export async function isBehindAnother(tx: TenantTransaction, partId: string): Pr
 }
 
 /**
- * Gives the place of an answer in its thread the parts that it became, once; none take the place away. The parts have the place's time, so that no other answer comes
- * between them. False: it had its parts before.
+ * Replaces the reserved row of an answer by its parts, once; without parts, deletes the row. The parts take the row's time, so that no other answer comes
+ * between them. Returns false when it had its parts before.
  */
 export async function writeReplyParts(tx: TenantTransaction, messageId: string, { parts, forgetsLostDraft }: ReplyParts): Promise<boolean> {
   const [first, ...others] = parts;
@@ -61,7 +61,7 @@ export async function writeReplyParts(tx: TenantTransaction, messageId: string, 
     await change(tx.em, 'delete from channel_outbound where id = ?', [place.id]);
     return true;
   }
-  // A draft stands there already, or may: what is known of it stays.
+  // A draft is, or may be, in the thread already: what is known of it stays.
   await change(
     tx.em,
     `update channel_outbound set text = ?, rendered = ?, is_plain = ?, state = case when state = 'sent' or ? then 'pending' else state end, updated_at = clock_timestamp() where id = ?`,
@@ -86,7 +86,7 @@ export async function writeReplyParts(tx: TenantTransaction, messageId: string, 
   return true;
 }
 
-/** Writes a notice, once a message and number. Where the answer's place is given it takes that. */
+/** Stores a notice, once per message and number. If the answer's row exists, the notice takes its time. */
 export async function writeNotice(
   tx: TenantTransaction,
   message: AnsweredMessage,
@@ -115,7 +115,7 @@ export async function writeNotice(
   );
 }
 
-/** Counts a try of a locked part, before it is made. */
+/** Counts a try of a locked part before it is made; returns the number of tries. */
 export async function claimPart(tx: TenantTransaction, partId: string): Promise<number> {
   const claimed = await row<{ attempts: number }>(
     tx.em,
@@ -125,7 +125,7 @@ export async function claimPart(tx: TenantTransaction, partId: string): Promise<
   return claimed?.attempts ?? 0;
 }
 
-/** What a try of a part has come to. */
+/** The outcome of a try of a part. */
 export interface StoredPart {
   readonly state: ChannelOutbound['state'];
   readonly isPlain: boolean;
@@ -135,7 +135,7 @@ export interface StoredPart {
   readonly delayMs: number | null;
 }
 
-/** Stores what the `attempts`-th try came to. False: a later try has overtaken it, and nothing was stored. */
+/** Stores the outcome of the `attempts`-th try. Returns false when a later try has overtaken it and nothing was stored. */
 export async function storePart(
   tx: TenantTransaction,
   { id, attempts }: { readonly id: string; readonly attempts: number },
@@ -159,7 +159,7 @@ export async function storePart(
   return changed > 0;
 }
 
-/** Ends what a channel has still to send. */
+/** Fails all parts that a channel has still to send. */
 export async function failOpenParts(tx: TenantTransaction, channelId: string, reason: string): Promise<void> {
   await change(
     tx.em,
@@ -169,7 +169,7 @@ export async function failOpenParts(tx: TenantTransaction, channelId: string, re
   );
 }
 
-/** How a channel is known to work; the version of the row stays, since nobody has changed it. */
+/** Stores whether a channel works; the version of the row stays, since no user has changed it. */
 export async function storeChannelState(
   tx: TenantTransaction,
   channelId: string,

@@ -24,7 +24,7 @@ export interface PartRow {
 export const partColumns = `o.id, o.kind, o.part, o.text, o.rendered, o.state, o.is_plain as "isPlain", o.external_id as "externalId", o.attempts, o.failures, o.created_at as "createdAt",
   greatest(0, ceil(extract(epoch from o.next_attempt_at - clock_timestamp()) * 1000))::int as "waitMs"`;
 
-/** The parts of an answer, as they leave. */
+/** Returns the parts of an answer, in sending order. */
 export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string): Promise<PartRow[]> {
   return rows<PartRow>(
     tx.em,
@@ -33,7 +33,7 @@ export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string):
   );
 }
 
-/** A run as its thread is told of it. */
+/** A run as far as its thread learns of it. */
 export interface ToldRun {
   readonly id: string;
   readonly status: string;
@@ -45,7 +45,7 @@ export interface ToldRun {
   readonly hops: number;
 }
 
-/** Null: it is gone. */
+/** Returns null when the run is deleted. */
 export function readToldRun(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<ToldRun | null> {
   return row<ToldRun>(
     tx.em,
@@ -55,14 +55,14 @@ export function readToldRun(tx: Pick<TenantTransaction, 'em'>, runId: string): P
   );
 }
 
-/** A file of an answer, as it lies in the storage. */
+/** A file of an answer in storage. */
 export interface AnswerFile {
   readonly id: string;
   readonly storageKey: string;
   readonly state: string;
 }
 
-/** Files that an answer names; those that are gone are not among them. */
+/** Returns the files that an answer names; deleted ones are omitted. */
 export function readAnswerFiles(tx: Pick<TenantTransaction, 'em'>, ids: readonly string[]): Promise<AnswerFile[]> {
   return rows<AnswerFile>(tx.em, `select id, storage_key as "storageKey", state from attachments where id = any (?::uuid[])`, [[...ids]]);
 }

@@ -1,16 +1,16 @@
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** What the agent of a thread wants to know. */
+/** A question of the agent to its thread. */
 export interface ChannelQuestion {
   readonly id: string;
-  /** Its number among all that the run and its descendants have asked, from 1 on: that of its notice, too. */
+  /** Its number among all questions of the run and its descendants, from 1 on; also that of its notice. */
   readonly number: number;
   readonly prompt: string;
   readonly responseSchema: Readonly<Record<string, unknown>> | null;
 }
 
-/** The first question of a run, or of a run below it, that a member may answer and nobody has answered yet; null: there is none. */
+/** Returns the first unanswered question of a run, or of a run below it, that a member may answer, or null when there is none. */
 export function readOpenQuestion(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<ChannelQuestion | null> {
   return row<ChannelQuestion>(
     tx.em,
@@ -25,7 +25,10 @@ export function readOpenQuestion(tx: Pick<TenantTransaction, 'em'>, runId: strin
   );
 }
 
-/** The run that waits in a conversation for an answer from its thread; null: none does. Its question stands there, or may. */
+/**
+ * Returns the run that waits in a conversation for an answer from its thread, or null when none does. `asked`: numbers of the questions that have been sent to
+ * the thread, or may have been.
+ */
 export function findWaitingRun(
   tx: Pick<TenantTransaction, 'em'>,
   { runId, channelId }: { readonly runId: string; readonly channelId: string },
@@ -38,7 +41,7 @@ export function findWaitingRun(
   );
 }
 
-/** Whether a run of a channel waits for an answer of somebody in a conversation. */
+/** Whether a run of a channel waits for an answer from a given person in a conversation. */
 export async function isAsked(
   tx: Pick<TenantTransaction, 'em'>,
   channelId: string,

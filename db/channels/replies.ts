@@ -4,7 +4,7 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { wakeReply, type AnsweredPlace } from './wake.ts';
 
-/** A run, as far as its thread goes. */
+/** The part of a run that its thread needs. */
 interface RunOfThread {
   readonly id: string;
   readonly source: string;
@@ -13,7 +13,7 @@ interface RunOfThread {
 const firstOfRun = `select m.id as "messageId", m.run_id as "runId", m.organization_id as "organizationId", m.workspace_id as "workspaceId", m.channel_id as "channelId"
   from channel_messages m where m.run_id = ? and m.status = 'received' order by m.id limit 1`;
 
-/** What a run of a channel answers; null: it is none, or is erased. */
+/** Returns the message that a run of a channel answers, or null when there is none or it is deleted. */
 export function findAnswered(
   tx: Pick<TenantTransaction, 'em'>,
   runId: string,
@@ -22,8 +22,8 @@ export function findAnswered(
 }
 
 /**
- * Takes the place of a run's answer in its thread, in the transaction that ends the run, and wakes who sends it: answers of a thread leave in this order. Nothing for runs
- * that no channel has started, at no cost.
+ * Reserves the position of a run's answer in its thread, in the transaction that ends the run, and wakes the workflow that sends it: answers of a thread are
+ * sent in this order. Does nothing for runs that no channel has started, at no cost.
  */
 export async function openReplyOf(tx: TenantTransaction, run: RunOfThread): Promise<void> {
   if (run.source !== 'channel') return;
@@ -41,14 +41,14 @@ export async function openReplyOf(tx: TenantTransaction, run: RunOfThread): Prom
   await wakeReply(tx, answered);
 }
 
-/** Wakes who serves the thread of a run of a channel, which has begun or waits. Nothing for other runs, at no cost. */
+/** Wakes the workflow that serves the thread of a run of a channel, which has begun or waits. Does nothing for other runs, at no cost. */
 export async function wakeReplyOf(tx: TenantTransaction, run: RunOfThread): Promise<void> {
   if (run.source !== 'channel') return;
   const answered = await findAnswered(tx, run.id);
   if (answered) await wakeReply(tx, answered);
 }
 
-/** Answers whose next try is ten minutes overdue: Temporal may have lost their workflows. Sweeper's pool. */
+/** Returns answers whose next try is ten minutes overdue: Temporal may have lost their workflows. Sweeper's pool. */
 export function overdueReplies(em: SqlEntityManager, limit: number): Promise<AnsweredPlace[]> {
   return rows<AnsweredPlace>(
     em,

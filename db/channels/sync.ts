@@ -13,10 +13,12 @@ interface SyncedChannel {
   readonly isActive: boolean;
 }
 
-/** Services that are told by us where their messages go. */
+/** Services with which we register where their messages go. */
 const registered: readonly ChannelKind[] = ['telegram', 'discord'];
 
-/** After the commit the service is told what the newest row says: `maint:trigger-sync:<id>`. Nothing where people do that by hand. */
+/**
+ * After the commit, registers with the service what the newest row says: `maint:trigger-sync:<id>`. Does nothing for services that people configure by hand.
+ */
 export async function syncChannel(
   tx: TenantTransaction,
   { id, organizationId, workspaceId, kind, version, isActive }: SyncedChannel,
@@ -43,7 +45,7 @@ export async function syncChannel(
   );
 }
 
-/** Notes that the service has been told of a version of the row, and who the channel is there. False: the row has a newer one. */
+/** Records that a version of the row was registered with the service, and the channel's identity there. Returns false when the row has a newer version. */
 export async function markChannelSynced(
   tx: TenantTransaction,
   { id, version, identity }: { readonly id: string; readonly version: number; readonly identity: ChannelIdentity | null },
@@ -56,7 +58,7 @@ export async function markChannelSynced(
   return marked > 0;
 }
 
-/** Notes why the service did not take a version of the row. */
+/** Records why the service refused a version of the row. */
 export async function markChannelRefused(
   tx: TenantTransaction,
   { id, version, error }: { readonly id: string; readonly version: number; readonly error: string },

@@ -4,16 +4,16 @@ import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** What is answered, and where it lies. */
+/** The message that is answered, and its tenant. */
 export interface AnsweredPlace {
   readonly messageId: string;
-  /** Null: the message could start no run. */
+  /** Null: the message could not start a run. */
   readonly runId: string | null;
   readonly organizationId: string;
   readonly workspaceId: string;
 }
 
-/** After the commit the workflow of an answer is started, or looks again at what is to be sent. */
+/** After the commit, starts the workflow of an answer, or makes it check again what is to be sent. */
 export async function wakeReply(tx: TenantTransaction, { messageId, runId, organizationId, workspaceId }: AnsweredPlace): Promise<void> {
   const workflowId = workflowIds.channelReply(runId ?? messageId);
   await addOutbox(

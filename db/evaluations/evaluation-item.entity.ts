@@ -38,6 +38,6 @@ const schema = defineEntity({
   },
 });
 
-/** One question of a data set, as it was when the evaluation was asked for. */
+/** One question of a data set, as it was when the evaluation was requested. */
 export class EvaluationItem extends schema.class {}
 schema.setClass(EvaluationItem);

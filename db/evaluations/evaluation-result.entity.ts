@@ -39,7 +39,7 @@ const schema = defineEntity({
     cost: decimalColumn(20, 9).strictNullable(),
     tokens: p.json<{ readonly input: number; readonly output: number }>().strictNullable(),
     turns: p.integer().strictNullable(),
-    /** How often somebody has begun to score it. */
+    /** How often scoring it has begun. */
     attempts: p.integer().default(0),
     /** Answers of judges, by evaluator and vote, until all scores are written: none is asked for twice. */
     votes: jsonColumn<Record<string, unknown>>(() => ({})),
@@ -48,6 +48,6 @@ const schema = defineEntity({
   },
 });
 
-/** What one repetition of an item came to. */
+/** The result of one repetition of an item. */
 export class EvaluationResult extends schema.class {}
 schema.setClass(EvaluationResult);

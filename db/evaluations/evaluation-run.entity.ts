@@ -28,19 +28,19 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     agentId: uuidColumn(),
-    /** Pinned when the evaluation was asked for. */
+    /** Pinned when the evaluation was requested. */
     agentRevisionId: uuidColumn(),
     datasetName: p.text().strictNullable(),
-    /** Over the keys and hashes of the items in their order. */
+    /** Over the keys and hashes of the items, in order. */
     datasetSha256: p.text().fieldName('dataset_sha256'),
     evaluators: p.json<StoredEvaluator[]>(),
     settings: p.json<EvaluationSettings>(),
     /** The evaluation that it is compared with. */
     baselineId: uuidColumn().strictNullable(),
     status: p.enum(evaluationStatuses).default('queued'),
-    /** The numbers over what has ended, as the wire has them. */
+    /** The numbers over results that have ended, in their wire form. */
     summary: p.json<Record<string, unknown>>(),
-    /** Set when it is known that it will fail; the status follows when its results have their ends. */
+    /** Set when it is known that it will fail; the status follows when all its results have ended. */
     failureCode: p.text().strictNullable(),
     cancelRequestedAt: timeColumn().strictNullable(),
     createdByUserId: uuidColumn().strictNullable(),

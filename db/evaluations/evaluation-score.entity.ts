@@ -29,6 +29,6 @@ const schema = defineEntity({
   },
 });
 
-/** What one evaluator said of one result. */
+/** The score that one evaluator gave one result. */
 export class EvaluationScore extends schema.class {}
 schema.setClass(EvaluationScore);

@@ -33,12 +33,12 @@ const columns = `e.id, e.organization_id, e.workspace_id, e.agent_id, e.agent_re
   e.summary, e.failure_code, e.created_at, e.finished_at,
   (select l.attachment_id from attachment_links l where l.owner_kind = 'evaluation' and l.owner_id = e.id limit 1) as results_attachment_id`;
 
-/** One evaluation that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
+/** Returns one evaluation that the caller sees. Throws 404, or 403 where the caller's rank is below the floor. */
 export async function readEvaluation(ctx: Scoped, id: string): Promise<EvaluationRow> {
   return seen(ctx, await findEvaluation(ctx, id));
 }
 
-/** One evaluation in the caller's sight; null: there is none. */
+/** Returns one evaluation that the caller sees, or null when there is none. */
 export function findEvaluation(ctx: Scoped, id: string): Promise<EvaluationRow | null> {
   const visible = visibleToSql(ctx, EvaluationRun, 'e');
   return row<EvaluationRow>(ctx.em, `select ${columns} from evaluation_runs e where e.id = ? and ${visible.sql}`, [id, ...visible.params]);
@@ -49,7 +49,7 @@ export interface EvaluationFilters {
   readonly status?: EvaluationStatus;
 }
 
-/** Evaluations that the caller sees, newest first. */
+/** Returns the evaluations that the caller sees, newest first. */
 export function listEvaluationRows(ctx: Scoped, filters: EvaluationFilters, page: PageRequest): Promise<Page<EvaluationRow>> {
   const visible = visibleTo(ctx, EvaluationRun, 'e');
   const names = (['agent_id', 'status'] as const).filter((name) => filters[name] !== undefined);
@@ -63,7 +63,7 @@ export function listEvaluationRows(ctx: Scoped, filters: EvaluationFilters, page
   });
 }
 
-/** Evaluations without an end, and whether the start of their workflow waits to be sent. Sweeper's pool. */
+/** Returns evaluations that have not ended, and whether the start of their workflow is unsent. Sweeper's pool. */
 export function liveEvaluations(tx: Pick<TenantTransaction, 'em'>, { after, limit }: WorkPage): Promise<LiveWork[]> {
   return rows<LiveWork>(
     tx.em,
@@ -76,7 +76,10 @@ export function liveEvaluations(tx: Pick<TenantTransaction, 'em'>, { after, limi
   );
 }
 
-/** The evaluation that a filter of runs names and that the caller may cancel; null: none, or the filter says something that no evaluation has. */
+/**
+ * Returns the evaluation that a filter of runs names and that the caller may cancel, or null when there is none or the filter has a condition that no
+ * evaluation meets.
+ */
 export async function findCancellable(ctx: Changing, filter: CancelFilter): Promise<RunAddress | null> {
   const { evaluation_run_id: id, agent_id: agentId, session_key: sessionKey, trigger_id: triggerId } = filter;
   if (id === undefined || sessionKey !== undefined || triggerId !== undefined) return null;

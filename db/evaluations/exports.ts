@@ -1,7 +1,7 @@
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** The attachment with all results of an evaluation; null: none yet. */
+/** Returns the id of the attachment with all results of an evaluation, or null when there is none yet. */
 export async function findExport(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string): Promise<string | null> {
   const found = await row<{ id: string }>(
     tx.em,

@@ -20,7 +20,7 @@ export interface ResultFacts {
   readonly scores: Readonly<Record<string, readonly [score: number | null, passed: boolean | null, state: 'done' | 'error' | 'skipped']>>;
 }
 
-/** A page of the facts of an evaluation by position and repetition, behind the one given. */
+/** Returns a page of the facts of an evaluation by position and repetition, after the given one. */
 export function readFacts(
   tx: Pick<TenantTransaction, 'em'>,
   evaluationRunId: string,
@@ -36,7 +36,7 @@ export function readFacts(
   );
 }
 
-/** What the judges and embeddings of an evaluation have cost, as the ledger has it. */
+/** Returns the cost of an evaluation's judges and embeddings according to the ledger. */
 export async function readJudgeCost(
   tx: Pick<TenantTransaction, 'em'>,
   evaluation: { readonly id: string; readonly workspaceId: string },

@@ -6,7 +6,7 @@ import { rows } from '../sql.ts';
 export interface RunsAsked {
   readonly workspaceId: string;
   readonly agentId: string;
-  /** By votes, or by the runs themselves. */
+  /** Selected by votes, or by the runs themselves. */
   readonly source: 'feedback' | 'runs';
   readonly rating: 'up' | 'down' | null;
   readonly status: string | null;
@@ -24,8 +24,8 @@ export interface RunAsItem {
 }
 
 /**
- * Runs of an agent that the caller sees, newest first: ended root runs of no evaluation, for `feedback` those with such a vote, newest vote first. Purged runs are left out, and those
- * whose input is neither text nor JSON.
+ * Returns runs of an agent that the caller sees, newest first: ended root runs that belong to no evaluation; for `feedback` those with such a vote, newest vote
+ * first. Omits purged runs and those whose input is neither text nor JSON.
  */
 export function runsAsItems(
   ctx: Scoped,

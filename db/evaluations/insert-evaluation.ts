@@ -19,7 +19,7 @@ export interface NewEvaluation {
   readonly createdByUserId: string | null;
 }
 
-/** An item about to be written; its position is its place in the list. */
+/** An item to be stored; its position is its place in the list. */
 export interface NewItem extends Omit<DatasetItem, 'id'> {
   readonly key: string;
   readonly contentSha256: string;
@@ -28,7 +28,7 @@ export interface NewItem extends Omit<DatasetItem, 'id'> {
 const itemsAStatement = 500;
 const resultsAStatement = 1_000;
 
-/** Writes an evaluation with its items, and a pending result for each repetition of each; gives when it was made. */
+/** Stores an evaluation with its items, and a pending result for each repetition of each; returns when it was created. */
 export async function insertEvaluation(tx: TenantTransaction, evaluation: NewEvaluation, items: readonly NewItem[]): Promise<string> {
   const { id, organizationId, workspaceId, settings } = evaluation;
   const made = await row<{ created_at: string }>(
@@ -102,7 +102,7 @@ function partsOf<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size));
 }
 
-/** How many evaluations of a workspace are queued or running; counted one request after the other, so that two at once can't both be the last. */
+/** Returns how many evaluations of a workspace are queued or running. Requests count one after another, so that two at once can't both be the last. */
 export async function countLiveEvaluations(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<number> {
   await rows(tx.em, 'select id from workspaces where id = ? for no key update', [workspaceId]);
   const counted = await row<{ total: number }>(

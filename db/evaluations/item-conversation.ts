@@ -9,7 +9,7 @@ interface ConversationPlace {
   readonly agentId: string;
 }
 
-/** Makes a conversation that has had the turns of these messages; gives its id. Each message of a user begins a turn. */
+/** Creates a conversation that already has the turns of these messages; returns its id. Each user message begins a turn. */
 export async function openItemConversation(
   tx: TenantTransaction,
   place: ConversationPlace,
@@ -24,7 +24,7 @@ export async function openItemConversation(
   return id;
 }
 
-/** Writes the messages of such a conversation before that of its first run, committed. */
+/** Stores the messages of such a conversation as committed, before that of its first run. */
 export async function writeItemMessages(
   tx: TenantTransaction,
   { organizationId, workspaceId }: Pick<ConversationPlace, 'organizationId' | 'workspaceId'>,
@@ -52,7 +52,7 @@ export async function writeItemMessages(
   );
 }
 
-/** The turn of each message, from 1. */
+/** Returns the turn of each message, counted from 1. */
 function turnsOf(messages: readonly ItemMessage[]): number[] {
   let turn = 1;
   return messages.map(({ role }, at) => {

@@ -3,7 +3,7 @@ import { rows } from '../sql.ts';
 import type { ResultStatus } from './evaluation-result.entity.ts';
 import type { ScoreState } from './evaluation-score.entity.ts';
 
-/** What one evaluator said, as it is read. */
+/** The score of one evaluator, as it is read. */
 export interface ScoreRow {
   readonly key: string;
   readonly state: ScoreState;
@@ -44,7 +44,9 @@ const columns = `i.item_key, i.position, r.repetition, r.run_id, r.status, r.sco
               from evaluation_scores s where s.result_id = r.id), '[]') as scores`;
 const from = `evaluation_results r join evaluation_items i on i.id = r.item_id left join runs u on u.id = r.run_id and u.deleted_at is null`;
 
-/** The first results of an evaluation that the caller has been shown: errors, then failed, then passed, then the rest, by position and repetition. */
+/**
+ * Returns the first results of an evaluation that the caller has been shown: errors, then failed, then passed, then the rest, each by position and repetition.
+ */
 export function firstResults(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string, limit: number): Promise<ResultRow[]> {
   return rows<ResultRow>(
     tx.em,
@@ -56,7 +58,7 @@ export function firstResults(tx: Pick<TenantTransaction, 'em'>, evaluationRunId:
   );
 }
 
-/** A page of all results of an evaluation by position and repetition, behind the one given. */
+/** Returns a page of all results of an evaluation by position and repetition, after the given one. */
 export function resultsBehind(
   tx: Pick<TenantTransaction, 'em'>,
   evaluationRunId: string,

@@ -4,14 +4,14 @@ import { addOutbox } from '../outbox.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Where an evaluation lies. */
+/** An evaluation and its tenant. */
 export interface EvaluationPlace {
   readonly id: string;
   readonly organizationId: string;
   readonly workspaceId: string;
 }
 
-/** A run that ends, as far as its evaluation goes. */
+/** The part of an ended run that its evaluation needs. */
 export interface EndedItemRun {
   readonly id: string;
   readonly organization_id: string;
@@ -22,8 +22,8 @@ export interface EndedItemRun {
 }
 
 /**
- * What the end of an item's run makes of its result. Answers are scored; limits of the agent are its own failure; what was reached of the evaluation's or the workspace's budget, and
- * what is cancelled with the evaluation, or as it fails, is skipped. What the run cost is kept all the same.
+ * Maps the end of an item's run to its result. Answers are scored; reaching a limit of the agent is the agent's own failure; a full budget of the workspace
+ * skips the result, and so does being cancelled with the evaluation or as it fails. The cost of the run is stored in every case.
  */
 const endOf = (condition: string) => `
   update evaluation_results r
@@ -47,7 +47,7 @@ const endOf = (condition: string) => `
        where q.status = 'running' and u.finished_at is not null and ${condition}) x
    where r.id = x.id and r.status = 'running'`;
 
-/** Ends the item of a run, in the transaction that ends the run, and wakes the evaluation. Nothing for other runs, at no cost. */
+/** Ends the item of a run, in the transaction that ends the run, and wakes the evaluation. Does nothing for other runs, at no cost. */
 export async function endItemOf(tx: TenantTransaction, run: EndedItemRun): Promise<void> {
   if (run.source !== 'evaluation' || run.evaluation_run_id === null || run.parent_run_id !== null) return;
   await rows(tx.em, endOf('q.run_id = ?'), [run.id]);
@@ -55,22 +55,22 @@ export async function endItemOf(tx: TenantTransaction, run: EndedItemRun): Promi
   await wakeEvaluation(tx, place, `item:${run.id}`);
 }
 
-/** Ends the items of all runs of an evaluation that have ended, should any have missed it. */
+/** Ends the items of all ended runs of an evaluation, in case any were missed. */
 export async function endItemsOf(tx: TenantTransaction, evaluationRunId: string): Promise<void> {
   await rows(tx.em, endOf('q.evaluation_run_id = ?'), [evaluationRunId]);
 }
 
-/** Has it on record that a run waits for somebody, for which it is cancelled: its result fails. Nothing for other runs. */
+/** Records that a run waits for a person, for which it is cancelled: its result fails. Does nothing for other runs. */
 export async function noteWaited(tx: TenantTransaction, runId: string): Promise<void> {
   await rows(tx.em, "update evaluation_results set reason = 'waited' where run_id = ? and status = 'running'", [runId]);
 }
 
-/** Starts the workflow of an evaluation, or wakes it, once an occasion. One that has ended stays so. */
+/** Starts the workflow of an evaluation, or wakes it, once per occasion. A workflow that has ended stays ended. */
 export async function wakeEvaluation(tx: TenantTransaction, place: EvaluationPlace, occasion: string): Promise<void> {
   await startEvaluationWorkflow(tx, place, { occasion, reuse: 'reject_duplicate' });
 }
 
-/** Starts the workflow of an evaluation that has lost it, whatever has become of the earlier one. */
+/** Starts the workflow of an evaluation that has lost it, whatever became of the earlier one. */
 export async function restartEvaluation(tx: TenantTransaction, place: EvaluationPlace, occasion: string): Promise<void> {
   await startEvaluationWorkflow(tx, place, { occasion, reuse: 'allow_duplicate' });
 }

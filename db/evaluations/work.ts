@@ -24,7 +24,7 @@ const stateColumns = `e.id, e.organization_id as "organizationId", e.workspace_i
   e.settings, e.baseline_id as "baselineId", e.status, e.failure_code as "failureCode", e.cancel_requested_at is not null as "isCancelRequested",
   e.created_by_user_id as "createdByUserId"`;
 
-/** Locks an evaluation of the transaction's tenant; null: it is gone. */
+/** Locks an evaluation of the transaction's tenant; returns null when it is deleted. */
 export function lockEvaluation(tx: TenantTransaction, id: string): Promise<EvaluationState | null> {
   return row<EvaluationState>(tx.em, `select ${stateColumns} from evaluation_runs e where e.id = ? for no key update`, [id]);
 }
@@ -40,7 +40,7 @@ export interface PendingResult {
   readonly input: ItemInput;
 }
 
-/** How many results are at each state, and whether one of them met a full budget. */
+/** How many results are in each state, and whether one of them met a full budget. */
 export interface ResultCounts {
   readonly pending: number;
   readonly running: number;
@@ -52,7 +52,7 @@ const at = (status: string) => `select from evaluation_results r where r.evaluat
 /** More than may be started at once. */
 const maxPending = 100;
 
-/** Counts what has no end yet; of pending results as many as matter. */
+/** Counts results that have not ended; pending ones only up to `maxPending`. */
 export async function countResults(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string): Promise<ResultCounts> {
   const found = await row<ResultCounts>(
     tx.em,
@@ -64,7 +64,7 @@ export async function countResults(tx: Pick<TenantTransaction, 'em'>, evaluation
   return found ?? { pending: 0, running: 0, scoring: 0, isBudgetFull: false };
 }
 
-/** The next results without a run, in the order of their items: ids ascend with them. */
+/** Returns the next results without a run, in the order of their items: their ids ascend in that order. */
 export function nextPending(tx: TenantTransaction, evaluationRunId: string, limit: number): Promise<PendingResult[]> {
   return rows<PendingResult>(
     tx.em,
@@ -74,7 +74,7 @@ export function nextPending(tx: TenantTransaction, evaluationRunId: string, limi
   );
 }
 
-/** The runs of an evaluation that have not been told to end. */
+/** Returns the runs of an evaluation that are not being cancelled yet. */
 export async function liveItemRuns(tx: TenantTransaction, evaluationRunId: string, limit: number): Promise<string[]> {
   const found = await rows<{ id: string }>(
     tx.em,
@@ -84,7 +84,7 @@ export async function liveItemRuns(tx: TenantTransaction, evaluationRunId: strin
   return found.map(({ id }) => id);
 }
 
-/** Ids of results that wait for their scores, in the order of their items. */
+/** Returns the ids of results that wait for their scores, in the order of their items. */
 export async function scoringResults(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string, limit: number): Promise<string[]> {
   const found = await rows<{ id: string }>(
     tx.em,
@@ -100,7 +100,7 @@ export interface StoredVote {
   readonly raw: string;
 }
 
-/** A vote that is asked for: what its bill needs, should the worker be lost. */
+/** A requested vote: what its bill needs in case the worker is lost. */
 export interface AskedVote {
   readonly asked: KeyedBill;
 }
@@ -111,7 +111,7 @@ export interface OpenVote extends AskedVote {
   readonly name: string;
 }
 
-/** Votes of an evaluation that are still asked for, so many. */
+/** Returns at most `limit` votes of an evaluation that are still requested. */
 export function openVotes(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string, limit: number): Promise<OpenVote[]> {
   return rows<OpenVote>(
     tx.em,
@@ -121,14 +121,14 @@ export function openVotes(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: st
   );
 }
 
-/** A tool call of a run, with what it gave. */
+/** A tool call of a run, with its output. */
 export interface CallFacts {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, unknown>> | null;
   readonly output: unknown;
 }
 
-/** All that scoring a result takes. */
+/** All that scoring a result requires. */
 export interface ClaimedResult {
   readonly id: string;
   readonly attempts: number;
@@ -150,18 +150,20 @@ export interface ClaimedResult {
   readonly outputText: string | null;
   readonly outputJson: unknown;
   readonly calls: readonly CallFacts[];
-  /** Texts of the messages with passages, and ids that citations of the answer name. */
+  /** Texts of the messages with passages, and ids of the items that citations of the answer name. */
   readonly passages: readonly string[];
   readonly citedItemIds: readonly string[];
 }
 
-/** What the baseline's run of an item answered. */
+/** The answer of the baseline's run of an item. */
 export interface BaselineOutput {
   readonly text: string | null;
   readonly json: unknown;
 }
 
-/** The answer of a baseline to the same question: of the same repetition, else of the first; null where the item has changed or its run is gone. */
+/**
+ * Returns the answer of a baseline to the same question: of the same repetition, otherwise of the first; null where the item has changed or its run is deleted.
+ */
 export function readBaselineOutput(
   tx: Pick<TenantTransaction, 'em'>,
   baselineId: string,

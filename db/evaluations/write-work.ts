@@ -6,7 +6,7 @@ import { newId } from '../ids.ts';
 import type { EvaluationPlace } from './run-ended.ts';
 import type { ClaimedResult, StoredVote } from './work.ts';
 
-/** What changes of an evaluation on its way; the caller holds its row. */
+/** Changes of an evaluation in progress; the caller has locked its row. */
 export interface EvaluationChange {
   readonly status?: EvaluationStatus;
   readonly failureCode?: string | null;
@@ -14,7 +14,7 @@ export interface EvaluationChange {
   readonly isCancelRequested?: true;
 }
 
-/** Writes what changes of a locked evaluation; its times follow from its status. */
+/** Writes changes of a locked evaluation; its times follow from its status. */
 export async function writeEvaluation(
   tx: TenantTransaction,
   id: string,
@@ -39,7 +39,7 @@ export async function writeEvaluation(
   );
 }
 
-/** Gives results their runs. */
+/** Stores which runs were started for results. */
 export async function noteStarted(
   tx: TenantTransaction,
   started: readonly { readonly id: string; readonly run_id: string }[],
@@ -62,7 +62,7 @@ export async function noteNotStarted(tx: TenantTransaction, id: string, reason: 
   );
 }
 
-/** Skips all results without an end; gives how many. */
+/** Skips all results that have not ended; returns how many. */
 export function skipRest(tx: TenantTransaction, evaluationRunId: string, reason: string): Promise<number> {
   return change(
     tx.em,
@@ -72,7 +72,7 @@ export function skipRest(tx: TenantTransaction, evaluationRunId: string, reason:
   );
 }
 
-/** Counts an attempt to score a result and gives what that takes; null: it does not wait for scores any more. */
+/** Counts an attempt to score a result and returns what scoring requires, or null when it no longer waits for scores. */
 export function claimResult(tx: TenantTransaction, resultId: string): Promise<ClaimedResult | null> {
   return row<ClaimedResult>(
     tx.em,
@@ -94,7 +94,10 @@ export function claimResult(tx: TenantTransaction, resultId: string): Promise<Cl
 
 const isGiven = `coalesce(jsonb_exists(votes -> ?::text, 'value'), false)`;
 
-/** Has it on record that a vote is asked for now. False: somebody else scores the result by now, or the vote was given; it must not be asked for. */
+/**
+ * Records that a vote is being requested now. Returns false when another attempt scores the result by now, or the vote is already stored: then it must not be
+ * requested.
+ */
 export async function markAsked(
   tx: TenantTransaction,
   { id, attempts }: Pick<ClaimedResult, 'id' | 'attempts'>,
@@ -109,7 +112,7 @@ export async function markAsked(
   return marked !== null;
 }
 
-/** A vote is asked for no more under this key of its call. Nothing where another call, or the vote itself, has taken its place. */
+/** Removes the record that a vote was requested under this call key. Does nothing where another call, or the vote itself, has replaced it. */
 export async function unmarkAsked(
   tx: TenantTransaction,
   resultId: string,
@@ -132,7 +135,7 @@ export async function storeVote(tx: TenantTransaction, resultId: string, name: s
   );
 }
 
-/** What an evaluator said, about to be written. */
+/** The score of an evaluator, to be stored. */
 export interface NewScore {
   readonly id: string;
   readonly key: string;
@@ -152,7 +155,7 @@ export interface ResultEnd {
   readonly scores: readonly NewScore[];
 }
 
-/** Ends a result with all its scores, at once and once; false: it has ended before. */
+/** Ends a result together with all its scores, once; returns false when it has ended before. */
 export async function endResult(tx: TenantTransaction, resultId: string, { status, score, reason, scores }: ResultEnd): Promise<boolean> {
   const ended = await rows(
     tx.em,
@@ -169,7 +172,7 @@ export async function endResult(tx: TenantTransaction, resultId: string, { statu
   return ended.length > 0;
 }
 
-/** Has an attachment stay with an evaluation. */
+/** Links an attachment to an evaluation, so that it does not expire. */
 export async function linkExport(
   tx: TenantTransaction,
   { id, organizationId, workspaceId }: EvaluationPlace,

@@ -1,13 +1,13 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { rows } from '../sql.ts';
 
-/** An archived workspace whose time is over. */
+/** An archived workspace whose retention is over. */
 export interface DueWorkspace {
   readonly id: string;
   readonly organizationId: string;
 }
 
-/** Archived workspaces past their `purge_after`, the longest due first. Sweeper's pool, as everything here. */
+/** Returns archived workspaces past their `purge_after`, longest due first. Sweeper's pool, like everything here. */
 export function dueWorkspaces(em: SqlEntityManager, limit: number): Promise<DueWorkspace[]> {
   return rows<DueWorkspace>(
     em,

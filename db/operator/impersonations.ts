@@ -7,7 +7,7 @@ import { visibleTo, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Impersonation } from './impersonation.entity.ts';
 
-/** An impersonation as views show one; one that ran out has ended then. */
+/** An impersonation as views show it; an expired one counts as ended at its expiry. */
 export interface ImpersonationRow {
   readonly id: string;
   readonly operator_user_id: string;
@@ -40,7 +40,7 @@ export const columns = `i.id, i.operator_user_id, i.target_user_id, i.organizati
   coalesce(i.ended_at, case when i.expires_at <= now() then i.expires_at end) as ended_at, i.ended_by_user_id`;
 const open = '(i.ended_at is null and i.expires_at > now())';
 
-/** A user in the operator's sight, locked against a change; null when there is none. */
+/** Returns a user that the operator sees, locked against changes, or null when there is none. */
 export function findTarget(
   ctx: Scoped,
   userId: string,
@@ -58,7 +58,7 @@ export function findTarget(
   );
 }
 
-/** Impersonations that the operator sees, newest first. */
+/** Returns the impersonations that the operator sees, newest first. */
 export function listImpersonationRows(ctx: Scoped, filters: ImpersonationFilters, page: PageRequest): Promise<Page<ImpersonationRow>> {
   const visible = visibleTo(ctx, Impersonation, 'i');
   const where = [visible.sql];
@@ -97,7 +97,7 @@ export async function lockImpersonation(ctx: Scoped, id: string): Promise<Impers
   return found;
 }
 
-/** Users that an operator may work as: all, or by X-View-* those at home or granted in that place. */
+/** Users that an operator may work as: all, or with X-View-* those with home or grant in that organization or workspace. */
 function usersOf(ctx: Scoped): Predicate {
   const { caller } = ctx;
   if (isUnbounded(caller)) return { sql: 'true', params: [] };

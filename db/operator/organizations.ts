@@ -8,7 +8,7 @@ const graceDays = 30;
 
 const columns = organizationColumns('o');
 
-/** Makes an organization with the settings of every new one. 409 when the slug is taken. */
+/** Creates an organization with the settings of every new one. 409 when the slug is taken. */
 export async function insertOrganization(
   tx: TenantTransaction,
   fields: { readonly name: string; readonly slug: string; readonly timezone: string },
@@ -28,12 +28,12 @@ export function setSuspended(tx: TenantTransaction, id: string, reason: string):
   return write(tx, id, { sql: "status = 'suspended', suspended_at = now(), suspended_reason = ?", params: [reason] });
 }
 
-/** Takes a locked organization back into use, from suspension or from its grace. */
+/** Returns a locked organization to use, from suspension or from its grace period. */
 export function setActive(tx: TenantTransaction, id: string): Promise<OrganizationRow> {
   return write(tx, id, { sql: "status = 'active', suspended_at = null, suspended_reason = null, delete_after = null", params: [] });
 }
 
-/** Begins the grace of a locked organization, after which it is purged. */
+/** Begins the grace period of a locked organization, after which it is purged. */
 export function setDeleting(tx: TenantTransaction, id: string): Promise<OrganizationRow> {
   return write(tx, id, { sql: `status = 'deleting', delete_after = now() + interval '${graceDays} days'`, params: [] });
 }

@@ -5,7 +5,7 @@ import type { Predicate } from '../scope.ts';
 import { change, row } from '../sql.ts';
 import { tenantKeys } from '../tenancy/keys/tenant-keys.ts';
 
-/** A place whose rows go: a whole organization, or one workspace of it. */
+/** What is purged: a whole organization, or one workspace of it. */
 export interface PurgedScope {
   readonly organizationId: string;
   readonly workspaceId: string | null;
@@ -13,12 +13,12 @@ export interface PurgedScope {
 
 /** Tables that outlive an organization: its tombstone, the ledger with its sums, and the record of the purge itself. */
 const outlivesOrganization: ReadonlySet<string> = new Set(['organizations', 'usage_entries', 'usage_rollups', 'purges']);
-/** What goes last, in steps of its own. */
+/** Tables that are deleted last, in separate steps. */
 const lastOfOrganization: ReadonlySet<string> = new Set(['data_keys']);
 
 /**
- * Tables that outlive a workspace: the organization's log and ledger, what is swept by age, people (`purge-workspace.ts` finds them another
- * home or erases them) and who worked as them.
+ * Tables that outlive a workspace: the organization's log and ledger, what is swept by age, people (`purge-workspace.ts` finds them another home or erases
+ * them) and the impersonations of them.
  */
 const outlivesWorkspace: ReadonlySet<string> = new Set([
   'audit_entries',
@@ -33,7 +33,7 @@ const outlivesWorkspace: ReadonlySet<string> = new Set([
 const rowsATransaction = 5_000;
 const parentsATransaction = 500;
 
-/** Tables with rows of organizations, in the order in which a purge deletes: children first. New entities are in at once. */
+/** Returns the tables with rows of organizations, in the order in which a purge deletes them: children first. New entities are included automatically. */
 export function tablesOfOrganization(em: SqlEntityManager): string[] {
   return childrenFirst(em, 'organizationId').filter((table) => !outlivesOrganization.has(table) && !lastOfOrganization.has(table));
 }
@@ -43,14 +43,14 @@ export function tablesOfWorkspace(em: SqlEntityManager): string[] {
   return childrenFirst(em, 'workspaceId').filter((table) => !outlivesWorkspace.has(table));
 }
 
-/** How far the rows of one table are deleted. `after`: the parents' position, `end` behind the last; it may be lost without harm. */
+/** How far the rows of one table are deleted. `after`: the position among the parents, `end` after the last; losing it does no harm. */
 export interface Deleted {
   readonly deleted: number;
   readonly after: string | null;
   readonly isDone: boolean;
 }
 
-/** What is deleted of one table; `tables` is the whole order. */
+/** The table whose rows are deleted; `tables` is the whole order. */
 export interface Deleting {
   readonly table: string;
   readonly tables: readonly string[];
@@ -58,8 +58,8 @@ export interface Deleting {
 }
 
 /**
- * Deletes at most 5,000 rows of one table. The large ones have no index on the organization, so their rows are found by their parents' (runs,
- * 500 at a time); what no parent leads to is looked for once, at the end.
+ * Deletes at most 5,000 rows of one table. The large tables have no index on the organization, so their rows are found through their parents' (runs, 500 at a
+ * time); rows that no parent leads to are looked for once, at the end.
  */
 export async function deleteSome(em: SqlEntityManager, deleting: Deleting, after: string | null): Promise<Deleted> {
   const { table, place } = deleting;
@@ -68,7 +68,7 @@ export async function deleteSome(em: SqlEntityManager, deleting: Deleting, after
   if (parent) return deleteByParents(em, { table, place, parent, after });
 
   const own = rowsOf(place);
-  // A row that points at another of its table is younger than that.
+  // A row that refers to another of its table is younger than that one.
   const order = tenantKeys.some((key) => key.table === table && key.references === table) ? 'order by id desc' : '';
   const deleted = await deleteWhere(em, table, { sql: `${own.sql} ${order}`, params: own.params });
   return { deleted, after: 'end', isDone: deleted < rowsATransaction };
@@ -111,7 +111,7 @@ function deleteWhere(em: SqlEntityManager, table: string, { sql, params }: Predi
   ]);
 }
 
-/** The first table that still has a row of the place; null when all are empty. */
+/** Returns the first table that still has a row of the organization or workspace, or null when all are empty. */
 export async function firstLeft(em: SqlEntityManager, tables: readonly string[], place: PurgedScope): Promise<string | null> {
   const rows = rowsOf(place);
   const found = await row<{ name: string }>(
@@ -127,7 +127,7 @@ function rowsOf({ organizationId, workspaceId }: PurgedScope): Predicate {
   return { sql: '(organization_id = ?::uuid and workspace_id = ?::uuid)', params: [organizationId, workspaceId] };
 }
 
-// A parent may point at its child too (the active revision of an agent): that pointer goes first.
+// A parent may refer to its child too (the active revision of an agent): that reference is cleared first.
 async function letGo(em: SqlEntityManager, { table, tables, place }: Deleting): Promise<void> {
   const rows = rowsOf(place);
   const later = new Set(tables.slice(tables.indexOf(table) + 1));
@@ -154,10 +154,10 @@ interface Parent {
   readonly column: string;
 }
 
-/** Children without a key, which would cost each of their many rows. */
+/** Parents of tables without a foreign key, which would be costly for their many rows. */
 const parentsWithoutKey: Readonly<Record<string, Parent | undefined>> = { knowledge_terms: { table: 'knowledge_bases', column: 'kb_id' } };
 
-/** By whose ids the rows of a table are found that has no index on the organization; null where it has one, or no such parent. */
+/** Returns the parent by whose ids the rows of a table without an index on the organization are found; null where it has such an index, or no such parent. */
 function parentOf(em: SqlEntityManager, table: string): Parent | null {
   const named = parentsWithoutKey[table];
   if (named) return named;

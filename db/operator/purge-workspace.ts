@@ -3,7 +3,7 @@ import { sweepReplies } from '../http/idempotency.ts';
 import { change, row, rows } from '../sql.ts';
 import type { DueWorkspace } from './due-workspaces.ts';
 
-/** Erases who has its home in a workspace; gives those who were not deleted before. */
+/** Erases the users whose home is a workspace; returns those who were not deleted before. */
 export async function eraseHomeless(em: SqlEntityManager, { id: workspaceId, organizationId }: DueWorkspace): Promise<string[]> {
   const homeless = await rows<{ id: string; is_erased: boolean }>(
     em,
@@ -37,14 +37,14 @@ export async function eraseHomeless(em: SqlEntityManager, { id: workspaceId, org
   ])
     await change(em, `delete from ${table} where user_id = any (?::uuid[])`, [ids]);
   await change(em, 'update service_keys set revoked_at = coalesce(revoked_at, now()) where created_by_user_id = any (?::uuid[])', [ids]);
-  // Invitations hold the address too, also those to another workspace.
+  // Invitations contain the address too, including those to another workspace.
   await change(
     em,
     `delete from invitations i using users u where u.id = any (?::uuid[]) and i.organization_id = u.organization_id
         and (i.accepted_user_id = u.id or i.email = u.email)`,
     [ids],
   );
-  // Without a home a row can only be the organization's; deleted, it has no right anywhere.
+  // Without a home a row can only belong to the organization; a deleted user has no right anywhere.
   await change(
     em,
     `update users set email = '', full_name = null, locale = null, role = 'viewer', scope = 'organization', workspace_id = null, is_active = false,
@@ -55,19 +55,19 @@ export async function eraseHomeless(em: SqlEntityManager, { id: workspaceId, org
   return homeless.filter((user) => !user.is_erased).map((user) => user.id);
 }
 
-/** Holds a workspace that is due, against a restore; false when it is not due any more. */
+/** Locks a due workspace against a restore; returns false when it is no longer due. */
 export async function holdDue(em: SqlEntityManager, workspaceId: string): Promise<boolean> {
-  // Written, not only locked: a restore that waits for it looks at the clock again.
+  // Written, not only locked: a restore that waits for the lock checks the clock again.
   const due = 'update workspaces set version = version + 1 where id = ? and not is_active and purge_after <= now()';
   return (await change(em, due, [workspaceId])) > 0;
 }
 
-/** Lets go of a workspace in impersonations. */
+/** Removes a workspace from impersonations. */
 export async function leaveImpersonations(em: SqlEntityManager, workspaceId: string): Promise<void> {
   await change(em, 'update impersonations set workspace_id = null where workspace_id = ?', [workspaceId]);
 }
 
-/** Moves the people of a workspace to that of their highest grant, with that rank; gives them with their new homes. */
+/** Moves the people of a workspace to the workspace of their highest grant, with at most that rank; returns them with their new homes. */
 export function moveHomes(em: SqlEntityManager, workspaceId: string): Promise<{ readonly id: string; readonly workspace_id: string }[]> {
   return rows<{ id: string; workspace_id: string }>(
     em,
@@ -92,7 +92,7 @@ export function moveHomes(em: SqlEntityManager, workspaceId: string): Promise<{ 
   );
 }
 
-/** Deletes a workspace that is due and gives its slug; null when it is gone, or not due any more. */
+/** Deletes a due workspace and returns its slug, or null when it is already deleted or no longer due. */
 export async function deleteDueWorkspace(em: SqlEntityManager, workspaceId: string): Promise<string | null> {
   const removed = await row<{ slug: string }>(
     em,

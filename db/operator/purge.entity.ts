@@ -14,7 +14,7 @@ const schema = defineEntity({
   properties: {
     id: idColumn(),
     organizationId: uuidColumn(),
-    /** Why, in the words of the operator; null for one that was due by time. */
+    /** The reason in the operator's words; null for a purge that was due by time. */
     reason: p.text().strictNullable(),
     requestedByUserId: uuidColumn().strictNullable(),
     status: p.enum(purgeStatuses).default('queued'),
@@ -30,6 +30,6 @@ const schema = defineEntity({
   },
 });
 
-/** The removal of everything an organization had, and how far it has come. */
+/** The removal of everything an organization had, and its progress. */
 export class Purge extends schema.class {}
 schema.setClass(Purge);

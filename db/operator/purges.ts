@@ -3,7 +3,7 @@ import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { purgeStatuses } from './purge.entity.ts';
 
-/** A purge as views show one. */
+/** A purge as views show it. */
 export interface PurgeRow {
   readonly id: string;
   readonly organization_id: string;
@@ -17,12 +17,12 @@ export interface PurgeRow {
 
 export const columns = 'id, organization_id, status, step, counts, started_at, finished_at, created_at';
 
-/** Whether a purge of the organization has begun or is about to: there is no way back. */
+/** Whether a purge of the organization has begun or is about to: it cannot be undone. */
 export async function isPurged(tx: TenantTransaction, organizationId: string): Promise<boolean> {
   return (await row(tx.em, 'select id from purges where organization_id = ? limit 1', [organizationId])) !== null;
 }
 
-/** Organizations whose grace is over and whose purge nobody has asked for. Sweeper's pool. */
+/** Returns organizations whose grace period is over and whose purge has not been requested. Sweeper's pool. */
 export async function duePurges(em: SqlEntityManager, limit: number): Promise<string[]> {
   const found = await row<{ ids: string[] }>(
     em,
@@ -36,7 +36,7 @@ export async function duePurges(em: SqlEntityManager, limit: number): Promise<st
   return found?.ids ?? [];
 }
 
-/** Locks an organization that is due; false when it was resumed or asked for meanwhile. */
+/** Locks a due organization; returns false when it was resumed or its purge was requested meanwhile. */
 export async function lockDue(em: SqlEntityManager, organizationId: string): Promise<boolean> {
   const locked = await row(
     em,

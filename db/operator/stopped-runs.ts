@@ -5,13 +5,13 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { idsBehind, type PurgedScope } from './purge-tables.ts';
 
 export const stopReasons = ['organization_suspended', 'organization_deleting', 'workspace_archived'] as const;
-/** Why a place takes no more work. */
+/** Why an organization or workspace takes no more work. */
 export type StopReason = (typeof stopReasons)[number];
 
 /** Condition under which the workspace `w` of organization `o` takes no more work. */
 const frozen = "(o.status <> 'active' or not w.is_active)";
 
-/** Why the tenant of a transaction is stopped; null while it works. A workspace is stopped with its organization too. */
+/** Returns why the tenant of a transaction is stopped, or null while it works. A workspace is stopped together with its organization. */
 export async function readStop(
   tx: TenantTransaction,
   place: { readonly organizationId: string; readonly workspaceId: string | null },
@@ -24,7 +24,7 @@ export async function readStop(
   return found && stopReason(found.status, found.is_active ?? true);
 }
 
-/** Live runs in a transaction's reach that nobody has told to end yet: those in line first, so that no line moves for nothing. */
+/** Returns live runs visible to the transaction that are not being cancelled yet: queued ones first, so that no queue advances for nothing. */
 export async function runsToStop(tx: TenantTransaction, limit: number): Promise<string[]> {
   const own = tenantPredicate(tx.tenant, 'r');
   const found = await rows<{ id: string }>(
@@ -36,7 +36,7 @@ export async function runsToStop(tx: TenantTransaction, limit: number): Promise<
   return found.map((run) => run.id);
 }
 
-/** How many runs in a transaction's reach have not ended. */
+/** Returns how many runs visible to the transaction have not ended. */
 export async function countLiveRuns(tx: TenantTransaction): Promise<number> {
   const own = tenantPredicate(tx.tenant, 'r');
   const found = await row<{ live: number }>(
@@ -53,7 +53,7 @@ function stopReason(status: string, isActive: boolean): StopReason | null {
   return isActive ? null : 'workspace_archived';
 }
 
-/** A run whose place is stopped. */
+/** A run whose organization or workspace is stopped. */
 export interface StoppedRun {
   readonly reason: StopReason;
   readonly runStatus: string;
@@ -61,7 +61,7 @@ export interface StoppedRun {
   readonly workspaceId: string;
 }
 
-/** A run whose place is stopped, with the reason; null: the place works. */
+/** Returns a run whose organization or workspace is stopped, with the reason; null when neither is stopped. */
 export async function readStopOfRun(tx: TenantTransaction, runId: string): Promise<StoppedRun | null> {
   const found = await row<{ status: string; run_status: string; is_active: boolean; organization_id: string; workspace_id: string }>(
     tx.em,
@@ -76,7 +76,7 @@ export async function readStopOfRun(tx: TenantTransaction, runId: string): Promi
     : { reason, runStatus: found.run_status, organizationId: found.organization_id, workspaceId: found.workspace_id };
 }
 
-/** Up to 500 runs of a place behind a position, by their ids. */
+/** Returns up to 500 runs of an organization or workspace after a position, by their ids. */
 export async function runsOfPlace(em: SqlEntityManager, place: PurgedScope, after: string | null): Promise<string[]> {
   return idsBehind(em, { table: 'runs', place, after });
 }

@@ -3,7 +3,7 @@ import type { Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { columns, type ImpersonationTarget, type ImpersonationRow } from './impersonations.ts';
 
-/** Writes an impersonation that begins now, by the database's clock. */
+/** Stores an impersonation that begins now, by the database's clock. */
 export async function insertImpersonation(
   ctx: Scoped,
   target: ImpersonationTarget,
@@ -19,7 +19,7 @@ export async function insertImpersonation(
   return made;
 }
 
-/** Writes the end of an open one: its token and stream tokens are worth nothing from the commit on. */
+/** Ends an open impersonation: its token and stream tokens are invalid from the commit on. */
 export async function writeEnd(ctx: Scoped, id: string): Promise<ImpersonationRow> {
   const ended = await row<ImpersonationRow>(
     ctx.em,

@@ -4,13 +4,13 @@ import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { columns, type PurgeRow } from './purges.ts';
 
-/** Who asked for a purge, and why. Null: it was due by time. */
+/** Who requested a purge, and why. Null: it was due by time. */
 export interface PurgeCause {
   readonly reason: string | null;
   readonly requestedByUserId: string | null;
 }
 
-/** The purge of an organization that is queued or at work, or the failed one, queued anew; null when there is none. */
+/** Returns the queued or running purge of an organization, or requeues and returns the failed one; null when there is none. */
 export function reopenPurge(tx: TenantTransaction, organizationId: string): Promise<PurgeRow | null> {
   return row<PurgeRow>(
     tx.em,
@@ -21,7 +21,7 @@ export function reopenPurge(tx: TenantTransaction, organizationId: string): Prom
   );
 }
 
-/** Writes a queued purge. */
+/** Stores a queued purge. */
 export function insertPurge(tx: TenantTransaction, organizationId: string, cause: PurgeCause): Promise<PurgeRow | null> {
   return row<PurgeRow>(
     tx.em,
@@ -30,7 +30,7 @@ export function insertPurge(tx: TenantTransaction, organizationId: string, cause
   );
 }
 
-/** Notes where a purge stands. */
+/** Records the current step of a purge. */
 export async function noteStep(em: SqlEntityManager, organizationId: string, step: string): Promise<void> {
   await change(
     em,
@@ -50,7 +50,7 @@ export async function endAccess(em: SqlEntityManager, organizationId: string): P
   await change(em, 'update oauth_clients set deleted_at = now() where organization_id = ? and deleted_at is null', [organizationId]);
 }
 
-/** Writes that a purge that runs has failed. */
+/** Marks a running purge as failed. */
 export async function writeFailed(
   em: SqlEntityManager,
   organizationId: string,
@@ -64,7 +64,7 @@ export async function writeFailed(
   );
 }
 
-/** Counts rows with the purge that deletes them. Throws when it does not run. */
+/** Adds deleted rows to the counts of their purge. Throws when it does not run. */
 export async function countDeleted(
   em: SqlEntityManager,
   organizationId: string,
@@ -80,20 +80,20 @@ export async function countDeleted(
   if (counted === 0) throw new Error('The purge does not run');
 }
 
-/** Deletes replies kept for repeats of what operators asked for: they name the organization too. */
+/** Deletes stored replies to operators' requests that contain the organization's id. */
 export async function forgetRepliesNaming(em: SqlEntityManager, organizationId: string): Promise<void> {
   await change(em, "delete from idempotency_keys where organization_id is null and position(convert_to(?, 'UTF8') in body) > 0", [
     organizationId,
   ]);
 }
 
-/** Who asked for a purge, and why. */
+/** Who requested a purge, and why. */
 export interface PurgeCauseRow {
   readonly reason: string | null;
   readonly requested_by_user_id: string | null;
 }
 
-/** The purge of an organization that is queued or runs, locked; null when there is none. */
+/** Returns the queued or running purge of an organization, locked, or null when there is none. */
 export function lockOpenPurge(em: SqlEntityManager, organizationId: string): Promise<(PurgeCauseRow & { readonly status: string }) | null> {
   return row<PurgeCauseRow & { status: string }>(
     em,
@@ -102,7 +102,7 @@ export function lockOpenPurge(em: SqlEntityManager, organizationId: string): Pro
   );
 }
 
-/** Writes that the open purge of an organization runs. */
+/** Marks the open purge of an organization as running. */
 export async function writeRunning(em: SqlEntityManager, organizationId: string): Promise<void> {
   await change(
     em,
@@ -112,12 +112,12 @@ export async function writeRunning(em: SqlEntityManager, organizationId: string)
   );
 }
 
-/** Deletes the data keys of an organization; gives how many. */
+/** Deletes the data keys of an organization; returns how many. */
 export function deleteDataKeys(em: SqlEntityManager, organizationId: string): Promise<number> {
   return change(em, 'delete from data_keys where organization_id = ?', [organizationId]);
 }
 
-/** The purge of an organization that runs, locked; null when there is none. */
+/** Returns the running purge of an organization, locked, or null when there is none. */
 export function lockRunningPurge(
   em: SqlEntityManager,
   organizationId: string,
@@ -129,12 +129,12 @@ export function lockRunningPurge(
   );
 }
 
-/** Holds an organization to the transaction's end, so that no row of it is made. */
+/** Locks an organization until the end of the transaction, so that no row of it is created. */
 export async function holdOrganization(em: SqlEntityManager, organizationId: string): Promise<void> {
   await row(em, 'select id from organizations where id = ? for update', [organizationId]);
 }
 
-/** Writes what is left of an organization: a row without a name. */
+/** Turns an organization into its tombstone: a row without a name. */
 export async function writeTombstone(em: SqlEntityManager, organizationId: string): Promise<void> {
   await change(
     em,
@@ -144,7 +144,7 @@ export async function writeTombstone(em: SqlEntityManager, organizationId: strin
   );
 }
 
-/** Writes that a purge is done. */
+/** Marks a purge as done. */
 export async function writeSucceeded(em: SqlEntityManager, purgeId: string): Promise<void> {
   await change(
     em,

@@ -16,8 +16,8 @@ export interface FormerSettings {
 }
 
 /**
- * The settings that the tools of a toolkit had last while a revision was in force, by tool id: those of its latest activation, with what was
- * said by hand afterwards. Empty for a revision that never was in force.
+ * Returns the settings that the tools of a toolkit last had while a revision was in force, by tool id: those of its latest activation, with later manual
+ * changes. Empty for a revision that was never in force.
  */
 export async function formerSettings(
   tx: TenantTransaction,
@@ -62,7 +62,7 @@ export async function formerSettings(
 
 const maxInteger = 2_147_483_647;
 
-/** The version that the latest activation of the revision gave each tool. */
+/** Returns the version that the latest activation of the revision gave each tool. */
 function latestActivations(toolkitId: string, revisionId: string) {
   return query
     .selectFrom('tool_versions as v')

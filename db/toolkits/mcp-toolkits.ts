@@ -6,7 +6,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { McpToolkitConfig } from './toolkit-config.ts';
 import type { ToolkitTool } from './toolkit-tool.ts';
 
-/** A toolkit of kind mcp as its server is called. */
+/** A toolkit of kind mcp with what is needed to call its server. */
 export type McpToolkit = NonNullable<Awaited<ReturnType<typeof readMcpToolkit>>>;
 
 const columns = ['k.id', 'k.scope', 'k.organizationId', 'k.workspaceId', 'k.slug', 'k.config', 'k.isActive'] as const;
@@ -17,7 +17,7 @@ function liveMcpToolkits() {
 
 const toolkitById = prepared(({ id }: ParametersOf<{ id: string }>) => liveMcpToolkits().where('k.id', '=', id));
 
-/** A live mcp toolkit that the transaction sees; null when there is none. */
+/** Returns a live mcp toolkit that the transaction sees, or null when there is none. */
 export async function readMcpToolkit(tx: TenantTransaction, id: string) {
   const found = await row(tx.em, toolkitById({ id }));
   return found && withMcpConfig(found);
@@ -38,7 +38,7 @@ const remoteTool = prepared(({ toolkitId, remoteName }: ParametersOf<{ toolkitId
     .where('k.id', '=', toolkitId),
 );
 
-/** The toolkit of a remote tool, with the tool's descriptor that was approved; null when either is gone. */
+/** Returns the toolkit of a remote tool, with the approved descriptor of the tool (null when it is missing); null when the toolkit is deleted. */
 export async function readRemoteTool(
   tx: TenantTransaction,
   { toolkitId, remoteName }: { readonly toolkitId: string; readonly remoteName: string },
@@ -60,20 +60,20 @@ const sameServer = prepared(({ id, url, auth }: ParametersOf<{ id: string; url: 
 );
 
 /**
- * Whether the toolkit still goes where, and as whom, it did when it was read: else what was asked for is another server's, and no token of it
- * is kept or sent. False for one that was deleted.
+ * Whether the toolkit still has the URL and auth that it had when it was read: otherwise the pending request concerned another server, and no token of it may
+ * be stored or sent. False for a deleted toolkit.
  */
 export async function isStillThere(tx: TenantTransaction, { id, config }: Pick<McpToolkit, 'id' | 'config'>): Promise<boolean> {
   return (await row(tx.em, sameServer({ id, url: config.url, auth: JSON.stringify(config.auth) }))) !== null;
 }
 
-/** The same, and so to the end of the transaction. */
+/** The same, and locks the toolkit so that it stays so until the end of the transaction. */
 export async function holdThere(tx: TenantTransaction, toolkit: Pick<McpToolkit, 'id' | 'config'>): Promise<boolean> {
   await row(tx.em, query.selectFrom('toolkits as k').select('k.id').where('k.id', '=', toolkit.id).forUpdate());
   return isStillThere(tx, toolkit);
 }
 
-/** A toolkit of this kind holds this config: `createToolkit` and `changeToolkit` write no other. */
+/** A toolkit of this kind has this config: `createToolkit` and `changeToolkit` write no other. */
 function withMcpConfig<K extends { readonly config: Record<string, unknown> }>({ config, ...rest }: K) {
   return { ...rest, config: config as unknown as McpToolkitConfig };
 }

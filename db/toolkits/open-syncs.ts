@@ -8,7 +8,7 @@ import type { ToolkitScope } from './revisions.ts';
 /** A revision whose sync is under way. */
 export type OpenSyncRow = NonNullable<Awaited<ReturnType<typeof readOpenSync>>>;
 
-/** The open sync of a toolkit: there is one at most. */
+/** Returns the open sync of a toolkit: there is at most one. */
 export async function readOpenSync(tx: TenantTransaction, toolkitId: string) {
   return row(
     tx.em,
@@ -20,7 +20,7 @@ export async function readOpenSync(tx: TenantTransaction, toolkitId: string) {
   );
 }
 
-/** Toolkits whose next sync is due, oldest first. Sweeper's pool. */
+/** Returns toolkits whose next sync is due, oldest first. Sweeper's pool. */
 export async function dueSyncs(em: SqlEntityManager, limit: number): Promise<ToolkitScope[]> {
   return rows(
     em,

@@ -9,7 +9,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { LeftOut } from './left-out.ts';
 import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
 
-/** Where a toolkit lives; its revisions and tools carry the same. */
+/** A toolkit and its tenant; its revisions and tools carry the same. */
 export interface ToolkitScope {
   readonly id: string;
   readonly organizationId: string | null;
@@ -22,12 +22,12 @@ export interface OpenedRevision {
   readonly number: number;
 }
 
-/** A revision whose sync is to end, with what is in force beside it; locked, and its toolkit too. */
+/** A revision whose sync is to end, with the tools now in force; it is locked, and its toolkit too. */
 export type OpenSync = NonNullable<Awaited<ReturnType<typeof lockSync>>>;
 /** A tool of a toolkit as it is in force. */
 export type ToolInForce = Awaited<ReturnType<typeof toolsInForce>>[number];
 
-/** What a sync or a source gave. */
+/** The result of a sync or of a source. */
 export interface RevisionContent {
   readonly state: ToolkitRevisionState;
   readonly tools: readonly ToolkitTool[];
@@ -39,7 +39,7 @@ export interface RevisionContent {
   readonly leftOutCount: number;
 }
 
-/** What an MCP server told of itself. */
+/** What an MCP server reported about itself. */
 export interface ServerFacts {
   readonly server: Record<string, unknown> | null;
   readonly protocolVersion: string | null;
@@ -47,7 +47,7 @@ export interface ServerFacts {
 
 const now = sql<string>`now()`;
 
-/** A number for the next revision of a toolkit. */
+/** Returns the number of the next revision of a toolkit. */
 function nextNumber(toolkitId: string) {
   return query
     .selectFrom('toolkit_revisions as n')
@@ -55,7 +55,7 @@ function nextNumber(toolkitId: string) {
     .where('n.toolkitId', '=', toolkitId);
 }
 
-/** Fails the sync of a toolkit that is under way, if there is one; with `olderThan` (an interval of PostgreSQL) only one that was begun so long ago. */
+/** Fails the running sync of a toolkit, if there is one; with `olderThan` (an interval of PostgreSQL) only one that was begun longer ago. */
 export async function failSyncing(
   tx: TenantTransaction,
   toolkitId: string,
@@ -69,7 +69,7 @@ export async function failSyncing(
   await change(tx.em, olderThan === null ? syncing : syncing.where('createdAt', '<', sql<string>`now() - ${olderThan}::interval`));
 }
 
-/** Writes a revision in state syncing with the next number; null while another is. */
+/** Stores a revision in state syncing with the next number; returns null while another is syncing. */
 export async function insertSyncing(
   tx: TenantTransaction,
   { id: toolkitId, organizationId, workspaceId }: ToolkitScope,
@@ -86,7 +86,7 @@ export async function insertSyncing(
   );
 }
 
-/** Locks a revision and, before it, its toolkit: no activation passes until the transaction ends. The toolkit's lock comes first everywhere. */
+/** Locks a revision and, before it, its toolkit: no activation can happen until the transaction ends. The toolkit's lock comes first everywhere. */
 export async function lockSync(tx: TenantTransaction, revisionId: string) {
   const toolkitId = query.selectFrom('toolkit_revisions as v').select('v.toolkitId').where('v.id', '=', revisionId);
   await row(tx.em, query.selectFrom('toolkits as k').select('k.id').where('k.id', '=', toolkitId).forUpdate());
@@ -103,7 +103,7 @@ export async function lockSync(tx: TenantTransaction, revisionId: string) {
   );
 }
 
-/** Stores what a sync gave, and which tools it took out of service. */
+/** Stores the result of a sync, and which tools it quarantined. */
 export async function storeSync(
   tx: TenantTransaction,
   revisionId: string,
@@ -124,7 +124,7 @@ export async function storeSync(
   );
 }
 
-/** Writes a whole revision with the next number. */
+/** Stores a complete revision with the next number. */
 export async function insertRevisionRow(
   tx: TenantTransaction,
   { id: toolkitId, organizationId, workspaceId }: ToolkitScope,
@@ -147,7 +147,7 @@ function contentOf({ state, tools, diff, sourceHash, error, leftOut, leftOutCoun
   return { state, tools: [...tools], diff: [...diff], sourceHash, error, leftOut: [...leftOut], leftOutCount };
 }
 
-/** Makes a revision the active one of its toolkit; the one before becomes superseded. */
+/** Makes a revision the active one of its toolkit; the previous one becomes superseded. */
 export async function switchActiveRevision(tx: TenantTransaction, toolkitId: string, revisionId: string): Promise<void> {
   await change(
     tx.em,
@@ -171,7 +171,7 @@ const activeTools = prepared(({ toolkitId }: ParametersOf<{ toolkitId: string }>
     .where('k.id', '=', toolkitId),
 );
 
-/** The tools of the active revision; none without one. */
+/** Returns the tools of the active revision; none without one. */
 export async function readActiveTools(tx: TenantTransaction, toolkitId: string): Promise<readonly ToolkitTool[]> {
   return (await row(tx.em, activeTools({ toolkitId })))?.tools ?? [];
 }
@@ -184,16 +184,16 @@ const heldTools = prepared(({ toolkitId }: ParametersOf<{ toolkitId: string }>) 
     .where('t.toolkitId', '=', toolkitId)
     .where('t.deletedAt', 'is', null)
     .orderBy('t.remoteName')
-    // A toolkit's tool has its name there.
+    // A tool of a toolkit always has a remote name.
     .$narrowType<{ name: NotNull }>(),
 );
 
-/** The tools of a toolkit, by the toolkit's name of them. */
+/** Returns the tools of a toolkit, with their names in the toolkit. */
 export async function toolsInForce(tx: TenantTransaction, toolkitId: string) {
   return rows(tx.em, heldTools({ toolkitId }));
 }
 
-/** Takes tools out of service, by the toolkit's names of them. */
+/** Quarantines tools, by their names in the toolkit. */
 export async function quarantineTools(tx: TenantTransaction, toolkitId: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   await change(

@@ -5,18 +5,17 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ServerFacts } from './revisions.ts';
 
 const now = sql<string>`now()`;
-/** What a sync notes is no change of the toolkit: `updatedAt` stays, which an update would set by itself. */
+/** What a sync records is no change of the toolkit: this keeps `updatedAt`, which an update would otherwise set. */
 const notedOnToolkit = query.updateTable('toolkits').set(({ ref }) => ({ updatedAt: ref('updatedAt') }));
 
-/** Locks a toolkit that is there. False: it is not. */
+/** Locks a toolkit; returns false when it does not exist. */
 export async function lockToolkit(tx: TenantTransaction, toolkitId: string): Promise<boolean> {
   const there = query.selectFrom('toolkits as k').select('k.id').where('k.id', '=', toolkitId).where('k.deletedAt', 'is', null);
   return (await row(tx.em, there.forUpdate())) !== null;
 }
 
 /**
- * Locks an MCP toolkit that is active, and tells whether its last sync was begun less than a minute ago or is still under way. Null when there is no
- * such toolkit.
+ * Locks an active MCP toolkit, and returns whether its last sync was begun less than a minute ago or is still under way. Null when there is no such toolkit.
  */
 export async function lockSyncedToolkit(tx: TenantTransaction, toolkitId: string) {
   return row(
@@ -44,7 +43,7 @@ export async function lockSyncedToolkit(tx: TenantTransaction, toolkitId: string
   );
 }
 
-/** Has the next sync begin in a minute, unless it is due before. */
+/** Schedules the next sync in a minute, unless it is due before. */
 export async function syncWithinAMinute(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await change(
     tx.em,
@@ -56,7 +55,7 @@ export async function syncWithinAMinute(tx: TenantTransaction, toolkitId: string
   );
 }
 
-/** After a sync: when the next one is due, if the toolkit has an interval. One that was asked for meanwhile stays. */
+/** After a sync, sets when the next one is due, if the toolkit has an interval. A sync requested meanwhile stays. */
 export async function setNextSync(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await change(
     tx.em,
@@ -75,7 +74,7 @@ export async function setNextSync(tx: TenantTransaction, toolkitId: string): Pro
   );
 }
 
-/** Keeps what a look at the server of a toolkit found; without `facts` what it told before stays. */
+/** Stores the result of a check of a toolkit's server; without `facts`, the earlier facts stay. */
 export async function noteLook(
   tx: TenantTransaction,
   toolkitId: string,

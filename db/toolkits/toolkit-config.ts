@@ -1,13 +1,13 @@
 import type { HttpAuth } from '../tools/tool-config.ts';
 
-/** How an MCP server is told who calls; the values of `headers` are names of secrets. */
+/** How calls to an MCP server are authenticated; the values of `headers` are names of secrets. */
 export type McpAuth =
   | { readonly type: 'none' }
   | { readonly type: 'bearer'; readonly secret: string }
   | { readonly type: 'headers'; readonly headers: Readonly<Record<string, string>> }
   | {
       readonly type: 'oauth';
-      /** One grant for all, or one of each user. */
+      /** One grant for all users, or one per user. */
       readonly mode: 'shared' | 'per_user';
       readonly scopes: readonly string[];
       /** A client registered beforehand; null registers one. */
@@ -21,7 +21,7 @@ export interface McpToolkitConfig {
   readonly url: string;
   readonly transport: (typeof mcpTransports)[number];
   readonly auth: McpAuth;
-  /** What a sync does with tools in force that it finds changed: take them out of service, or serve on. */
+  /** What a sync does with tools in force that have changed: quarantine them, or keep serving them. */
   readonly on_change: 'block' | 'keep';
   readonly sync_interval_s: number | null;
 }

@@ -45,6 +45,6 @@ const schema = defineEntity({
   },
 });
 
-/** The tools of a toolkit as one sync, document or author gave them. */
+/** The tools of a toolkit as one sync, document or author supplied them. */
 export class ToolkitRevision extends schema.class {}
 schema.setClass(ToolkitRevision);

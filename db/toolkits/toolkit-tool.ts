@@ -1,4 +1,4 @@
-/** A tool as a toolkit's revision holds it; wire names, because views show it as it stands. */
+/** A tool as a toolkit's revision holds it; wire names, because views show it unchanged. */
 export interface ToolkitTool {
   readonly name: string;
   readonly title: string | null;
@@ -8,13 +8,13 @@ export interface ToolkitTool {
   readonly annotations: Record<string, unknown>;
   /** SHA-256 of canonical {name, title, description, inputSchema, outputSchema, annotations}. */
   readonly hash: string;
-  /** What the source says of itself: proposed only, never in force before an approval. */
+  /** What the source declares about the tool: proposed only, never in force before an approval. */
   readonly proposed: {
     readonly effect: 'read' | 'write';
     readonly concurrency: 'read' | 'write' | 'exclusive';
     readonly idempotent: boolean;
   };
-  /** How a tool of an OpenAPI document or a hand-made one is called: the config of its kind. Absent for MCP. */
+  /** How a tool of an OpenAPI document or a manual tool is called: the config of its kind. Absent for MCP. */
   readonly execution?: { readonly kind: 'http'; readonly config: Record<string, unknown> };
 }
 

@@ -43,7 +43,7 @@ const schema = defineEntity({
       .defaultRaw("'{}'"),
     activeRevisionId: uuidColumn().strictNullable(),
     isActive: p.boolean().default(true),
-    /** What the last look at an MCP server found. */
+    /** The result of the last check of an MCP server. */
     reachable: p.boolean().strictNullable(),
     checkedAt: timeColumn().strictNullable(),
     server: p.json<Record<string, unknown>>().strictNullable(),
@@ -57,6 +57,6 @@ const schema = defineEntity({
   },
 });
 
-/** A versioned group of tools: an MCP server, an OpenAPI document, or made by hand. */
+/** A versioned group of tools: an MCP server, an OpenAPI document, or a manual collection. */
 export class Toolkit extends schema.class {}
 schema.setClass(Toolkit);

@@ -12,7 +12,7 @@ import { Toolkit, type ToolkitKind } from './toolkit.entity.ts';
 
 /** A toolkit as it is read. */
 export type ToolkitRow = Awaited<ReturnType<typeof readToolkit>>;
-/** A revision as it is read with its tools; lists leave them out. */
+/** A revision as it is read with its tools; lists omit the tools. */
 export type ToolkitRevisionRow = Awaited<ReturnType<typeof readToolkitRevision>>;
 
 /** Toolkits with the numbers of their revisions and tools. */
@@ -52,7 +52,7 @@ const toolkitById = prepared(({ toolkitId, visible }: ParametersOf<{ toolkitId: 
   counted(visible).where('k.id', '=', toolkitId),
 );
 
-/** One toolkit that the caller sees. Throws 404. */
+/** Returns one toolkit that the caller sees. Throws 404. */
 export async function readToolkit(ctx: Scoped, toolkitId: string) {
   return seen(ctx, await row(ctx.em, toolkitById({ toolkitId, visible: visibleToSql(ctx, Toolkit, 'k') })));
 }
@@ -62,7 +62,7 @@ const listed = preparedList(
   [{ column: 'k.id', type: 'uuid', descending: true }],
 );
 
-/** Toolkits that the caller sees, newest first. */
+/** Returns the toolkits that the caller sees, newest first. */
 export async function listToolkitRows(ctx: Scoped, page: PageRequest) {
   return listed(ctx.em, { visible: visibleTo(ctx, Toolkit, 'k') }, page);
 }
@@ -76,7 +76,7 @@ const kindById = prepared(({ toolkitId, visible }: ParametersOf<{ toolkitId: str
     .where(visible),
 );
 
-/** Throws 404 unless the caller sees the toolkit: the parent of a list. */
+/** Throws 404 unless the caller sees the toolkit, as the parent of a list. */
 export async function requireToolkit(ctx: Scoped, toolkitId: string): Promise<ToolkitKind> {
   return seen(ctx, await row(ctx.em, kindById({ toolkitId, visible: visibleToSql(ctx, Toolkit, 'k') }))).kind;
 }
@@ -94,7 +94,7 @@ const listedRevisions = preparedList(
   [{ column: 'v.id', type: 'uuid', descending: true }],
 );
 
-/** Revisions of a toolkit that the caller has been shown, newest first, without their tools. */
+/** Returns the revisions of a toolkit that the caller has been shown, newest first, without their tools. */
 export async function listToolkitRevisionRows(tx: Pick<TenantTransaction, 'em'>, toolkitId: string, page: PageRequest) {
   return listedRevisions(tx.em, { toolkitId }, page);
 }
@@ -103,7 +103,7 @@ const revisionById = prepared(({ toolkitId, revisionId }: ParametersOf<{ toolkit
   revisionsOf(toolkitId).select('v.tools').where('v.id', '=', revisionId),
 );
 
-/** One revision of a toolkit that the caller has been shown, with its tools. Throws 404, also for another toolkit's. */
+/** Returns one revision of a toolkit that the caller has been shown, with its tools. Throws 404, also for another toolkit's revision. */
 export async function readToolkitRevision(tx: Pick<TenantTransaction, 'em'>, toolkitId: string, revisionId: string) {
   const found = await row(tx.em, revisionById({ toolkitId, revisionId }));
   if (!found) throw fail('not_found');
@@ -112,7 +112,7 @@ export async function readToolkitRevision(tx: Pick<TenantTransaction, 'em'>, too
 
 const maxNamed = 20;
 
-/** Ids of at most 20 agents whose active revision binds the toolkit or one of its tools. */
+/** Returns the ids of at most 20 agents whose active revision binds the toolkit or one of its tools. */
 export async function agentsBinding(tx: TenantTransaction, toolkitId: string): Promise<string[]> {
   const tools = query.selectFrom('tools as t').select('t.id').where('t.toolkitId', '=', toolkitId).where('t.deletedAt', 'is', null);
   const found = await rows(

@@ -5,7 +5,7 @@ import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AgentRefDraft } from './kind-config.ts';
 
-/** What a config names of an agent. */
+/** The references of a config to an agent, its revision and its persona. */
 export interface NamedTarget {
   readonly agent: AgentRefDraft;
   /** A uuid. */
@@ -14,8 +14,8 @@ export interface NamedTarget {
 }
 
 /**
- * The agent that a tool of this home names, by id or by slug from near to far, in its own scope or a wider one; null when there is none. What else it
- * names is told: a revision or persona that is another agent's, or none, is not there.
+ * Returns the agent that a tool of this home names, by id, or by slug from near to far, in the tool's own scope or a wider one; null when there is none. Also
+ * returns whether the named revision and persona exist and belong to this agent.
  */
 export async function findAgentTarget(tx: Pick<TenantTransaction, 'em'>, home: RowScope, { agent, revision, personaSlug }: NamedTarget) {
   const { id, slug, scope } = agent;

@@ -3,7 +3,7 @@ import type { Scope } from '../../workflows/contracts/access.ts';
 export const codeLanguages = ['javascript', 'python', 'shell'] as const;
 export const codeIsolations = ['default', 'strict'] as const;
 
-/** Config of kind code_exec. With `source` the program is fixed and the author's own schema says what it is given. */
+/** Config of kind code_exec. With `source` the program is fixed and the author's own schema describes its input. */
 export interface CodeExecToolConfig {
   readonly language: (typeof codeLanguages)[number];
   readonly isolation: (typeof codeIsolations)[number];
@@ -15,10 +15,10 @@ export interface CodeExecToolConfig {
 export const searchProviders = ['searxng', 'brave', 'http_json'] as const;
 export const searchFreshness = ['day', 'week', 'month', 'year'] as const;
 
-/** How a server of provider http_json is asked and read: names of parameters, JSON pointers to the rows and, within a row, to its fields. */
+/** How a server of provider http_json is queried and read: names of parameters, JSON pointers to the rows and, within a row, to its fields. */
 export interface SearchMapping {
   readonly query: string;
-  /** Null: the number of results is not asked for. */
+  /** Null: the request names no number of results. */
   readonly count: string | null;
   /** Header that carries the key; `authorization` carries it as Bearer. */
   readonly key_header: string;
@@ -57,10 +57,10 @@ export interface StoredAgentRef {
 
 export const delegateOutputs = ['text', 'json'] as const;
 
-/** Config of kind delegate: whom it asks and what it hands over. */
+/** Config of kind delegate: which agent it asks and what it passes on. */
 export interface DelegateToolConfig {
   readonly agent: StoredAgentRef;
-  /** `active` when the call is made, or a revision's id. */
+  /** `active` as of the call, or a revision's id. */
   readonly revision: string;
   readonly persona_slug: string | null;
   readonly history: 'none' | 'summary';
@@ -70,7 +70,7 @@ export interface DelegateToolConfig {
 
 export const scheduleQuotas = ['once', 'recurring'] as const;
 
-/** Config of kind schedule: what an agent may plan for itself or another. */
+/** Config of kind schedule: what an agent may schedule for itself or another. */
 export interface ScheduleToolConfig {
   readonly agent: 'self' | StoredAgentRef;
   readonly allow: readonly (typeof scheduleQuotas)[number][];

@@ -15,7 +15,7 @@ export type BuiltinName = (typeof builtinNames)[number];
 export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type HttpMethod = (typeof httpMethods)[number];
 
-/** How a request proves who sends it; `secret` is always the name of one. */
+/** How a request is authenticated; `secret` is always the name of a secret. */
 export type HttpAuth =
   | { readonly type: 'none' }
   | { readonly type: 'bearer'; readonly secret: string }
@@ -29,7 +29,7 @@ export type HttpAuth =
       readonly scope: string | null;
     };
 
-/** Config of kind http: origin is literal, everything else is a Liquid template over the arguments. */
+/** Config of kind http: the origin is literal, everything else is a Liquid template over the arguments. */
 export interface HttpToolConfig {
   readonly method: HttpMethod;
   readonly url: string;
@@ -37,18 +37,18 @@ export interface HttpToolConfig {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: HttpBody;
   /**
-   * Of an operation of an OpenAPI document: its arguments outside the body. With them nothing but the body is a template: `url` has an argument's
-   * name in braces where its parameter stands.
+   * For an operation of an OpenAPI document: its arguments outside the body. With them only the body is a template: `url` has an argument's name in braces
+   * where its parameter stands.
    */
   readonly parameters?: readonly HttpParameter[];
   readonly auth: HttpAuth;
-  /** Where in a JSON reply the result is, and which statuses count as success (none: any 2xx). */
+  /** Where the result is in a JSON reply, and which statuses count as success (none: any 2xx). */
   readonly response: { readonly pointer: string | null; readonly success: readonly number[] };
   readonly idempotency_header: string | null;
   readonly redirects: number;
 }
 
-/** What is sent as the body: `template` filled, and its fields written as `fields` say. */
+/** The body that is sent: `template` filled in, with its fields written as `fields` say. */
 export interface HttpBody {
   readonly mode: BodyMode;
   readonly template: unknown;

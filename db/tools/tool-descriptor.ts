@@ -1,6 +1,6 @@
 import type { ToolKind } from '../../workflows/contracts/runs/runs.ts';
 
-/** What a run needs of a tool, as it stood at one version. */
+/** What a run needs of a tool, as of one version. */
 export interface ToolDescriptor {
   readonly slug: string;
   readonly kind: ToolKind;
@@ -15,9 +15,9 @@ export interface ToolDescriptor {
   readonly is_idempotent: boolean;
   readonly response_max_chars: number;
   readonly timeout_s: number;
-  /** The toolkit's own name of it. Absent in versions written before there were toolkits. */
+  /** The tool's name in its toolkit. Absent in versions written before toolkits existed. */
   readonly toolkit_id?: string | null;
   readonly remote_name?: string | null;
-  /** In versions that an activation made: the hash of what was approved. */
+  /** In versions created by an activation: the hash of what was approved. */
   readonly remote_hash?: string | null;
 }

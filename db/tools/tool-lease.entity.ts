@@ -17,6 +17,6 @@ const schema = defineEntity({
   },
 });
 
-/** Who holds an exclusive tool in a workspace; lapses unless it is renewed. */
+/** Who holds an exclusive tool in a workspace; expires unless it is renewed. */
 export class ToolLease extends schema.class {}
 schema.setClass(ToolLease);

@@ -4,16 +4,16 @@ import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Who wants an exclusive tool, and where. */
+/** Who requests an exclusive tool, and where. */
 export interface LeaseKey {
   readonly organizationId: string;
   readonly workspaceId: string;
   readonly toolId: string;
-  /** Id of the call, or of the test. */
+  /** Id of the call or the test. */
   readonly holder: string;
 }
 
-/** When a lease was taken, to the microsecond: another try of its holder's call that took it since has another. */
+/** When a lease was taken, to the microsecond: another try of its holder's call that took it since has another value. */
 export type TakenAt = string;
 
 /** A lease as it was taken. */
@@ -49,7 +49,7 @@ const taking = prepared(({ workspaceId, toolId, organizationId, holder, seconds 
     .returning(({ ref }) => sql<TakenAt>`${ref('tool_leases.createdAt')}::text`.as('takenAt')),
 );
 
-/** Takes the tool's lease in its workspace for so many seconds, unless another holder's still runs. Null: it is another's. */
+/** Takes the tool's lease in its workspace for `seconds`, unless another holder's has not expired. Returns null when another holder has it. */
 export async function takeLeaseRow(
   tx: TenantTransaction,
   { workspaceId, toolId, organizationId, holder }: LeaseKey,
@@ -72,7 +72,7 @@ const renewing = prepared(({ workspaceId, toolId, holder, takenAt, seconds }: Pa
     .where('expiresAt', '>', sql<string>`clock_timestamp()`),
 );
 
-/** Prolongs a lease to so many seconds from now. False: it has lapsed, or was taken again, and may be another's. */
+/** Renews a lease until `seconds` from now. Returns false when it has expired or was taken again, possibly by another holder. */
 export async function renewLeaseRow(
   tx: TenantTransaction,
   { workspaceId, toolId, holder, takenAt }: HeldLeaseKey,
@@ -90,7 +90,7 @@ const dropping = prepared(({ workspaceId, toolId, holder, takenAt }: ParametersO
     .where('createdAt', '=', sql<string>`${takenAt}::timestamptz`),
 );
 
-/** Gives a lease free, if it is still the one that was taken then. */
+/** Releases a lease, if it is still the one taken at `takenAt`. */
 export async function dropLeaseRow(tx: TenantTransaction, { workspaceId, toolId, holder, takenAt }: HeldLeaseKey): Promise<void> {
   await change(tx.em, dropping({ workspaceId, toolId, holder, takenAt }));
 }

@@ -11,8 +11,8 @@ import type { Tool } from './tool.entity.ts';
 const now = sql<string>`now()`;
 
 /**
- * Sets a value of the tool's own, made or replaced; each gets a number of its own, to which it is bound. The tool is locked, so two at
- * once come one after the other. Gives the number.
+ * Creates or replaces a value of the tool's own; each value has its own number, to which it is bound. The tool is locked, so concurrent calls run one after
+ * another. Returns the number.
  */
 export async function putToolSecret(
   tx: TenantTransaction,
@@ -21,7 +21,7 @@ export async function putToolSecret(
 ): Promise<number> {
   const { tool, name } = put;
   const { organizationId, workspaceId } = tool;
-  // Makes or locks the row: the value is sealed for its number, which only then is known.
+  // Creates or locks the row: the value is encrypted for its number, which is only known then.
   const locked = await row(
     tx.em,
     query
@@ -67,7 +67,7 @@ export async function putToolSecret(
   return valueVersion;
 }
 
-/** False when the tool has no value of its own under that name. */
+/** Deletes a value of the tool's own; returns false when there is none under that name. */
 export async function deleteToolSecretRow(tx: TenantTransaction, toolId: string, name: string): Promise<boolean> {
   return (await change(tx.em, query.deleteFrom('secrets').where('toolId', '=', toolId).where('name', '=', name))) > 0;
 }

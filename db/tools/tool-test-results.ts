@@ -8,7 +8,7 @@ const resultById = prepared(({ testId }: ParametersOf<{ testId: string }>) =>
   query.selectFrom('tool_tests as s').select('s.result').where('s.id', '=', testId),
 );
 
-/** The result of a test; null while there is none. */
+/** Returns the result of a test, or null while there is none. */
 export async function readToolTestResult(tx: Pick<TenantTransaction, 'em'>, testId: string): Promise<ToolTestResult | null> {
   const found = await row(tx.em, resultById({ testId }));
   return found?.result ?? null;

@@ -5,7 +5,7 @@ import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts
 import { index } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
-/** What came of a test, as its row holds it: cut as for a model, with secrets by name. */
+/** The result of a test, as its row holds it: truncated as for a model, with names in place of secrets. */
 export interface ToolTestResult {
   readonly status: 'succeeded' | 'failed' | 'timed_out';
   readonly output: unknown;
@@ -31,7 +31,7 @@ const schema = defineEntity({
     arguments: p.json<Record<string, unknown>>(),
     dryRun: p.boolean().default(false),
     createdBy: p.json<ActorRef>(),
-    /** Set in a commit of its own before the effect: a test that is found so and without a result may have happened. */
+    /** Set in a separate commit before the effect: the effect of a test that has this but no result may have happened. */
     claimedAt: timeColumn().strictNullable(),
     result: p.json<ToolTestResult>().strictNullable(),
     expiresAt: timeColumn(),
@@ -39,6 +39,6 @@ const schema = defineEntity({
   },
 });
 
-/** One trial of a tool with given arguments; its result is kept for 24 hours. */
+/** One trial of a tool with given arguments; its result is retained for 24 hours. */
 export class ToolTest extends schema.class {}
 schema.setClass(ToolTest);

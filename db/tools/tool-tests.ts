@@ -9,7 +9,7 @@ import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ToolTestResult } from './tool-test.entity.ts';
 
-/** A test with its tool as it is now, locked to the end of the transaction. */
+/** A test with its current tool, locked until the end of the transaction. */
 export type TestState = NonNullable<Awaited<ReturnType<typeof lockToolTest>>>;
 export type TestedTool = NonNullable<TestState['tool']>;
 
@@ -20,7 +20,7 @@ export interface NewTest {
   readonly isDryRun: boolean;
 }
 
-/** Writes a test, which is kept for 24 hours. Gives its id. */
+/** Stores a test, which is retained for 24 hours. Returns its id. */
 export async function insertToolTestRow(tx: TenantTransaction, { home, toolId, args, isDryRun }: NewTest): Promise<string> {
   const id = newId();
   await change(
@@ -40,7 +40,7 @@ export async function insertToolTestRow(tx: TenantTransaction, { home, toolId, a
   return id;
 }
 
-/** Locks a test; null when it is gone. Its tool is null when it was deleted meanwhile. */
+/** Locks a test; returns null when it is deleted. Its tool is null when that was deleted meanwhile. */
 export async function lockToolTest(tx: TenantTransaction, testId: string) {
   return row(
     tx.em,
@@ -71,12 +71,12 @@ export async function lockToolTest(tx: TenantTransaction, testId: string) {
       )
       .where('s.id', '=', testId)
       .forNoKeyUpdate('s')
-      // A test lies in a workspace.
+      // A test always lies in a workspace.
       .$narrowType<{ organizationId: NotNull; workspaceId: NotNull }>(),
   );
 }
 
-/** Notes, in a commit before it acts, that a test is executed. */
+/** Records, in a commit before the effect, that a test is being executed. */
 export async function claimToolTestRow(tx: TenantTransaction, testId: string): Promise<void> {
   await change(
     tx.em,
@@ -92,7 +92,7 @@ export async function settleToolTestRow(tx: TenantTransaction, testId: string, r
   await change(tx.em, query.updateTable('tool_tests').set({ result }).where('id', '=', testId).where('result', 'is', null));
 }
 
-/** Deletes at most `limit` tests past their time; gives how many. Sweeper's pool. */
+/** Deletes at most `limit` expired tests; returns how many. Sweeper's pool. */
 export function deleteExpiredToolTests(em: SqlEntityManager, limit: number): Promise<number> {
   const expired = query
     .selectFrom('tool_tests as s')

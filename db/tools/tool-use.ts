@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 
 const maxNamed = 20;
 
-/** Ids of at most 20 agents whose active revision binds the tool. */
+/** Returns the ids of at most 20 agents whose active revision binds the tool. */
 export async function agentsUsing(tx: Pick<TenantTransaction, 'em'>, toolId: string): Promise<string[]> {
   const found = await rows(
     tx.em,

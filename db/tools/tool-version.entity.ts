@@ -16,13 +16,13 @@ const schema = defineEntity({
     organizationId: uuidColumn().strictNullable(),
     workspaceId: uuidColumn().strictNullable(),
     version: p.integer(),
-    /** The toolkit's revision that made it. */
+    /** The toolkit's revision that created it. */
     toolkitRevisionId: uuidColumn().strictNullable(),
     descriptor: p.json<ToolDescriptor>(),
     createdAt: createdAtColumn(),
   },
 });
 
-/** A tool as it stood at one version; runs pin it. */
+/** A tool as of one version; runs pin it. */
 export class ToolVersion extends schema.class {}
 schema.setClass(ToolVersion);

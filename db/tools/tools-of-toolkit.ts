@@ -5,17 +5,17 @@ import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Tool } from './tool.entity.ts';
 
-/** Locks all tools that the toolkit ever had. */
+/** Locks all tools that the toolkit has ever had. */
 export function lockToolsOfToolkit(tx: TenantTransaction, toolkitId: string): Promise<Tool[]> {
   return tx.em.find(Tool, { toolkitId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
-/** The tools of a toolkit that runs are given, of those with these names. */
+/** Returns the tools of a toolkit that runs may use, among those with these names. */
 export function servedTools(tx: TenantTransaction, toolkitId: string, names: readonly string[]): Promise<Tool[]> {
   return tx.em.find(Tool, { toolkitId, deletedAt: null, quarantinedAt: null, remoteName: { $in: [...names] } });
 }
 
-/** The config that each tool of a toolkit has now, by the toolkit's name of it. */
+/** Returns the current config of each tool of a toolkit, by the tool's name in the toolkit. */
 export async function configsInForce(tx: TenantTransaction, toolkitId: string): Promise<ReadonlyMap<string | null, Tool['config']>> {
   const found = await rows(
     tx.em,
@@ -28,13 +28,13 @@ export async function configsInForce(tx: TenantTransaction, toolkitId: string): 
   return new Map(found.map((tool) => [tool.remoteName, tool.config]));
 }
 
-/** Ids of all tools that the toolkit ever had: one that was deleted comes back with a revision that holds it. */
+/** Returns the ids of all tools that the toolkit has ever had: a deleted tool returns with a revision that contains it. */
 export async function toolsOfToolkit(tx: TenantTransaction, toolkitId: string): Promise<string[]> {
   const found = await rows(tx.em, query.selectFrom('tools as t').select('t.id').where('t.toolkitId', '=', toolkitId));
   return found.map(({ id }) => id);
 }
 
-/** The number of the newest version of each tool. */
+/** Returns the number of the newest version of each tool. */
 export async function newestVersions(tx: TenantTransaction, toolIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const newest = await rows(
     tx.em,

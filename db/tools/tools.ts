@@ -48,7 +48,7 @@ const toolById = prepared(({ toolId, visible }: ParametersOf<{ toolId: string; v
   query.selectFrom('tools as t').select(columns).where('t.id', '=', toolId).where('t.deletedAt', 'is', null).where(visible),
 );
 
-/** One tool that the caller sees. Throws 404. */
+/** Returns one tool that the caller sees. Throws 404. */
 export async function readTool(ctx: Scoped, toolId: string) {
   return seen(ctx, await row(ctx.em, toolById({ toolId, visible: visibleToSql(ctx, Tool, 't') })));
 }
@@ -66,7 +66,7 @@ const listed = preparedList(
   [{ column: 't.id', type: 'uuid', descending: true }],
 );
 
-/** Tools that the caller sees, newest first. */
+/** Returns the tools that the caller sees, newest first. */
 export async function listToolRows(ctx: Scoped, filters: ToolFilters, page: PageRequest) {
   return listed(ctx.em, { ...filters, visible: visibleTo(ctx, Tool, 't') }, page);
 }

@@ -1,7 +1,7 @@
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Whether somebody may work in a trigger's workspace today: not who was deactivated, nor who has moved away. */
+/** Whether a user may work in a trigger's workspace today: false for deactivated users and for those who have moved away. */
 export async function isActiveUserOf(
   tx: TenantTransaction,
   { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },

@@ -28,25 +28,25 @@ const schema = defineEntity({
     payload: jsonColumn<Record<string, unknown>>(() => ({})),
     dedupeKey: p.text().strictNullable(),
     depth: p.integer().default(0),
-    /** The event at the root of the chain; its own id where none caused it. */
+    /** The event at the root of the chain; its own id where no event caused it. */
     rootEventId: uuidColumn(),
     /** The run that caused it; null: none did. */
     causeRunId: uuidColumn().strictNullable(),
     /** `done`: every trigger that it matches has been judged. */
     fanOut: p.enum(['pending', 'done'] as const).default('pending'),
-    /** What it says comes from outside of the deployment. */
+    /** Its content comes from outside of the deployment. */
     untrusted: p.boolean().default(false),
-    /** `read`: nobody proved who sent it, so runs that it starts change nothing. */
+    /** `read`: its sender is not verified, so runs that it starts may change nothing. */
     maxEffect: p.enum(['read', 'write'] as const).default('write'),
     /** How many hooks its cause has come through. */
     hops: p.smallint().default(0),
-    /** Of a root: how many runs its chain has started. */
+    /** For a root: how many runs its chain has started. */
     startedRuns: p.integer().default(0),
     occurredAt: timeColumn(),
     createdAt: createdAtColumn(),
   },
 });
 
-/** Something that happened in a workspace, for triggers that listen. */
+/** Something that happened in a workspace, for triggers. */
 export class Event extends schema.class {}
 schema.setClass(Event);

@@ -22,16 +22,16 @@ export interface NewEvent {
   readonly dedupeKey?: string | null;
   /** The run that caused it, where it lies in the same workspace; absent: none did. */
   readonly causeRunId?: string | null;
-  /** What it says comes from outside; absent: what its cause says. */
+  /** Its content comes from outside; absent: as its cause says. */
   readonly untrusted?: boolean;
   readonly maxEffect?: 'read' | 'write';
   readonly hops?: number;
 }
 
 /**
- * Writes an event in the transaction of its cause and gives its id; leaves with the next statement. One that a run caused takes over the run's root, depth, trust and
- * effect. Where an active trigger listens to its kind, the start of its fan-out is written with it; else nothing is left to be done with it. Runs of evaluations start
- * no triggers.
+ * Queues an event in the transaction of its cause and returns its id; the insert goes with the next statement. An event that a run caused takes over the run's
+ * root, depth, trust and effect. Where an active trigger matches its kind, the start of its fan-out is written with it; otherwise nothing is left to do. Runs
+ * of evaluations start no triggers.
  */
 export async function emitEvent(tx: TenantTransaction, event: NewEvent): Promise<string> {
   const id = event.id ?? newId();
@@ -52,7 +52,7 @@ export interface RunOfEvent {
   readonly trigger_id: string | null;
 }
 
-/** Writes what became of a run as an event, as `emitEvent` does. Nothing for a run of an evaluation, and for those below one. */
+/** Emits the outcome of a run as an event, like `emitEvent`. Does nothing for runs of an evaluation and runs below them. */
 export async function emitRunEvent(
   tx: TenantTransaction,
   run: RunOfEvent,
@@ -134,7 +134,7 @@ function parametersOf(tx: TenantTransaction, id: string, event: NewEvent): strin
   return [JSON.stringify(given), JSON.stringify(start)];
 }
 
-/** Deletes at most `limit` events past 90 days, with what became of them; gives how many. Sweeper's pool. */
+/** Deletes at most `limit` events older than 90 days, with their matches; returns how many. Sweeper's pool. */
 export function eraseEventsByAge(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
     em,

@@ -7,25 +7,25 @@ import { syncSchedule } from './write-schedules.ts';
 import type { ScheduleRow } from './schedules.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
 
-/** One instant as the evaluator gives it. */
+/** One instant as the evaluator returns it. */
 export interface Instant {
   readonly kind: 'regular' | 'manual' | 'backfill';
-  /** Of kind `backfill`: which. */
+  /** Of kind `backfill`: which one. */
   readonly backfillId?: string;
   readonly nominalAt: Date;
   readonly localTime: string;
   readonly shiftedFrom: string | null;
-  /** The second of a repeated wall time, which is left out. */
+  /** The second occurrence of a repeated wall time, which does not fire. */
   readonly isSkipped: boolean;
 }
 
-/** What of a schedule has not ended. */
+/** Occurrences of a schedule that have not ended. */
 export interface Live {
   readonly started: { readonly id: string; readonly run_id: string | null }[];
   readonly buffered: string | null;
 }
 
-/** The templates of a schedule, filled for one instant. */
+/** The templates of a schedule, filled in for one instant. */
 export interface RenderedStart {
   readonly prompt: string;
   readonly input: Record<string, unknown> | null;
@@ -34,19 +34,19 @@ export interface RenderedStart {
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
-/** What came of an instant. */
+/** The outcome of an instant. */
 export interface Outcome {
   readonly status: OccurrenceStatus;
   readonly runId?: string;
   readonly reason?: string;
   readonly rendered?: RenderedStart;
-  /** Of a start that was refused. */
+  /** For a start that was refused. */
   readonly failure?: Failure;
 }
 
 /**
- * Claims an instant of a locked schedule: the id of its row, null when somebody has it already. A backfill takes over an instant that started no run in an earlier
- * one; an instant that a backfill has started is not started again when its own time is caught up with, nor the other way round.
+ * Claims an instant of a locked schedule: returns the id of its row, or null when it is already claimed. A backfill takes over an instant that started no run
+ * in an earlier backfill; an instant that a backfill has started is not started again when its regular time is caught up with, nor the other way round.
  */
 export async function claim(tx: TenantTransaction, schedule: ScheduleRow, instant: Instant, overlap: string): Promise<string | null> {
   const claimed = await row<{ id: string }>(
@@ -78,7 +78,7 @@ export async function claim(tx: TenantTransaction, schedule: ScheduleRow, instan
   return claimed?.id ?? null;
 }
 
-/** When a manual firing of a locked schedule counts as due: `at`, or the next millisecond that has none. */
+/** Returns the instant of a manual firing of a locked schedule: `at`, or the next free millisecond. */
 export async function nextManualInstant(tx: TenantTransaction, scheduleId: string, at: Date): Promise<Date> {
   const last = await row<{ at: string | null }>(
     tx.em,
@@ -88,7 +88,7 @@ export async function nextManualInstant(tx: TenantTransaction, scheduleId: strin
   return last?.at ? new Date(Math.max(at.getTime(), new Date(last.at).getTime() + 1)) : at;
 }
 
-/** Writes what came of an instant of a schedule, with its event. */
+/** Stores the outcome of an instant of a schedule, with its event. */
 export async function settle(
   tx: TenantTransaction,
   schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>,
@@ -112,7 +112,7 @@ export async function settle(
   if (outcome.status === 'failed') await noteEnd(tx, { occurrenceId, isFailed: true, now });
 }
 
-/** The event of an occurrence that was missed or has failed; ids only. */
+/** Emits the event of an occurrence that was missed or has failed; ids only. */
 export async function emitOccurrence(
   tx: TenantTransaction,
   schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>,
@@ -130,7 +130,7 @@ export async function emitOccurrence(
   });
 }
 
-/** Regular and manual occurrences of a schedule that run or wait; those of backfills run beside them. */
+/** Returns the regular and manual occurrences of a schedule that run or wait; those of backfills run independently of them. */
 export async function readLive(tx: TenantTransaction, scheduleId: string): Promise<Live> {
   const found = await rows<{ id: string; status: string; run_id: string | null }>(
     tx.em,
@@ -143,7 +143,7 @@ export async function readLive(tx: TenantTransaction, scheduleId: string): Promi
   };
 }
 
-/** Cancels what is buffered of a schedule that is deleted. */
+/** Cancels the buffered occurrence of a schedule that is deleted. */
 export async function cancelBuffered(tx: TenantTransaction, scheduleId: string, now: Date): Promise<void> {
   await rows(
     tx.em,
@@ -152,7 +152,7 @@ export async function cancelBuffered(tx: TenantTransaction, scheduleId: string, 
   );
 }
 
-/** Failures in a row pause a schedule that says so; a success forgets them. Backfills count for neither. */
+/** Consecutive failures pause a schedule that is configured so; a success resets their count. Backfills count for neither. */
 export async function noteEnd(
   tx: TenantTransaction,
   { occurrenceId, isFailed, now }: { readonly occurrenceId: string; readonly isFailed: boolean; readonly now: Date },
@@ -176,7 +176,7 @@ export async function noteEnd(
   await emitPaused(tx, paused, now);
 }
 
-/** The event of a schedule that was paused. */
+/** Emits the event of a schedule that was paused. */
 export async function emitPaused(
   tx: TenantTransaction,
   schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>,
@@ -192,7 +192,7 @@ export async function emitPaused(
   });
 }
 
-/** Closes the occurrence that a run was started for; null: there is none that is open. */
+/** Closes the occurrence that a run was started for; returns null when none is open. */
 export function closeOccurrence(
   tx: TenantTransaction,
   runId: string,
@@ -205,7 +205,7 @@ export function closeOccurrence(
   );
 }
 
-/** The newest occurrence of a schedule that waits for the one before it. */
+/** Returns the newest occurrence of a schedule that waits for the previous one. */
 export function readBuffered(
   tx: TenantTransaction,
   scheduleId: string,
@@ -217,7 +217,7 @@ export function readBuffered(
   );
 }
 
-/** Whether a run may still be told to end. */
+/** Whether a run can still be cancelled. */
 export async function isLiveRun(tx: TenantTransaction, runId: string): Promise<boolean> {
   return (await row(tx.em, "select id from runs where id = ? and status in ('queued', 'running', 'waiting')", [runId])) !== null;
 }

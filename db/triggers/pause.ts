@@ -3,12 +3,12 @@ import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ScheduleRow } from './schedules.ts';
 
-/** A schedule whose row has another version now. */
+/** A schedule whose row now has another version. */
 export type MovedSchedule = Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id' | 'version'>;
 
 const returned = 'id, organization_id, workspace_id, version';
 
-/** Writes that the schedules of an agent pause, since it is deleted; gives them. */
+/** Pauses the schedules of an agent that is deleted; returns them. */
 export function storePauseOfAgent(tx: TenantTransaction, agentId: string): Promise<MovedSchedule[]> {
   return rows<MovedSchedule>(
     tx.em,
@@ -18,7 +18,7 @@ export function storePauseOfAgent(tx: TenantTransaction, agentId: string): Promi
   );
 }
 
-/** Writes that the schedules of a transaction's place pause; gives them. */
+/** Pauses the schedules in a transaction's tenant; returns them. */
 export function storePauseOfPlace(tx: TenantTransaction, reason: string): Promise<MovedSchedule[]> {
   const own = tenantPredicate(tx.tenant, 's');
   return rows<MovedSchedule>(
@@ -29,7 +29,7 @@ export function storePauseOfPlace(tx: TenantTransaction, reason: string): Promis
   );
 }
 
-/** Writes that schedules paused for one of the reasons go on from now, where their place works; gives them. */
+/** Resumes, from now on, schedules that were paused for one of the reasons, where their organization and workspace are active; returns them. */
 export function storeResumeOfPlace(tx: TenantTransaction, reasons: readonly string[]): Promise<MovedSchedule[]> {
   const own = tenantPredicate(tx.tenant, 's');
   return rows<MovedSchedule>(

@@ -44,7 +44,7 @@ const schema = defineEntity({
     runId: uuidColumn().strictNullable(),
     backfillId: uuidColumn().strictNullable(),
     reason: p.text().strictNullable(),
-    /** What a buffered one will start with. */
+    /** The rendered start of a buffered occurrence. */
     rendered: p.json<Record<string, unknown>>().strictNullable(),
     startedAt: timeColumn().strictNullable(),
     finishedAt: timeColumn().strictNullable(),
@@ -52,6 +52,6 @@ const schema = defineEntity({
   },
 });
 
-/** One instant of a schedule and what came of it. */
+/** One instant of a schedule, and its outcome. */
 export class ScheduleOccurrence extends schema.class {}
 schema.setClass(ScheduleOccurrence);

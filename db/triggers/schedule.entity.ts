@@ -50,12 +50,12 @@ const schema = defineEntity({
     syncState: p.enum(scheduleSyncStates).default('pending'),
     compiled: p.json<Record<string, unknown>>(),
     evaluatedUntil: timeColumn(),
-    /** Instants up to here are none of it: it was made, resumed or given other times since. Null: no bound. */
+    /** The schedule does not fire for instants up to here: it was created, resumed or given other times since. Null: no bound. */
     firesAfter: timeColumn().strictNullable(),
     syncedVersion: p.integer().default(0),
     failureStreak: p.integer().default(0),
     createdByUserId: uuidColumn().strictNullable(),
-    /** Set when a run’s tool made it: the call, once, and the tool. */
+    /** Set when a run's tool created it: the call (at most one schedule per call) and the tool. */
     toolCallId: uuidColumn().strictNullable(),
     toolId: uuidColumn().strictNullable(),
     version: versionColumn(),

@@ -2,13 +2,13 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Overlap } from './schedule.entity.ts';
 
-/** For whom the runs of a schedule work; `id` is a template. */
+/** The subject for which the runs of a schedule work; `id` is a template. */
 export interface SubjectTemplate {
   readonly kind: 'user' | 'guest';
   readonly id: string;
 }
 
-/** A schedule's row as its firing and its sync see it. */
+/** The columns of a schedule that its firing and its sync need. */
 export interface ScheduleRow {
   readonly id: string;
   readonly organization_id: string;
@@ -35,9 +35,9 @@ export interface ScheduleRow {
   readonly is_active: boolean;
   readonly compiled: Record<string, unknown>;
   readonly evaluated_until: string;
-  /** Null: nothing is to come. */
+  /** Null: no instant is left. */
   readonly next_run_at: string | null;
-  /** Instants up to here are none of it; null: no bound. */
+  /** The schedule does not fire for instants up to here; null: no bound. */
   readonly fires_after: string | null;
   readonly synced_version: number;
   readonly failure_streak: number;
@@ -51,17 +51,17 @@ const columns = `s.id, s.organization_id, s.workspace_id, s.agent_id, s.name, s.
   s.input_template, s.session_key_template, s.persona_slug_template, s.subject_template, s.overlap, s.catch_up_seconds, s.jitter_seconds, s.starts_at, s.ends_at,
   s.pause_after_failures, s.is_active, s.compiled, s.evaluated_until, s.next_run_at, s.fires_after, s.synced_version, s.failure_streak, s.created_by_user_id, s.version, s.created_at, s.deleted_at`;
 
-/** The row, deleted or not; null when it is purged or foreign. */
+/** Returns the row, deleted or not, or null when it is purged or another tenant's. */
 export function readSchedule(tx: Pick<TenantTransaction, 'em'>, id: string): Promise<ScheduleRow | null> {
   return row<ScheduleRow>(tx.em, `select ${columns} from schedules s where s.id = ?`, [id]);
 }
 
-/** The same, locked to the end of the transaction. */
+/** The same, locked until the end of the transaction. */
 export function lockSchedule(tx: TenantTransaction, id: string): Promise<ScheduleRow | null> {
   return row<ScheduleRow>(tx.em, `select ${columns} from schedules s where s.id = ? for no key update`, [id]);
 }
 
-/** The schedule that a call of a tool has made; null before. */
+/** Returns the schedule that a tool call has created, or null before that. */
 export function readScheduleOfCall(
   tx: TenantTransaction,
   toolCallId: string,
@@ -69,7 +69,7 @@ export function readScheduleOfCall(
   return row(tx.em, 'select s.id, s.description, s.next_run_at from schedules s where s.tool_call_id = ?', [toolCallId]);
 }
 
-/** How many schedules of a tool still strike; until the transaction ends nobody else counts them. */
+/** Returns how many schedules of a tool will still fire; no other transaction counts them until this one ends. */
 export async function countActiveOfTool(
   tx: TenantTransaction,
   place: { readonly workspaceId: string; readonly toolId: string },
@@ -87,12 +87,12 @@ export async function countActiveOfTool(
   return found?.n ?? 0;
 }
 
-/** What stands for or against one more schedule of a workspace; until the transaction ends nobody else counts them. */
+/** Returns the facts that decide whether a workspace may have one more schedule; no other transaction counts them until this one ends. */
 export async function countSchedules(
   tx: TenantTransaction,
   { organizationId, workspaceId, agentId }: { readonly organizationId: string; readonly workspaceId: string; readonly agentId: string },
 ): Promise<{ readonly schedules: number; readonly hasAgent: boolean }> {
-  // Counted one request after the other, so that two at once can't both be the last.
+  // Requests count one after another, so that two at once can't both be the last.
   await rows(tx.em, 'select w.id from workspaces w where w.id = ? for no key update', [workspaceId]);
   const found = await row<{ schedules: number; has_agent: boolean }>(
     tx.em,

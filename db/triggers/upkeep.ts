@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { rows } from '../sql.ts';
 
-/** A schedule that upkeep looks at, with its tenant. */
+/** A schedule that upkeep checks, with its tenant. */
 export interface DueSchedule {
   readonly id: string;
   readonly organization_id: string;
@@ -10,7 +10,7 @@ export interface DueSchedule {
 
 const found = 'select s.id, s.organization_id, s.workspace_id from schedules s';
 
-/** Schedules whose newest version has not reached Temporal for a minute. Sweeper's pool. */
+/** Returns schedules whose newest version has not reached Temporal for a minute. Sweeper's pool. */
 export function unsyncedSchedules(em: SqlEntityManager, limit: number): Promise<DueSchedule[]> {
   return rows<DueSchedule>(
     em,
@@ -19,7 +19,7 @@ export function unsyncedSchedules(em: SqlEntityManager, limit: number): Promise<
   );
 }
 
-/** Schedules whose next instant passed longer ago than it may be caught up with: nobody fired it. Sweeper's pool. */
+/** Returns schedules whose next instant passed longer ago than their catch-up time: it did not fire. Sweeper's pool. */
 export function overdueSchedules(em: SqlEntityManager, limit: number): Promise<DueSchedule[]> {
   return rows<DueSchedule>(
     em,
@@ -28,7 +28,7 @@ export function overdueSchedules(em: SqlEntityManager, limit: number): Promise<D
   );
 }
 
-/** Schedules whose shifted instants were computed over a week ago. Sweeper's pool. */
+/** Returns schedules whose shifted instants were computed over a week ago. Sweeper's pool. */
 export function schedulesToCompile(em: SqlEntityManager, limit: number): Promise<DueSchedule[]> {
   return rows<DueSchedule>(
     em,
@@ -38,7 +38,7 @@ export function schedulesToCompile(em: SqlEntityManager, limit: number): Promise
   );
 }
 
-/** Schedules that are to fire again and that Temporal has taken, minutes ago. Sweeper's pool. */
+/** Returns schedules that will fire again and that were synced to Temporal minutes ago. Sweeper's pool. */
 export function syncedSchedules(em: SqlEntityManager): Promise<DueSchedule[]> {
   return rows<DueSchedule>(
     em,

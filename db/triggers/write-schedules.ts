@@ -8,7 +8,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Overlap } from './schedule.entity.ts';
 import type { ScheduleRow, SubjectTemplate } from './schedules.ts';
 
-/** A schedule to be made; its times have been checked and compiled by `planSchedule`. */
+/** A schedule to be stored; `planSchedule` has checked and compiled its times. */
 export interface NewSchedule {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -36,14 +36,14 @@ export interface NewSchedule {
   readonly compiled: object;
   readonly nextRunAt: Date | null;
   readonly createdByUserId: string | null;
-  /** The call and the tool by which a run made it; once a call. */
+  /** The call and the tool through which a run created it; at most one schedule per call. */
   readonly toolCallId: string | null;
   readonly toolId: string | null;
-  /** What `compiled` was made at: instants up to here are not made up for. */
+  /** When `compiled` was made: earlier instants are not made up for. */
   readonly at: Date;
 }
 
-/** Writes the row of a schedule; gives its id. */
+/** Stores the row of a schedule; returns its id. */
 export async function insertSchedule(tx: TenantTransaction, schedule: NewSchedule): Promise<string> {
   const id = newId();
   const values = valuesOf(id, schedule);
@@ -91,7 +91,7 @@ function valuesOf(id: string, schedule: NewSchedule): Record<string, unknown> {
   };
 }
 
-/** After the commit Temporal's schedule is made what the newest row says: `maint:trigger-sync:<id>`. */
+/** After the commit, makes Temporal's schedule match the newest row: `maint:trigger-sync:<id>`. */
 export async function syncSchedule(
   tx: TenantTransaction,
   schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id' | 'version'>,
@@ -119,12 +119,12 @@ function syncMessage(schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'wor
   };
 }
 
-/** Stores that Temporal did not take what a version of the row says. */
+/** Records that Temporal did not accept a version of the row. */
 export async function storeUnsynced(tx: TenantTransaction, id: string, version: number): Promise<void> {
   await rows(tx.em, "update schedules set sync_state = 'error' where id = ? and version = ? and synced_version < version", [id, version]);
 }
 
-/** Stores that Temporal's schedule is as a version of the row says; false when the row has a newer one. */
+/** Records that Temporal's schedule matches a version of the row; returns false when the row has a newer one. */
 export async function storeSynced(tx: TenantTransaction, id: string, version: number): Promise<boolean> {
   const marked = await rows(
     tx.em,
@@ -134,7 +134,7 @@ export async function storeSynced(tx: TenantTransaction, id: string, version: nu
   return marked.length > 0;
 }
 
-/** Instants up to here have been looked at; never back. */
+/** Records up to where instants have been evaluated; this never moves back. */
 export async function moveWatermark(
   tx: TenantTransaction,
   scheduleId: string,
@@ -147,7 +147,7 @@ export async function moveWatermark(
   );
 }
 
-/** Moves a schedule on behind a regular instant; nothing when it is behind a later one already. */
+/** Moves a schedule past a regular instant; does nothing when it is past a later one already. */
 export async function moveBehind(
   tx: TenantTransaction,
   scheduleId: string,

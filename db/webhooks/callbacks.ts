@@ -7,7 +7,7 @@ import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** A run that ends, as far as its callback goes. */
+/** The part of an ended run that its callback needs. */
 export interface EndedRun {
   readonly id: string;
   readonly source: string;
@@ -15,8 +15,8 @@ export interface EndedRun {
 }
 
 /**
- * Writes the callback of a run that a hook has started, and the start of its delivery, in the transaction that ends the run; once a run, also of a group. Nothing for
- * other runs, at no cost, for a run that is tried again, and where the endpoint calls nobody back.
+ * Stores the callback of a run that a hook has started, and the start of its delivery, in the transaction that ends the run; once per run, also for a group.
+ * Does nothing for other runs, at no cost, for a run that is tried again, and where the endpoint has no callback.
  */
 export async function openCallbackOf(tx: TenantTransaction, run: EndedRun): Promise<void> {
   if (run.source !== 'webhook' || run.trigger_id === null) return;
@@ -51,10 +51,10 @@ export async function openCallbackOf(tx: TenantTransaction, run: EndedRun): Prom
   );
 }
 
-/** A callback whose next try is due, counted already. */
+/** A callback whose next try is due and already counted. */
 export type DueCallback = NonNullable<Awaited<ReturnType<typeof claimCallback>>>;
 
-/** Counts a try of a callback that is due, before it is made. Null: it is over, gone, or not due yet. */
+/** Counts a try of a due callback before it is made. Returns null when it is over, deleted or not due yet. */
 export function claimCallback(tx: TenantTransaction, callbackId: string) {
   return row(
     tx.em,
@@ -68,7 +68,7 @@ export function claimCallback(tx: TenantTransaction, callbackId: string) {
   );
 }
 
-/** Milliseconds until the next try of a callback; null when it is over or gone. */
+/** Returns the milliseconds until the next try of a callback, or null when it is over or deleted. */
 export async function callbackWaitOf(tx: TenantTransaction, callbackId: string): Promise<number | null> {
   const found = await row(
     tx.em,
@@ -81,16 +81,16 @@ export async function callbackWaitOf(tx: TenantTransaction, callbackId: string):
   return found && (found.waitMs ?? 0);
 }
 
-/** What a callback says, and by which secrets it is signed. */
+/** What a callback is made of, from its endpoint and its run. */
 export interface CallbackFacts {
   readonly isDeleted: boolean;
   readonly isStopped: boolean;
   readonly responsePath: string | null;
-  /** How many hooks the run has come through. */
+  /** How many hooks led to the run. */
   readonly hops: number;
 }
 
-/** The endpoint and the run of a callback as they are now; null when either is gone. */
+/** Returns the current facts of a callback's endpoint and run, or null when either is deleted. */
 export function readCallbackFacts(tx: TenantTransaction, { endpointId, runId }: DueCallback): Promise<CallbackFacts | null> {
   return row<CallbackFacts>(
     tx.em,
@@ -100,7 +100,7 @@ export function readCallbackFacts(tx: TenantTransaction, { endpointId, runId }: 
   );
 }
 
-/** What a try of a callback has come to, as it is stored. */
+/** The outcome of a try of a callback, as it is stored. */
 export interface StoredCallbackTry {
   readonly status: 'pending' | 'delivered' | 'failed' | 'stopped';
   readonly lastStatus: number | null;
@@ -108,7 +108,7 @@ export interface StoredCallbackTry {
   readonly delayMs: number | null;
 }
 
-/** Stores what a try came to; one that was stored by a later try stays. False: it was dropped. */
+/** Stores the outcome of a try; the outcome of a later try is not overwritten. Returns false when it was dropped. */
 export async function storeCallbackTry(
   tx: TenantTransaction,
   { id, attempts }: Pick<DueCallback, 'id' | 'attempts'>,
@@ -132,7 +132,7 @@ export async function storeCallbackTry(
   return stored > 0;
 }
 
-/** Stops what an endpoint still has under way, and what will come, until an address is set again. */
+/** Stops an endpoint's pending and future callbacks until an address is set again. */
 export async function stopCallbacks(tx: TenantTransaction, endpointId: string): Promise<void> {
   await change(tx.em, 'update webhook_endpoints set callback_stopped_at = coalesce(callback_stopped_at, clock_timestamp()) where id = ?', [
     endpointId,
@@ -150,8 +150,8 @@ export async function stopPending(tx: TenantTransaction, endpointId: string): Pr
 }
 
 /**
- * Has the starts of callbacks sent again whose try is ten minutes overdue: Temporal may have lost their workflows. One that is at work is not started twice.
- * Gives how many. Sweeper's pool.
+ * Resends the starts of callbacks whose try is ten minutes overdue: Temporal may have lost their workflows. A running workflow is not started twice. Returns
+ * how many. Sweeper's pool.
  */
 export function resendCallbacks(em: SqlEntityManager): Promise<number> {
   return change(
@@ -163,7 +163,7 @@ export function resendCallbacks(em: SqlEntityManager): Promise<number> {
   );
 }
 
-/** Deletes at most `limit` callbacks past 90 days; gives how many. Sweeper's pool. */
+/** Deletes at most `limit` callbacks older than 90 days; returns how many. Sweeper's pool. */
 export function eraseCallbacksByAge(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
     em,

@@ -11,7 +11,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { CallbackStatus } from './outbound-callback.entity.ts';
 import { WebhookDelivery, type WebhookDeliveryStatus } from './webhook-delivery.entity.ts';
 
-/** What a repeated request is answered by. */
+/** The earlier delivery that answers a repeated request. */
 export interface SeenDelivery {
   readonly id: string;
   readonly runId: string | null;
@@ -24,7 +24,7 @@ export interface SeenDelivery {
 /** Enough for the characters of a preview in UTF-8. */
 const previewBytes = 8_000;
 
-/** The delivery of the last 24 hours that one of the digests belongs to. */
+/** Returns the delivery of the last 24 hours that one of the digests belongs to. */
 export function findSeen(tx: Pick<TenantTransaction, 'em'>, endpointId: string, digests: readonly Buffer[]): Promise<SeenDelivery | null> {
   return row<SeenDelivery>(
     tx.em,
@@ -46,7 +46,7 @@ export interface DeliveryFilters {
 
 const preview = sql<Buffer | null>`substring(d.body from 1 for ${sql.lit(previewBytes)})`;
 
-/** The callback of its run, which others of a group have in common. */
+/** The callback of its run, which all deliveries of a group share. */
 interface CallbackOfDelivery {
   readonly status: CallbackStatus;
   readonly attempts: number;
@@ -85,12 +85,12 @@ const deliveryList = preparedList(
   [{ column: 'd.id', type: 'uuid', descending: true }],
 );
 
-/** Deliveries of an endpoint that the caller sees, newest first. */
+/** Returns the deliveries of an endpoint that the caller sees, newest first. */
 export function listDeliveryRows(ctx: Scoped, endpointId: string, filters: DeliveryFilters, page: PageRequest) {
   return deliveryList(ctx.em, { ...filters, endpointId, visible: visibleTo(ctx, WebhookDelivery, 'd') }, page);
 }
 
-/** One delivery of an endpoint, with its body. Throws 404. */
+/** Returns one delivery of an endpoint, with its body. Throws 404. */
 export async function readDelivery(ctx: Scoped, endpointId: string, deliveryId: string) {
   const found = await row(
     ctx.em,

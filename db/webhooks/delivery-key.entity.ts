@@ -15,12 +15,12 @@ const schema = defineEntity({
     digest: p.blob().$type<Buffer>().primary(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
-    /** No key holds it: it is written before its delivery, and ends before it. */
+    /** There is no foreign key: the row is written before its delivery, and deleted before it. */
     deliveryId: uuidColumn(),
     expiresAt: timeColumn(),
   },
 });
 
-/** What a repeated delivery is known by: each counts once in 24 hours. */
+/** Identifies a repeated delivery: each counts once in 24 hours. */
 export class DeliveryKey extends schema.class {}
 schema.setClass(DeliveryKey);

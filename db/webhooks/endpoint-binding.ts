@@ -1,6 +1,6 @@
 import type { Binding } from '../tenancy/keys/envelope.ts';
 
-/** Ties the secrets of an endpoint to its row. */
+/** Binds the secrets of an endpoint to its row. */
 export function endpointBinding(organizationId: string | null, endpointId: string): Binding {
   return { organizationId, aad: ['webhook_endpoints', endpointId] };
 }

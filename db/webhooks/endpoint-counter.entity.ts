@@ -9,7 +9,7 @@ const schema = defineEntity({
   policies: tenantPolicies('endpoint_counters', 'tenant'),
   properties: {
     endpointId: uuidColumn().primary(),
-    /** 0 to 15: deliveries of one endpoint that come at once don't wait for each other's row. */
+    /** 0 to 15: concurrent deliveries of one endpoint rarely wait for each other's row. */
     shard: p.smallint().primary(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
@@ -17,6 +17,6 @@ const schema = defineEntity({
   },
 });
 
-/** A part of the deliveries that an endpoint has taken; their number is the sum. */
+/** One shard of the count of accepted deliveries of an endpoint; the total is the sum. */
 export class EndpointCounter extends schema.class {}
 schema.setClass(EndpointCounter);

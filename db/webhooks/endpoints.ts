@@ -9,13 +9,13 @@ import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { WebhookEndpoint } from './webhook-endpoint.entity.ts';
 
-/** An endpoint as it is read, with the number of deliveries that it has taken. */
+/** An endpoint as it is read, with the number of its accepted deliveries. */
 export type WebhookEndpointRow = NonNullable<Awaited<ReturnType<typeof readEndpointRow>>>;
 
 export interface EndpointFilters {
   readonly q?: string;
   readonly agentId?: string;
-  /** True or undefined each: a prepared query sees only which are there. */
+  /** Each is true or undefined: a prepared query only sees which are present. */
   readonly active?: true;
   readonly inactive?: true;
 }
@@ -44,7 +44,7 @@ function readEndpointRow(ctx: Scoped, endpointId: string) {
   return row(ctx.em, oneEndpoint({ endpointId, visible: visibleToSql(ctx, WebhookEndpoint, 'e') }));
 }
 
-/** One endpoint that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
+/** Returns one endpoint that the caller sees. Throws 404, or 403 where the caller's rank is below the floor. */
 export async function readEndpoint(ctx: Scoped, endpointId: string): Promise<WebhookEndpointRow> {
   return seen(ctx, await readEndpointRow(ctx, endpointId));
 }
@@ -61,12 +61,12 @@ const endpointList = preparedList(
   [{ column: 'e.id', type: 'uuid', descending: true }],
 );
 
-/** Endpoints that the caller sees, newest first. */
+/** Returns the endpoints that the caller sees, newest first. */
 export function listEndpointRows(ctx: Scoped, filters: EndpointFilters, page: PageRequest) {
   return endpointList(ctx.em, { ...filters, visible: visibleTo(ctx, WebhookEndpoint, 'e') }, page);
 }
 
-/** How many endpoints a workspace has; counted one request after the other, so that two at once can't both be the last. */
+/** Returns how many endpoints a workspace has. Requests count one after another, so that two at once can't both be the last. */
 export async function countEndpoints(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<number> {
   await row(tx.em, query.selectFrom('workspaces').where('id', '=', workspaceId).select('id').forNoKeyUpdate());
   const counted = await row(
@@ -80,7 +80,7 @@ export async function countEndpoints(tx: Pick<TenantTransaction, 'em'>, workspac
   return counted?.total ?? 0;
 }
 
-/** Whether an agent may run in a workspace: one of its own, of its organization, or of the platform. */
+/** Whether an agent may run in a workspace: one of the workspace's own, of its organization, or of the platform. */
 export async function runsInWorkspace(
   tx: Pick<TenantTransaction, 'em'>,
   agentId: string,

@@ -2,14 +2,14 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { HookMethod } from './webhook-endpoint.entity.ts';
 
-/** Where what is coalesced waits, and how its columns are called: deliveries of endpoints, matches of event triggers. */
+/** The tables of coalesced items, and the names of their columns: deliveries of endpoints, matches of event triggers. */
 export const groupTables = {
   webhook_deliveries: { owner: 'endpoint_id', state: 'status', came: 'received_at' },
   event_matches: { owner: 'trigger_id', state: 'outcome', came: 'created_at' },
 } as const;
 export type GroupTable = keyof typeof groupTables;
 
-/** What of an endpoint, or of an event trigger, has one key. */
+/** One key of an endpoint or of an event trigger. */
 export interface GroupKey {
   readonly table: GroupTable;
   readonly ownerId: string;
@@ -17,10 +17,10 @@ export interface GroupKey {
   readonly hash: Buffer;
 }
 
-/** What of a key waits, by the database's clock. */
+/** The waiting items of a key, by the database's clock. */
 export interface WaitingGroup {
   readonly waiting: number;
-  /** Null each where nothing waits, or no run of the key has been started lately. */
+  /** Each is null where nothing waits, or no run of the key has been started recently. */
   readonly sinceFirstMs: number | null;
   readonly sinceLastMs: number | null;
   readonly sinceStartMs: number | null;
@@ -28,7 +28,7 @@ export interface WaitingGroup {
   readonly takenGroupId: string | null;
 }
 
-/** A delivery whose data templates see. */
+/** A delivery whose data the templates see. */
 export interface GroupedDelivery {
   readonly id: string;
   readonly method: HookMethod;
@@ -38,7 +38,7 @@ export interface GroupedDelivery {
   readonly occurredAt: string;
 }
 
-/** Whether nothing of a locked key waits, and no run of it was started within the window. */
+/** Whether a locked key has no waiting items and no run started within the window. */
 export async function isWindowOpen(tx: TenantTransaction, { table, ownerId, hash }: GroupKey, windowSeconds: number): Promise<boolean> {
   const { owner, state } = groupTables[table];
   const found = await row<{ open: boolean }>(
@@ -50,7 +50,7 @@ export async function isWindowOpen(tx: TenantTransaction, { table, ownerId, hash
   return found?.open === true;
 }
 
-/** What of a locked key waits. */
+/** Returns what waits under a locked key. */
 export async function readWaiting(tx: TenantTransaction, { table, ownerId, hash }: GroupKey): Promise<WaitingGroup> {
   const { owner, state, came } = groupTables[table];
   const since = (time: string) => `(extract(epoch from clock_timestamp() - ${time}) * 1000)::float8`;
@@ -67,7 +67,7 @@ export async function readWaiting(tx: TenantTransaction, { table, ownerId, hash 
   return found ?? { waiting: 0, sinceFirstMs: null, sinceLastMs: null, sinceStartMs: null, takenGroupId: null };
 }
 
-/** Those of a group of deliveries whose data count, by the time at which they happened, and through how many hooks the group has come at most. */
+/** Returns those deliveries of a group whose data count, by the time at which they happened, and the largest number of hooks that led to any of the group. */
 export async function readGroup(
   tx: TenantTransaction,
   groupId: string,

@@ -10,12 +10,12 @@ import type { DeliveryPlace } from './write-deliveries.ts';
 
 const lockSql = "pg_advisory_xact_lock(hashtextextended('webhook-key:' || ?::text || ':' || encode(?::bytea, 'hex'), 0))";
 
-/** Has whoever else starts runs of the key wait for the end of this transaction. Goes with the next statement. */
+/** Locks the key, so that other transactions that start runs of it wait for the end of this one. Goes with the next statement. */
 export function lockKey(tx: TenantTransaction, { ownerId, hash }: GroupKey): Promise<void> {
   return queueStatement(tx.em, `select ${lockSql}`, [ownerId, hash]);
 }
 
-/** Makes a group of what waits of a locked key, the oldest first: at most so many, with at most so many bytes beside the first. */
+/** Makes a group of the waiting items of a locked key, oldest first: at most `maxCount`, with at most `maxBytes` in all, but always the first. */
 export function takeGroup(
   tx: TenantTransaction,
   { table, ownerId, hash }: GroupKey,
@@ -32,7 +32,7 @@ export function takeGroup(
   );
 }
 
-/** Locks what of a group has no outcome yet; gives the ids. */
+/** Locks the items of a group that have no outcome yet; returns the ids. */
 export async function lockGroup(tx: TenantTransaction, table: GroupTable, groupId: string): Promise<string[]> {
   const locked = await rows<{ id: string }>(
     tx.em,
@@ -42,7 +42,7 @@ export async function lockGroup(tx: TenantTransaction, table: GroupTable, groupI
   return locked.map(({ id }) => id);
 }
 
-/** Gives a locked group its run: those whose data it has are started, the others merged. The first of them opens the next window. */
+/** Stores the run of a locked group: items whose data it has become `started`, the others `merged`. The first of the started ones opens the next window. */
 export async function storeGroupRun(
   tx: TenantTransaction,
   table: GroupTable,
@@ -57,7 +57,7 @@ export async function storeGroupRun(
   );
 }
 
-/** Adds to the deliveries whose data a run has what came to light at its start. Leaves with the next statement. */
+/** Adds the warnings from the start of a run to the deliveries whose data it has. Goes with the next statement. */
 export async function warnOfGroup(tx: TenantTransaction, { usedIds, warnings }: Pick<GroupRun, 'usedIds' | 'warnings'>): Promise<void> {
   if (warnings.length === 0) return;
   await queueStatement(tx.em, 'update webhook_deliveries set warnings = warnings || ?::jsonb where id = any (?::uuid[])', [
@@ -74,7 +74,7 @@ export interface GroupRun {
   readonly warnings: readonly DeliveryWarning[];
 }
 
-/** Ends a locked group without a run; what its deliveries are known by is free again. */
+/** Ends a locked group without a run; the digests of its deliveries are released. */
 export async function storeGroupFailure(
   tx: TenantTransaction,
   endpointId: string,
@@ -88,7 +88,7 @@ export async function storeGroupFailure(
   await change(tx.em, 'delete from delivery_keys where endpoint_id = ? and delivery_id = any (?::uuid[])', [endpointId, [...ids]]);
 }
 
-/** Drops what waits of an endpoint or event trigger, or of one key of it, since nothing becomes of it any more. */
+/** Drops the waiting items of an endpoint or event trigger, or of one of its keys, when they can lead to no run any more. */
 export async function dropWaiting(tx: TenantTransaction, { table, ownerId, hash = null }: Waiting): Promise<void> {
   const { owner, state } = groupTables[table];
   await change(
@@ -98,12 +98,12 @@ export async function dropWaiting(tx: TenantTransaction, { table, ownerId, hash 
   );
 }
 
-/** What waits of an owner; `hash` absent: under any key. */
+/** The waiting items of an owner; `hash` absent: under any key. */
 type Waiting = Omit<GroupKey, 'hash'> & { readonly hash?: Buffer | null };
 
 /**
- * Wakes the workflow that closes groups of a key, once a second and when that second is over: of a thousand deliveries in it one signal leaves. The second is that of the
- * row's writing: the signal of an earlier one may have left before what the workflow is to see is there.
+ * Wakes the workflow that closes groups of a key, once per second and at the end of that second: a thousand deliveries within it cause one signal. The second
+ * is that of the row's writing: the signal of an earlier second may have been sent before the rows that the workflow must see were there.
  */
 export async function wakeGroup(
   tx: TenantTransaction,

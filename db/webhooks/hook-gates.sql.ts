@@ -11,8 +11,8 @@ const grants: GateSet['grants'] = {
   data_keys: ['select'],
 };
 
-// A sender has no tenant: the address alone says which endpoint is meant, and everything that decides about a request comes in this one answer. Secrets leave sealed,
-// with the data key that they lie under, which is sealed itself.
+// A sender has no tenant: the address alone identifies the endpoint, and this one answer holds everything that decides about a request. Secrets are returned
+// encrypted, with their data key, which is encrypted itself.
 const sql: readonly string[] = [
   gate(
     'gate_hook(p_workspace uuid, p_slug text, p_digests bytea[])',
@@ -38,5 +38,5 @@ const sql: readonly string[] = [
   ),
 ];
 
-/** The endpoint of an address, with all that decides about a request to it. */
+/** The look-up of the endpoint of an address, with all that decides about a request to it. */
 export const hookGates: GateSet = { functions, grants, sql };

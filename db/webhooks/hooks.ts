@@ -9,7 +9,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { endpointBinding } from './endpoint-binding.ts';
 import type { Coalescing, HookMethod, ResponseMode, Verification } from './webhook-endpoint.entity.ts';
 
-/** What an endpoint says about the runs that it starts. */
+/** The templates of an endpoint for the runs that it starts. */
 export interface HookTexts {
   readonly promptTemplate: string;
   readonly inputTemplate: Record<string, unknown> | null;
@@ -29,7 +29,7 @@ export interface Hook extends HookTexts {
   readonly verification: Verification;
   readonly responseMode: ResponseMode;
   readonly responsePath: string | null;
-  /** Kind of the event that each delivery is; null: none. */
+  /** Kind of the event that each delivery emits; null: none. */
   readonly eventKind: string | null;
   /** Null: each delivery is a run. */
   readonly coalescing: Coalescing | null;
@@ -39,20 +39,20 @@ export interface Hook extends HookTexts {
 
 /** The same as a request finds it by its address. */
 export interface FoundHook extends Hook {
-  /** Hex of the sealed secrets and of the data key under which they lie; null where nothing is verified. */
+  /** Hex of the encrypted secrets and of their data key; null where nothing is verified. */
   readonly secretsEnc: string | null;
   readonly dataKey: (Omit<StoredKey, 'wrapped'> & { readonly wrapped: string }) | null;
-  /** The secret before the newest still counts. */
+  /** The previous secret is still valid. */
   readonly hasOverlap: boolean;
   /** A delivery of the last 24 hours that one of the digests belongs to. */
   readonly seenDeliveryId: string | null;
-  /** Requests of the last hour that were not verified and have a row. */
+  /** Number of stored requests of the last hour that were not verified. */
   readonly rejectedLately: number;
   /** The database's clock. */
   readonly nowMs: number;
 }
 
-/** The endpoint of an address; null when there is none that takes requests now. One query, before any tenant is known. */
+/** Returns the endpoint of an address, or null when there is none that takes requests now. One query, before any tenant is known. */
 export function findHook(
   db: Databases,
   { workspaceId, slug, digests }: { readonly workspaceId: string; readonly slug: string; readonly digests: readonly Buffer[] },
@@ -60,7 +60,7 @@ export function findHook(
   return callDefinerFunction<FoundHook>(db, 'gate_hook($1, $2, $3)', [workspaceId, slug, digests]);
 }
 
-/** The secrets that verify a request to a hook now, the newest first. */
+/** Returns the secrets that verify a request to a hook now, newest first. */
 export function liveSecretsOf(hook: FoundHook, keys: Pick<KeyRing, 'keks'>): string[] {
   if (hook.secretsEnc === null || hook.dataKey === null) return [];
   const dataKey = { ...hook.dataKey, wrapped: Buffer.from(hook.dataKey.wrapped, 'hex') };
@@ -68,7 +68,7 @@ export function liveSecretsOf(hook: FoundHook, keys: Pick<KeyRing, 'keks'>): str
   return secretsIn(opened).slice(0, hook.hasOverlap ? 2 : 1);
 }
 
-/** The same of an endpoint that the transaction sees. */
+/** The same for an endpoint that the transaction sees. */
 export async function readEndpointSecrets(
   tx: Pick<TenantTransaction, 'em'>,
   keys: Pick<KeyRing, 'keks'>,
@@ -84,13 +84,13 @@ export async function readEndpointSecrets(
   return secrets.slice(0, found.has_overlap ? 2 : 1);
 }
 
-/** The secrets of an opened envelope, the newest first. */
+/** Returns the secrets of a decrypted envelope, newest first. */
 export function secretsIn(opened: Buffer): string[] {
   const secrets: unknown = JSON.parse(opened.toString());
   return Array.isArray(secrets) ? secrets.filter((secret) => typeof secret === 'string') : [];
 }
 
-/** The same of an endpoint that the transaction sees and that takes deliveries now; null: it takes none. */
+/** The same for an endpoint that the transaction sees and that takes deliveries now; null: it takes none. */
 export function readHook(tx: Pick<TenantTransaction, 'em'>, endpointId: string): Promise<Hook | null> {
   return row(
     tx.em,

@@ -3,7 +3,7 @@ import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn } fr
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
-/** `pending`: another try follows; `stopped`: the receiver wants no more, or the endpoint or the run is gone. */
+/** `pending`: another try follows; `stopped`: the receiver wants no more, or the endpoint or the run is deleted. */
 export const callbackStatuses = ['pending', 'delivered', 'failed', 'stopped'] as const;
 export type CallbackStatus = (typeof callbackStatuses)[number];
 
@@ -21,15 +21,15 @@ const schema = defineEntity({
     index('outbound_callbacks', 'pending', "(id) where status = 'pending'"),
   ],
   properties: {
-    /** Names it for the receiver, too: `webhook-id`. */
+    /** Also identifies it to the receiver: `webhook-id`. */
     id: idColumn(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     endpointId: uuidColumn(),
     runId: uuidColumn(),
-    /** The delivery whose data the run has. No key holds it: the delivery may go by age before it. */
+    /** The delivery whose data the run has. There is no foreign key: the delivery may be deleted by age before it. */
     deliveryId: uuidColumn(),
-    /** That of the endpoint when the run ended. */
+    /** The endpoint's address when the run ended. */
     url: p.text(),
     status: p.enum(callbackStatuses).default('pending'),
     attempts: p.integer().default(0),
@@ -41,6 +41,6 @@ const schema = defineEntity({
   },
 });
 
-/** What a run of an endpoint came to, on its way to the endpoint's callback address. */
+/** The result of a run of an endpoint, to be sent to the endpoint's callback address. */
 export class OutboundCallback extends schema.class {}
 schema.setClass(OutboundCallback);

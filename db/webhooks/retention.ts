@@ -1,16 +1,16 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change } from '../sql.ts';
 
-/** So many rows a statement takes at most. */
+/** Maximum number of rows per statement. */
 export const rowsAStatement = 1_000;
-/** Bodies are kept so long where no organization says otherwise (its setting is `delivery_retention_days`). */
+/** Days that bodies are retained where an organization has no setting of its own (`delivery_retention_days`). */
 const defaultBodyDays = 30;
 const deliveryDays = 90;
 
 const some = (table: string, where: string) =>
   `${table}.ctid = any (array(select x.ctid from ${table} x ${where} limit ${rowsAStatement}))`;
 
-/** Empties bodies past their days, with headers and query; gives of how many deliveries. Sweeper's pool. */
+/** Empties bodies past their days, with headers and query; returns the number of deliveries. Sweeper's pool. */
 export function eraseBodies(em: SqlEntityManager): Promise<number> {
   return change(
     em,
@@ -22,7 +22,7 @@ export function eraseBodies(em: SqlEntityManager): Promise<number> {
   );
 }
 
-/** Deletes deliveries past 90 days; gives how many. Sweeper's pool. */
+/** Deletes deliveries older than 90 days; returns how many. Sweeper's pool. */
 export function eraseDeliveriesByAge(em: SqlEntityManager): Promise<number> {
   return change(
     em,
@@ -30,7 +30,7 @@ export function eraseDeliveriesByAge(em: SqlEntityManager): Promise<number> {
   );
 }
 
-/** Deletes digests past their 24 hours; gives how many. Sweeper's pool. */
+/** Deletes digests past their 24 hours; returns how many. Sweeper's pool. */
 export function eraseDigests(em: SqlEntityManager): Promise<number> {
   return change(em, `delete from delivery_keys where ${some('delivery_keys', 'where x.expires_at < now()')}`);
 }

@@ -10,7 +10,7 @@ export interface OverdueGroup extends GroupKey {
 
 const owners = { webhook_deliveries: 'webhook_endpoints', event_matches: 'event_triggers' } as const;
 
-/** At most `limit` keys of a table whose groups are 60 s overdue: the signal that should have closed them is lost. Sweeper's pool. */
+/** Returns at most `limit` keys of a table whose groups are 60 s overdue: the signal that should have closed them is lost. Sweeper's pool. */
 export async function overdueGroups(em: SqlEntityManager, table: GroupTable, limit: number): Promise<OverdueGroup[]> {
   const { owner, state, came } = groupTables[table];
   const found = await rows<Omit<OverdueGroup, 'table'>>(

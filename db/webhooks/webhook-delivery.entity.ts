@@ -5,13 +5,13 @@ import { tenantPolicies } from '../policies.ts';
 import { hookMethods } from './webhook-endpoint.entity.ts';
 
 /**
- * `started`: a run has its data; `published`: an event and no run; `coalescing`: waits for others; `merged`: a run of others stands for it; `dropped`: its endpoint
- * went before its group closed; `rejected`: not verified; `failed`: verified, and no run could be started.
+ * `started`: a run has its data; `published`: an event and no run; `coalescing`: waits for others; `merged`: a run with the data of others stands for it;
+ * `dropped`: its endpoint was deleted or stopped before its group closed; `rejected`: not verified; `failed`: verified, and no run could be started.
  */
 export const webhookDeliveryStatuses = ['started', 'published', 'coalescing', 'merged', 'dropped', 'rejected', 'failed'] as const;
 export type WebhookDeliveryStatus = (typeof webhookDeliveryStatuses)[number];
 
-/** Something that the delivery's sender, or who set the endpoint up, may want to mend. */
+/** A problem that the delivery's sender, or the user who set up the endpoint, may want to fix. */
 export interface DeliveryWarning {
   readonly code: string;
   readonly field: string;
@@ -41,20 +41,20 @@ const schema = defineEntity({
     endpointId: uuidColumn(),
     status: p.enum(webhookDeliveryStatuses),
     method: p.enum(hookMethods),
-    /** The header by which it was verified. */
+    /** The header that verified it. */
     verificationForm: p.text().strictNullable(),
     /** The sender's own id of it. */
     deliveryKey: p.text().strictNullable(),
     receivedAt: timeColumn().defaultRaw('now()'),
     occurredAt: timeColumn(),
     contentType: p.text().strictNullable(),
-    /** Null once it is past its days, and of what was rejected. */
+    /** Null once it is past its days, and for rejected deliveries. */
     body: p.blob().$type<Buffer>().strictNullable(),
     bodyBytes: p.integer(),
     headers: jsonColumn<Record<string, string>>(() => ({})),
     query: jsonColumn<Record<string, string>>(() => ({})),
     runId: uuidColumn().strictNullable(),
-    /** No key holds it: events go by age, too. */
+    /** There is no foreign key: events are deleted by age, too. */
     eventId: uuidColumn().strictNullable(),
     /** The group with which it became a run; set when the group is taken. */
     groupId: uuidColumn().strictNullable(),
@@ -62,9 +62,9 @@ const schema = defineEntity({
     coalesceHash: p.blob().$type<Buffer>().strictNullable(),
     /** When a run of its key was started with it. */
     closedAt: timeColumn().strictNullable(),
-    /** How many hooks its cause has come through before this one. */
+    /** How many hooks its cause came through before this one. */
     hops: p.smallint().default(0),
-    /** No key holds it: the delivery that it repeats goes by age before it. */
+    /** There is no foreign key: the repeated delivery is deleted by age before this one. */
     replayOf: uuidColumn().strictNullable(),
     duplicateCount: p.integer().default(0),
     warnings: jsonColumn<DeliveryWarning[]>(() => []),
@@ -74,6 +74,6 @@ const schema = defineEntity({
   },
 });
 
-/** One request that came to an endpoint, and what became of it. */
+/** One request to an endpoint, and its outcome. */
 export class WebhookDelivery extends schema.class {}
 schema.setClass(WebhookDelivery);

@@ -15,12 +15,12 @@ export const coalescedPayloads = ['first', 'last', 'all'] as const;
 /** How deliveries of one key become one run. */
 export interface Coalescing {
   readonly mode: (typeof coalescingModes)[number];
-  /** Deliveries for which it gives the same text belong together; null: all do. */
+  /** Deliveries for which it yields the same text belong together; null: all do. */
   readonly keyTemplate: string | null;
   /** JSON pointer to the sender's own time in the body. */
   readonly eventTimePath: string | null;
   readonly windowSeconds: number;
-  /** Of `debounce`: a group closes so long after its first delivery at the latest. */
+  /** For `debounce`: a group closes this long after its first delivery at the latest. */
   readonly maxWaitSeconds: number | null;
   /** Whose data the templates see. */
   readonly payload: (typeof coalescedPayloads)[number];
@@ -46,9 +46,9 @@ const schema = defineEntity({
     slug: p.text(),
     httpMethod: p.enum(hookMethods).default('POST'),
     verification: p.enum(verifications).default('hmac_sha256'),
-    /** AES-256-GCM, bound to table and id: a JSON list, the newest secret first, behind it the one before. */
+    /** AES-256-GCM, bound to table and id: a JSON list of the newest secret, followed by the previous one. */
     secretsEnc: p.blob().$type<Buffer>().strictNullable(),
-    /** Until then the secret before the newest is taken too. */
+    /** Until then the previous secret is accepted too. */
     secretOverlapUntil: timeColumn().strictNullable(),
     promptTemplate: p.text(),
     inputTemplate: p.json<Record<string, unknown>>().strictNullable(),
@@ -60,7 +60,7 @@ const schema = defineEntity({
     callbackUrl: p.text().strictNullable(),
     /** Its receiver wants no more callbacks (410), until an address is set again. */
     callbackStoppedAt: timeColumn().strictNullable(),
-    /** Kind of the event that each delivery is, beside or instead of a run. */
+    /** Kind of the event that each delivery emits, besides or instead of a run. */
     eventKind: p.text().strictNullable(),
     /** Null: each delivery is a run. */
     coalescing: p.json<Coalescing>().strictNullable(),

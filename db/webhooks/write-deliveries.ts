@@ -4,7 +4,7 @@ import type { SeenDelivery } from './deliveries.ts';
 import type { DeliveryWarning, WebhookDeliveryStatus } from './webhook-delivery.entity.ts';
 import type { HookMethod } from './webhook-endpoint.entity.ts';
 
-/** Whose delivery a row is. */
+/** The owner of a delivery and its tenant. */
 export interface DeliveryPlace {
   readonly id: string;
   readonly organizationId: string;
@@ -20,19 +20,19 @@ export interface NewDelivery {
   readonly deliveryKey: string | null;
   readonly occurredAt: Date;
   readonly contentType: string | null;
-  /** Null of what is not kept. */
+  /** Null when the body is not stored. */
   readonly body: Buffer | null;
   readonly bodyBytes: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly runId: string | null;
-  /** Absent: it is no event. */
+  /** Absent: it emits no event. */
   readonly eventId?: string | null;
   /** Absent: nothing is coalesced. */
   readonly coalesceHash?: Buffer | null;
   /** Its run opens a window of its key. */
   readonly opensWindow?: boolean;
-  /** How many hooks its cause has come through before. */
+  /** How many hooks its cause came through before. */
   readonly hops: number;
   readonly replayOf: string | null;
   readonly warnings: readonly DeliveryWarning[];
@@ -43,7 +43,7 @@ export interface NewDelivery {
 const keptHours = 24;
 const shards = 16;
 
-/** Writes a delivery of an endpoint. */
+/** Stores a delivery of an endpoint. */
 export async function insertDelivery(tx: TenantTransaction, endpoint: DeliveryPlace, delivery: NewDelivery): Promise<void> {
   await rows(
     tx.em,
@@ -79,7 +79,7 @@ export async function insertDelivery(tx: TenantTransaction, endpoint: DeliveryPl
   );
 }
 
-/** Counts a delivery that an endpoint has taken, outside its version. Leaves with the next statement. */
+/** Counts an accepted delivery of an endpoint, outside the endpoint's version. Goes with the next statement. */
 export async function countDelivery(tx: TenantTransaction, endpoint: DeliveryPlace): Promise<void> {
   await queueStatement(
     tx.em,
@@ -90,8 +90,8 @@ export async function countDelivery(tx: TenantTransaction, endpoint: DeliveryPla
 }
 
 /**
- * Takes the digests of a delivery for 24 hours; whoever comes with one of them meanwhile waits for the end of this transaction. False when another
- * delivery has one of them already; then none is taken.
+ * Reserves the digests of a delivery for 24 hours; a concurrent request with one of them waits for the end of this transaction. Returns false when another
+ * delivery already has one of them; then none is reserved.
  */
 export async function reserveDigests(
   tx: TenantTransaction,
@@ -99,7 +99,7 @@ export async function reserveDigests(
   { deliveryId, digests }: { readonly deliveryId: string; readonly digests: readonly Buffer[] },
 ): Promise<boolean> {
   if (digests.length === 0) return true;
-  // In one order for all, so that two deliveries with the same two never wait for each other.
+  // In one order for all, so that two deliveries with the same two digests never wait for each other.
   const taken = await rows(
     tx.em,
     `insert into delivery_keys (endpoint_id, digest, organization_id, workspace_id, delivery_id, expires_at)
@@ -113,12 +113,12 @@ export async function reserveDigests(
   return false;
 }
 
-/** Gives back what a delivery has taken: the next attempt of its sender counts. */
+/** Releases the digests of a delivery: the next attempt of its sender counts. */
 export async function releaseDigests(tx: TenantTransaction, endpointId: string, deliveryId: string): Promise<void> {
   await change(tx.em, 'delete from delivery_keys where endpoint_id = ? and delivery_id = ?', [endpointId, deliveryId]);
 }
 
-/** Counts a repeat of a delivery and gives it; null when it is gone. */
+/** Counts a repeat of a delivery and returns the delivery, or null when it is deleted. */
 export function countDuplicate(tx: TenantTransaction, deliveryId: string): Promise<SeenDelivery | null> {
   return row<SeenDelivery>(
     tx.em,
@@ -128,7 +128,7 @@ export function countDuplicate(tx: TenantTransaction, deliveryId: string): Promi
   );
 }
 
-/** Adds what came to light after the answer. */
+/** Adds a warning that was found after the reply. */
 export async function addWarning(tx: TenantTransaction, deliveryId: string, warning: DeliveryWarning): Promise<void> {
   await change(tx.em, 'update webhook_deliveries set warnings = warnings || ?::jsonb where id = ?', [
     JSON.stringify([warning]),

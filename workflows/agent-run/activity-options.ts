@@ -1,27 +1,27 @@
 import { ActivityCancellationType, proxyActivities, proxyLocalActivities, type RetryPolicy } from '@temporalio/workflow';
 import type { AgentRunActivities, PlannedCall } from '../contracts/runs/agent-run.ts';
 
-/** Activities that only change rows: short, repeatable by row state, tried until the database is back. */
+/** Activities that only change rows: short, safe to repeat because the row's state decides, retried until the database is back. */
 const stateRetry: RetryPolicy = { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' };
 
 const stateOptions = { startToCloseTimeout: '10 seconds', scheduleToCloseTimeout: '10 minutes', retry: stateRetry } as const;
-/** An end is tried longer than anything else. */
+/** Ending a run is retried longer than anything else. */
 const endOptions = { ...stateOptions, scheduleToCloseTimeout: '30 minutes' } as const;
 
 type StateActivity = 'openGates' | 'settleGates' | 'openChild' | 'settleTool';
 
 export const { openGates, settleGates, openChild, settleTool } = proxyActivities<Pick<AgentRunActivities, StateActivity>>(stateOptions);
 
-/** Begin and end of a run. */
+/** Activities that begin and end a run. */
 export type RunBounds = Pick<AgentRunActivities, 'beginRun' | 'finishRun'>;
 
 export const { beginRun } = proxyActivities<Pick<RunBounds, 'beginRun'>>(stateOptions);
 export const { finishRun } = proxyActivities<Pick<RunBounds, 'finishRun'>>(endOptions);
 
 /**
- * The same as local activities: executed by the worker that has the workflow task, without a task of their own, and recorded with its completion. One
- * whose worker dies is executed again once the workflow task has timed out (10 s). Nobody can ask Temporal whether such an attempt still counts: what
- * it may write is judged by the rows alone.
+ * The same as local activities: the worker that has the workflow task executes them without a task of their own and records them with its completion. If that
+ * worker dies, they are executed again once the workflow task has timed out (10 s). Temporal cannot be asked whether such an attempt still counts, so the rows
+ * alone decide what it may write.
  */
 export const localBounds: RunBounds = {
   beginRun: proxyLocalActivities<Pick<RunBounds, 'beginRun'>>(stateOptions).beginRun,
@@ -29,8 +29,8 @@ export const localBounds: RunBounds = {
 };
 
 /**
- * Temporal's own count is only an upper bound: tries are judged from the row, which also counts those of earlier
- * activities for the same step or call and leaves out shutdowns.
+ * Temporal's own count is only an upper bound: tries are judged from the row, which also counts those of earlier activities for the same step or call and
+ * excludes shutdowns.
  */
 const maxTries = 20;
 
@@ -41,7 +41,10 @@ export const { callModel } = proxyActivities<Pick<AgentRunActivities, 'callModel
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds', maximumAttempts: maxTries },
 });
 
-/** `runTool` bounded by the call's own timeout, which an exclusive tool may first be waited for as long; a write that is not idempotent is attempted once, whatever happens. */
+/**
+ * `runTool`, bounded by the call's own timeout; an exclusive tool gets it twice, since the call may first wait that long for the tool. A write that is not
+ * idempotent is attempted once, whatever happens.
+ */
 export function toolActivity(call: PlannedCall): AgentRunActivities['runTool'] {
   return proxyActivities<Pick<AgentRunActivities, 'runTool'>>({
     startToCloseTimeout: (call.timeoutS * (call.concurrency === 'exclusive' ? 2 : 1) + 10) * 1000,

@@ -10,17 +10,16 @@ import { runCalls } from './tool-calls.ts';
 
 const stepsPerExecution = 100;
 
-/** Each says that something stands in rows: input, a decision, a client's results, a budget that was written. */
+/** Each says that rows have changed: input, a decision, a client's results, or a budget was written. */
 const wakeSignals = Object.values(agentRunSignals).map((name) => defineSignal(name));
 
 /**
- * One run from its row to its end, id `run:<run_id>`: turns of one model call and the tool calls it asks for.
- * Signals only wake it, whoever sends one has written the row. However the loop ends, `finishRun` has been told;
- * an error of this code itself then fails the workflow too, so that it is seen.
+ * One run from its row to its end, id `run:<run_id>`: turns of one model call and the tool calls it requests. Signals only wake it; the sender of a signal has
+ * already written the row. However the loop ends, `finishRun` is called; an error in this code itself then also fails the workflow, so that it is noticed.
  */
 export async function agentRun({ runId, step = 1, wait }: AgentRunInput): Promise<void> {
   const whole = CancellationScope.current();
-  // Runs of before begin and end by activities of their own, to their end.
+  // Runs started before this patch keep using ordinary activities to begin and end.
   const bounds = patched('local-bounds') ? localBounds : { beginRun, finishRun };
   const loop: RunLoop = { runId, bounds, wakes: 0, hasWaited: false, waitsEnded: 0, isCancelled: () => whole.consideredCancelled };
 
@@ -41,11 +40,11 @@ export async function agentRun({ runId, step = 1, wait }: AgentRunInput): Promis
 interface Turns {
   readonly firstStep: number;
   readonly maxSteps: number;
-  /** Stands before the first of them. */
+  /** The wait that precedes the first of these turns. */
   readonly wait: StepWait | undefined;
 }
 
-/** Turns until the run has ended, or until its history is long enough to go on in a new one. */
+/** Takes turns until the run has ended, or until the history is so long that the run continues in a new one. */
 async function takeTurns(loop: RunLoop, { firstStep, maxSteps, wait }: Turns): Promise<void> {
   const { runId } = loop;
 
@@ -70,7 +69,7 @@ async function takeTurns(loop: RunLoop, { firstStep, maxSteps, wait }: Turns): P
   await endRun(loop, { reason: 'max_steps' });
 }
 
-/** `finishRun` whatever has been cancelled meanwhile: the row decides between stop and cancelled. */
+/** Calls `finishRun` whatever has been cancelled meanwhile: the row decides between stop and cancelled. */
 function finish({ runId, bounds }: RunLoop, ending: Ending): Promise<FinishRunResult> {
   return CancellationScope.nonCancellable(() => bounds.finishRun({ runId, ...ending }));
 }

@@ -6,13 +6,13 @@ import { withGrace } from './grace.ts';
 import { untilWoken, type RunLoop } from './run-loop.ts';
 import type { CallOutcome } from './tool-call.ts';
 
-/** A run that is cancelled with its parent ends by itself, within the grace of its own tools. */
+/** A run that is cancelled with its parent ends by itself, within the grace period of its own tools. */
 const childGraceMs = 15_000;
 const maxPauseMs = 1_800_000;
 
 type Child = NonNullable<OpenChildResult['child']>;
 
-/** One delegate call until it has a result: the run of another agent, whose row tells how it ended, whatever became of its workflow. */
+/** Works on one delegate call until it has a result. Another agent's run executes it; that run's row says how it ended, whatever became of its workflow. */
 export async function runChildCall(loop: RunLoop, { toolCallId }: PlannedCall): Promise<CallOutcome> {
   const input = { runId: loop.runId, toolCallId };
   let cause: 'child' | 'cancelled' = 'cancelled';
@@ -33,8 +33,8 @@ export async function runChildCall(loop: RunLoop, { toolCallId }: PlannedCall): 
 }
 
 /**
- * Runs the child's own workflow to its end. That it failed, was ended from outside or is another's already, is no error here. It is not
- * cancelled from here: the cancel of a tree reaches each of its runs by its row, any other end of the parent takes the child's row with it.
+ * Runs the child's own workflow to its end. It is no error here if that workflow fails, is ended from outside or was already started by another execution. It
+ * is not cancelled from here: cancelling a tree reaches each run through its row, and any other end of the parent ends the child's row too.
  */
 async function execute(loop: RunLoop, { runId, agentId, organizationId, workspaceId }: Child, input: AgentRunInput): Promise<void> {
   const keywords = { OrganizationId: organizationId, WorkspaceId: workspaceId, AgentId: agentId, RunKind: 'sub_agent' };
@@ -57,7 +57,7 @@ async function execute(loop: RunLoop, { runId, agentId, organizationId, workspac
   loop.waitsEnded++;
 }
 
-/** Waits until the child's row has ended too: a child whose workflow was lost is ended by the reconciler. */
+/** Waits until the child's row has ended too: the reconciler ends a child whose workflow was lost. */
 async function settleChild(loop: RunLoop, input: RunToolInput): Promise<CallOutcome> {
   for (let looks = 0; ; looks++) {
     const seen = loop.wakes;

@@ -3,15 +3,15 @@ import { activityFailureTypes, type ActivityFailureDetails, type FinishRunInput 
 import { errorCodes, type ErrorCode } from '../contracts/error-codes.ts';
 import type { FinishReason } from '../contracts/runs/runs.ts';
 
-/** How a run ends: what `finishRun` is told beside the run. */
+/** How a run ends: the input of `finishRun` apart from the run's id. */
 export type Ending = Omit<FinishRunInput, 'runId'>;
 
-/** The run's time is over. */
+/** The run has used up its time. */
 export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
-/** The run ends with this reason: an answer that had to come did not, or said so. */
+/** The run ends with this reason: a required answer did not come, or the answer itself ends the run. */
 export class RunEnds extends Error {
   override readonly name = 'RunEnds';
   readonly reason: FinishReason;
@@ -22,7 +22,7 @@ export class RunEnds extends Error {
   }
 }
 
-/** The ending that an error of the loop means. Anything unknown is an internal error with a generic text. */
+/** Maps an error of the loop to the run's ending. Any unknown error becomes an internal error with a generic text. */
 export function endingOf(error: unknown): Ending {
   if (error instanceof DeadlinePassed) return { reason: 'timeout' };
   if (error instanceof RunEnds) return endingOfReason(error.reason);
@@ -34,12 +34,12 @@ export function endingOf(error: unknown): Ending {
   return failed('internal_error');
 }
 
-/** Whether an error says that the run was cancelled: by the workflow's cancellation or by the row an activity read. */
+/** Whether an error says that the run was cancelled: by the workflow's cancellation, or by the row that an activity read. */
 export function isRunCancellation(error: unknown): boolean {
   return isCancellation(error) || isFailureOfType(error, activityFailureTypes.cancelled);
 }
 
-/** Whether an activity failed for good with a failure of this type. */
+/** Whether an activity has finally failed with a failure of this type. */
 export function isFailureOfType(error: unknown, type: string): boolean {
   return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === type;
 }

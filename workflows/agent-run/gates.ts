@@ -5,19 +5,19 @@ import { RunEnds } from './ending.ts';
 import { untilWoken, type RunLoop } from './run-loop.ts';
 import { startOver } from './start-over.ts';
 
-/** What the questions of a step have to do with its calls. */
+/** How the approvals of a step act on its calls. */
 export interface StepApprovals {
-  /** A call stands before people whose question has not been put yet. */
+  /** A call awaits approval and its question has not been opened yet. */
   mustAsk: boolean;
-  /** Executes calls that may be; the same may be given again. */
+  /** Executes calls that are ready; the same call may be passed again. */
   readonly start: (ready: readonly PlannedCall[]) => void;
-  /** Nothing of the step is executed. */
+  /** No call of the step is being executed. */
   readonly isIdle: () => boolean;
 }
 
 /**
- * Puts the questions of a step and opens its clients' calls, then starts what becomes ready, until none is open. A signal only wakes: what
- * was answered stands in rows. Throws RunEnds when an answer that had to come did not.
+ * Opens the questions of a step and its clients' calls, then starts what becomes ready, until none is open. A signal only wakes: the answers stand in rows.
+ * Throws RunEnds when a required answer did not come.
  */
 export async function answerGates(loop: RunLoop, step: number, gates: StepApprovals): Promise<void> {
   const { runId } = loop;
@@ -33,7 +33,7 @@ export async function answerGates(loop: RunLoop, step: number, gates: StepApprov
     gates.start(ready);
     if (gates.mustAsk) continue;
     if (open === 0) break;
-    // The step is taken up from its rows: questions that are open then are the same ones.
+    // The new execution resumes the step from its rows: questions that are open now stay the same.
     if (workflowInfo().continueAsNewSuggested && gates.isIdle()) await startOver(runId, step);
     await untilWoken(loop, { seen, nextMs, orWhen: () => gates.mustAsk });
   }

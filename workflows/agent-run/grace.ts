@@ -1,6 +1,9 @@
 import { CancelledFailure, CancellationScope, sleep } from '@temporalio/workflow';
 
-/** The work itself; once the scope is cancelled, at most `graceMs` more of it, which may depend on why. Work that has ended starts no timer. */
+/**
+ * Returns the result of the work. Once the scope is cancelled, the work gets at most `graceMs` more, which may depend on the cause, before CancelledFailure is
+ * thrown. Work that has ended starts no timer.
+ */
 export function withGrace<R>(work: Promise<R>, graceMs: number | (() => number)): Promise<R> {
   let isOver = false;
   const watched = work.finally(() => {

@@ -2,11 +2,11 @@ import { CancellationScope, condition, isCancellation, sleep } from '@temporalio
 import { DeadlinePassed, isRunCancellation } from './ending.ts';
 import type { RunLoop } from './run-loop.ts';
 
-/** How often the time of a run is looked at while it waits: not before the first, ever more seldom up to the second. */
+/** Interval at which the time of a waiting run is checked: it starts at the first value and doubles up to the second. */
 const firstPauseMs = 30_000;
 const maxPauseMs = 3_600_000;
 
-/** Runs `work` and stops it when the run's time is over. One timer a run, none a step: a step's history stays short. */
+/** Runs `work` and stops it when the run's time is over. There is one timer per run, none per step, so a step's history stays short. */
 export async function withinTime(loop: RunLoop, remainingMs: number, work: () => Promise<void>): Promise<void> {
   if (remainingMs <= 0) throw new DeadlinePassed();
   const body = new CancellationScope();
@@ -29,7 +29,7 @@ export async function withinTime(loop: RunLoop, remainingMs: number, work: () =>
   }
 }
 
-/** Waiting does not count: once a run may have waited, only its row knows what is left, within the 30 days that a run lives. */
+/** Waiting does not count: once a run may have waited, only its row knows how much time is left, within the 30 days that a run may live. */
 async function untilTimeIsOver(loop: RunLoop, remainingMs: number): Promise<void> {
   await sleep(remainingMs);
   for (let pauseMs = firstPauseMs; loop.hasWaited;) {
@@ -47,7 +47,7 @@ async function untilTimeIsOver(loop: RunLoop, remainingMs: number): Promise<void
   }
 }
 
-/** An ended run has no time left. While the database is away the clock stands still. */
+/** An ended run has no time left. While the database is unavailable the clock stands still. */
 async function lookAtTime({ runId, bounds }: RunLoop): Promise<{ readonly leftMs: number; readonly isWaiting: boolean }> {
   try {
     const begun = await bounds.beginRun({ runId });

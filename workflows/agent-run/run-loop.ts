@@ -1,26 +1,26 @@
 import { condition } from '@temporalio/workflow';
 import type { RunBounds } from './activity-options.ts';
 
-/** What one execution of a run's loop knows beside the rows. */
+/** What one execution of a run's loop knows beyond the rows. */
 export interface RunLoop {
   readonly runId: string;
   readonly bounds: RunBounds;
-  /** Signals so far. Whoever waits counts them before it reads its rows, so that none comes too early. */
+  /** Number of signals so far. A waiting loop reads this count before it reads its rows, so that it misses no signal. */
   wakes: number;
-  /** Something of this run may have waited, which does not count as its time. */
+  /** Part of this run may have waited; waiting does not count as its time. */
   hasWaited: boolean;
-  /** Waits that are over. */
+  /** Number of waits that are over. */
   waitsEnded: number;
-  /** The run itself was cancelled, not only what it was about. */
+  /** The run itself was cancelled, not only the work it was doing. */
   readonly isCancelled: () => boolean;
 }
 
-/** A wait looks at its rows at least this often, should a signal ever be lost for good. */
+/** A wait checks its rows at least this often, in case a signal is lost. */
 const maxSilentMs = 3_600_000;
-/** The database's clock may be behind: who comes too early need not come again at once. */
+/** The database's clock may be behind: a loop that wakes too early must not wake again at once. */
 const minPauseMs = 250;
 
-/** Waits for a signal after the `seen` one, for `nextMs` (the first expiry), or for something else. */
+/** Waits for a signal after the `seen` one, for `nextMs` (the first expiry), or for the condition `orWhen`. */
 export async function untilWoken(
   loop: RunLoop,
   { seen, nextMs, orWhen }: { readonly seen: number; readonly nextMs: number; readonly orWhen?: () => boolean },

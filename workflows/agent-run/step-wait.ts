@@ -6,28 +6,28 @@ import { withGrace } from './grace.ts';
 import { untilWoken, type RunLoop } from './run-loop.ts';
 import { startOver } from './start-over.ts';
 
-/** What a cancelled model call gets to settle what it has cost, so that the run's last frame tells all of it. */
+/** Time that a cancelled model call gets to settle its cost, so that the run's last frame includes all of it. */
 const modelGraceMs = 1000;
 const maxPauseMs = 30_000;
 
-/** A turn the model has taken. */
+/** The result of a model call that was not put off by a wait. */
 export type Turn = Exclude<CallModelResult, { readonly outcome: 'wait' }>;
 
-/** The step's turn; the model is asked again after each wait of the run that stands before it, and first after `before`. */
+/** Returns the step's turn. Waits out `before` first, and calls the model again after each wait of the run that precedes the turn. */
 export async function askModel(loop: RunLoop, step: number, before?: StepWait): Promise<Turn> {
   if (before) await waitOut(loop, step, before);
   for (let waits = 0; ; waits++) {
     const turn = await withGrace(callModel({ runId: loop.runId, step }), modelGraceMs);
 
     if (turn.outcome !== 'wait') return turn;
-    // Others may use up what has become free: asked again and again, it is asked ever more slowly.
+    // Other runs may use up what has become free: repeated calls therefore back off.
     if (waits > 0 && turn.wait.on === 'budget') await sleep(Math.min(1000 * 2 ** (waits - 1), maxPauseMs));
     await waitOut(loop, step, turn.wait);
     if (workflowInfo().continueAsNewSuggested) await startOver(loop.runId, step);
   }
 }
 
-/** Opens a wait of the run itself and looks at its rows after each signal, until it is over. Throws RunEnds when its end is the run's. */
+/** Opens a wait of the run itself and checks its rows after each signal until it is over. Throws RunEnds when the end of the wait ends the run. */
 async function waitOut(loop: RunLoop, step: number, wait: StepWait): Promise<void> {
   loop.hasWaited = true;
   for (let look = openGates; ; look = settleGates) {
@@ -36,7 +36,7 @@ async function waitOut(loop: RunLoop, step: number, wait: StepWait): Promise<voi
 
     if (ends) throw new RunEnds(ends);
     if (open === 0) break;
-    // No signal makes a pause shorter that a provider has asked for.
+    // No signal shortens a delay that a provider has asked for.
     if (wait.on === 'timer') await sleep(Math.max(nextMs, 1000));
     else await untilWoken(loop, { seen, nextMs });
   }

@@ -7,10 +7,10 @@ import { withGrace } from './grace.ts';
 const maxGraceMs = 10_000;
 const maxStartsAnew = 10;
 
-/** `gated`: the call has no result yet, people have to say what becomes of it. */
+/** `gated`: the call has no result yet; people have to decide what becomes of it. */
 export type CallOutcome = 'over' | 'gated';
 
-/** One call until it has a result. What the activity left open is settled from its row, which alone knows whether it was claimed. */
+/** Works on one call until it has a result. What the activity left open is settled from the call's row, which alone knows whether it was claimed. */
 export async function runToolCall(runId: string, call: PlannedCall): Promise<CallOutcome> {
   for (let anew = 1; ; anew++) {
     const cause = await execute(runId, call);
@@ -26,7 +26,7 @@ export async function runToolCall(runId: string, call: PlannedCall): Promise<Cal
   }
 }
 
-/** How the call ended, else why it may not have. */
+/** Returns how the call ended, or why it may not have ended. */
 async function execute(runId: string, call: PlannedCall): Promise<CallOutcome | SettleToolInput['cause']> {
   try {
     const activity = toolActivity(call)({ runId, toolCallId: call.toolCallId });

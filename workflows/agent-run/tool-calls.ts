@@ -5,11 +5,11 @@ import { answerGates, type StepApprovals } from './gates.ts';
 import type { RunLoop } from './run-loop.ts';
 import { runToolCall } from './tool-call.ts';
 
-/** What of one kind is executed at once. Writes go one after another, in the model's order as far as they are ready. */
+/** How many calls of one kind are executed at once. Writes run one after another, in the model's order as far as they are ready. */
 const atOnce = { write: 1, read: 8, child: 4 } as const;
 
 /**
- * Executes the calls of one turn: those of people and clients when they have answered, the others beside that. Returns when each has a result. A
+ * Executes the calls of one turn. Calls that need people or clients start once those have answered; the others run meanwhile. Returns when each has a result. A
  * tool's own failure is such a result; the first other error stops the rest.
  */
 export function runCalls(loop: RunLoop, step: number, calls: readonly PlannedCall[]): Promise<void> {
@@ -24,7 +24,7 @@ interface Lanes {
   atWork: number;
 }
 
-/** The calls of one step that have no result yet, as long as one has none. */
+/** The calls of one step that had no result when it was created; used until each has one. */
 class StepCalls {
   readonly #loop: RunLoop;
   readonly #step: number;
@@ -35,7 +35,7 @@ class StepCalls {
     child: lanesOf('child'),
   };
   readonly #gates: StepApprovals;
-  /** Ids of calls that wait in a queue, are executed, or have ended. */
+  /** Ids of calls that wait in a queue, are being executed, or have ended. */
   readonly #started = new Set<string>();
   readonly #scope = new CancellationScope();
   readonly #errors: unknown[] = [];
@@ -44,7 +44,7 @@ class StepCalls {
   #executing = 0;
   #areGatesAnswered = true;
   #isOneAlone = false;
-  /** Before this rule an exclusive call was a write among others. */
+  /** Histories from before this rule executed an exclusive call like any other write. */
   readonly #hasExclusives: boolean;
 
   constructor(loop: RunLoop, step: number, calls: readonly PlannedCall[]) {
@@ -70,7 +70,7 @@ class StepCalls {
     if (this.#errors.length > 0) throw this.#errors[0];
   }
 
-  /** Puts calls into their queues, each once, and has lanes for them. A client executes its calls itself. */
+  /** Enqueues each call once and starts lanes for the queues. A client executes its calls itself. */
   #start(calls: readonly PlannedCall[]): void {
     for (const call of calls) {
       if (call.isSettled || call.client || this.#started.has(call.toolCallId)) continue;
@@ -90,7 +90,7 @@ class StepCalls {
     queue.splice(next === -1 ? queue.length : next, 0, call);
   }
 
-  /** Takes one call after the other from a queue that several lanes may share. */
+  /** Takes one call after another from a queue that several lanes may share. */
   async #runLane(lanes: Lanes): Promise<void> {
     lanes.atWork++;
     for (let call = lanes.queue.shift(); call; call = lanes.queue.shift()) {
@@ -101,11 +101,11 @@ class StepCalls {
     lanes.atWork--;
   }
 
-  /** An exclusive call is executed when nothing else of the step is, and nothing else while it is. */
+  /** An exclusive call is executed while nothing else of the step is, and nothing else is executed beside it. */
   async #untilFree(call: PlannedCall): Promise<void> {
     const isFree = () => !this.#isOneAlone && (!isExclusive(call) || this.#executing === 0);
 
-    // Whoever is woken with another may find that the other was quicker.
+    // Of several calls woken at once, another may have been quicker.
     while (!isFree()) await condition(isFree);
     this.#isOneAlone = isExclusive(call);
   }
@@ -121,7 +121,7 @@ class StepCalls {
     this.#ask();
   }
 
-  /** Has the open questions put, by the one who waits for answers already if there is one. */
+  /** Has the open questions put: by the loop that already waits for answers, or else by a new one. */
   #ask(): void {
     this.#gates.mustAsk = true;
     if (!this.#areGatesAnswered) return;
@@ -134,7 +134,7 @@ class StepCalls {
     );
   }
 
-  /** Counts a piece of work until it ends; the first error stops the others. */
+  /** Counts a piece of work until it ends; the first error cancels the others. */
   #spawn(work: Promise<void>): void {
     this.#pending++;
     work

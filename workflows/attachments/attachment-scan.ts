@@ -8,7 +8,7 @@ const { scanAttachment } = proxyActivities<AttachmentActivities>({
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** Workflow `scan:<attachment>`: one file is looked at. When nobody looks for a day it stays unusable and goes with what is unlinked. */
+/** Workflow `scan:<attachment>`: has one file scanned. If no scanner takes it within a day, the file stays unusable and is deleted with the unlinked ones. */
 export async function attachmentScan(input: AttachmentScanInput): Promise<void> {
   await scanAttachment(input);
 }

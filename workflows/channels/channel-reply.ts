@@ -18,7 +18,7 @@ const { streamReply } = proxyActivities<Pick<ChannelActivities, 'streamReply'>>(
   heartbeatTimeout: '10 seconds',
   retry: { ...fast, maximumAttempts: 2 },
 });
-// What is repeated here is a try whose worker or database was lost; gaps between tries are timers.
+// Temporal retries only a try whose worker or database was lost; gaps between tries are timers.
 const { deliverPart } = proxyActivities<Pick<ChannelActivities, 'deliverPart'>>({
   startToCloseTimeout: '40 seconds',
   heartbeatTimeout: '10 seconds',
@@ -26,12 +26,15 @@ const { deliverPart } = proxyActivities<Pick<ChannelActivities, 'deliverPart'>>(
 });
 
 const maxEvents = 1_500;
-/** A signal that was lost is made up for after this. */
+/** A lost signal is made up for after this time. */
 const lookAgain = '10 minutes';
 
 export const channelRunChangedSignal = defineSignal(channelRunChanged);
 
-/** Id `delivery:channel:<run or message>`: brings what a run says into the thread of its message, and the files of messages into the run. It ends with the run. */
+/**
+ * Id `delivery:channel:<run or message>`: brings what a run says into the thread of its message, and the files of messages into the run. It ends when the run
+ * ends.
+ */
 export async function channelReply(input: ChannelReplyInput): Promise<void> {
   let isDue = true;
   let streaming: Promise<void> | null = null;
@@ -41,10 +44,10 @@ export async function channelReply(input: ChannelReplyInput): Promise<void> {
 
   for (;;) {
     isDue = false;
-    await fetchFiles(input).catch(() => undefined); // beginRun goes on without what can't be had
+    await fetchFiles(input).catch(() => undefined); // beginRun continues without files that can't be fetched
     let plan = await planParts(input);
     if (plan.isOver && streaming !== null) {
-      // The last change of a draft must not come after the answer.
+      // The last change of a draft must not arrive after the answer.
       await streaming;
       plan = await planParts(input);
     }
@@ -54,7 +57,7 @@ export async function channelReply(input: ChannelReplyInput): Promise<void> {
       const over = () => {
         streaming = null;
       };
-      // The answer itself does not depend on it.
+      // The answer itself does not depend on the stream.
       streaming = streamReply(input).then(over, over);
     }
     if (isOld() && streaming === null) await continueAsNew<typeof channelReply>(input);

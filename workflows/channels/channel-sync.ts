@@ -8,7 +8,7 @@ const { syncChannel } = proxyActivities<ChannelSyncActivities>({
 
 export const channelChangedSignal = defineSignal(channelChanged);
 
-/** Id `maint:trigger-sync:<channel>`: tells a chat service where its messages go, until the row stays as it was read. */
+/** Id `maint:trigger-sync:<channel>`: registers with a chat service where its messages go, until the row no longer changes between read and write. */
 export async function channelSync({ channelId }: ChannelSyncInput): Promise<void> {
   let isDue = true;
   setHandler(channelChangedSignal, () => {

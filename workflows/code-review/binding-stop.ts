@@ -8,7 +8,10 @@ const { applyBinding } = proxyActivities<BindingActivities>({
 
 export const bindingChangedSignal = defineSignal(bindingChanged);
 
-/** Id `binding-stop:<binding>`: takes what is reported of a binding's repository and installation, and has the pull requests of one that is not reviewed any more stop. */
+/**
+ * Id `binding-stop:<binding>`: applies what is reported of a binding's repository and installation, and stops the pull requests of a binding that is no longer
+ * reviewed.
+ */
 export async function bindingStop(input: { readonly bindingId: string }): Promise<void> {
   let isDue = true;
   setHandler(bindingChangedSignal, () => {

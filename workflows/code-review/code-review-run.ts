@@ -20,7 +20,7 @@ const { nextCalls, finishReview, endReview } = proxyActivities<ReviewRunActiviti
   heartbeatTimeout: '20 seconds',
   retry: patient,
 });
-/** The host is asked; away, it is asked again for a day, ever more seldom. */
+/** Calls to the host. While it is unavailable they are retried for a day, with growing intervals. */
 const host = {
   startToCloseTimeout: '10 minutes',
   scheduleToCloseTimeout: '24 hours',
@@ -29,7 +29,7 @@ const host = {
 } as const;
 const { fetchDiff } = proxyActivities<ReviewRunActivities>(host);
 const { postReview, postAnswer } = proxyActivities<ReviewRunActivities>({ ...host, startToCloseTimeout: '5 minutes' });
-/** What a review is complete without. */
+/** Activities without which a review is still complete. */
 const { openCheck, settleThreads, concludeCheck } = proxyActivities<ReviewRunActivities>({
   startToCloseTimeout: '1 minute',
   heartbeatTimeout: '20 seconds',
@@ -41,22 +41,22 @@ const { abandonCheck } = proxyActivities<ReviewRunActivities>({
   heartbeatTimeout: '20 seconds',
   retry: patient,
 });
-/** Tries of models are counted in the rows of their steps; this is an upper bound. */
+/** The rows of the steps count the tries of models; this is an upper bound. */
 const { askStages } = proxyActivities<ReviewRunActivities>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '20 seconds',
   retry: { ...patient, maximumAttempts: 40 },
 });
 
-/** Calls of models at once, and events after which the run goes on in another execution. */
+/** Model calls at once, and the number of events after which the run continues in another execution. */
 const callsAtOnce = 4;
 const maxEvents = 300;
 const fetchStep = 1;
 const checkStep = 2;
 
 /**
- * One run of code review from its row to its end, id `run:<run_id>`: reads the pull request, asks models stage by stage, tells what it has found. The rows hold everything; however it
- * ends, `finishRun` has been told. Its time bounds reading and asking: what has begun to be posted is posted.
+ * One run of code review from its row to its end, id `run:<run_id>`: reads the pull request, asks models stage by stage, posts what it has found. The rows hold
+ * everything; however it ends, `finishRun` is called. Its time limit bounds reading and asking; posting that has begun is completed.
  */
 export async function codeReviewRun({ runId, goesOn }: CodeReviewRunState): Promise<void> {
   let hasCheck = goesOn?.checks ?? false;
@@ -83,13 +83,13 @@ export async function codeReviewRun({ runId, goesOn }: CodeReviewRunState): Prom
   }
 }
 
-/** Asks models and posts what they came to; gives the step that follows, or null as `post` does. */
+/** Asks models and posts their results. Returns the next step, or null as `post` does. */
 async function judge(runId: string, fetched: FetchedDiff, deadline: Deadline): Promise<number | null> {
   const { nextStep } = await deadline.within(() => askAll(runId, fetched));
   return post(runId, { fetched, step: nextStep });
 }
 
-/** Posts what the run has come to; gives the step that follows. Null: the pull request has another head, or is closed. */
+/** Posts the results of the run. Returns the next step, or null when the pull request has another head or is closed. */
 async function post(runId: string, { fetched, step }: { readonly fetched: FetchedDiff; readonly step: number }): Promise<number | null> {
   if (!fetched.posts) return step;
   if (fetched.kind === 'ask') {
@@ -103,7 +103,7 @@ async function post(runId: string, { fetched, step }: { readonly fetched: Fetche
   return step + 3;
 }
 
-/** What fails here, however long it was tried, fails no review; a cancellation goes on. */
+/** A failure here, however often it was retried, does not fail the review; a cancellation is passed on. */
 async function leniently(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -112,7 +112,7 @@ async function leniently(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Asks until nothing is left to ask. A long history goes on in a new one: what was answered stands in rows. */
+/** Asks until no call is left. When the history is long, the run continues in a new one: the answers stand in rows. */
 async function askAll(runId: string, fetched: FetchedDiff): Promise<NextCalls> {
   for (;;) {
     const next = await nextCalls({ runId });
@@ -129,7 +129,7 @@ function chunksOf(calls: readonly PlannedStageCall[]): (readonly PlannedStageCal
   return chunks;
 }
 
-/** Whatever has been cancelled meanwhile: the row decides between succeeded, failed and cancelled. A check that nobody has ended is ended after it. */
+/** Ends the run whatever has been cancelled meanwhile: the row decides between succeeded, failed and cancelled. A check that is still open is then ended. */
 async function endRun(runId: string, { ending, hasCheck }: { readonly ending: Ending; readonly hasCheck: boolean }): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     await finishRun({ runId, ...ending });

@@ -3,13 +3,16 @@ import { DeadlinePassed, isRunCancellation } from '../agent-run/ending.ts';
 
 /** The time that a run may take. */
 export interface Deadline {
-  /** Does work and cancels it when the time is over. Throws DeadlinePassed then, also for work that would begin later; else what the work throws. */
+  /**
+   * Runs the work and cancels it when the time is over. Then throws DeadlinePassed, also for work that would begin later; otherwise passes on what the work
+   * throws.
+   */
   within<R>(work: () => Promise<R>): Promise<R>;
   /** To be called when the run is over. */
   stop(): void;
 }
 
-/** One timer for all work of a run; what is done outside of `within` is brought to its end. */
+/** One timer for all work of a run; work outside of `within` is always completed. */
 export function startDeadline(leftMs: number): Deadline {
   const clock = new CancellationScope();
   let isOver = leftMs <= 0;
@@ -39,5 +42,5 @@ export function startDeadline(leftMs: number): Deadline {
   };
 }
 
-/** For histories of before: none. */
+/** For histories from before deadlines existed: no deadline. */
 export const noDeadline: Deadline = { within: (work) => work(), stop: () => undefined };

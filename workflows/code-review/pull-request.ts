@@ -20,7 +20,7 @@ const { applyEvent, openReviewRun, endReviewRun, dropCommand } = proxyActivities
   startToCloseTimeout: '10 seconds',
   retry: patient,
 });
-/** The host is asked; away, it is asked again for a day. */
+/** Calls to the host. While it is unavailable they are retried for a day. */
 const { readReactions } = proxyActivities<PullRequestActivities>({
   startToCloseTimeout: '5 minutes',
   heartbeatTimeout: '20 seconds',
@@ -34,14 +34,14 @@ const { takeCommand, reactToCommand, replyToCommand, settlePullThreads } = proxy
 
 export const pullRequestChangedSignal = defineSignal(pullRequestChanged);
 
-/** Signals after which it continues as new, and events of its history. */
+/** Numbers of signals and of history events after which it continues as new. */
 const maxSignals = 200;
 const maxEvents = 1_500;
 const lostChildMs = 10_000;
 
 /**
- * Id `review:<binding>:<pull>`: takes what comes for a pull request in its order, and has one run of it at work at a time. The rows say what has come and what is due; it ends when
- * nothing is, and a signal starts it anew.
+ * Id `review:<binding>:<pull>`: processes what arrives for a pull request in order, with one run of it at work at a time. The rows say what has arrived and
+ * what is due; it ends when nothing is, and a signal starts it anew.
  */
 export async function pullRequest(input: PullRequestInput): Promise<void> {
   let signals = 0;
@@ -67,7 +67,7 @@ export async function pullRequest(input: PullRequestInput): Promise<void> {
     switch (step.kind) {
       case 'run':
         child = await begin(step.runId);
-        // A workflow of that run is at work that is not ours: its parent was lost.
+        // That run already has a workflow that is not our child: its parent was lost.
         if (child === null) await condition(() => hasNew, lostChildMs);
         break;
       case 'command':
@@ -95,7 +95,7 @@ export async function pullRequest(input: PullRequestInput): Promise<void> {
 
 const unheard = { isAccepted: false, hasReply: false, threads: false };
 
-/** What the host is not told of a command fails nothing that the command did. */
+/** A failure to tell the host about a command does not fail what the command did. */
 async function obey(input: PullRequestInput, commandId: string): Promise<void> {
   const { isAccepted, hasReply, threads } = await takeCommand({ commandId }).catch(async (error: unknown) => {
     if (!(error instanceof ActivityFailure)) throw error;
@@ -117,11 +117,14 @@ async function silently(told: Promise<void>): Promise<void> {
 
 interface AtWork {
   readonly runId: string;
-  /** Its workflow has closed, however. */
+  /** Its workflow has closed, whatever the outcome. */
   isOver: boolean;
 }
 
-/** Starts the workflow of a run, which ends its row. It is cancelled by its row, and with this workflow. Null: one is open. */
+/**
+ * Starts the workflow of a run, which ends the run's row. It is cancelled through its row, and together with this workflow. Returns null when one is already
+ * open.
+ */
 async function begin(runId: string): Promise<AtWork | null> {
   const atWork: AtWork = { runId, isOver: false };
   const over = () => {
@@ -130,7 +133,7 @@ async function begin(runId: string): Promise<AtWork | null> {
   try {
     const handle: ChildWorkflowHandle<Workflow> = await startChild('codeReviewRun', {
       workflowId: workflowIds.run(runId),
-      // A run whose workflow was lost, or ended without it, goes on by its rows.
+      // A run whose workflow was lost, or closed without ending the run, continues from its rows.
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       args: [{ runId }],
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,

@@ -18,12 +18,15 @@ const push = proxyActivities<Pick<EditorActivities, 'pushEdit'>>({
   retry: { maximumAttempts: 3, initialInterval: '1 second', maximumInterval: '1 minute' },
 });
 
-/** A head that moves away is followed once. */
+/** If the head moves, the repair starts over once. */
 const maxAttempts = 2;
-/** Questions to the model of one attempt: files that it wants to see, edits that did not fit, checks that failed. */
+/** Questions to the model in one attempt: files that it wants to see, edits that did not fit, checks that failed. */
 const maxRounds = 8;
 
-/** Repairs the findings of a pull request and tells about it: what is pushed by the deadline is told. `firstStep`: the first step of the run that is free; gives the next one. */
+/**
+ * Repairs the findings of a pull request and reports on it; what is pushed by the deadline is reported. `firstStep` is the first free step of the run; returns
+ * the next free one.
+ */
 export async function repair(
   { runId, firstStep }: { readonly runId: string; readonly firstStep: number },
   deadline: Deadline,

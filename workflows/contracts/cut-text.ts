@@ -1,4 +1,4 @@
-/** At most `maxChars` UTF-16 units, never half a surrogate pair. */
+/** Truncates a text to at most `maxChars` UTF-16 units, never splitting a surrogate pair. */
 export function cutText(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const last = text.charCodeAt(maxChars - 1);

@@ -36,7 +36,7 @@ export interface StoredEvaluator {
 export interface EvaluationSettings {
   readonly repetitions: number;
   readonly concurrency: number;
-  /** Decimal in the billing currency; null: no bound of its own. */
+  /** Decimal in the billing currency; null: the evaluation has no cost bound of its own. */
   readonly max_cost: string | null;
   readonly max_error_rate: number;
   readonly item_timeout_s: number;
@@ -44,22 +44,22 @@ export interface EvaluationSettings {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** A message of an item that stands for a conversation. */
+/** One message of an item that consists of a conversation. */
 export interface ItemMessage {
   readonly role: 'user' | 'assistant';
   readonly content: string;
 }
 
-/** A text, a conversation whose last message asks, or a JSON input. */
+/** A text, a conversation whose last message is the question, or a JSON input. */
 export type ItemInput = string | readonly ItemMessage[] | Readonly<Record<string, unknown>>;
 
-/** A tool call that an item expects; without arguments any will do. */
+/** A tool call that an item expects; without `arguments`, any arguments match. */
 export interface ExpectedCall {
   readonly tool: string;
   readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
-/** One item of a data set, checked, with its id still open where none was given. */
+/** One checked item of a data set; its id is null where none was given. */
 export interface DatasetItem {
   readonly id: string | null;
   readonly input: ItemInput;
@@ -71,24 +71,24 @@ export interface DatasetItem {
   readonly evaluators: readonly string[] | null;
 }
 
-/** What the workflow `eval:<id>` is told: the row of the evaluation. Everything else stands there. */
+/** Input of the workflow `eval:<id>`: the row of the evaluation, which holds everything else. */
 export interface EvaluationInput {
   readonly evaluationRunId: string;
 }
 
-/** Signal of `evaluation`: a run of an item has ended, or somebody cancels. It carries nothing: whoever gets it reads the rows. */
+/** Signal of `evaluation`: the run of an item has ended, or the evaluation is being cancelled. It carries nothing: the receiver reads the rows. */
 export const evaluationChanged = 'evaluationChanged';
 
-/** What a pass over an evaluation came to: runs are still at work, or nothing is left to start and to score. */
+/** Outcome of a pass over an evaluation: runs are still at work, or nothing is left to start or score. */
 export type EvaluationStep = { readonly outcome: 'waiting' | 'done' };
 
-/** Activities of `evaluation`, by the names under which histories record them. Each may be cut off anywhere and repeated. */
+/** Activities of `evaluation`, by the names under which histories record them. Each may be interrupted anywhere and repeated. */
 export interface EvaluationActivities {
-  /** Makes a queued evaluation running. False: it has ended, or is gone. */
+  /** Makes a queued evaluation running. Returns false when it has ended or no longer exists. */
   beginEvaluation(input: EvaluationInput): Promise<boolean>;
   /** Starts runs of items up to the concurrency and scores those that have ended, for as long as there is something to do. */
   advanceEvaluation(input: EvaluationInput): Promise<EvaluationStep>;
-  /** Cancels the runs that are left and skips what has no end. */
+  /** Cancels the remaining runs and skips items without an outcome. */
   stopEvaluation(input: EvaluationInput): Promise<void>;
   /** Writes all results into one attachment, once. */
   exportEvaluation(input: EvaluationInput): Promise<void>;

@@ -27,7 +27,7 @@ export interface FailureOptions {
   readonly cause?: unknown;
 }
 
-/** A refusal or fault that has one of the 38 codes. API, rules and activities all throw this. */
+/** An error with one of the 38 codes. API, rules and activities all throw it. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly code: ErrorCode;
@@ -57,24 +57,24 @@ export class Failure extends Error {
   }
 }
 
-/** Makes the failure to throw: `throw fail('state_conflict', { reason: 'last_owner' })`. */
+/** Returns the failure to throw: `throw fail('state_conflict', { reason: 'last_owner' })`. */
 export function fail(code: ErrorCode, options: FailureOptions = {}): Failure {
   return new Failure(code, options);
 }
 
-/** 422 `validation_failed` for one place in the body; `pointer` is a JSON pointer. */
+/** Returns a 422 `validation_failed` for one place in the body; `pointer` is a JSON pointer. */
 export function invalid(pointer: string, rule: string, message: string, params?: Record<string, unknown>): Failure {
   return fail('validation_failed', {
-    // A message that is no sentence of its own goes on after its place.
+    // A message that is not a sentence is shown after its place, in `detailOf`.
     ...(/^[A-Z]/.test(message) ? { detail: message } : {}),
     errors: [{ in: 'body', pointer, name: null, rule, message, ...(params ? { params } : {}) }],
   });
 }
 
-/** Violations that a detail names; the others are in `errors`. */
+/** Number of violations that a detail names; the others are in `errors` only. */
 const maxNamed = 3;
 
-/** What a refusal without a detail of its own says: the first violations, else what the code means and what to do. */
+/** Default text of a failure without a detail: the first violations, or else what the code means and what to do. */
 function detailOf(code: ErrorCode, errors: readonly Violation[]): string {
   const { title, remedy } = errorCodes[code];
   if (errors.length === 0) return `${title}. ${remedy}`;

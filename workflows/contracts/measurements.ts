@@ -1,8 +1,8 @@
 import type { TerminalRunStatus } from './runs/runs.ts';
 
 /**
- * What a transaction adds to the metrics of its process once it has committed, so that nothing is counted twice or counted and then rolled back.
- * Holds no id and no word of a tenant.
+ * What a transaction adds to the metrics of its process once it has committed, so that nothing is counted twice, or counted and then rolled back. Holds no id
+ * and no text of a tenant.
  */
 export type Measurement =
   | {
@@ -26,7 +26,7 @@ export type Measurement =
       readonly tokens: Readonly<Record<TokenBucket, number>>;
       /** Decimal string. */
       readonly cost: string;
-      /** What of the cost was not held in a budget or cap before the call: decimal string. */
+      /** The part of the cost that was not held in a budget or cap before the call: decimal string. */
       readonly aboveEstimate: string;
       readonly currency: string;
     };

@@ -1,8 +1,8 @@
-/** Task queues: `runs` for whatever must not wait behind a batch, `bulk` for batches. */
+/** Task queues: `runs` for work that must not wait behind a batch, `bulk` for batches. */
 export const taskQueues = { runs: 'runs', bulk: 'bulk' } as const;
 export type TaskQueue = (typeof taskQueues)[keyof typeof taskQueues];
 
-/** Workflow ids. Those of one row refuse duplicates; those that recur allow them. */
+/** Workflow ids. Ids made from one row refuse duplicates; ids that recur allow them. */
 export const workflowIds = {
   run: (runId: string) => `run:${runId}`,
   /** Makes a delayed run active when it is due. */
@@ -39,7 +39,7 @@ export const workflowIds = {
 
 const runWorkflowId = /^run:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
 
-/** The run whose workflow has this id, null when it is another kind of workflow. */
+/** Returns the run whose workflow has this id, or null when it is another kind of workflow. */
 export function runIdOf(workflowId: string): string | null {
   return runWorkflowId.exec(workflowId)?.[1] ?? null;
 }

@@ -2,14 +2,14 @@ import { proxyActivities, sleep } from '@temporalio/workflow';
 import type { DeliverInput, NoticeActivities } from '../contracts/upkeep/notices.ts';
 import type { DeliveryActivities, DeliveryInput, DeliveryResult } from '../contracts/upkeep/delivery.ts';
 
-// A try takes 15 s at most. What is repeated here is a try whose worker or database was lost: the receiver gets it again under the same id.
+// A try takes 15 s at most. Temporal retries only a try whose worker or database was lost: the receiver then gets it again under the same id.
 const { attemptDelivery } = proxyActivities<NoticeActivities>({
   startToCloseTimeout: '40 seconds',
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** Workflow `delivery:<id>`: one delivery of a source, tried until it is taken, refused, or its table of tries is at its end. */
+/** Workflow `delivery:<id>`: tries one delivery of a source until it is taken, refused, or its table of tries is exhausted. */
 export async function deliver(input: DeliverInput): Promise<void> {
   for (;;) {
     const step = await attemptDelivery(input);
@@ -18,7 +18,7 @@ export async function deliver(input: DeliverInput): Promise<void> {
   }
 }
 
-// Eight tries: at once, after 10 s, 1, 4, 18 and 76 minutes, 5.5 and 24 hours. The activity itself stops at the token's end.
+// Eight tries: at once, after 10 s, 1, 4, 18 and 76 minutes, 5.5 and 24 hours. The activity itself stops when the token expires.
 const { sendMail } = proxyActivities<DeliveryActivities>({
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: '25 hours',
@@ -26,7 +26,7 @@ const { sendMail } = proxyActivities<DeliveryActivities>({
   retry: { initialInterval: '10 seconds', backoffCoefficient: 4.33, maximumInterval: '24 hours', maximumAttempts: 8 },
 });
 
-/** Workflow `delivery:<outbox id>`: one mail. Fails when no try got through. */
+/** Workflow `delivery:<outbox id>`: sends one mail. Fails when no try succeeded. */
 export async function delivery(input: DeliveryInput): Promise<DeliveryResult> {
   return sendMail(input);
 }

@@ -8,13 +8,13 @@ const { beginEvaluation, stopEvaluation, finishEvaluation } = proxyActivities<Ev
   heartbeatTimeout: '20 seconds',
   retry: patient,
 });
-/** A pass takes new work for a minute; the votes that it has asked for then may take longer. */
+/** A pass accepts new work for a minute; the votes that it has requested by then may take longer. */
 const { advanceEvaluation } = proxyActivities<EvaluationActivities>({
   startToCloseTimeout: '30 minutes',
   heartbeatTimeout: '20 seconds',
   retry: patient,
 });
-/** Without its file an evaluation ends all the same. */
+/** An evaluation also ends without its file. */
 const { exportEvaluation } = proxyActivities<EvaluationActivities>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '30 seconds',
@@ -24,7 +24,7 @@ const { exportEvaluation } = proxyActivities<EvaluationActivities>({
 const changed = defineSignal(evaluationChanged);
 const maxEvents = 1_500;
 
-/** Id `eval:<id>`: runs the items of an evaluation, scores what has ended and ends it. All that is left to do stands in rows. */
+/** Id `eval:<id>`: runs the items of an evaluation, scores those that have ended, and ends it. The rows hold all that is left to do. */
 export async function evaluation(input: EvaluationInput): Promise<void> {
   let isWoken = false;
   setHandler(changed, () => {

@@ -2,7 +2,7 @@ import { condition, continueAsNew, defineSignal, proxyActivities, setHandler, wo
 import { itemsPending, type IndexActivities, type IndexBaseInput } from '../contracts/knowledge/items.ts';
 import { knowledgeRunSignals } from '../contracts/knowledge/runs.ts';
 
-/** A provider that is down for a day fails what waits; each try goes on where the one before stopped. */
+/** If the provider is down for a day, the waiting items fail; each try continues where the previous one stopped. */
 const { indexItems } = proxyActivities<Pick<IndexActivities, 'indexItems'>>({
   startToCloseTimeout: '10 minutes',
   scheduleToCloseTimeout: '24 hours',
@@ -18,7 +18,7 @@ const itemsPendingSignal = defineSignal(itemsPending);
 const budgetChangedSignal = defineSignal(knowledgeRunSignals.budgetChanged);
 const budgetPause = '15 minutes';
 
-/** Workflow `index:<kb>`: chunks, terms and vectors of the items of a base that wait for them. Ends when none does. */
+/** Workflow `index:<kb>`: writes chunks, terms and vectors of a base's pending items. Ends when none is pending. */
 export async function indexBase(input: IndexBaseInput): Promise<void> {
   let isAsked = true;
   for (const signal of [itemsPendingSignal, budgetChangedSignal])

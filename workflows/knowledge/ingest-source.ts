@@ -9,13 +9,13 @@ const { fetchSource, publishSource } = proxyActivities<Pick<IngestActivities, 'f
   heartbeatTimeout: '30 seconds',
   retry: { initialInterval: '2 seconds', backoffCoefficient: 3, maximumInterval: '5 minutes', maximumAttempts: 8 },
 });
-/** Ten minutes of a parser, and what is done with what it gives. */
+/** Ten minutes for the parser, the rest for processing its output. */
 const { parseSource } = proxyActivities<Pick<IngestActivities, 'parseSource'>>({
   startToCloseTimeout: '1 hour',
   heartbeatTimeout: '30 seconds',
   retry: { initialInterval: '2 seconds', backoffCoefficient: 3, maximumInterval: '5 minutes', maximumAttempts: 5 },
 });
-/** A provider that is down for a day fails the run; each try goes on where the one before stopped. */
+/** If the provider is down for a day, the run fails; each try continues where the previous one stopped. */
 const { indexSource } = proxyActivities<Pick<IngestActivities, 'indexSource'>>({
   startToCloseTimeout: '1 hour',
   scheduleToCloseTimeout: '24 hours',
@@ -30,7 +30,7 @@ const { failSource } = proxyActivities<Pick<IngestActivities, 'failSource'>>({
 const cancelSignal = defineSignal(knowledgeRunSignals.cancel);
 const budgetChangedSignal = defineSignal(knowledgeRunSignals.budgetChanged);
 
-/** Workflow `ingest:<source>:<n>`: bytes of a source become the items of its base. The state of source and run is in their rows; a run always ends. */
+/** Workflow `ingest:<source>:<n>`: turns the bytes of a source into items of its base. The rows hold the state of source and run; a run always ends. */
 export async function ingestSource(input: IngestInput): Promise<void> {
   const work = new CancellationScope();
   const budget = { isChanged: false };
@@ -60,7 +60,7 @@ async function ingest(input: IngestInput, budget: { isChanged: boolean }): Promi
 
 const dayMs = 86_400_000;
 
-/** Waits outside of the worker until one has a parser free. */
+/** Waits outside of the worker until a parser is free. */
 async function parse(input: IngestInput): Promise<IngestOutcome> {
   for (let waitedMs = 0; waitedMs < dayMs;) {
     const outcome = await parseSource({ ...input, callsAgain: true });

@@ -16,7 +16,7 @@ import {
 } from '../contracts/knowledge/runs.ts';
 import { msUntil } from './ms-until.ts';
 
-/** A provider that is down for a day fails the run; each try goes on behind the last batch that was committed. */
+/** If the provider is down for a day, the run fails; each try continues behind the last committed batch. */
 const { advanceKnowledgeRun } = proxyActivities<Pick<KnowledgeRunActivities, 'advanceKnowledgeRun'>>({
   startToCloseTimeout: '10 minutes',
   scheduleToCloseTimeout: '24 hours',
@@ -57,7 +57,7 @@ export async function knowledgeRun(input: KnowledgeRunInput): Promise<void> {
   await endKnowledgeRun(input);
 }
 
-/** Cancelled or failed for good: what the row says then decides how the run ends. */
+/** The work was cancelled or has finally failed: the row then decides how the run ends. */
 function givenUp(error: unknown): KnowledgeRunStep | null {
   if (isCancellation(error) || error instanceof Error) return null;
   throw error;

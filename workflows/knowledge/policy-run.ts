@@ -6,7 +6,7 @@ const { startPolicyRun } = proxyActivities<Pick<PolicyActivities, 'startPolicyRu
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 20 },
 });
 
-/** Started by the schedule `maint:policy:<kb>`: begins the run of maintenance that the policy asks for. */
+/** Started by the schedule `maint:policy:<kb>`: begins the maintenance run that the policy calls for. */
 export async function policyRun({ kbId }: PolicyInput): Promise<void> {
   await startPolicyRun({ kbId, occasion: workflowInfo().runId });
 }

@@ -8,7 +8,7 @@ const { syncPolicy } = proxyActivities<Pick<PolicyActivities, 'syncPolicy'>>({
 
 const policyChangedSignal = defineSignal(policyChanged);
 
-/** Workflow `maint:policy-sync:<kb>`: upserts Temporal's schedule from the newest policy until the policy stays as it was read. */
+/** Workflow `maint:policy-sync:<kb>`: upserts Temporal's schedule from the newest policy until the policy no longer changes meanwhile. */
 export async function policySync({ kbId }: PolicyInput): Promise<void> {
   let isDue = true;
   setHandler(policyChangedSignal, () => {

@@ -12,14 +12,14 @@ import { knowledgeRunSignals } from '../contracts/knowledge/runs.ts';
 import type { ReembedActivities, ReembedInput, ReembedStep } from '../contracts/knowledge/reembed.ts';
 import { msUntil } from './ms-until.ts';
 
-/** A provider that is down for a day fails the run; each try goes on behind what was committed. */
+/** If the provider is down for a day, the run fails; each try continues behind what was committed. */
 const { embedRange, verifySample } = proxyActivities<Pick<ReembedActivities, 'embedRange' | 'verifySample'>>({
   startToCloseTimeout: '10 minutes',
   scheduleToCloseTimeout: '24 hours',
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });
-/** A million vectors take their time; a base without its index is searched by scans. */
+/** Indexing a million vectors takes long; until the index is there, the base is searched by scans. */
 const { buildIndex } = proxyActivities<Pick<ReembedActivities, 'buildIndex'>>({
   startToCloseTimeout: '4 hours',
   heartbeatTimeout: '30 seconds',
@@ -31,7 +31,7 @@ const { cutOver } = proxyActivities<Pick<ReembedActivities, 'cutOver'>>({
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
-/** Tried until it is done: the old base stays frozen before. */
+/** Retried until it succeeds: the old base stays frozen until then. */
 const { compensate } = proxyActivities<Pick<ReembedActivities, 'compensate'>>({
   startToCloseTimeout: '30 minutes',
   heartbeatTimeout: '10 seconds',
@@ -43,7 +43,7 @@ const budgetChangedSignal = defineSignal(knowledgeRunSignals.budgetChanged);
 /** Activities of one execution, so that its history stays short. */
 const maxSteps = 200;
 
-/** Workflow `reembed:<new base>`: fills a base from another one by its own model, and has it take that one's place; else nothing of it stays. */
+/** Workflow `reembed:<new base>`: fills a new base from another one with its own model and replaces that one by it; otherwise nothing of the new base stays. */
 export async function reembedBase(input: ReembedInput): Promise<void> {
   let isWoken = false;
   let isCancelled = false;

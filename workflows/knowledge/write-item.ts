@@ -11,12 +11,12 @@ const firstWaitMs = 5_000;
 const maxWaitMs = 300_000;
 const givenUpAfterMs = 24 * 3_600_000;
 
-/** Workflow `maint:write:<tool_call_id>`: a write of an agent that met a base which is being copied, tried for a day. */
+/** Workflow `maint:write:<tool_call_id>`: retries for a day an agent's write to a base that is being copied. */
 export async function writeItem(input: WriteItemInput): Promise<void> {
   let waitMs = firstWaitMs;
   for (let waitedMs = 0; waitedMs < givenUpAfterMs; waitedMs += waitMs, waitMs = Math.min(waitMs * 2, maxWaitMs)) {
     await sleep(waitMs);
-    // A database that is away longer than a try waits is the next one's business.
+    // If the database is unavailable longer than one try waits, the next try covers it.
     if (!(await writeKnowledge(input).catch(() => true))) return;
   }
 }

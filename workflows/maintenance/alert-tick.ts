@@ -14,15 +14,15 @@ const { judgeAlerts } = proxyActivities<Pick<MaintenanceActivities, 'judgeAlerts
 
 const atOnce = 8;
 
-/** Where a tick goes on that has more organizations than one workflow holds. */
+/** Where a tick continues that has more organizations than one workflow holds. */
 interface AlertTickPage {
   readonly at: string;
   readonly after: string;
 }
 
 /**
- * Schedule `maint:alert-tick`, every minute: judges the rules of each organization. What one organization's rules come to keeps no other waiting; one that
- * fails three times is judged at the next tick.
+ * Schedule `maint:alert-tick`, every minute: judges the rules of each organization. One organization's rules never make another wait; one that fails three
+ * times is judged at the next tick.
  */
 export async function alertTick(page?: AlertTickPage): Promise<void> {
   const at = page?.at ?? workflowInfo().startTime.toISOString();

@@ -7,14 +7,14 @@ const { sweepEmbeddings } = proxyActivities<Pick<MaintenanceActivities, 'sweepEm
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 5 },
 });
 
-/** Each index by itself, one after the other: those that are not done are done the next day. */
+/** Handles one index after another, each by itself: those that are not done are done the next day. */
 const { tendVectorIndexes } = proxyActivities<Pick<MaintenanceActivities, 'tendVectorIndexes'>>({
   startToCloseTimeout: '12 hours',
   heartbeatTimeout: '30 seconds',
   retry: { initialInterval: '1 minute', backoffCoefficient: 2, maximumInterval: '10 minutes', maximumAttempts: 3 },
 });
 
-/** Schedule `maint:knowledge`: vectors of the embedding cache that nobody uses any more, and the indexes of large bases. Either twice is harmless. */
+/** Schedule `maint:knowledge`: deletes unused vectors of the embedding cache and maintains the indexes of large bases. Running either twice is harmless. */
 export async function knowledgeUpkeep(): Promise<void> {
   await sweepEmbeddings();
   await tendVectorIndexes();

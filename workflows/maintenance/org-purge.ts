@@ -17,8 +17,8 @@ const maxDrainPauses = 60;
 const againPauseMs = 5_000;
 
 /**
- * Id `maint:org-purge:<organization>`: removes what an organization had, table by table, children first. Every activity goes on where an
- * earlier try has stopped. A step that fails 20 times ends it as failed; whoever asks again starts or wakes this workflow.
+ * Id `maint:org-purge:<organization>`: removes what an organization had, table by table, children first. Every activity continues where an earlier try has
+ * stopped. A step that fails 20 times ends the purge as failed; another request starts or wakes this workflow.
  */
 export async function orgPurge(): Promise<void> {
   let isDue = true;
@@ -40,7 +40,7 @@ async function purgeOnce(): Promise<void> {
 
     at.step = 'stop';
     await drainRuns();
-    // Rows that came behind our back are deleted in another round.
+    // Rows that were written meanwhile are deleted in another round.
     while (!(await purgeRows(tables, at))) await sleep(againPauseMs);
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
@@ -63,7 +63,7 @@ async function purgeRows(tables: readonly string[], at: { step: string }): Promi
   return tombstone();
 }
 
-/** Gives live runs a minute to end as cancelled; whatever still works then finds its rows gone. */
+/** Gives live runs a minute to end as cancelled; any that still work after it find their rows deleted. */
 async function drainRuns(): Promise<void> {
   for (let pauses = 0; (await stopAll()) > 0 && pauses < maxDrainPauses; pauses++) await sleep(drainPauseMs);
 }

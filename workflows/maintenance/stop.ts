@@ -7,12 +7,12 @@ const { cancelRuns } = proxyActivities<StopActivities>({
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
 });
 
-/** The row has changed since: what it says now counts. */
+/** The row has changed: its new state counts. */
 export const stateChangedSignal = defineSignal(stateChanged);
 
 /**
- * Id `maint:org-stop:<organization>`: started by whatever suspends, deletes or resumes it. While the row says that the organization is stopped
- * its live runs are cancelled, 200 a round; each round asks the row anew, so the newest state wins. Survives any restart: no try is the last.
+ * Id `maint:org-stop:<organization>`: started by every operation that suspends, deletes or resumes the organization. While the row says that the organization
+ * is stopped, its live runs are cancelled, 200 per round; each round reads the row anew, so the newest state wins. Survives any restart, with unlimited tries.
  */
 export async function orgStop(): Promise<void> {
   let isDue = true;

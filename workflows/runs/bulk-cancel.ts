@@ -7,8 +7,8 @@ const { cancelMatching } = proxyActivities<BulkCancelActivities>({
 });
 
 /**
- * Id `cancel:<id>`: goes on with a cancel of more runs than one request may end, round by round, until none is left that was there when it was asked for. What
- * is left to do stands in rows: it may be cut off anywhere, and no try is the last.
+ * Id `cancel:<id>`: continues a cancel of more runs than one request may end, round by round, until none is left that existed when it was requested. The rows
+ * hold what is left to do: it may be interrupted anywhere, with unlimited tries.
  */
 export async function bulkCancel(input: BulkCancelInput): Promise<void> {
   while ((await cancelMatching(input)).more) if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof bulkCancel>(input);

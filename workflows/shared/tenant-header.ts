@@ -2,8 +2,8 @@ import type { Headers, WorkflowInterceptorsFactory } from '@temporalio/workflow'
 import { tenantHeader } from '../contracts/queues.ts';
 
 /**
- * Hands the signed tenant header of a workflow's start on to its activities, children and continuations, unchanged:
- * workflows hold no key, the activity's side checks the signature.
+ * Passes the signed tenant header of a workflow's start on to its activities, children and continuations, unchanged: workflows hold no key, the activity's side
+ * verifies the signature.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let received: Headers = {};

@@ -8,7 +8,7 @@ const { testTool } = proxyActivities<ToolTestActivities>({
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: 4 },
 });
 
-/** Workflow `tooltest:<id>`: an author tries a tool once. What came of it stands in the test's row. */
+/** Workflow `tooltest:<id>`: an author tries a tool once. The test's row holds the result. */
 export async function toolTest(input: ToolTestInput): Promise<void> {
   await testTool(input);
 }

@@ -13,7 +13,7 @@ const { failSync } = proxyActivities<Pick<ToolkitSyncActivities, 'failSync'>>({
 
 const syncOpenedSignal = defineSignal(syncOpened);
 
-/** Workflow `sync:<toolkit>`: the tools that an MCP server offers now, as a revision. A revision that was opened always ends. */
+/** Workflow `sync:<toolkit>`: stores the tools that an MCP server offers now as a revision. A revision that was opened always ends. */
 export async function toolkitSync(input: ToolkitSyncInput): Promise<void> {
   let isOpen = true;
   setHandler(syncOpenedSignal, () => {

@@ -10,7 +10,7 @@ const maxEvents = 1_500;
 
 export const backfillRunEndedSignal = defineSignal(backfillRunEnded);
 
-/** Id `backfill:<id>`: starts the instants of a backfill, one run at a time or some a second. The row says how far it is. */
+/** Id `backfill:<id>`: starts the instants of a backfill, one run at a time or several per second. The row holds its progress. */
 export async function backfillSchedule(input: BackfillInput): Promise<void> {
   let hasEnded = false;
   setHandler(backfillRunEndedSignal, () => {

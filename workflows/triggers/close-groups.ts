@@ -10,7 +10,9 @@ const maxEvents = 1_500;
 
 export const deliveriesCameSignal = defineSignal(deliveriesCame);
 
-/** Id `hook:<endpoint or event trigger>:<key>`: closes the groups of one of its keys when they are due. It ends when nothing waits; the rows say what does. */
+/**
+ * Id `hook:<endpoint or event trigger>:<key>`: closes the due groups of one key of an endpoint or trigger. It ends when nothing waits; the rows say what does.
+ */
 export async function closeGroups(input: GroupInput): Promise<void> {
   let hasNew = true;
   setHandler(deliveriesCameSignal, () => {

@@ -7,8 +7,8 @@ const { admitRun } = proxyActivities<DelayedStartActivities>({
 });
 
 /**
- * Id `start:<run>`, begun by Temporal when the run is due: makes the run active or lets it stand in line. No try is the last; the row says when
- * there is nothing left to do. Cancelled with a run that was cancelled before its time.
+ * Id `start:<run>`, begun by Temporal when the run is due: makes the run active or leaves it queued, with unlimited tries; the row says when nothing is left to
+ * do. Cancelled together with a run that is cancelled before its time.
  */
 export async function delayedStart({ runId }: { readonly runId: string }): Promise<void> {
   for (;;) {

@@ -6,7 +6,7 @@ const { fanOutEvent } = proxyActivities<EventActivities>({
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' },
 });
 
-/** Id `event:<id>`: starts the runs of the triggers that an event meets. The rows say which of them are left. */
+/** Id `event:<id>`: starts the runs of the triggers that an event matches. The rows say which triggers are left. */
 export async function fanOut({ eventId }: FanOutInput): Promise<void> {
   let isDone = false;
   while (!isDone) isDone = await fanOutEvent({ eventId });

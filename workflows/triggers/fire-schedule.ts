@@ -6,7 +6,7 @@ const { fireOccurrence } = proxyActivities<Pick<TriggerActivities, 'fireOccurren
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '30 seconds' },
 });
 
-/** One instant of a schedule, started by Temporal's own schedule `trigger:<id>`: which instant stands in the search attribute, without jitter. */
+/** One instant of a schedule, started by Temporal's own schedule `trigger:<id>`: the search attribute holds the instant, without jitter. */
 export async function fireSchedule({ scheduleId }: ScheduleInput): Promise<void> {
   const { searchAttributes, startTime } = workflowInfo();
   const scheduled: unknown = searchAttributes['TemporalScheduledStartTime']?.[0];

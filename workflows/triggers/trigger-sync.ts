@@ -8,7 +8,7 @@ const { syncSchedule } = proxyActivities<Pick<TriggerActivities, 'syncSchedule'>
 
 export const scheduleChangedSignal = defineSignal(scheduleChanged);
 
-/** Id `maint:trigger-sync:<schedule>`: upserts Temporal's schedule from the newest row until the row stays as it was read. */
+/** Id `maint:trigger-sync:<schedule>`: upserts Temporal's schedule from the newest row until the row no longer changes meanwhile. */
 export async function triggerSync({ scheduleId }: ScheduleInput): Promise<void> {
   let isDue = true;
   setHandler(scheduleChangedSignal, () => {

@@ -9,9 +9,9 @@ import { emitAlert, type AlertChange, type Firing } from '../../alerts/emit.ts';
 import { readManagedRule, readOpenAlert, severityOfWindow, type ManagedRule } from '../../alerts/managed-rule.ts';
 
 /**
- * Adds a settled call to the windows that it belongs to, and opens or escalates the alert of each budget that it took past its threshold or its limit: of
- * calls at once it is one. The same transaction writes the ledger row before, and only if it was written. Gives the tightest of the limits above the
- * call; null: nothing is limited.
+ * Adds a settled call to its budget windows, and opens or escalates the alert of each budget that it took past its threshold or limit: of concurrent calls only
+ * one does. The same transaction has written the ledger row before; call this only if it did. Returns the tightest limit that applies to the call, or null when
+ * none does.
  */
 export async function settleBudgets(tx: TenantTransaction, call: SettledCost): Promise<SettledWindow | null> {
   const windows = await settleHolds(tx, call);
@@ -24,8 +24,8 @@ export async function settleBudgets(tx: TenantTransaction, call: SettledCost): P
 }
 
 /**
- * Says once a window that a budget is nearly full, and once that it is full. What has been said in a window is not said again, also when a person has
- * resolved its alert. A paused rule says nothing.
+ * Notifies once per window that a budget is nearly full, and once that it is full. A notification is not repeated within a window, even when a person has
+ * resolved its alert. A paused rule notifies of nothing.
  */
 export async function fireBudgetAlert(
   tx: TenantTransaction,
@@ -41,12 +41,12 @@ export async function fireBudgetAlert(
   const isSaid = open !== null && [firing.windowKey, fullKey].includes(open.windowKey);
   if (isSaid && (open.severity === 'critical' || severity === 'warning')) return;
   const say = (change: AlertChange) => sayOfWindow(tx, { rule, window, severity }, change, at);
-  // Somebody may resolve it at this very moment: then nobody has heard yet that it is full.
+  // A person may resolve it at this very moment: then no notice has said yet that it is full.
   if (isSaid && (await say({ ...firing, event: 'escalated', alertId: open.id }))) return;
   if (open && !isSaid) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution: 'window_ended' }, at);
   const opened = await say(firing);
   if (opened !== null || severity !== 'critical') return;
-  // A warning that a person has resolved: that it is full has not been said yet. A correction may have a call fill the window a second time.
+  // A person has resolved the warning: no notice has said yet that the budget is full. After a correction, a call may fill the window a second time.
   if ((await severityOfWindow(tx, { ruleId: rule.id, windowKey: firing.windowKey })) === 'warning')
     await say({ ...firing, windowKey: fullKey });
 }
@@ -57,7 +57,7 @@ interface SaidWindow {
   readonly severity: BudgetSeverity;
 }
 
-/** Changes the alert of a budget. That it is full, once that is said, is an event of its workspace. */
+/** Changes the alert of a budget. When it says that the budget is full, that is also an event of its workspace. */
 async function sayOfWindow(
   tx: TenantTransaction,
   { rule, window, severity }: SaidWindow,
@@ -72,7 +72,7 @@ async function sayOfWindow(
   return alertId;
 }
 
-/** Ends the open alert of a budget, if it has one. Nobody is notified: what there is to do has been done. */
+/** Ends the open alert of a budget, if there is one, without a notice: no action is left to take. */
 export async function resolveBudgetAlert(
   tx: TenantTransaction,
   rule: ManagedRule,

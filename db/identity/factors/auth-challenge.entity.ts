@@ -21,7 +21,7 @@ const schema = defineEntity({
     purpose: p.enum(challengePurposes),
     userId: uuidColumn(),
     organizationId: uuidColumn().strictNullable(),
-    /** The session that asked for a change of address, which dies with it; null for what no session asked for. */
+    /** The session that asked for a change of address; the challenge ends with it. Null when no session asked. */
     sessionId: uuidColumn().strictNullable(),
     /** Digest of the token of a mail; a login challenge has none. */
     tokenHash: p.blob().$type<Buffer>().strictNullable(),
@@ -33,6 +33,6 @@ const schema = defineEntity({
   },
 });
 
-/** Something a person has yet to answer: a second factor at sign-in, or the link of a mail. Good for its own purpose only. */
+/** Something a person has yet to answer: a second factor at sign-in, or the link of a mail. Valid for its own purpose only. */
 export class AuthChallenge extends schema.class {}
 schema.setClass(AuthChallenge);

@@ -6,7 +6,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 const challengeMinutes = 5;
 const maxTries = 5;
 
-/** A half-done sign-in: the password was right, the second factor is still to come. */
+/** An incomplete sign-in: the password was right, the second factor is still missing. */
 export interface LoginChallenge {
   readonly id: string;
   readonly expiresAt: Date | string;
@@ -14,8 +14,8 @@ export interface LoginChallenge {
 }
 
 /**
- * Opens the challenge of a user with a confirmed factor. Null when the password that was verified is not the stored one any more, or the user has
- * been deactivated or lost the factor meanwhile.
+ * Opens the challenge of a user with a confirmed factor. Returns null when the verified password is no longer the stored one, or the user has been deactivated
+ * or lost the factor meanwhile.
  */
 export async function openChallenge(
   tx: TenantTransaction,
@@ -39,14 +39,14 @@ export async function openChallenge(
   return opened && { id, expiresAt: opened.expires_at, hasRecoveryCodes: opened.has_codes };
 }
 
-/** What the try that was counted is about. */
+/** What a counted try needs for its verification. */
 export interface CountedTry {
   readonly deviceLabel: string | null;
-  /** The confirmed factor of the user, sealed; null without one. */
+  /** The confirmed factor of the user, encrypted; null without one. */
   readonly sealedFactor: Buffer | null;
 }
 
-/** Counts a try before its code is looked at, so that no number of them at once gets past the limit. Null when the challenge is dead. */
+/** Counts a try before its code is checked, so that concurrent tries cannot exceed the limit. Returns null when the challenge is dead. */
 export async function countTry(
   tx: TenantTransaction,
   { challengeId, userId }: { readonly challengeId: string; readonly userId: string },

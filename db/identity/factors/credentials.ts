@@ -1,7 +1,7 @@
 import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** What a signed-in user signs in with, and what a new password is held against. */
+/** The credential of a signed-in user, with what a new password is checked against. */
 export interface OwnCredential {
   readonly passwordHash: string | null;
   readonly email: string;
@@ -9,7 +9,7 @@ export interface OwnCredential {
   readonly hasFactor: boolean;
 }
 
-/** The credential of a user; null when the user is gone. */
+/** Returns the credential of a user, or null when the user no longer exists. */
 export async function findCredential(tx: TenantTransaction, userId: string | null): Promise<OwnCredential | null> {
   const found = await row<{ password_hash: string | null; email: string; full_name: string | null; has_factor: boolean }>(
     tx.em,
@@ -21,7 +21,7 @@ export async function findCredential(tx: TenantTransaction, userId: string | nul
   return found && { passwordHash: found.password_hash, email: found.email, fullName: found.full_name, hasFactor: found.has_factor };
 }
 
-/** Writes a password in place of another; false when that is not the stored one any more. */
+/** Replaces a password; returns false when `from` is no longer the stored hash. */
 export async function replacePassword(
   tx: TenantTransaction,
   { userId, from, to }: { readonly userId: string; readonly from: string; readonly to: string },
@@ -34,7 +34,7 @@ export async function replacePassword(
   return changed > 0;
 }
 
-/** Writes a password, and that the address is verified. */
+/** Stores a password and marks the address as verified. */
 export async function setPassword(tx: TenantTransaction, userId: string, passwordHash: string): Promise<void> {
   await change(
     tx.em,
@@ -45,7 +45,7 @@ export async function setPassword(tx: TenantTransaction, userId: string, passwor
   );
 }
 
-/** Stores a password hash made with today's parameters in place of an older one that still stands. */
+/** Replaces an outdated password hash by one made with today's parameters, if it is still the stored one. */
 export async function replaceOutdatedHash(
   tx: TenantTransaction,
   { userId, from, to }: { userId: string; from: string; to: string },

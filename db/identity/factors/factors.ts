@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 /** Minutes in which a new factor must be confirmed. */
 const confirmMinutes = 15;
 
-/** A second factor as it is stored, opened. */
+/** A second factor as it is stored, with its secret decrypted. */
 export interface StoredFactor {
   readonly secret: string;
   readonly sealed: Buffer;
@@ -18,7 +18,7 @@ export interface FactorScope {
   readonly organizationId: string | null;
 }
 
-/** Writes an unconfirmed factor in place of an older unconfirmed one, and gives its end; null when there is a confirmed one. */
+/** Stores an unconfirmed factor, replacing an older unconfirmed one. Returns its expiry, or null when there is a confirmed one. */
 export async function writeFactor(tx: TenantTransaction, place: FactorScope & { readonly sealed: Buffer }): Promise<string | null> {
   const stored = await row<{ expires_at: string }>(
     tx.em,
@@ -32,7 +32,7 @@ export async function writeFactor(tx: TenantTransaction, place: FactorScope & { 
   return stored && iso(stored.expires_at);
 }
 
-/** The factor of a user as it is stored; null without one. */
+/** Returns the factor of a user as it is stored, or null without one. */
 export async function findFactor(tx: TenantTransaction, userId: string): Promise<Omit<StoredFactor, 'secret'> | null> {
   const found = await row<{ secret_enc: Buffer; is_confirmed: boolean; is_over: boolean }>(
     tx.em,
@@ -44,8 +44,8 @@ export async function findFactor(tx: TenantTransaction, userId: string): Promise
 }
 
 /**
- * Spends the time step of a code that fits (RFC 6238 §5.2): it and earlier ones are never accepted again. False when it was spent before,
- * also by somebody who shows the same code at the same moment, or when the factor was replaced or removed meanwhile.
+ * Spends the time step of a matching code (RFC 6238 §5.2): this step and earlier ones are never accepted again. Returns false when it was spent before, also by
+ * a concurrent request with the same code, or when the factor was replaced or removed meanwhile.
  */
 export async function spendStep(
   tx: TenantTransaction,
@@ -59,7 +59,7 @@ export async function spendStep(
   return spent === 1;
 }
 
-/** What is written with the factor whose code was right. */
+/** What is stored with the factor whose code was right. */
 export interface ConfirmedFactor {
   readonly userId: string;
   readonly sessionId: string;
@@ -69,8 +69,8 @@ export interface ConfirmedFactor {
 }
 
 /**
- * Confirms a factor with its recovery codes, and notes it on the session. The credential is written to wait for a sign-in by password alone that is under
- * way, or to let it see the factor.
+ * Confirms a factor with its recovery codes, and records that on the session. The credential row is updated as well, so that this waits for a concurrent
+ * sign-in by password alone, or that sign-in sees the factor.
  */
 export function writeConfirmed(
   tx: TenantTransaction,
@@ -93,7 +93,7 @@ export function writeConfirmed(
   );
 }
 
-/** Whether a user has a confirmed factor, which is locked, and whether the organization demands one. */
+/** Returns whether a user has a confirmed factor, which is locked, and whether the organization requires one. */
 export async function lockFactor(
   tx: TenantTransaction,
   { userId, organizationId }: FactorScope,
@@ -110,8 +110,8 @@ export async function lockFactor(
 }
 
 /**
- * Takes factor and recovery codes away. No session counts as verified by them any more: what an old factor has proved says nothing about a new one.
- * Gives how many rows have gone.
+ * Deletes factor and recovery codes. No session counts as verified by them any more: what an old factor has proved says nothing about a new one. Returns the
+ * number of deleted rows.
  */
 export async function deleteFactor(tx: TenantTransaction, userId: string): Promise<number> {
   const gone = await row<{ count: number }>(

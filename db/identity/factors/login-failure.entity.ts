@@ -20,6 +20,6 @@ const schema = defineEntity({
   },
 });
 
-/** A failed sign-in; has its own retention and never stands in the audit log. */
+/** A failed sign-in; it has its own retention and never appears in the audit log. */
 export class LoginFailure extends schema.class {}
 schema.setClass(LoginFailure);

@@ -5,10 +5,10 @@ import type { Person } from '../people/people.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { inChain } from '../../audit/chain.ts';
 
-/** Why somebody was not let in. */
+/** Why a sign-in was refused. */
 export type LoginFailureReason = 'unknown_account' | 'wrong_password' | 'inactive' | 'wrong_code';
 
-/** Who was not let in, and why. */
+/** Whose sign-in was refused, and why. */
 export interface LoginFailure {
   readonly accountHash: Buffer;
   /** Null for an unknown account. */
@@ -17,7 +17,7 @@ export interface LoginFailure {
   readonly reason: LoginFailureReason;
 }
 
-/** Writes a refused sign-in or verification. */
+/** Stores a refused sign-in or verification. */
 export async function insertLoginFailure(tx: TenantTransaction, failure: LoginFailure): Promise<void> {
   await change(
     tx.em,
@@ -38,7 +38,7 @@ export interface Keeping {
   readonly days: number;
 }
 
-/** Organizations with failed logins, null for what is nobody's, and how many days each keeps them; `defaultDays` where it does not say. */
+/** Returns the organizations with failed logins (null: those of no organization) and how many days each retains them; `defaultDays` where it has no setting. */
 export async function placesWithFailures(em: SqlEntityManager, defaultDays: number): Promise<Keeping[]> {
   return rows<Keeping>(
     em,
@@ -49,7 +49,7 @@ export async function placesWithFailures(em: SqlEntityManager, defaultDays: numb
   );
 }
 
-/** The time of the newest one that is too many; null when there are not that many. */
+/** Returns the time of the newest failed login beyond `maxFailures`, or null when there are not that many. */
 export async function lastOfTooMany(em: SqlEntityManager, organizationId: string | null, maxFailures: number): Promise<string | null> {
   const own = inChain(organizationId);
   const found = await row<{ at: string }>(em, `select at from login_failures where ${own.sql} order by at desc offset ? limit 1`, [
@@ -59,7 +59,9 @@ export async function lastOfTooMany(em: SqlEntityManager, organizationId: string
   return found?.at ?? null;
 }
 
-/** Deletes the oldest failed logins of an organization (null: of nobody's) that are past their days or not after a time, at most `limit`; gives how many. */
+/**
+ * Deletes at most `limit` of the oldest failed logins of an organization (null: of none) that are past their days or not newer than `until`; returns how many.
+ */
 export async function deleteLoginFailures(
   em: SqlEntityManager,
   past: { readonly organizationId: string | null; readonly days: number; readonly until: string | null; readonly limit: number },

@@ -2,26 +2,26 @@ import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { isAskerStanding } from '../sessions/session-right.sql.ts';
 
-/** What the token of a mail is good for, and nothing else. */
+/** The one purpose for which the token of a mail is valid. */
 export type MailPurpose = 'password_reset' | 'email_confirm';
 
 const confirmHours = 24;
 
-/** A token that is to be used up, by its digest. */
+/** A token to be used up, by its digest. */
 export interface UsedToken {
   readonly hash: Buffer;
   readonly purpose: MailPurpose;
   readonly userId: string;
 }
 
-/** Uses an open token up and gives its payload; null when it is not open any more. */
+/** Uses up an open token and returns its payload; null when it is no longer open. */
 export function useMailToken(
   tx: TenantTransaction,
   { hash, purpose, userId }: UsedToken,
 ): Promise<{ readonly email: string | null } | null> {
   return row<{ email: string | null }>(
     tx.em,
-    // Behind the credential's lock, as whatever ends sign-ins takes it.
+    // Taken behind the credential's lock, in the same order as every operation that ends sign-ins.
     `with held as (select c.user_id from user_credentials c where c.user_id = ?::uuid for no key update)
      update auth_challenges c set used_at = now() from held
       where c.token_hash = ? and c.purpose = ? and c.user_id = held.user_id and c.used_at is null and c.expires_at > now()
@@ -31,10 +31,7 @@ export function useMailToken(
   );
 }
 
-/**
- * Makes the challenge that proves an address, in place of older ones of the user, and notes the address as the one that is wanted. Both end with the
- * session that asks.
- */
+/** Creates the challenge that proves an address, replacing older ones of the user, and stores the address as pending. Both end with the session that asks. */
 export async function openConfirmation(
   tx: TenantTransaction,
   confirmation: {

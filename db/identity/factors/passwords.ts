@@ -1,21 +1,21 @@
 import { hash, parseOptions } from '@node-rs/argon2';
 
-/** Argon2id as OWASP's password storage cheat sheet names it: 19 MiB, two passes, one lane. */
+/** Argon2id as recommended by OWASP's password storage cheat sheet: 19 MiB, two passes, one lane. */
 // The package declares its algorithms as an ambient const enum, so the number stands here: 2 is Argon2id.
 const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-// Of a random password nobody knows: verified when there is no stored hash, so that an unknown account costs what a known one does.
+// Hash of a random password that nobody knows: verified when there is no stored hash, so that an unknown account costs as much as a known one.
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$XY7lFGUnjPR4gAbUbkxTfg$7rXalbTo23Hr3ixDBLyahyWJ12MPKA8rmWlxqtlZ9fc';
 
-/** Where Argon2 runs; throws 429 when too many wait for it. */
+/** Runs Argon2; throws 429 when too many calls wait. */
 export interface PasswordHashing {
   verify(storedHash: string, password: string): Promise<boolean>;
   hash(password: string, used: typeof parameters): Promise<string>;
 }
 
-/** Hashes and verifies passwords. Throws what the hashing throws. */
+/** Hashes and verifies passwords. Passes on what the hashing throws. */
 export interface Passwords {
-  /** Whether the password fits the stored hash; null verifies a dummy and gives false. */
+  /** Whether the password matches the stored hash; null verifies a dummy and returns false. */
   verify(storedHash: string | null, password: string): Promise<boolean>;
   hash(password: string): Promise<string>;
 }

@@ -16,6 +16,6 @@ const schema = defineEntity({
   },
 });
 
-/** Stands in for a lost second factor, once. */
+/** Replaces a lost second factor, once. */
 export class RecoveryCode extends schema.class {}
 schema.setClass(RecoveryCode);

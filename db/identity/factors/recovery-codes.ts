@@ -1,7 +1,7 @@
 import { iso, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Writes the recovery codes of a user in place of the older ones; gives the time. */
+/** Replaces the recovery codes of a user; returns the time of the new ones. */
 export async function replaceCodes(
   tx: TenantTransaction,
   {
@@ -22,7 +22,7 @@ export async function replaceCodes(
   return iso(made.created_at);
 }
 
-/** Uses the code of one of some digests up; null when there is none, else how many are left. */
+/** Uses up the code that matches one of the digests. Returns how many are left, or null when none matches. */
 export function useCode(tx: TenantTransaction, userId: string, hashes: readonly Buffer[]): Promise<{ readonly left: number } | null> {
   return row<{ left: number }>(
     tx.em,

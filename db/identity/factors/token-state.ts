@@ -1,10 +1,10 @@
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Whether the token of a mail may still be mailed, and until when it is good. */
+/** Whether the token of a mail may still be mailed, and when it expires. */
 export type TokenState = { readonly state: 'open'; readonly expiresAt: string } | { readonly state: 'expired' | 'void' };
 
-/** The state of a challenge whose token is to be mailed. */
+/** Returns the state of a challenge whose token is to be mailed. */
 export async function tokenState(
   tx: TenantTransaction,
   { userId, tokenHash }: { readonly userId: string; readonly tokenHash: Buffer },

@@ -14,7 +14,7 @@ const schema = defineEntity({
     createdAt: createdAtColumn(),
     expiresAt: timeColumn().strictNullable(),
     confirmedAt: timeColumn().strictNullable(),
-    /** Time step of the code that was accepted last: it and earlier ones are spent (RFC 6238 §5.2). */
+    /** Time step of the last accepted code: this step and earlier ones are spent (RFC 6238 §5.2). */
     lastStep: bigintColumn().strictNullable(),
   },
 });

@@ -1,22 +1,22 @@
 import { generateSecret, generateURI, verifySync } from 'otplib';
 
-/** RFC 6238 as every authenticator app has it: SHA-1, 6 digits, 30 s. */
+/** RFC 6238 as every authenticator app implements it: SHA-1, 6 digits, 30 s. */
 const periodS = 30;
 const issuer = 'Longhaul';
 
-/** A new secret of 160 bits, in base32. */
+/** Returns a new secret of 160 bits, in base32. */
 export function newTotpSecret(): string {
   return generateSecret({ length: 20 });
 }
 
-/** What an authenticator app reads from a QR code. */
+/** Returns the URI that an authenticator app reads from a QR code. */
 export function otpauthUri(secret: string, email: string): string {
   return generateURI({ issuer, label: email, secret, algorithm: 'sha1', digits: 6, period: periodS });
 }
 
 /**
- * The time step to which a code belongs that fits now, or one step before or after; null for a code that fits none. Spaces that people
- * type are not looked at. Whether the step is spent already is for `spendStep` to say.
+ * Returns the time step of a code that matches now, or one step before or after; null for any other code. Ignores spaces. `spendStep` decides whether the step
+ * is already spent.
  */
 export function stepOfTotp(secret: string, code: string, now: Date): number | null {
   const token = code.replaceAll(/\s/g, '');

@@ -6,7 +6,7 @@ export interface NamedKey {
   readonly secret: Buffer;
 }
 
-/** A list of keys, newest first: the first makes new values, all of them open old ones. */
+/** A list of keys, newest first: the first makes new values, all of them verify or decrypt old ones. */
 export type KeyList = readonly [NamedKey, ...NamedKey[]];
 
 /** The deployment's own keys. They live in the environment, never in the database. */
@@ -39,7 +39,7 @@ export const keyVariables = {
 
 const keyPattern = /^([A-Za-z0-9_-]{1,16}):([A-Za-z0-9_-]{43})$/;
 
-/** Key variables that can't be used: what is wrong, by name, never a value. */
+/** Unusable key variables: what is wrong, by name, never a value. */
 export class KeyRingError extends Error {
   override readonly name = 'KeyRingError';
   readonly faults: ReadonlyMap<string, string>;
@@ -74,7 +74,7 @@ export function parseKeyRing(env: Readonly<Record<string, string | undefined>>):
   return Object.freeze(ring);
 }
 
-/** New random keys with one key a purpose: for tests and the first start. */
+/** Returns new random keys, one per purpose: for tests and the first start. */
 export function randomKeyRing(): KeyRing {
   const one = (): NamedKey => ({ id: randomBytes(4).toString('hex'), secret: randomBytes(32) });
   const ring: KeyRing = {
@@ -90,7 +90,7 @@ export function randomKeyRing(): KeyRing {
   return Object.freeze(ring);
 }
 
-/** The ring as environment variables, as `parseKeyRing` reads them. */
+/** Returns the ring as environment variables in the form that `parseKeyRing` reads. */
 export function keyRingVariables(ring: KeyRing): Record<string, string> {
   const write = (keys: readonly NamedKey[]): string => keys.map((key) => `${key.id}:${key.secret.toString('base64url')}`).join(',');
 

@@ -8,17 +8,17 @@ const bodyLength = 32;
 const checkLength = 6;
 const keyPattern = /^lh_sk_[0-9A-Za-z]{38}$/;
 
-/** Length of what lists show of a key's beginning. */
+/** Number of a key's first characters that lists show. */
 const shownPrefixLength = 12;
 
-/** A new plaintext: `lh_sk_`, 32 random base62 characters, 6 check characters. */
+/** Returns a new plaintext: `lh_sk_`, 32 random base62 characters, 6 check characters. */
 export function newServiceKeyPlaintext(): string {
   const body = Array.from({ length: bodyLength }, () => alphabet[randomInt(alphabet.length)]).join('');
 
   return keyPrefix + body + checkCharacters(body);
 }
 
-/** Six base62 characters: CRC-32 (IEEE) of `lh_sk_` and the 32 characters, left-padded with `0`. */
+/** Returns six base62 characters: CRC-32 (IEEE) of `lh_sk_` and the 32 characters, left-padded with `0`. */
 export function checkCharacters(body: string): string {
   let rest = crc32(keyPrefix + body);
   let encoded = '';
@@ -30,7 +30,7 @@ export function checkCharacters(body: string): string {
   return encoded.padStart(checkLength, '0');
 }
 
-/** Whether a text can be a key at all: length, alphabet and check characters. Costs no query. */
+/** Whether a text can be a key at all: length, alphabet and check characters. Needs no query. */
 export function isWellFormedServiceKey(text: string): boolean {
   if (!keyPattern.test(text)) return false;
   return checkCharacters(text.slice(keyPrefix.length, -checkLength)) === text.slice(-checkLength);
@@ -40,12 +40,12 @@ export function isServiceKeyLike(text: string): boolean {
   return text.startsWith(keyPrefix);
 }
 
-/** What is stored of a plaintext: its MAC under the newest pepper, after the pepper's id. */
+/** Returns what is stored of a plaintext: its MAC under the newest pepper, after the pepper's id. */
 export function serviceKeyHash(plaintext: string, peppers: KeyList): Buffer {
   return macUnder(peppers[0], plaintext);
 }
 
-/** The hashes under which a plaintext may be stored, one a pepper. */
+/** Returns the hashes under which a plaintext may be stored, one per pepper. */
 export function serviceKeyHashes(plaintext: string, peppers: KeyList): Buffer[] {
   return peppers.map((pepper) => macUnder(pepper, plaintext));
 }
@@ -61,7 +61,7 @@ function macUnder(pepper: NamedKey, text: string): Buffer {
 
 const keyObjects = new WeakMap<NamedKey, KeyObject>();
 
-// A key made from bytes for every MAC would cost several times the MAC.
+// Creating a key object from bytes for every MAC would cost several times the MAC.
 function keyOf(pepper: NamedKey): KeyObject {
   const known = keyObjects.get(pepper) ?? createSecretKey(pepper.secret);
   keyObjects.set(pepper, known);

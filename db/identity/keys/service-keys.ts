@@ -3,7 +3,7 @@ import { fetchPage, holdsText } from '../../page-query.ts';
 import { visibleTo, type Scoped } from '../../scope.ts';
 import { ServiceKey } from './service-key.entity.ts';
 
-/** A service key as views show one; the entity fits it too. */
+/** A service key as views show it; the entity fits it too. */
 export interface ShownServiceKey {
   readonly id: string;
   readonly organizationId: string;
@@ -34,7 +34,7 @@ const columns = `k.id, k.organization_id as "organizationId", k.workspace_id as 
   k.created_by_user_id as "createdByUserId", k.created_at as "createdAt", k.updated_at as "updatedAt", k.expires_at as "expiresAt",
   k.last_used_at as "lastUsedAt", k.rotated_at as "rotatedAt", k.revoked_at as "revokedAt"`;
 
-/** The keys that the caller sees where its rank reaches the floor, newest first. */
+/** Returns the keys that the caller sees where its rank reaches the floor, newest first. */
 export async function listServiceKeys(
   ctx: Scoped,
   { filters, page }: { filters: ServiceKeyFilters; page: PageRequest },

@@ -2,16 +2,16 @@ import type { JsonWebKey } from 'node:crypto';
 import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** The ages of the keys, as far as turns depend on them. */
+/** The ages of the keys, as far as rotation depends on them. */
 export interface KeyAges {
   readonly next: string | null;
   /** The successor has been published for a day. */
   readonly is_next_known: boolean;
-  /** The present key has signed for 90 days. */
+  /** The current key has signed for 90 days. */
   readonly is_due: boolean;
 }
 
-/** One turn at a time; the transaction's end lets go of it. */
+/** Serializes rotations; the lock is released at the end of the transaction. */
 export async function lockSigningKeys(tx: TenantTransaction): Promise<void> {
   await row(tx.em, "select pg_advisory_xact_lock(hashtext('signing_keys'))");
 }
@@ -26,12 +26,12 @@ export async function dropRetired(tx: TenantTransaction): Promise<void> {
   await change(tx.em, "delete from signing_keys where state = 'retired' and retired_at < now() - interval '7 days'");
 }
 
-/** Deletes a successor in waiting. */
+/** Deletes a successor that does not sign yet. */
 export async function dropNext(tx: TenantTransaction): Promise<void> {
   await change(tx.em, "delete from signing_keys where state = 'next'");
 }
 
-/** What is due by the ages of the keys. */
+/** Returns which steps of the rotation are due by the ages of the keys. */
 export function readKeyAges(tx: TenantTransaction): Promise<KeyAges | null> {
   return row<KeyAges>(
     tx.em,
@@ -44,7 +44,7 @@ export function readKeyAges(tx: TenantTransaction): Promise<KeyAges | null> {
   );
 }
 
-/** Retires the key that signs; gives its kid, null when there was none. */
+/** Retires the key that signs; returns its kid, or null when there was none. */
 export async function retireCurrent(tx: TenantTransaction): Promise<string | null> {
   const old = await row<{ kid: string }>(
     tx.em,
@@ -53,7 +53,7 @@ export async function retireCurrent(tx: TenantTransaction): Promise<string | nul
   return old?.kid ?? null;
 }
 
-/** Lets a key sign. */
+/** Makes a key the one that signs. */
 export async function makeCurrent(tx: TenantTransaction, kid: string): Promise<void> {
   await change(tx.em, "update signing_keys set state = 'current', current_at = now() where kid = ?", [kid]);
 }
@@ -66,7 +66,7 @@ export interface NewSigningKey {
   readonly state: 'current' | 'next';
 }
 
-/** Writes a key. Of several that are to be the present one at once, the first stays. */
+/** Stores a key. If several are made current at once, the first stays. */
 export async function insertSigningKey(tx: TenantTransaction, { kid, publicJwk, sealed, state }: NewSigningKey): Promise<void> {
   await change(
     tx.em,
@@ -77,7 +77,7 @@ export async function insertSigningKey(tx: TenantTransaction, { kid, publicJwk, 
   );
 }
 
-/** Binds a sealed key to its row. */
+/** Binds an encrypted key to its row. */
 export function envelopeOf(kid: string) {
   return { organizationId: null, aad: ['signing_keys', kid] as const };
 }
@@ -90,8 +90,8 @@ interface SigningKeyRow {
 }
 
 /**
- * A key that became current without having been published is signed with only when everybody has had the time to read it
- * (`unknownKidRereadMs`): until then its predecessor signs.
+ * A key that became current without having been published first signs only once every verifier has had time to read it (`unknownKidRereadMs`): until then its
+ * predecessor signs.
  */
 const selectSql = `
   select kid, public_jwk, private_enc,
@@ -106,7 +106,7 @@ const selectSql = `
   where state <> 'retired' or retired_at > now() - interval '1 hour'
   order by kid desc`;
 
-/** The keys that are published, the newest first, and which of them signs now. */
+/** Returns the published keys, newest first, and which of them signs now. */
 export function listSigningKeys(em: TenantTransaction['em']): Promise<SigningKeyRow[]> {
   return rows<SigningKeyRow>(em, selectSql);
 }

@@ -2,8 +2,8 @@ import { gate, impersonationJson, keyJson, oauthClientJson, personOf, sessionJso
 import { freshUntil, isAskerStanding } from '../sessions/session-right.sql.ts';
 
 /**
- * The SECURITY DEFINER functions that look a credential up before a tenant is known: exact match, one answer, as jsonb.
- * They belong to `longhaul_gate` and only `longhaul_app` may execute them; `db/definer-functions.ts` lists all sets of them.
+ * The SECURITY DEFINER functions that look up a credential before a tenant is known: exact match, one answer, as jsonb. They belong to `longhaul_gate`, and
+ * only `longhaul_app` may execute them; `db/definer-functions.ts` lists all sets of them.
  */
 const functions = [
   'gate_session(uuid, uuid, uuid, uuid, uuid)',
@@ -16,7 +16,7 @@ const functions = [
   'gate_stream_token(bytea, uuid)',
 ] as const;
 
-/** What `longhaul_gate` may do where; it needs a policy for exactly these commands. */
+/** What `longhaul_gate` may do on each table; it needs a policy for exactly these commands. */
 const grants: GateSet['grants'] = {
   users: ['select'],
   user_credentials: ['select'],
@@ -50,7 +50,7 @@ const sql: readonly string[] = [
   where s.id = p_session and s.user_id = p_user
 `,
   ),
-  // One plaintext has one MAC under each pepper, so at most one row fits.
+  // One plaintext has one MAC under each pepper, so at most one row matches.
   gate(
     'gate_service_key(p_hashes bytea[], p_acting uuid)',
     `
@@ -84,7 +84,7 @@ const sql: readonly string[] = [
   where t.token_hash = p_hash
 `,
   ),
-  // What `/auth/me` shows of whoever holds the credential: out of the tenant's sight for an operator who acts as somebody's user.
+  // What `/auth/me` shows of the credential's holder: an operator who acts as a user is not visible in that user's tenant.
   gate(
     'gate_holder(p_user uuid, p_session uuid)',
     `
@@ -110,7 +110,7 @@ const sql: readonly string[] = [
   where u.id = p_user
 `,
   ),
-  // Dead challenges too: only the conditional update that counts a try decides.
+  // Includes dead challenges: only the conditional update that counts a try decides.
   gate(
     'gate_challenge(p_challenge uuid)',
     `
@@ -143,8 +143,8 @@ const sql: readonly string[] = [
 
 export const identityGates: GateSet = { functions, grants, sql };
 
-// Uses the token up: one of two simultaneous callers gets `ok`. A token shown for another run stays as it was. The verdict on a loser
-// is a statement of its own, so that it sees what the winner has committed meanwhile.
+// Uses up the token: one of two concurrent callers gets `ok`. A token presented for another run stays as it was. A separate statement judges a loser, so that
+// it sees what the winner has committed meanwhile.
 function streamTokenGate(): string {
   return `create or replace function gate_stream_token(p_hash bytea, p_run uuid) returns jsonb
   language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$

@@ -3,7 +3,7 @@ import { runInAutocommit, type Databases } from '../../databases.ts';
 import type { FoundClient } from './oauth-lookup.ts';
 import type { FoundImpersonation, FoundKey, FoundSession, Person } from '../people/people.ts';
 
-// The only look-ups that run before a tenant is known. Each is one statement outside a transaction, and nothing of it is cached.
+// The only look-ups that run before a tenant is known. Each is one statement outside a transaction, and its result is never cached.
 
 export interface SessionAnswer {
   readonly session: FoundSession;
@@ -14,7 +14,7 @@ export interface SessionAnswer {
   readonly viewWorkspace: { readonly id: string; readonly organizationId: string } | null;
 }
 
-/** A session with all that decides about a request; null when there is none of that user. */
+/** Returns a session with all that decides about a request, or null when the user has no such session. */
 export async function findSession(
   db: Databases,
   ask: {
@@ -40,7 +40,7 @@ export interface ServiceKeyAnswer {
   readonly acting: Person | null;
 }
 
-/** The service key stored under one of the hashes. */
+/** Returns the service key stored under one of the hashes. */
 export async function findServiceKey(
   db: Databases,
   hashes: readonly Buffer[],
@@ -49,7 +49,7 @@ export async function findServiceKey(
   return callDefinerFunction(db, 'gate_service_key($1, $2)', [hashes, actingUserId]);
 }
 
-/** The impersonation of a token, whatever its state. */
+/** Returns the impersonation of a token, whatever its state. */
 export async function findImpersonation(db: Databases, hash: Buffer): Promise<FoundImpersonation | null> {
   return callDefinerFunction(db, 'gate_impersonation($1)', [hash]);
 }
@@ -57,12 +57,12 @@ export async function findImpersonation(db: Databases, hash: Buffer): Promise<Fo
 export interface LoginAnswer {
   readonly person: Person;
   readonly passwordHash: string | null;
-  /** Null for operators, whose organization has no settings. */
+  /** Null for operators, who have no organization with settings. */
   readonly idleDays: number | null;
   readonly absoluteDays: number | null;
 }
 
-/** The user behind a normalized address, active or not. */
+/** Returns the user with a normalized address, active or not. */
 export async function findLogin(db: Databases, email: string): Promise<LoginAnswer | null> {
   return callDefinerFunction(db, 'gate_login($1)', [email]);
 }
@@ -73,7 +73,7 @@ export interface RefreshAnswer {
   readonly idleDays: number | null;
 }
 
-/** The session of a refresh token, whatever the state of either. */
+/** Returns the session of a refresh token, whatever the state of either. */
 export async function findRefresh(db: Databases, hash: Buffer): Promise<RefreshAnswer | null> {
   return callDefinerFunction(db, 'gate_refresh($1)', [hash]);
 }
@@ -85,7 +85,7 @@ export interface ChallengeAnswer {
   readonly absoluteDays: number | null;
 }
 
-/** The user of a half-done sign-in, whatever its state. */
+/** Returns the user of an incomplete sign-in, whatever its state. */
 export async function findChallenge(db: Databases, id: string): Promise<ChallengeAnswer | null> {
   return callDefinerFunction(db, 'gate_challenge($1)', [id]);
 }
@@ -94,11 +94,11 @@ export interface MailTokenAnswer {
   readonly person: Person;
   readonly email: string;
   readonly fullName: string | null;
-  /** Neither used nor past its end. */
+  /** Neither used nor expired. */
   readonly isOpen: boolean;
 }
 
-/** The user to whom the token of a mail was sent for one purpose. */
+/** Returns the user to whom the token of a mail was sent for this purpose. */
 export async function findMailToken(db: Databases, hash: Buffer, purpose: string): Promise<MailTokenAnswer | null> {
   return callDefinerFunction(db, 'gate_mail_token($1, $2)', [hash, purpose]);
 }
@@ -110,7 +110,7 @@ export type StreamTokenAnswer =
       readonly organizationId: string;
       readonly workspaceId: string;
       readonly isActing: boolean;
-      /** The key or secret by whose right it was made has been rotated since. */
+      /** The key or client secret behind it has been rotated since. */
       readonly isOutdated: boolean;
       readonly session: FoundSession | null;
       readonly person: Person | null;
@@ -121,14 +121,14 @@ export type StreamTokenAnswer =
       readonly impersonation: FoundImpersonation | null;
     };
 
-/** Uses a stream token up and gives whose it was. */
+/** Uses up a stream token and returns its caller. */
 export async function takeStreamToken(db: Databases, hash: Buffer, runId: string): Promise<StreamTokenAnswer> {
   const answer = await callDefinerFunction<StreamTokenAnswer>(db, 'gate_stream_token($1, $2)', [hash, runId]);
 
   return answer ?? { result: 'invalid' };
 }
 
-/** One look-up by a definer function: its answer, or null. */
+/** Calls a definer function for one look-up; returns its answer, or null. */
 export async function callDefinerFunction<Answer>(db: Databases, call: string, params: readonly unknown[]): Promise<Answer | null> {
   const sql = `select ${call} as answer`;
 

@@ -10,7 +10,7 @@ export interface GateSet {
   readonly sql: readonly string[];
 }
 
-/** A user with what rank and visibility follow from; `isActive` is false as well when the organization has been purged. */
+/** A user with what determines rank and visibility; `isActive` is also false when the organization has been purged. */
 export function personOf(userId: string): string {
   return `(
     select jsonb_build_object(
@@ -45,12 +45,12 @@ export const oauthClientJson = `jsonb_build_object(
   'generation', coalesce(floor(extract(epoch from c.secret_rotated_at) * 1000), 0), 'isDeleted', c.deleted_at is not null,
   'isHomeGone', exists (select from organizations home where home.id = c.organization_id and home.purged_at is not null))`;
 
-/** An impersonation `i` with its state by the database's clock, the operator who holds it and the user who is shown. */
+/** An impersonation `i` with its state by the database's clock, its operator and the user who is shown. */
 export const impersonationJson = `jsonb_build_object(
   'id', i.id, 'isEnded', i.ended_at is not null, 'isOver', i.expires_at <= now(),
   'operator', ${personOf('i.operator_user_id')}, 'person', ${personOf('i.target_user_id')})`;
 
-/** The definition of a look-up: stable, definer's rights, fixed search path; gives one jsonb or null. */
+/** Returns the definition of a look-up: stable, definer's rights, fixed search path; it returns one jsonb or null. */
 export function gate(signature: string, body: string): string {
   return `create or replace function ${signature} returns jsonb
   language sql stable security definer set search_path = pg_catalog, public, pg_temp as $gate$${body}$gate$`;

@@ -41,7 +41,7 @@ const sql: readonly string[] = [
   where t.token_hash = p_hash and s.kind = 'oauth'
 `,
   ),
-  // A client's grants lie in many tenants, and whoever deletes it is of none of them.
+  // A client's grants lie in many tenants, and the caller that deletes it belongs to none of these.
   `create or replace function gate_end_oauth_sessions(p_client text) returns jsonb
   language sql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$
   with ended as (

@@ -7,7 +7,7 @@ import type { FoundSession, Person } from '../people/people.ts';
 
 export type OauthAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post';
 
-/** An OAuth client as the gates give it. */
+/** An OAuth client as the definer functions return it. */
 export interface FoundClient {
   readonly id: string;
   readonly clientId: string;
@@ -17,10 +17,10 @@ export interface FoundClient {
   readonly authMethod: OauthAuthMethod;
   /** Hex; null for public clients. */
   readonly secretHash: string | null;
-  /** Hex; only of clients that registered themselves. */
+  /** Hex; null unless the client registered itself. */
   readonly registrationHash: string | null;
   readonly grantTypes: readonly string[];
-  /** What it may ask for; null is every scope. */
+  /** The OAuth scopes it may ask for; null means every scope. */
   readonly scope: string | null;
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
@@ -28,14 +28,14 @@ export interface FoundClient {
   readonly isDocumentFresh: boolean;
   readonly createdAt: string;
   readonly lastUsedAt: string | null;
-  /** Changes with every rotation of the secret; tokens of the client's own carry it. */
+  /** Changes with every rotation of the secret; the client's own tokens carry it. */
   readonly generation: number;
   readonly isDeleted: boolean;
   /** Its organization has been purged. */
   readonly isHomeGone: boolean;
 }
 
-/** The client of a client_id, whatever its state. */
+/** Returns the client with a client_id, whatever its state. */
 export async function findClient(db: Databases, clientId: string): Promise<FoundClient | null> {
   return callDefinerFunction(db, 'gate_oauth_client($1)', [clientId]);
 }
@@ -49,7 +49,7 @@ export interface FoundCode {
   readonly resource: string;
   readonly sessionId: string | null;
   readonly wasUsed: boolean;
-  /** Past its end, or the session that approved it has been ended by somebody. */
+  /** Expired, or the session that approved it was ended other than by signing out. */
   readonly isOver: boolean;
   readonly person: Person;
   readonly idleDays: number | null;
@@ -78,7 +78,7 @@ export async function findGrant(db: Databases, hash: Buffer): Promise<FoundGrant
 
 const noticedMax = 1_000;
 
-/** Ends every grant of a client, whosever it is. Open streams of the first 1,000 hear of it at once, the others within 5 s. */
+/** Ends every grant of a client in all tenants. Open streams of the first 1,000 are notified at once, the others end within 5 s. */
 export async function endSessionsOfClient(tx: TenantTransaction, clientId: string): Promise<void> {
   const ended = await row<{ ids: string[] }>(tx.em, 'select gate_end_oauth_sessions(?) as ids', [clientId]);
   const ids = ended?.ids ?? [];

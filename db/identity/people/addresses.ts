@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** The network an address lies in, /24 or /48: all that is kept of it beside a session or a failed login. */
+/** Returns the network that an address lies in, /24 or /48: all that is stored of it with a session or a failed login. */
 export function truncateAddress(address: string): string {
   const [bare = ''] = address.split('%');
 

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change } from '../../sql.ts';
 
-/** What uses are noted on. */
+/** Kinds of credentials whose uses are recorded. */
 export type MarkedKind = 'session' | 'service_key' | 'oauth_client';
 
 const markedColumns = {
@@ -10,7 +10,7 @@ const markedColumns = {
   oauth_client: ['oauth_clients', 'last_used_at'],
 } as const satisfies Record<MarkedKind, readonly [table: string, column: string]>;
 
-/** Notes a use on rows of a kind. The condition holds the promise of once a minute also between processes. Sweeper's pool. */
+/** Records a use on rows of a kind. The condition guarantees at most one write per minute, also between processes. Sweeper's pool. */
 export async function markSeen(em: SqlEntityManager, kind: MarkedKind, ids: readonly string[]): Promise<void> {
   const [table, column] = markedColumns[kind];
   await change(

@@ -3,7 +3,7 @@ import { row } from '../../sql.ts';
 import { personOf, userColumns, type UserRow } from '../../tenancy/people/users.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A session as views show one. */
+/** A session as views show it. */
 export interface SessionRow {
   readonly id: string;
   readonly kind: 'login' | 'oauth';
@@ -20,7 +20,7 @@ export interface SessionRow {
   readonly revoked_at: Date | string | null;
 }
 
-/** The user who holds the session of a request, seen also where the tenant doesn't show them; inside an impersonation its target, without one. */
+/** The user who holds the session of a request, also where the tenant doesn't show them; inside an impersonation its target, without a session. */
 export interface Holder {
   readonly user: UserRow;
   readonly session: SessionRow | null;
@@ -32,7 +32,7 @@ export interface Holder {
   readonly freshUntil: string | null;
 }
 
-/** Whoever the credential belongs to, as whom they act, and the workspaces they see. */
+/** The credential's holder, the user as whom they act, and the workspaces they see. */
 export interface Me {
   readonly holder: Holder | null;
   readonly actingUser: UserRow | null;
@@ -43,7 +43,7 @@ export interface Me {
 
 const shownWorkspacesMax = 1_000;
 
-/** What `/auth/me` shows beside the caller itself: two statements at most. */
+/** Returns what `/auth/me` shows besides the caller itself, with two statements at most. */
 export async function readMe(tx: TenantTransaction, caller: Caller): Promise<Me> {
   const holder = await readShown(tx, caller);
   const needsMore = caller.kind === 'service_key' || caller.actingUserId !== null || caller.workspaces === 'all';
@@ -62,7 +62,7 @@ async function readShown(tx: TenantTransaction, caller: Caller): Promise<Holder 
   return caller.sessionId === null ? null : readHolder(tx, caller.principalId, caller.sessionId);
 }
 
-/** The user as whom an operator works. */
+/** Returns the user as whom an operator works. */
 async function readTarget(tx: TenantTransaction, userId: string | null): Promise<Holder | null> {
   const own = personOf(tx.tenant, 'u');
   const found = await row<UserRow & { version: number; locale: string | null; pending_email: string | null; require_mfa: boolean | null }>(

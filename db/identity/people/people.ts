@@ -1,7 +1,7 @@
 import type { Role, Scope } from '../../../workflows/contracts/access.ts';
 import type { Caller } from '../../caller.ts';
 
-/** A user as the gates give it: what rank, visibility and state follow from. */
+/** A user as the definer functions return it: what determines rank, visibility and state. */
 export interface Person {
   readonly id: string;
   readonly role: Role;
@@ -16,12 +16,12 @@ export interface Person {
   readonly grants: Readonly<Record<string, Role>>;
 }
 
-/** A session as the gates give it; both states by the database's clock. */
+/** A session as the definer functions return it; both states by the database's clock. */
 export interface FoundSession {
   readonly id: string;
   readonly userId: string;
   readonly kind: 'login' | 'oauth';
-  /** Of an OAuth grant: which client holds it, for what, and where its tokens are good. */
+  /** For an OAuth grant: which client holds it, its OAuth scopes, and where its tokens are valid. */
   readonly clientId: string | null;
   readonly oauthScope: string | null;
   readonly resource: string | null;
@@ -34,7 +34,7 @@ export interface FoundSession {
   readonly isOver: boolean;
 }
 
-/** A service key as the gates give it. */
+/** A service key as the definer functions return it. */
 export interface FoundKey {
   readonly id: string;
   readonly organizationId: string;
@@ -47,7 +47,7 @@ export interface FoundKey {
   readonly isDead: boolean;
 }
 
-/** An impersonation as the gates give it; both states by the database's clock. */
+/** An impersonation as the definer functions return it; both states by the database's clock. */
 export interface FoundImpersonation {
   readonly id: string;
   readonly isEnded: boolean;
@@ -56,7 +56,7 @@ export interface FoundImpersonation {
   readonly person: Person | null;
 }
 
-/** An address as it is stored and looked up: trimmed, NFC, lower case, nothing else folded. */
+/** Returns an address as it is stored and looked up: trimmed, NFC, lower case, nothing else folded. */
 export function normalizeEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }

@@ -12,11 +12,11 @@ export interface Profile {
   readonly workspaceId: string | null;
   readonly isEmailVerified: boolean;
   readonly pendingEmail: string | null;
-  /** Domains that the organization admits; empty admits any. */
+  /** Domains that the organization allows; empty allows any. */
   readonly emailDomains: readonly string[];
 }
 
-/** A user's own row, locked; null when it is gone. */
+/** Returns a user's own row, locked, or null when it no longer exists. */
 export function findProfile(tx: TenantTransaction, userId: string): Promise<Profile | null> {
   return row<Profile>(
     tx.em,
@@ -31,7 +31,7 @@ export function findProfile(tx: TenantTransaction, userId: string): Promise<Prof
   );
 }
 
-/** Writes name and locale of a row of this version; false when it has another. */
+/** Writes name and locale if the row still has this version; returns false when it has another. */
 export async function writeNames(
   tx: TenantTransaction,
   profile: Pick<Profile, 'userId' | 'version'>,
@@ -45,7 +45,7 @@ export async function writeNames(
   return written > 0;
 }
 
-/** Gives a change of address up. */
+/** Cancels a change of address. */
 export async function cancelAddress(tx: TenantTransaction, userId: string): Promise<void> {
   await change(
     tx.em,
@@ -55,7 +55,7 @@ export async function cancelAddress(tx: TenantTransaction, userId: string): Prom
   );
 }
 
-/** Marks a wanted address as verified; false when it is not the wanted one any more. */
+/** Marks the pending address as verified; returns false when it is no longer the pending one. */
 export async function confirmPending(tx: TenantTransaction, userId: string, email: string | null): Promise<boolean> {
   const confirmed = await change(
     tx.em,
@@ -66,7 +66,7 @@ export async function confirmPending(tx: TenantTransaction, userId: string, emai
   return confirmed > 0;
 }
 
-/** Writes a user's address, and deletes what was mailed to the old one to reset the password. A taken address is 409 `already_exists`. */
+/** Writes a user's address, and deletes password resets mailed to the old one. A taken address is 409 `already_exists`. */
 export async function writeAddress(tx: TenantTransaction, userId: string, email: string | null): Promise<void> {
   await change(
     tx.em,

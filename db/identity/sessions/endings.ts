@@ -20,18 +20,18 @@ export const liveSession = 's.revoked_at is null and least(s.idle_expires_at, s.
 
 interface Ending {
   readonly userId: string;
-  /** The session that goes on. */
+  /** The session that stays. */
   readonly exceptSessionId?: string | null;
   readonly reason: EndReason;
 }
 
 /**
- * Ends whatever a person, or somebody in their place, is signed in with or could still get in by: sessions and connected apps with their tokens,
- * unused stream tokens and open streams, half-done sign-ins, unused codes and links of mails, and a change of address under way, whoever asked for
- * it. Keys end where they lie (`endOwnThings` of `domain/tenancy/user-changes.ts`). Gives the ids of the sessions that have ended by this.
+ * Ends everything a person, or an impersonator of theirs, is signed in with or could still sign in with: sessions and connected apps with their tokens, unused
+ * stream tokens and open streams, incomplete sign-ins, unused codes and links of mails, and a pending change of address, whoever asked for it. Keys are ended
+ * elsewhere (`endOwnThings` of `domain/tenancy/user-changes.ts`). Returns the ids of the sessions that this call has ended.
  *
- * An earlier statement has locked the user or their credential: every sign-in locks both, every approval and change of address the latter. So one
- * statement sees all that came before, and whoever comes after finds nothing to go on with.
+ * An earlier statement has locked the user or their credential: every sign-in locks both, every approval and change of address the credential. So this one
+ * statement sees everything that came before, and whatever comes after finds nothing to continue with.
  */
 export async function endSignInsOf(tx: TenantTransaction, { userId, exceptSessionId = null, reason }: Ending): Promise<string[]> {
   const ended = await rows<{ id: string }>(
@@ -49,15 +49,15 @@ export async function endSignInsOf(tx: TenantTransaction, { userId, exceptSessio
   return ids;
 }
 
-/** Locks what every sign-in of a person locks, before everything of theirs ends. */
+/** Locks what every sign-in of a person locks, before all of theirs are ended. */
 export async function lockSignInsOf(tx: TenantTransaction, userId: string): Promise<void> {
   await row(tx.em, 'select user_id from user_credentials where user_id = ?::uuid for no key update', [userId]);
 }
 
 /**
- * Ends one session or grant with its access tokens, refresh tokens, unused stream tokens and open streams, and what was asked for in it: a change of
- * address, codes. Codes that its holder leaves behind by signing out stay: the consent page signs out before the app exchanges its code.
- * A change of address whose session is unknown ends with any. False when the session was dead already.
+ * Ends one session or grant with its access tokens, refresh tokens, unused stream tokens and open streams, and what was asked for in it: a change of address,
+ * codes. Codes that its holder leaves behind by signing out stay: the consent page signs out before the app exchanges its code. A change of address whose
+ * session is unknown ends with any session. Returns false when the session was already ended.
  */
 export async function revokeSession(
   tx: TenantTransaction,
@@ -82,7 +82,7 @@ export async function revokeSession(
   return done !== null && done.ended > 0;
 }
 
-/** Erases what a user signs in with: the rows themselves go, in one statement. The user is locked. */
+/** Erases what a user signs in with: one statement deletes the rows themselves. The user is locked. */
 export async function eraseCredentialsOf(tx: TenantTransaction, { userId }: Pick<Ending, 'userId'>): Promise<void> {
   const others = ['auth_challenges', 'recovery_codes', 'totp_factors', 'user_credentials', 'oauth_codes', 'refresh_tokens'];
   const erased = await rows<{ id: string }>(

@@ -8,14 +8,14 @@ import type { SessionRow } from '../people/me.ts';
 
 export interface SessionFilters {
   readonly kind?: SessionRow['kind'];
-  /** Ended ones too: revoked, or over. */
+  /** Includes ended sessions: revoked or expired. */
   readonly includesRevoked: boolean;
 }
 
 const columns = `s.id, s.kind, s.client_id, s.client_name, s.device_label, s.user_agent, s.ip_truncated, s.mfa_level, s.verified_at, s.created_at,
   s.last_seen_at, s.expires_at, s.revoked_at`;
 
-/** A user's own sessions, newest first. */
+/** Returns a user's own sessions, newest first. */
 export function listSessions(
   tx: TenantTransaction,
   { userId, filters, page }: { userId: string; filters: SessionFilters; page: PageRequest },
@@ -38,7 +38,7 @@ export function listSessions(
   });
 }
 
-/** One of a user's own sessions, live or dead. Another's is the same 404 as none. */
+/** Returns one of a user's own sessions, live or ended. Another user's session is the same 404 as a missing one. */
 export async function readSession(
   tx: TenantTransaction,
   { userId, sessionId }: { readonly userId: string; readonly sessionId: string },

@@ -11,14 +11,14 @@ export interface SessionDevice {
   readonly networkAddress: string;
 }
 
-/** The first or next refresh token of a session; the token stands in no row. */
+/** The first or next refresh token of a session; no row contains the token. */
 export interface IssuedRefresh {
   readonly sessionId: string;
   readonly refreshToken: string;
   readonly refreshExpiresAt: Date | string;
 }
 
-// Both rows are locked: a reset or deactivation at the same time comes either before, or after and then sees the new session.
+// Both rows are locked: a concurrent reset or deactivation comes either before, or after and then sees the new session.
 const byPassword = `standing as (
     select u.id, u.organization_id, u.workspace_id from users u join user_credentials c on c.user_id = u.id
     where u.id = ?::uuid and c.password_hash = ? and u.is_active and u.deleted_at is null
@@ -26,7 +26,7 @@ const byPassword = `standing as (
 
 const withoutFactor = 'not exists (select from totp_factors f where f.user_id = standing.id and f.confirmed_at is not null)';
 
-// Both are locked before the challenge, as whatever ends sign-ins does it.
+// Both are locked before the challenge, as in every operation that ends sign-ins.
 const byChallenge = `standing as (
     select u.id, u.organization_id, u.workspace_id from users u join user_credentials c on c.user_id = u.id
     where u.id = ?::uuid and u.is_active and u.deleted_at is null
@@ -54,16 +54,16 @@ function openingSql(standing: string, condition: string): string {
 const openByPasswordSql = openingSql(byPassword, withoutFactor);
 const openByChallengeSql = openingSql(byChallenge, 'exists (select from used)');
 
-/** Days without refresh and days in all. */
+/** Days without a refresh, and days in all. */
 export interface SessionLifetime {
   readonly idleDays: number;
   readonly absoluteDays: number;
 }
 
 /**
- * Opens the session of a login under the given id, with its first refresh token, and notes the login on the user: one statement.
- * Null when the password that was verified is not the stored one any more, the user has been deactivated or has confirmed a second factor meanwhile.
- * One that is confirmed while this waits for the user's lock is not seen here: whoever reads the user afterwards sees it, and lets nobody in.
+ * Opens the session of a login under the given id, with its first refresh token, and records the login on the user: one statement. Returns null when the
+ * verified password is no longer the stored one, or the user has been deactivated or has confirmed a second factor meanwhile. A factor confirmed while this
+ * waits for the user's lock is not seen here: a caller that reads the user afterwards sees it and refuses the login.
  */
 export async function openSession(
   tx: TenantTransaction,
@@ -76,7 +76,7 @@ export async function openSession(
   return open(tx, { sql: openByPasswordSql, proof: [person.id, passwordHash], mfaLevel: 'none', ...opening });
 }
 
-/** Uses a login challenge up and opens its session; null when it is dead: used, over, or gone with the password. */
+/** Uses up a login challenge and opens its session. Returns null when the challenge is dead: used, expired, or deleted with the password. */
 export async function openVerifiedSession(
   tx: TenantTransaction,
   {
@@ -131,8 +131,8 @@ async function open(
 }
 
 /**
- * Uses a refresh token up and issues its successor, by the database's clock: of any number at once one wins. The successor is shown to
- * nobody else. Null for a loser, on whom `judgeRefresh` decides in the same transaction.
+ * Uses up a refresh token and issues its successor, by the database's clock: of any number of concurrent calls one wins. Only the winner gets the successor.
+ * Returns null for a loser, whom `judgeRefresh` judges in the same transaction.
  */
 export async function rotateRefresh(
   tx: TenantTransaction,
@@ -161,16 +161,16 @@ export async function rotateRefresh(
   return issued && { sessionId: issued.session_id, refreshToken, refreshExpiresAt: issued.expires_at };
 }
 
-/** A refresh token as it stands. */
+/** The state of a refresh token. */
 export interface RefreshState {
   readonly is_revoked: boolean;
   readonly is_over: boolean;
   readonly was_used: boolean;
-  /** Used so short a time ago that this is a lost race; null where it was not used. */
+  /** It was used so recently that this is a lost race; null where it was not used. */
   readonly is_race: boolean | null;
 }
 
-/** How a refresh token of a login and its session stand; null for an unknown one. */
+/** Returns the state of a login's refresh token and of its session, or null for an unknown token. */
 export function findRefreshState(tx: TenantTransaction, hash: Buffer, raceSeconds: number): Promise<RefreshState | null> {
   return row<RefreshState>(
     tx.em,
@@ -183,8 +183,7 @@ export function findRefreshState(tx: TenantTransaction, hash: Buffer, raceSecond
 }
 
 /**
- * Notes on a live session that its user has just verified themselves, and by what: `none` is the password. False when the session has ended
- * meanwhile.
+ * Records on a live session that its user has just verified themselves, and how: `none` is the password. Returns false when the session has ended meanwhile.
  */
 export async function markVerified(
   tx: TenantTransaction,

@@ -1,7 +1,7 @@
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Seconds in which a stream token must be used; it limits the opening, not the socket. */
+/** Seconds in which a stream token must be used; this limits the connect, not the socket. */
 const streamTokenLifeS = 60;
 
 /** A token as it is stored. */
@@ -16,7 +16,7 @@ export interface NewStreamToken {
   readonly actingUserId: string | null;
 }
 
-/** Writes a token; gives its end. */
+/** Stores a token; returns its expiry. */
 export async function insertStreamToken(tx: TenantTransaction, made: NewStreamToken): Promise<Date | string> {
   const written = await row<{ expires_at: Date | string }>(
     tx.em,

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change, row } from '../../sql.ts';
 
-/** What the sweep of identity clears away, in this order. */
+/** What the identity sweep deletes, in this order. */
 export const identitySweeps = ['challenges', 'codes', 'transactions', 'stream_tokens', 'refresh_tokens', 'sessions', 'clients'] as const;
 export type IdentitySweep = (typeof identitySweeps)[number];
 
@@ -13,7 +13,7 @@ interface Rule {
 
 const past = 'expires_at <= now()';
 
-/** What is over, by the database's clock. A session that ended by itself goes like one that was revoked. */
+/** What has expired, by the database's clock. A session that expired is deleted like a revoked one. */
 const rules: Readonly<Record<Exclude<IdentitySweep, 'clients'>, Rule>> = {
   challenges: { table: 'auth_challenges', key: 'id', where: past },
   codes: { table: 'oauth_codes', key: 'code_hash', where: past },
@@ -27,10 +27,7 @@ const rules: Readonly<Record<Exclude<IdentitySweep, 'clients'>, Rule>> = {
   },
 };
 
-/**
- * Deletes at most `limit` rows of a kind that nobody can use any more; gives how many. Rows that another sweep holds are passed over.
- * Sweeper's pool.
- */
+/** Deletes at most `limit` unusable rows of a kind; returns how many. Skips rows that another sweep has locked. Sweeper's pool. */
 export async function sweepIdentity(em: SqlEntityManager, what: IdentitySweep, limit: number): Promise<number> {
   if (what === 'clients') return sweepClients(em, limit);
 
@@ -41,8 +38,8 @@ export async function sweepIdentity(em: SqlEntityManager, what: IdentitySweep, l
 }
 
 /**
- * Clients that nobody here has made and that were not used for 30 days, with whatever sessions they still have: both end together. One that came
- * with a document is read from there again when it comes back, unless an operator has deleted it, which stays.
+ * Deletes clients that no user of this deployment has made and that were not used for 30 days, and ends the sessions they still have: both end together. A
+ * client that came with a document is read from there again when it returns, unless an operator has deleted it: such a row stays.
  */
 async function sweepClients(em: SqlEntityManager, limit: number): Promise<number> {
   const swept = await row<{ count: number }>(

@@ -11,9 +11,9 @@ const schema = defineEntity({
   indexes: [uniqueIndex('data_keys', 'live', '(organization_id) nulls not distinct where retired_at is null')],
   properties: {
     id: idColumn(),
-    /** Null: the platform's own. */
+    /** Null: the platform's own key. */
     organizationId: uuidColumn().strictNullable(),
-    /** The key, sealed under the deployment key `kekId`. */
+    /** The key, encrypted under the deployment key `kekId`. */
     wrapped: p.blob().$type<Buffer>(),
     kekId: p.text(),
     retiredAt: timeColumn().strictNullable(),
@@ -21,6 +21,6 @@ const schema = defineEntity({
   },
 });
 
-/** The key under which an organization's secrets are sealed, itself wrapped by a deployment key. */
+/** The key under which an organization's secrets are encrypted, itself wrapped by a deployment key. */
 export class DataKey extends schema.class {}
 schema.setClass(DataKey);

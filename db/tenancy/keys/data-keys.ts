@@ -8,7 +8,7 @@ interface WrappedKey {
   readonly kekId: string;
 }
 
-/** Writes a live data key of an organization, null is the platform; of two at once the first stays. */
+/** Stores a live data key of an organization, or of the platform (null); of two made at once the first stays. */
 export async function insertDataKey(
   em: SqlEntityManager,
   { id, organizationId, wrapped, kekId }: WrappedKey & { readonly organizationId: string | null },
@@ -21,12 +21,12 @@ export async function insertDataKey(
   ]);
 }
 
-/** Retires a data key: it still opens, and seals no more. */
+/** Retires a data key: it still decrypts, but no longer encrypts. */
 export async function retireDataKey(em: SqlEntityManager, id: string): Promise<void> {
   await change(em, 'update data_keys set retired_at = now() where id = ?', [id]);
 }
 
-/** Writes a data key as it is wrapped anew. */
+/** Stores a rewrapped data key. */
 export async function writeWrapped(em: SqlEntityManager, { id, wrapped, kekId }: WrappedKey): Promise<void> {
   await change(em, 'update data_keys set wrapped = ?, kek_id = ? where id = ?', [wrapped, kekId, id]);
 }

@@ -4,14 +4,14 @@ import { rows } from '../../sql.ts';
 import { sweep } from '../../transaction.ts';
 import { dataKeySamples, refuseOtherKeksOf, type Keks, type StoredKey } from './envelope.ts';
 
-/** The database is not one that this code can work on; the message says what to do. */
+/** This code cannot work on the database; the message says what to do. */
 export class OtherSchemaError extends Error {
   override readonly name = 'OtherSchemaError';
 }
 
 /**
- * Looks whether the database is the one of this code and of these keys, before a process takes work from it.
- * @throws OtherSchemaError when its schema is older or newer, OtherKeksError when the deployment keys open nothing of it.
+ * Checks that the database belongs to this code and these keys, before a process takes work from it.
+ * @throws OtherSchemaError when its schema is older or newer, OtherKeksError when the deployment keys cannot decrypt it.
  */
 export async function refuseStrangeDatabase(db: Databases, keys: Keks): Promise<void> {
   const { pending, unknown } = await compareMigrations(db);
@@ -23,9 +23,9 @@ export async function refuseStrangeDatabase(db: Databases, keys: Keks): Promise<
 }
 
 /**
- * Looks whether the deployment keys open what the platform itself has sealed, its signing keys first of all: a process that can't is of another
+ * Checks that the deployment keys decrypt what the platform itself has encrypted, above all its signing keys: a process that can't belongs to another
  * deployment.
- * @throws OtherKeksError when one is missing or another of the same id.
+ * @throws OtherKeksError when one is missing or is another of the same id.
  */
 export async function refuseOtherKeks(db: Databases, keys: Keks): Promise<void> {
   refuseOtherKeksOf(await sweep(db, (em) => rows<StoredKey>(em, dataKeySamples)), keys);

@@ -8,7 +8,7 @@ import { insertDataKey, retireDataKey, writeWrapped } from './data-keys.ts';
 /** The deployment keys, newest first. */
 export type Keks = Pick<KeyRing, 'keks'>;
 
-/** Every table that holds envelopes. How the binding of each is made stands in `sealed-columns.ts`, by which all are found again. */
+/** Every table that holds envelopes. `sealed-columns.ts` says how the binding of each is made, so that all can be found again. */
 export const sealedTables = [
   'secrets',
   'totp_factors',
@@ -22,11 +22,11 @@ export const sealedTables = [
 ] as const;
 export type SealedTable = (typeof sealedTables)[number];
 
-/** Where a sealed value belongs: it opens there and nowhere else. */
+/** Where an encrypted value belongs: it can be decrypted there and nowhere else. */
 export interface Binding {
-  /** Whose data key; null is the platform's own. */
+  /** The organization whose data key is used; null: the platform's own. */
   readonly organizationId: string | null;
-  /** Table and whatever names the place: `['secrets', workspaceId, name, version]`. */
+  /** The table and what identifies the value in it: `['secrets', workspaceId, name, version]`. */
   readonly aad: readonly [SealedTable, ...(string | number | null)[]];
 }
 
@@ -42,12 +42,12 @@ interface DataKey {
   readonly secret: Buffer;
 }
 
-/** An envelope was changed, or stands where it was not sealed. */
+/** An envelope was changed, or lies where it was not encrypted for. */
 export class EnvelopeError extends Error {
   override readonly name = 'EnvelopeError';
 }
 
-/** The deployment keys of this process are not those under which the database's data keys are wrapped. The message names ids, no key. */
+/** The deployment keys of this process are not those under which the database's data keys are wrapped. The message names ids, never a key. */
 export class OtherKeksError extends Error {
   override readonly name = 'OtherKeksError';
 }
@@ -59,12 +59,12 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + keyIdBytes;
 const storedColumns = 'id, organization_id, wrapped, kek_id';
-/** One data key of the platform's of each deployment key that wraps any: the loss of a tenant's must not stop all the others. */
+/** One of the platform's data keys per deployment key that wraps any: a tenant's lost key must not stop all the others. */
 export const dataKeySamples = `select distinct on (kek_id) ${storedColumns} from data_keys where organization_id is null order by kek_id, id desc`;
 
 /**
- * Seals a secret under the data key of its organization (made on first use): version ‖ key id ‖ nonce ‖ ciphertext ‖ tag. Runs in a
- * transaction that sees the organization's keys.
+ * Encrypts a secret under the data key of its organization (made on first use): version ‖ key id ‖ nonce ‖ ciphertext ‖ tag. Runs in a transaction that sees
+ * the organization's keys.
  */
 export async function seal(em: SqlEntityManager, keys: Keks, binding: Binding, plaintext: Buffer): Promise<Buffer> {
   const key = await liveKey(em, keys, binding.organizationId);
@@ -73,8 +73,8 @@ export async function seal(em: SqlEntityManager, keys: Keks, binding: Binding, p
 }
 
 /**
- * Opens what `seal` gave for the same binding. Throws EnvelopeError when the envelope was changed or moved to another place, and another
- * error when the deployment key is no longer given: all are faults of the deployment, never a caller's.
+ * Decrypts what `seal` returned for the same binding. Throws EnvelopeError when the envelope was changed or moved elsewhere, and another error when the
+ * deployment key is missing: both are faults of the deployment, never a caller's.
  */
 export async function open(em: SqlEntityManager, keys: Keks, binding: Binding, envelope: Buffer): Promise<Buffer> {
   if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
@@ -83,7 +83,7 @@ export async function open(em: SqlEntityManager, keys: Keks, binding: Binding, e
   return openWith(stored, keys, binding, envelope);
 }
 
-/** The same with the data key at hand, for those who have no tenant yet. */
+/** The same with the data key at hand, for callers that have no tenant yet. */
 export function openWith(stored: StoredKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
   if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
   const { secret } = unwrap(keys, stored);
@@ -94,15 +94,15 @@ export function openWith(stored: StoredKey, keys: Keks, binding: Binding, envelo
   }
 }
 
-/** Id of the data key under which an envelope was sealed. */
+/** Returns the id of the data key under which an envelope was encrypted. */
 export function keyIdOf(envelope: Buffer): string {
   const hex = envelope.toString('hex', 1, headBytes);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 /**
- * Retires the live data keys made before `before`, at most `limit` a call, and makes a new one in the place of each; gives how many. What
- * is sealed from now on is sealed under the new one, and the old one still opens. Sweeper's pool.
+ * Retires the live data keys made before `before`, at most `limit` per call, and replaces each by a new one; returns how many. New values are encrypted under
+ * the new key, and the old one still decrypts. Sweeper's pool.
  */
 export async function renewDataKeys(
   em: SqlEntityManager,
@@ -122,14 +122,14 @@ export async function renewDataKeys(
 }
 
 /**
- * Looks whether the deployment keys open rows of `dataKeySamples`.
- * @throws OtherKeksError when one is missing or another of the same id.
+ * Checks that the deployment keys unwrap rows of `dataKeySamples`.
+ * @throws OtherKeksError when one is missing or is another of the same id.
  */
 export function refuseOtherKeksOf(samples: readonly StoredKey[], keys: Keks): void {
   for (const sample of samples) unwrap(keys, sample);
 }
 
-/** Wraps every data key under the newest deployment key, at most `limit` a call; gives how many. May be stopped and run again. Sweeper's pool. */
+/** Rewraps data keys under the newest deployment key, at most `limit` per call; returns how many. May be stopped and run again. Sweeper's pool. */
 export async function rewrapDataKeys(em: SqlEntityManager, keys: Keks, limit: number): Promise<number> {
   const [newest] = keys.keks;
   const stored = await rows<StoredKey>(em, `select ${storedColumns} from data_keys where kek_id <> ? order by id limit ? for update`, [
@@ -148,7 +148,7 @@ async function liveKey(em: SqlEntityManager, keys: Keks, organizationId: string 
   if (found) return unwrap(keys, found);
 
   await insertKey(em, keys, organizationId);
-  // Of two that make one at once the first commits; the other waited for it and reads it here.
+  // Of two made at once the first commits; the other transaction waited for it and reads it here.
   const made = await findLive(em, organizationId);
   if (!made) throw new Error('A data key was made and is not visible: the transaction is of another tenant');
   return unwrap(keys, made);
@@ -159,7 +159,7 @@ async function insertKey(em: SqlEntityManager, keys: Keks, organizationId: strin
   await insertDataKey(em, { id, organizationId, wrapped: wrap(keys, id, organizationId, randomBytes(32)), kekId: keys.keks[0].id });
 }
 
-// Two forms, since `is not distinct from` is no condition of an index.
+// Two forms, since an index cannot serve `is not distinct from`.
 async function findLive(em: SqlEntityManager, organizationId: string | null): Promise<StoredKey | null> {
   const select = `select ${storedColumns} from data_keys where retired_at is null and organization_id`;
   return organizationId === null ? row<StoredKey>(em, `${select} is null`) : row<StoredKey>(em, `${select} = ?`, [organizationId]);
@@ -196,7 +196,7 @@ function boundTo({ organizationId, aad }: Binding, head: Buffer): Buffer {
   return Buffer.concat([head, encodeParts([organizationId, ...aad])]);
 }
 
-// Each part with its length, so that no two lists read alike.
+// Prefixes each part with its length, so that no two lists have the same encoding.
 function encodeParts(parts: readonly (string | number | null)[]): Buffer {
   return Buffer.from(parts.map((part) => (part === null ? '-;' : `${Buffer.byteLength(String(part))}:${part};`)).join(''));
 }

@@ -3,13 +3,13 @@ import { change, rows, row } from '../../sql.ts';
 import { EnvelopeError, keyIdOf, open, seal, type Keks, type SealedTable } from './envelope.ts';
 import { sealedColumns, type SealedRow } from '../../sealed-columns.ts';
 
-/** A row whose envelope does not open: it is left as it is. */
+/** A row whose envelope cannot be decrypted: it is left as it is. */
 export interface Unopened {
   readonly table: SealedTable;
   readonly key: string;
 }
 
-/** A part of a table's pass: how many were sealed anew, which could not be, and where the next part begins (null: it was the last). */
+/** One part of a pass over a table: how many envelopes were re-encrypted, which could not be, and where the next part begins (null: it was the last). */
 export interface Resealed {
   readonly count: number;
   readonly unopened: readonly Unopened[];
@@ -17,8 +17,8 @@ export interface Resealed {
 }
 
 /**
- * Seals anew, under the live data key, those envelopes of a table that lie under a retired one: at most `limit` rows after the key `after`.
- * Locks the rows, so that a value set meanwhile is never overwritten. Sweeper's pool.
+ * Re-encrypts, under the live data key, the envelopes of a table that use a retired one: at most `limit` rows after the key `after`. Locks the rows, so that a
+ * value set meanwhile is never overwritten. Sweeper's pool.
  */
 export async function resealSome(
   em: SqlEntityManager,
@@ -73,13 +73,13 @@ async function resealOne(em: SqlEntityManager, keks: Keks, table: SealedTable, r
   return true;
 }
 
-/** Null for an envelope that was tampered with; a fault of the database or a missing deployment key ends the pass. */
+/** Returns null for an envelope that was tampered with; any other error, such as a failed database or a missing deployment key, ends the pass. */
 function refused(error: unknown): null {
   if (error instanceof EnvelopeError) return null;
   throw error;
 }
 
-/** Since when an interrupted renewal renews keys, by its mark; null when none is open. */
+/** Returns the time before which an interrupted renewal replaces keys, by its mark, or null when none is open. */
 export async function openRenewal(em: SqlEntityManager, mark: string): Promise<string | null> {
   const open = await row<{ before: string }>(
     em,
@@ -89,7 +89,7 @@ export async function openRenewal(em: SqlEntityManager, mark: string): Promise<s
   return open?.before ?? null;
 }
 
-/** The time of the transaction, as the database writes it. */
+/** Returns the time of the transaction, as the database writes it. */
 export async function transactionTime(em: SqlEntityManager): Promise<string> {
   const clock = await row<{ now: string }>(em, 'select now()::text as now');
   return clock?.now ?? '';

@@ -7,12 +7,12 @@ export interface TenantKey {
   readonly onDelete?: 'cascade';
 }
 
-/** A key by one column. */
+/** Returns a key on one column. */
 export function plain(table: string, column: string, references: string, referenced = 'id'): TenantKey {
   return { table, columns: [column], references, referenced: [referenced] };
 }
 
-/** A key by id and organization, so that no row hangs on another tenant's. */
+/** Returns a key on id and organization, so that no row refers to another tenant's. */
 export function composite(table: string, column: string, references: string): TenantKey {
   return { table, columns: [column, 'organization_id'], references, referenced: ['id', 'organization_id'] };
 }

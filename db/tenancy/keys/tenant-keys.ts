@@ -5,9 +5,8 @@ import { reviewKeys } from './review-keys.ts';
 import { triggerKeys } from './trigger-keys.ts';
 
 /**
- * Written through entities: a flush inserts what is new table by table, in no order that we could set, so their keys are checked at the
- * commit. Those of runs and streams are checked at once: their statements come in order, and a check at the end would lock the run's
- * row after its stream's.
+ * Tables written through entities: a flush inserts new rows table by table, in an order that we cannot set, so their keys are checked at the commit. Those of
+ * runs and streams are checked at once: their statements come in order, and a check at the end would lock the run's row after its stream's.
  */
 const entityTables = new Set([
   'organization_settings',
@@ -65,8 +64,8 @@ const entityTables = new Set([
 ]);
 
 /**
- * Tables with both columns that hold no workspace together with its organization: what outlives either, what the sweeper clears by itself,
- * streams, which refer to runs, and what hangs on knowledge items: written by the hundred thousand, where each key costs.
+ * Tables with both columns that have no key on workspace and organization together: what outlives either, what the sweeper clears by itself, streams, which
+ * refer to runs, and rows of knowledge items, which are written by the hundred thousand, so that each key costs.
  */
 const withoutWorkspaceKey = new Set([
   'sessions',
@@ -89,7 +88,7 @@ const withoutWorkspaceKey = new Set([
   'knowledge_run_errors',
 ]);
 
-/** Every other table that has both: a new one needs no line here. */
+/** Returns every other table that has both columns: a new one needs no line here. */
 function workspaceTables(): string[] {
   const classes: readonly EntityClass<object>[] = entities;
   return classes.flatMap((entity) => {
@@ -99,7 +98,7 @@ function workspaceTables(): string[] {
   });
 }
 
-/** What an entity says of itself, before any ORM is started. */
+/** Returns the metadata of an entity, before any ORM is started. */
 function metadataOf(entity: EntityClass<object>) {
   const schema = EntitySchema.REGISTRY.get(entity);
   if (!schema) throw new Error(`${entity.name} is no entity`);
@@ -139,10 +138,9 @@ const organizationTables = [
 ];
 
 /**
- * The foreign keys of the schema, for migrations and the drift test. Policies do not bind them, so a child names its parent together
- * with the organization: no row can hang on another tenant's. Where organization_id may be null, that key is off, and one by id alone
- * stands beside it. A reference that may point at a platform row has a plain key. What must outlive its tenant (audit entries, outbox)
- * has none, and frame chunks refer to streams, never to runs.
+ * The foreign keys of the schema, for migrations and the drift test. Policies do not apply to them, so a child names its parent together with the organization:
+ * no row can refer to another tenant's. Where organization_id may be null, that key is not checked, and one on the id alone accompanies it. A reference that
+ * may point at a platform row has a plain key. What must outlive its tenant (audit entries, outbox) has none, and frame chunks refer to streams, never to runs.
  */
 export const tenantKeys: readonly TenantKey[] = [
   ...organizationTables.map((table) => plain(table, 'organization_id', 'organizations')),
@@ -262,17 +260,17 @@ export const tenantKeys: readonly TenantKey[] = [
   { ...plain('run_frame_chunks', 'run_id', 'run_streams', 'run_id'), onDelete: 'cascade' },
 ];
 
-/** Name of the constraint. */
+/** Returns the name of the constraint. */
 export function keyName({ table, columns }: TenantKey): string {
   return `${table}_${columns.map((column) => column.replace(/_id$/, '')).join('_')}_fkey`;
 }
 
-/** True when the key is checked at the commit. */
+/** Whether the key is checked at the commit. */
 export function isDeferred({ table }: TenantKey): boolean {
   return entityTables.has(table);
 }
 
-/** The statement that adds a key. */
+/** Returns the statement that adds a key. */
 export function keySql(key: TenantKey): string {
   const { table, columns, references, referenced, onDelete } = key;
   const rule = `${onDelete ? ` on delete ${onDelete}` : ''}${isDeferred(key) ? ' deferrable initially deferred' : ''}`;

@@ -1,6 +1,6 @@
 import { composite, plain, type TenantKey } from './tenant-key.ts';
 
-/** Keys of what starts runs by itself: schedules, webhooks, events and channels. */
+/** Keys of what starts runs automatically: schedules, webhooks, events and channels. */
 export const triggerKeys: readonly TenantKey[] = [
   plain('schedules', 'agent_id', 'agents'),
   plain('schedules', 'created_by_user_id', 'users'),

@@ -2,7 +2,7 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { EgressAllowance } from './organization-settings.entity.ts';
 
-/** What an operator has opened for an organization; nothing for platform rows. */
+/** Returns the egress allow-list that an operator has set for an organization; empty for platform rows. */
 export async function readEgressAllowlist(
   tx: Pick<TenantTransaction, 'em'>,
   organizationId: string | null,

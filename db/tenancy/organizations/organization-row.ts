@@ -1,6 +1,6 @@
 import type { organizationStatuses } from './organization.entity.ts';
 
-/** An organization as views show one. */
+/** An organization as views show it. */
 export interface OrganizationRow {
   readonly id: string;
   readonly name: string;

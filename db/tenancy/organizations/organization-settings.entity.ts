@@ -41,6 +41,6 @@ const schema = defineEntity({
   },
 });
 
-/** One row an organization, made with it. */
+/** One row per organization, created with it. */
 export class OrganizationSettings extends schema.class {}
 schema.setClass(OrganizationSettings);

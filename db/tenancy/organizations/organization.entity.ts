@@ -28,6 +28,6 @@ const schema = defineEntity({
   },
 });
 
-/** The tenant. Nobody outside sees a byte of it. */
+/** The tenant. No caller outside of it sees any of its data. */
 export class Organization extends schema.class {}
 schema.setClass(Organization);

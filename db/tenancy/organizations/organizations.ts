@@ -10,13 +10,13 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 export const columns = organizationColumns('o');
 
-/** Which organizations a caller sees: its own; an operator every one. What is left of a purged one is nobody's. */
+/** Which organizations a caller sees: its own; an operator sees all. The remains of a purged one belong to no caller. */
 export function organizationsOf(caller: Caller): Predicate {
   if (isUnbounded(caller)) return { sql: 'o.purged_at is null', params: [] };
   return { sql: '(o.id = ?::uuid and o.purged_at is null)', params: [organizationOf(caller)] };
 }
 
-/** One organization that the caller sees. Throws 404. */
+/** Returns one organization that the caller sees. Throws 404. */
 export async function readOrganization(ctx: Scoped, id: string): Promise<OrganizationRow> {
   const visible = organizationsOf(ctx.caller);
   const found = await row<OrganizationRow>(ctx.em, `select ${columns} from organizations o where o.id = ? and ${visible.sql}`, [
@@ -27,7 +27,7 @@ export async function readOrganization(ctx: Scoped, id: string): Promise<Organiz
   return found;
 }
 
-/** Organizations that the caller sees, newest first. */
+/** Returns the organizations that the caller sees, newest first. */
 export function listOrganizationRows(ctx: Scoped, filters: { readonly q?: string }, page: PageRequest): Promise<Page<OrganizationRow>> {
   const visible = organizationsOf(ctx.caller);
   const named = nameFilter('o', filters.q);
@@ -42,24 +42,24 @@ export function listOrganizationRows(ctx: Scoped, filters: { readonly q?: string
   });
 }
 
-/** Substring of name or slug without regard to case, as a condition. */
+/** Substring of name or slug regardless of case, as a condition. */
 export function nameFilter(alias: string, q: string | undefined): Predicate {
   if (q === undefined) return { sql: 'true', params: [] };
   return { sql: holdsText(`${alias}.name`, `${alias}.slug`), params: [q] };
 }
 
-/** One organization that the caller sees, locked; null when there is none. */
+/** Returns one organization that the caller sees, locked, or null when there is none. */
 export function findOrganizationForChange(ctx: Scoped, id: string): Promise<OrganizationRow | null> {
   const visible = organizationsOf(ctx.caller);
   return row<OrganizationRow>(
     ctx.em,
-    // Not `for update`: that would hold up every row that is being made in the organization.
+    // Not `for update`: that would block every row being created in the organization.
     `select ${columns} from organizations o where o.id = ? and ${visible.sql} for no key update`,
     [id, ...visible.params],
   );
 }
 
-/** Held to the end of the transaction: of two bootstraps at once the second finds what the first has made. */
+/** Locks until the end of the transaction: of two concurrent bootstraps the second finds what the first has made. */
 export async function lockBootstrap(tx: TenantTransaction): Promise<void> {
   await row(tx.em, "select pg_advisory_xact_lock(hashtext('longhaul:bootstrap'))");
 }

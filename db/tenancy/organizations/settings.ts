@@ -7,7 +7,7 @@ import type { OrganizationRow } from './organization-row.ts';
 import type { EgressAllowance, GitInstallation } from './organization-settings.entity.ts';
 import { organizationsOf } from './organizations.ts';
 
-/** What an organization decides about itself; the last two are an operator's to decide. */
+/** The settings of an organization; the last two are set by an operator. */
 export interface Settings {
   readonly require_mfa: boolean;
   readonly allowed_email_domains: readonly string[];
@@ -31,7 +31,7 @@ export interface SettingsRow extends Settings {
 
 export type SettingName = keyof Settings;
 
-/** Every setting with the type as which its value is bound. */
+/** Every setting with the SQL type as which its value is bound. */
 export const settingTypes = {
   require_mfa: 'boolean',
   allowed_email_domains: 'text[]',
@@ -52,7 +52,7 @@ export const settingNames = Object.keys(settingTypes) as SettingName[];
 
 export const columns = ['organization_id', ...settingNames, 'updated_at', 'version'].map((name) => `s.${name}`).join(', ');
 
-/** The settings of an organization that the caller sees; of Git installations those of visible workspaces. Throws 404. */
+/** Returns the settings of an organization that the caller sees, with the Git installations of visible workspaces only. Throws 404. */
 export async function readSettings(ctx: Scoped, organizationId: string): Promise<SettingsRow> {
   const visible = organizationsOf(ctx.caller);
   const found = await row<SettingsRow>(
@@ -66,7 +66,7 @@ export async function readSettings(ctx: Scoped, organizationId: string): Promise
   return { ...found, git_installations: found.git_installations.filter(({ workspace_id }) => seen.includes(workspace_id)) };
 }
 
-/** The settings of an organization that the caller sees, locked, and its state; null when there is none. */
+/** Returns the settings of an organization that the caller sees, locked, and its state; null when there is none. */
 export function findSettingsForChange(
   ctx: Scoped,
   organizationId: string,
@@ -80,7 +80,7 @@ export function findSettingsForChange(
   );
 }
 
-/** Those among some ids that are workspaces of an organization. */
+/** Returns those of the given ids that are workspaces of an organization. */
 export async function workspacesAmong(tx: TenantTransaction, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
   const found = await rows<{ id: string }>(tx.em, 'select id from workspaces where organization_id = ? and id = any(?::uuid[])', [
     organizationId,

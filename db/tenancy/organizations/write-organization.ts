@@ -3,14 +3,14 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { OrganizationRow } from './organization-row.ts';
 import { columns } from './organizations.ts';
 
-/** What its owners change about an organization. */
+/** What owners can change about an organization. */
 export interface OrganizationFields {
   readonly name: string;
   readonly slug: string;
   readonly timezone: string;
 }
 
-/** Writes name, slug and time zone of an organization of this version; null when it has another. A taken slug is 409. */
+/** Writes name, slug and time zone if the organization still has this version; returns null when it has another. A taken slug is 409. */
 export function writeOrganization(
   tx: TenantTransaction,
   locked: OrganizationRow,

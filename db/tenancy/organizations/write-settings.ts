@@ -2,7 +2,7 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { settingNames, settingTypes, columns, type SettingsRow, type Settings } from './settings.ts';
 
-/** Writes some settings of a row of this version, at least one; null when it has another. */
+/** Writes at least one setting if the row still has this version; returns null when it has another. */
 export function writeSettings(tx: TenantTransaction, locked: SettingsRow, settings: Partial<Settings>): Promise<SettingsRow | null> {
   const changed = settingNames.filter((name) => settings[name] !== undefined);
   const values = changed.map((name) => (settingTypes[name] === 'jsonb' ? JSON.stringify(settings[name]) : settings[name]));

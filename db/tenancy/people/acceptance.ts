@@ -12,30 +12,30 @@ export interface InvitationAnswer {
   readonly workspaceId: string | null;
   readonly scope: Exclude<Scope, 'platform'>;
   readonly role: Role;
-  /** Pending, and not past its end. */
+  /** Pending and not expired. */
   readonly isOpen: boolean;
   readonly hasInviter: boolean;
   readonly inviter: Person | null;
-  /** The inviter was deactivated since, or the key, grant or client that invited was ended. */
+  /** The inviter was deactivated since, or the inviting key, grant or client was ended. */
   readonly isUnvouched: boolean;
-  /** Domains that the organization admits today; none: any. */
+  /** Domains that the organization allows today; empty: any. */
   readonly emailDomains: readonly string[];
   readonly organizationStatus: string;
   readonly isWorkspaceActive: boolean | null;
   readonly isFactorRequired: boolean;
   readonly idleDays: number | null;
   readonly absoluteDays: number | null;
-  /** The address is a user's, somewhere; and one of this organization. */
+  /** Whether the address belongs to any user, and to a user of this organization. */
   readonly isUser: boolean;
   readonly isMember: boolean;
 }
 
-/** The invitation of a token that was sent to a normalized address; null unless both fit. */
+/** Returns the invitation of a token that was sent to a normalized address, or null unless both match. */
 export async function findInvitation(db: Databases, hash: Buffer, email: string): Promise<InvitationAnswer | null> {
   return callDefinerFunction(db, 'gate_invitation($1, $2)', [hash, email]);
 }
 
-/** What an organization says about who joins it, and its state, under its row's lock; null when there is none. */
+/** Returns an organization's state and its rules for joining, under its row's lock, or null when there is none. */
 export function findJoining(
   tx: TenantTransaction,
   organizationId: string,

@@ -1,8 +1,8 @@
 import { gate, personOf, type GateSet } from '../../identity/lookup/lookup-parts.sql.ts';
 
 /**
- * Definer functions about joining and leaving an organization. The first runs before a tenant is known and wants token and address together;
- * the others repeat the tenant predicate: they reach workspaces that the caller, who is of a single one, doesn't see.
+ * Definer functions about joining and leaving an organization. The first runs before a tenant is known and requires token and address together; the others
+ * repeat the tenant predicate: they reach workspaces that a caller of a single workspace doesn't see.
  */
 const functions = [
   'gate_invitation(bytea, text)',
@@ -24,7 +24,7 @@ const grants: GateSet['grants'] = {
   workspace_grants: ['select', 'delete'],
 };
 
-/** Whether the key, grant or client by which an invitation was made has been ended by nobody; one that has run out was good while it lasted. */
+/** Whether the key, grant or client that made an invitation has not been ended; one that merely expired was valid while it lasted. */
 const credentialStands = `(case i.credential_kind
       when 'service_key' then exists (select from service_keys k where k.id = i.credential_id and k.revoked_at is null)
       when 'oauth_grant' then exists (select from sessions s join oauth_clients c on c.client_id = s.client_id
@@ -72,7 +72,7 @@ const sql: readonly string[] = [
 
 export const invitationGates: GateSet = { functions, grants, sql };
 
-// One that is over holds its address no longer, wherever in the organization it was; gives whether there was one.
+// An expired invitation releases its address, wherever in the organization it was; returns whether there was one.
 function expireGate(): string {
   return `create or replace function gate_expire_invitation(p_organization uuid, p_email text) returns jsonb
   language sql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$
@@ -85,7 +85,8 @@ function expireGate(): string {
 $gate$`;
 }
 
-// Gives the ids of the keys that died. Invitations stay, for somebody else to send anew; nothing comes back with the person. What a person has made and holds may lie in workspaces that whoever ends them doesn't see.
+// Returns the ids of the revoked keys. Invitations stay, so that another user can send them anew; nothing comes back with the person. What a person has made
+// and holds may lie in workspaces that the caller who ends them doesn't see.
 function leaveGate(): string {
   return `create or replace function gate_leave(p_user uuid, p_erase boolean) returns jsonb
   language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$

@@ -8,7 +8,7 @@ export const invitationScopes = ['workspace', 'organization'] as const;
 /** As stored; `expired` follows from the clock. */
 export const storedInvitationStatuses = ['pending', 'accepted', 'revoked'] as const;
 
-/** Credentials that invite and are no person's session. */
+/** Credentials that can invite and are not a person's session. */
 export const invitingCredentials = ['service_key', 'oauth_grant', 'oauth_client'] as const;
 
 const schema = defineEntity({
@@ -36,15 +36,15 @@ const schema = defineEntity({
     tokenHash: p.blob().$type<Buffer>(),
     status: p.enum(storedInvitationStatuses).default('pending'),
     invitedByUserId: uuidColumn().strictNullable(),
-    /** The service key, OAuth grant (its session) or OAuth client by which it was made; null: a person's session. */
+    /** The service key, OAuth grant (its session) or OAuth client that made it; null: a person's session. */
     credentialKind: p.enum(invitingCredentials).strictNullable(),
     credentialId: uuidColumn().strictNullable(),
-    /** When whoever sent it was deactivated or deleted: nobody vouches for it until somebody sends it anew. */
+    /** When its inviter was deactivated or deleted: no inviter vouches for it until another user sends it anew. */
     unvouchedAt: timeColumn().strictNullable(),
     expiresAt: timeColumn(),
     sentAt: timeColumn().strictNullable(),
     sendCount: p.integer().default(0),
-    /** When a mail was last asked for, whether or not it has left. */
+    /** When a mail was last requested, whether or not it has been sent. */
     queuedAt: writtenAtColumn(),
     resendCount: p.integer().default(0),
     acceptedAt: timeColumn().strictNullable(),
@@ -55,6 +55,6 @@ const schema = defineEntity({
   },
 });
 
-/** Lets whoever reads a mailbox become a user, once. */
+/** Lets the owner of a mailbox become a user, once. */
 export class Invitation extends schema.class {}
 schema.setClass(Invitation);

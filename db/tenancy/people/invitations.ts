@@ -8,7 +8,7 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Invitation } from './invitation.entity.ts';
 
-/** As views show it: `expired` is computed, by the database's clock. */
+/** As views show it: `expired` is computed by the database's clock. */
 export const invitationStatuses = ['pending', 'accepted', 'revoked', 'expired'] as const;
 export type InvitationStatus = (typeof invitationStatuses)[number];
 
@@ -36,13 +36,13 @@ export interface LockedInvitation extends InvitationRow {
   readonly resend_count: number;
   /** Seconds until it may be sent again; 0: now. */
   readonly wait_s: number;
-  /** Days that the organization gives a new token. */
+  /** Lifetime in days that the organization gives a new token. */
   readonly invitation_days: number;
-  /** Domains that the organization admits today; none: any. */
+  /** Domains that the organization allows today; empty: any. */
   readonly email_domains: readonly string[];
 }
 
-/** Between two mails of one invitation. */
+/** Seconds between two mails of one invitation. */
 const resendWaitSeconds = 60;
 
 const status = "case when i.status = 'pending' and i.expires_at <= now() then 'expired' else i.status end";
@@ -52,7 +52,7 @@ const after = ['invited_by_user_id', 'expires_at', 'sent_at', 'send_count', 'acc
   .join(', ');
 export const columns = `${before}, ${status} as status, ${after}`;
 
-/** Which invitations a caller sees, over `invitations i`: those of `workspaceIds`; the organization's own only callers of all of it. */
+/** Which invitations a caller sees, over `invitations i`: those of `workspaceIds`; only callers of the whole organization see its own. */
 function invitationsSeenBy(caller: Caller, workspaceIds: readonly string[] | null): Predicate {
   if (isUnbounded(caller)) return { sql: 'true', params: [] };
   const organizationId = organizationOf(caller);
@@ -61,7 +61,7 @@ function invitationsSeenBy(caller: Caller, workspaceIds: readonly string[] | nul
   return { sql: '(i.organization_id = ?::uuid and i.workspace_id = any(?::uuid[]))', params: [organizationId, workspaceIds] };
 }
 
-/** One invitation that the caller sees. Throws 404; 403 in a workspace where the caller's rank is below the floor. */
+/** Returns one invitation that the caller sees. Throws 404; 403 in a workspace where the caller's rank is below the floor. */
 export async function seeInvitation(ctx: Pick<Changing, 'caller' | 'floor' | 'em'>, id: string): Promise<InvitationRow> {
   const visible = invitationsSeenBy(ctx.caller, workspacesOf(ctx.caller));
   const found = await row<InvitationRow>(ctx.em, `select ${columns} from invitations i where i.id = ? and ${visible.sql}`, [
@@ -73,7 +73,7 @@ export async function seeInvitation(ctx: Pick<Changing, 'caller' | 'floor' | 'em
   return found;
 }
 
-/** Invitations that the caller sees where its rank reaches the floor, newest first. */
+/** Returns the invitations that the caller sees where its rank reaches the floor, newest first. */
 export function listInvitationRows(
   ctx: Scoped & Pick<Changing, 'floor'>,
   filters: { readonly status?: InvitationStatus; readonly workspace_id?: string },
@@ -107,7 +107,7 @@ export async function lockOrganizationOfInvitation(tx: Pick<TenantTransaction, '
   ]);
 }
 
-/** One invitation that the caller sees, locked, with the state of the place to which it leads; null when there is none. */
+/** Returns one invitation that the caller sees, locked, with the state of the organization and workspace it leads to; null when there is none. */
 export function findInvitationForChange(
   ctx: Scoped,
   id: string,

@@ -10,7 +10,7 @@ export interface Addressee {
   readonly email: string;
 }
 
-/** What stands in the way of an invitation. */
+/** The facts that can prevent an invitation. */
 export interface Situation {
   readonly pending: number;
   readonly is_member: boolean;
@@ -19,13 +19,13 @@ export interface Situation {
   readonly earlier: (Pick<InvitationRow, 'id' | 'role' | 'workspace_id'> & { readonly is_over: boolean }) | null;
 }
 
-/** How many invitations of an organization are pending and not over, those among them that the caller doesn't see. */
+/** Returns how many invitations of an organization are pending and not expired, including those that the caller doesn't see. */
 export async function countPending(tx: TenantTransaction, organizationId: string): Promise<number> {
   const counted = await row<{ pending: number }>(tx.em, 'select gate_pending_invitations(?) as pending', [organizationId]);
   return counted?.pending ?? 0;
 }
 
-/** What stands in the way of an invitation; an earlier one of the address is locked, and so is whoever invites. */
+/** Returns the facts that can prevent an invitation; locks an earlier invitation of the address and the inviting person with their credential. */
 export async function situationOf(ctx: Changing, { organizationId, email }: Addressee): Promise<Situation> {
   const maker = activeCreator(ctx.caller);
   const found = await row<Situation>(

@@ -2,14 +2,14 @@ import type { TokenState } from '../../identity/factors/token-state.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** What a mail to a user says of them. */
+/** What a mail to a user says about them. */
 export interface Reader {
   readonly email: string;
   readonly fullName: string | null;
   readonly organizationName: string | null;
 }
 
-/** A user who may get mails: active, and of an organization that is there. */
+/** Returns a user who may get mails: active, and of an organization that has not been purged. */
 export async function readReader(tx: TenantTransaction, userId: string): Promise<Reader | null> {
   const found = await row<{ email: string; full_name: string | null; organization_name: string | null }>(
     tx.em,
@@ -32,11 +32,11 @@ export interface InvitationFacts {
 
 export interface InvitationMail {
   readonly invitationId: string;
-  /** That of this very mail: a newer mail has put its own in the row, and this one's is dead. */
+  /** The token of this very mail: a newer mail replaces it in the row, and makes this one invalid. */
   readonly tokenHash: Buffer;
 }
 
-/** An invitation to be mailed, in the tenant of its organization. */
+/** Returns an invitation to be mailed, in the tenant of its organization. */
 export async function readInvitation(
   tx: TenantTransaction,
   { invitationId, tokenHash }: InvitationMail,

@@ -7,17 +7,17 @@ import { workspacesSeenBy } from '../workspaces/workspaces.ts';
 
 export type MemberRole = (typeof grantRoles)[number];
 
-/** By what somebody is a member: home in the workspace, a grant, or a place in the whole organization. */
+/** What makes a user a member: home in the workspace, a grant, or membership of the whole organization. */
 export const memberSources = ['home', 'grant', 'organization'] as const;
 export type MemberSource = (typeof memberSources)[number];
 
-/** A member of a workspace as views show one. */
+/** A member of a workspace as views show it. */
 export interface MemberRow {
   readonly workspace_id: string;
   readonly user_id: string;
   readonly email: string;
   readonly full_name: string | null;
-  /** Effective here. */
+  /** The effective role here. */
   readonly role: MemberRole;
   readonly home_role: MemberRole;
   readonly source: MemberSource;
@@ -44,7 +44,7 @@ const members = `workspaces w join users u on u.organization_id = w.organization
   left join workspace_grants g on g.workspace_id = w.id and g.user_id = u.id`;
 const isMember = `u.deleted_at is null and (u.scope = 'organization' or u.workspace_id = w.id or g.user_id is not null)`;
 
-/** Members of a workspace that the caller sees, the newest users first; of a workspace that is not visible, none. */
+/** Returns members of a workspace that the caller sees, newest users first; none for a workspace that is not visible. */
 export function listMemberRows(
   ctx: Scoped,
   workspaceId: string,
@@ -58,7 +58,7 @@ export function listMemberRows(
     where.push(condition);
     params.push(value);
   };
-  // Of everybody else the organization is known before; an operator's statement would else begin with the users of all.
+  // For all other callers the organization is already bound; without this, an operator's statement would begin with the users of all organizations.
   if (isUnbounded(ctx.caller)) narrow('u.organization_id = (select o.organization_id from workspaces o where o.id = ?::uuid)', workspaceId);
   narrow(holdsText('u.email', 'u.full_name'), filters.q);
   narrow(`${role} = ?`, filters.role);

@@ -12,18 +12,18 @@ export interface NewUser {
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
   readonly passwordHash: string | null;
-  /** The mail that asks for a first password: its outbox row, the digest of its token, and its life. */
+  /** The mail that asks for a first password: its outbox row, the digest of its token, and its lifetime in days. */
   readonly firstPassword: { readonly outboxId: string; readonly tokenHash: Buffer; readonly days: number } | null;
 }
 
-// Those who came by an invitation don't count: they were asked, not made. The newest 200 by id are all that a full day can hold.
+// Users who accepted an invitation don't count: they joined by themselves. The newest `limit` by id are all that a full day can hold.
 const madeToday = (limit: number) => `(select count(*) from (
     select made.created_at from users made where made.organization_id = ?::uuid
       and not exists (select from invitations i where i.organization_id = made.organization_id and i.accepted_user_id = made.id)
     order by made.id desc limit ${limit}) newest
   where newest.created_at > now() - interval '24 hours')`;
 
-/** Writes a user with credentials and the challenge of the mail; null when the organization has made `maxADay` today. A taken address is 409. */
+/** Stores a user with credentials and the challenge of the mail. Returns null when the organization has made `maxADay` users today. A taken address is 409. */
 export function writeUser(tx: TenantTransaction, user: NewUser, maxADay: number): Promise<UserRow | null> {
   const { firstPassword } = user;
   return row<UserRow>(

@@ -2,7 +2,7 @@ import type { Role, Scope } from '../../../workflows/contracts/access.ts';
 import { change, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A user of whom the ownership of an organization goes, or to whom. */
+/** A user who passes on or receives the ownership of an organization. */
 export interface Party {
   readonly id: string;
   readonly role: Role;
@@ -10,7 +10,7 @@ export interface Party {
   readonly is_active: boolean;
 }
 
-/** Those among some users who are of an organization, locked in the order of their ids. */
+/** Returns those of the given users who belong to the organization, locked in the order of their ids. */
 export function lockParties(tx: TenantTransaction, organizationId: string, userIds: readonly string[]): Promise<Party[]> {
   return rows<Party>(
     tx.em,
@@ -31,7 +31,7 @@ export async function writeOwner(tx: TenantTransaction, toUserId: string, fromUs
   );
 }
 
-/** Ends the grants of a user who sees every workspace now and has no home; grants would come back to life should the user be narrowed again. */
+/** Ends the grants of a user who now sees every workspace and has no home; otherwise they would become effective again if the user were narrowed later. */
 export async function leaveWorkspaces(tx: TenantTransaction, userId: string): Promise<void> {
   await change(
     tx.em,

@@ -4,7 +4,7 @@ import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { storedUserColumns, usersSeenBy, type StoredUser } from './users.ts';
 
-/** Where a user stands: rank, scope and home go together. */
+/** Role, scope and home of a user, which change together. */
 export interface Standing {
   readonly role: Role;
   readonly scope: Scope;
@@ -13,7 +13,7 @@ export interface Standing {
 
 /** A user under their row's lock. */
 export interface LockedUser extends StoredUser {
-  /** The only active owner of a whole organization, or the only active operator; certain only for users locked with `mayLoseOwner`. */
+  /** The only active owner of a whole organization, or the only active operator; reliable only for users locked with `mayLoseOwner`. */
   readonly is_last: boolean;
 }
 
@@ -35,7 +35,7 @@ export async function lockOrganizationOf(tx: Pick<TenantTransaction, 'em'>, user
   await row(tx.em, 'select id from organizations where id = (select organization_id from users where id = ?) for no key update', [userId]);
 }
 
-/** Locks all operators, when the user is one of them. */
+/** Locks all operators if the user is one of them. */
 export async function lockOperators(tx: Pick<TenantTransaction, 'em'>, userId: string): Promise<void> {
   await rows(
     tx.em,
@@ -45,7 +45,7 @@ export async function lockOperators(tx: Pick<TenantTransaction, 'em'>, userId: s
   );
 }
 
-/** A user whom the caller sees, locked, with the state of organization and home; null when there is none. */
+/** Returns a user whom the caller sees, locked, with the state of organization and home; null when there is none. */
 export function findUserForChange(ctx: Scoped, id: string): Promise<LockedRow | null> {
   const visible = usersSeenBy(ctx.caller);
   return row<LockedRow>(
@@ -57,12 +57,12 @@ export function findUserForChange(ctx: Scoped, id: string): Promise<LockedRow | 
   );
 }
 
-/** Writes the name of a user of this version; null when the row has another. So do those below. */
+/** Writes the name of a user if the row still has this version; returns null when it has another. The functions below do the same. */
 export function writeFullName(tx: TenantTransaction, locked: StoredUser, fullName: string | null): Promise<StoredUser | null> {
   return update(tx, locked, { sql: 'full_name = ?', params: [fullName] });
 }
 
-/** Writes where a user stands. */
+/** Writes role, scope and home of a user. */
 export function writeStanding(
   tx: TenantTransaction,
   locked: StoredUser,
@@ -71,7 +71,10 @@ export function writeStanding(
   return update(tx, locked, { sql: 'role = ?, scope = ?, workspace_id = ?::uuid', params: [role, scope, workspaceId] });
 }
 
-/** Ends the grants of a user in a new home, all of them where there is none, moves their sessions there, and ends their keys where they have no right any more; gives these. */
+/**
+ * Ends the grants of a user in a new home, or all of them without a home, moves their sessions there, and revokes their keys where they no longer have a right;
+ * returns the ids of these keys.
+ */
 export async function leaveOtherPlaces(tx: TenantTransaction, userId: string, workspaceId: string | null): Promise<readonly string[]> {
   const left = await row<{ key_ids: string[] }>(
     tx.em,
@@ -95,7 +98,7 @@ export function writeActive(tx: TenantTransaction, locked: StoredUser, isActive:
   return update(tx, locked, { sql, params: [] });
 }
 
-/** Writes a user without address, name and language, as deleted. */
+/** Marks a user as deleted, without address, name and language. */
 export function writeErased(tx: TenantTransaction, locked: StoredUser): Promise<StoredUser | null> {
   return update(tx, locked, {
     sql: `email = '', full_name = null, locale = null, is_active = false, deactivated_at = coalesce(u.deactivated_at, clock_timestamp()),
@@ -104,14 +107,14 @@ export function writeErased(tx: TenantTransaction, locked: StoredUser): Promise<
   });
 }
 
-// The replies before the invitations, by which theirs are found: what is selected from is there first.
+// Replies before invitations, since the replies are found through the invitations: the CTEs selected from are evaluated first.
 const eraseOwnSql = `
   with replies as materialized (select gate_forget_replies(array[?::uuid], '{}')),
        connections as materialized (select gate_erase_connections(?::uuid)),
        knowledge as materialized (select gate_erase_knowledge(?::uuid))
   select gate_leave(?::uuid, true) as key_ids from replies, connections, knowledge`;
 
-/** Ends what a user has made and holds; gives the keys. */
+/** Ends what a user has made and holds; returns the ids of the keys. */
 export async function leaveOwnThings(
   tx: TenantTransaction,
   userId: string,

@@ -8,7 +8,7 @@ import type { Predicate, Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A user as views show one. */
+/** A user as views show it. */
 export interface UserRow {
   readonly id: string;
   readonly email: string;
@@ -24,7 +24,7 @@ export interface UserRow {
   readonly updated_at: Date | string;
 }
 
-/** A user with the version that feeds the ETag. */
+/** A user with the version that determines the ETag. */
 export interface StoredUser extends UserRow {
   readonly version: number;
 }
@@ -57,7 +57,7 @@ export function userColumns(alias: string): string {
   return [...own.map((column) => `${alias}.${column}`), hasFactor].join(', ');
 }
 
-/** One user that the transaction's tenant sees: of its organization, or itself. Null for any other. */
+/** Returns one user that the transaction's tenant sees: of its organization, or the caller's own. Null for any other. */
 export async function readUser(tx: Pick<TenantTransaction, 'em' | 'tenant'>, id: string): Promise<UserRow | null> {
   const own = personOf(tx.tenant, 'u');
   return row<UserRow>(tx.em, `select ${userColumns('u')} from users u where u.id = ? and u.deleted_at is null and ${own.sql}`, [
@@ -66,15 +66,15 @@ export async function readUser(tx: Pick<TenantTransaction, 'em' | 'tenant'>, id:
   ]);
 }
 
-/** Which users a tenant reaches (kind person), as a condition for `where`: the rule of the policies. */
+/** Returns which users a tenant sees (kind person), as a condition for `where`: the rule of the policies. */
 export function personOf(tenant: TenantSettings, alias: string): Predicate {
   if (tenant.isOperator) return { sql: 'true', params: [] };
   return { sql: `(${alias}.organization_id = ?::uuid or ${alias}.id = ?::uuid)`, params: [tenant.organizationId, tenant.userId] };
 }
 
 /**
- * Those of these users whom a caller sees, as `organization/user`: users of the whole organization, or with home or grant in a
- * workspace that the caller sees. Each may be named in a row of the organization beside it.
+ * Returns those of the given users whom a caller sees, as `organization/user`: users of the whole organization, or with home or grant in a workspace that the
+ * caller sees. Each is given with the organization whose row names it.
  */
 export async function usersSeen(
   ctx: Scoped,
@@ -102,8 +102,8 @@ export async function usersSeen(
 export const storedUserColumns = `${userColumns('u')}, u.version`;
 
 /**
- * Which users a caller sees, as a condition over `users u`: oneself; in the same organization everybody for callers of all
- * of it, else users of the whole organization and those with home or grant in one of `workspaceIds`. Operators see all.
+ * Returns which users a caller sees, as a condition over `users u`: the caller's own; all users of the organization for callers of the whole organization,
+ * otherwise users of the whole organization and those with home or grant in one of `workspaceIds`. Operators see all.
  */
 export function usersSeenBy(caller: Caller, workspaceIds: readonly string[] | null = workspacesOf(caller)): Predicate {
   if (isUnbounded(caller)) return { sql: 'u.deleted_at is null', params: [] };
@@ -122,7 +122,7 @@ export function usersSeenBy(caller: Caller, workspaceIds: readonly string[] | nu
   };
 }
 
-/** One user that the caller sees. Throws 404. */
+/** Returns one user that the caller sees. Throws 404. */
 export async function seeUser(ctx: Scoped, id: string): Promise<StoredUser> {
   const visible = usersSeenBy(ctx.caller);
   const found = await row<StoredUser>(ctx.em, `select ${storedUserColumns} from users u where u.id = ? and ${visible.sql}`, [
@@ -133,7 +133,7 @@ export async function seeUser(ctx: Scoped, id: string): Promise<StoredUser> {
   return found;
 }
 
-/** Users that the caller sees where its rank reaches the floor, newest first. */
+/** Returns the users that the caller sees where its rank reaches the floor, newest first. */
 export function listUserRows(
   ctx: Scoped & { readonly floor: Role | null },
   filters: UserFilters,

@@ -6,7 +6,7 @@ import type { Predicate } from '../../scope.ts';
 import type { Invitation } from './invitation.entity.ts';
 import { columns, type InvitationRow } from './invitations.ts';
 
-/** What an accepted invitation makes of a person. */
+/** The user that an accepted invitation creates. */
 export interface Acceptance {
   readonly invitation: InvitationAnswer;
   readonly tokenHash: Buffer;
@@ -16,7 +16,7 @@ export interface Acceptance {
   readonly passwordHash: string;
 }
 
-/** Accepts an invitation that is open and makes its user, unless the address is another's. Gives whether the one and the other was done. */
+/** Accepts an open invitation and creates its user, unless the address is taken. Returns whether each of the two was done. */
 export function writeAcceptance(
   tx: TenantTransaction,
   { invitation, tokenHash, userId, email, fullName, passwordHash }: Acceptance,
@@ -39,7 +39,7 @@ export function writeAcceptance(
   );
 }
 
-/** Whether an address is of a user of an organization. */
+/** Whether an address belongs to a user of an organization. */
 export async function isMemberAddress(tx: TenantTransaction, organizationId: string, email: string): Promise<boolean> {
   const member = await row(tx.em, 'select id from users where organization_id = ? and email = ? and deleted_at is null', [
     organizationId,
@@ -48,7 +48,7 @@ export async function isMemberAddress(tx: TenantTransaction, organizationId: str
   return member !== null;
 }
 
-/** Counts a mail of an invitation; gives where it lies and how many there were, null when it is gone. */
+/** Counts a mail of an invitation; returns its workspace and the number of mails, or null when it no longer exists. */
 export function countSent(
   tx: TenantTransaction,
   invitationId: string,
@@ -61,7 +61,7 @@ export function countSent(
   );
 }
 
-/** A new invitation, whose rules have been kept. */
+/** A new invitation that meets the rules. */
 export interface NewInvitation {
   readonly organizationId: string;
   readonly workspaceId: string | null;
@@ -70,18 +70,18 @@ export interface NewInvitation {
   readonly email: string;
   readonly role: Invitation['role'];
   readonly invitedByUserId: string | null;
-  /** Null: a person's session invites, or the deployment itself. */
+  /** Null: made by a person's session, or by the deployment itself. */
   readonly madeBy: MadeBy | null;
   readonly invitationDays: number;
 }
 
-/** Frees the address of an invitation that is over, also where the caller doesn't see it; false when there is none. */
+/** Frees the address of an expired invitation, also where the caller doesn't see it; returns false when there is none. */
 export async function expireInvitation(tx: TenantTransaction, organizationId: string, email: string): Promise<boolean> {
   const freed = await row<{ is_freed: boolean }>(tx.em, 'select gate_expire_invitation(?::uuid, ?) as is_freed', [organizationId, email]);
   return freed?.is_freed === true;
 }
 
-/** Writes another token, end and voucher of an invitation. */
+/** Replaces token, expiry and inviter of an invitation. */
 export function writeRenewed(
   tx: TenantTransaction,
   renewed: Pick<NewInvitation, 'invitedByUserId' | 'madeBy' | 'invitationDays'> & { readonly id: string; readonly tokenHash: Buffer },
@@ -93,12 +93,12 @@ export function writeRenewed(
   });
 }
 
-/** Ends a locked invitation: its token is dead. */
+/** Revokes a locked invitation: its token is invalid from then on. */
 export function setRevoked(tx: TenantTransaction, invitationId: string): Promise<InvitationRow> {
   return changed(tx, invitationId, { sql: "status = 'revoked'", params: [] });
 }
 
-/** Writes an invitation; null when one of the same address is pending in the organization. */
+/** Stores an invitation; returns null when one for the same address is pending in the organization. */
 export function insertInvitation(
   tx: TenantTransaction,
   {

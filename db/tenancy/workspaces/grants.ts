@@ -7,7 +7,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { MemberRole } from '../people/members.ts';
 import type { WorkspaceRow } from './workspaces.ts';
 
-/** A user as a grant in one workspace sees them, under their row's lock. */
+/** A user from the view of a grant in one workspace, under their row's lock. */
 export interface Grantee {
   readonly id: string;
   readonly email: string;
@@ -16,13 +16,13 @@ export interface Grantee {
   readonly scope: Scope;
   readonly home_workspace_id: string | null;
   readonly is_active: boolean;
-  /** As granted, which may be above the home role of today; null without a grant. */
+  /** As granted, possibly above today's home role; null without a grant. */
   readonly granted_role: MemberRole | null;
   readonly granted_by_user_id: string | null;
   readonly granted_at: Date | string | null;
 }
 
-/** A grant that is to be written. */
+/** A grant to be written. */
 export interface Grant {
   readonly workspace: WorkspaceRow;
   readonly user: Grantee;
@@ -30,8 +30,8 @@ export interface Grant {
 }
 
 /**
- * A user of the workspace's organization whom the caller sees, locked, so that the home role can't change meanwhile. Throws 404. The
- * workspace is locked already, which keeps the grant as it is read.
+ * Returns a user of the workspace's organization whom the caller sees, locked, so that the home role can't change meanwhile. Throws 404. The workspace is
+ * already locked, so the grant can't change either.
  */
 export async function lockGrantee(ctx: Scoped, workspace: WorkspaceRow, userId: string): Promise<Grantee> {
   const visible = workspacesOf(ctx.caller);
@@ -50,7 +50,7 @@ export async function lockGrantee(ctx: Scoped, workspace: WorkspaceRow, userId: 
   return found;
 }
 
-/** Writes a grant, made or changed. */
+/** Inserts or updates a grant. */
 export function writeGrant(
   tx: TenantTransaction,
   { workspace, user, role }: Grant,
@@ -66,7 +66,7 @@ export function writeGrant(
   );
 }
 
-/** Deletes a grant and revokes the keys that its user has made in the workspace; gives how many grants, and the keys. */
+/** Deletes a grant and revokes the keys that its user has made in the workspace; returns the number of grants, and the ids of the keys. */
 export function deleteGrant(
   tx: TenantTransaction,
   workspaceId: string,

@@ -3,7 +3,7 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { workspaceColumns, type WorkspaceFields, type WorkspaceRow } from './workspaces.ts';
 
-/** How many workspaces an organization has, and the slugs that begin like this. */
+/** Returns how many workspaces an organization has, and the slugs that start with this one. */
 export function countWorkspaces(
   tx: TenantTransaction,
   organizationId: string,
@@ -17,7 +17,7 @@ export function countWorkspaces(
   );
 }
 
-/** Writes a workspace. A taken slug is 409 `already_exists`. */
+/** Stores a workspace. A taken slug is 409 `already_exists`. */
 export async function writeWorkspace(tx: TenantTransaction, organizationId: string, fields: WorkspaceFields): Promise<WorkspaceRow> {
   const made = await row<WorkspaceRow>(
     tx.em,

@@ -23,6 +23,6 @@ const schema = defineEntity({
   },
 });
 
-/** Lets a user of another home work in a workspace; the rank there is the lower of grant and home role. */
+/** Lets a user with another home work in a workspace; the rank there is the lower of grant and home role. */
 export class WorkspaceGrant extends schema.class {}
 schema.setClass(WorkspaceGrant);

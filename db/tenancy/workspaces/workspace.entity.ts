@@ -27,6 +27,6 @@ const schema = defineEntity({
   },
 });
 
-/** A room inside an organization; slugs of archived ones stay taken. */
+/** A part of an organization; slugs of archived workspaces stay taken. */
 export class Workspace extends schema.class {}
 schema.setClass(Workspace);

@@ -9,7 +9,7 @@ import type { OrganizationRow } from '../organizations/organization-row.ts';
 import { nameFilter } from '../organizations/organizations.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A workspace as views show one. */
+/** A workspace as views show it. */
 export interface WorkspaceRow {
   readonly id: string;
   readonly organization_id: string;
@@ -25,14 +25,14 @@ export interface WorkspaceRow {
   readonly version: number;
 }
 
-/** What is changed about a workspace. */
+/** The fields of a workspace that can be changed. */
 export type WorkspaceFields = Pick<WorkspaceRow, 'slug' | 'name' | 'description' | 'timezone' | 'currency'>;
 
 /** A workspace under its row's lock. */
 export interface LockedWorkspace extends WorkspaceRow {
-  /** The time to restore it has passed; its purge may be at work. */
+  /** The time to restore it has passed; its purge may be under way. */
   readonly is_past_purge: boolean;
-  /** Of its organization. */
+  /** Status of its organization. */
   readonly status: OrganizationRow['status'];
 }
 
@@ -45,7 +45,7 @@ const names = ['id', 'organization_id', 'slug', 'name', 'description', 'timezone
 /** Select list of a WorkspaceRow over `workspaces w`. */
 export const workspaceColumns = [...names, 'created_at', 'updated_at', 'version'].map((name) => `w.${name}`).join(', ');
 
-/** Which workspaces a caller sees: home and granted ones, all of the organization, or an operator's every one; as a condition over `w`. */
+/** Which workspaces a caller sees, as a condition over `w`: home and granted ones, all of the organization, or every one for an operator. */
 export function workspacesSeenBy(caller: Caller): Predicate {
   if (isUnbounded(caller)) return { sql: 'true', params: [] };
   const visible = workspacesOf(caller);
@@ -55,7 +55,7 @@ export function workspacesSeenBy(caller: Caller): Predicate {
   return { sql: '(w.organization_id = ?::uuid and w.id = any(?::uuid[]))', params: [organizationId, visible] };
 }
 
-/** One workspace that the caller sees, archived or not. Throws 404. */
+/** Returns one workspace that the caller sees, archived or not. Throws 404. */
 export async function readWorkspace(ctx: Scoped, id: string): Promise<WorkspaceRow> {
   const visible = workspacesSeenBy(ctx.caller);
   const found = await row<WorkspaceRow>(ctx.em, `select ${workspaceColumns} from workspaces w where w.id = ? and ${visible.sql}`, [
@@ -66,7 +66,7 @@ export async function readWorkspace(ctx: Scoped, id: string): Promise<WorkspaceR
   return found;
 }
 
-/** Workspaces that the caller sees, newest first, archived ones among them. */
+/** Returns the workspaces that the caller sees, newest first, including archived ones. */
 export function listWorkspaceRows(ctx: Scoped, filters: WorkspaceFilters, page: PageRequest): Promise<Page<WorkspaceRow>> {
   const visible = workspacesSeenBy(ctx.caller);
   const named = nameFilter('w', filters.q);
@@ -82,19 +82,19 @@ export function listWorkspaceRows(ctx: Scoped, filters: WorkspaceFilters, page: 
   });
 }
 
-/** One workspace that the caller sees, locked; null when there is none. */
+/** Returns one workspace that the caller sees, locked, or null when there is none. */
 export function findWorkspaceForChange(ctx: Scoped, id: string): Promise<LockedWorkspace | null> {
   const visible = workspacesSeenBy(ctx.caller);
   return row<LockedWorkspace>(
     ctx.em,
-    // Not `for update`: that would hold up every row that is being made in the workspace.
+    // Not `for update`: that would block every row being created in the workspace.
     `select ${workspaceColumns}, coalesce(w.purge_after <= clock_timestamp(), false) as is_past_purge, o.status
        from workspaces w join organizations o on o.id = w.organization_id where w.id = ? and ${visible.sql} for no key update of w`,
     [id, ...visible.params],
   );
 }
 
-/** The workspace of an organization that is named, else up to two active ones, with its state and that of its organization. */
+/** Returns the named workspace of an organization, or else up to two active ones, with its state and that of its organization. */
 export function findHomes(
   tx: Pick<TenantTransaction, 'em'>,
   organizationId: string | null,

@@ -3,7 +3,9 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { workspaceColumns, type WorkspaceRow, type WorkspaceFields } from './workspaces.ts';
 
-/** Writes the fields of a workspace of this version; null when the row has another. So do those below. A taken slug is 409. */
+/**
+ * Writes the fields of a workspace if the row still has this version; returns null when it has another. The functions below do the same. A taken slug is 409.
+ */
 export function writeFields(tx: TenantTransaction, locked: WorkspaceRow, fields: WorkspaceFields): Promise<WorkspaceRow | null> {
   return update(tx, locked, {
     sql: 'slug = ?, name = ?, description = ?, timezone = ?, currency = ?',
@@ -11,7 +13,7 @@ export function writeFields(tx: TenantTransaction, locked: WorkspaceRow, fields:
   });
 }
 
-/** Writes a workspace as archived; it can be restored for as long as its organization's settings say. */
+/** Archives a workspace; it can be restored for as long as its organization's settings say. */
 export function writeArchived(tx: TenantTransaction, locked: WorkspaceRow): Promise<WorkspaceRow | null> {
   return update(tx, locked, {
     sql: `is_active = false, archived_at = clock_timestamp(), purge_after = clock_timestamp() + make_interval(days =>
@@ -20,7 +22,7 @@ export function writeArchived(tx: TenantTransaction, locked: WorkspaceRow): Prom
   });
 }
 
-/** Writes a workspace as in use. */
+/** Restores a workspace. */
 export function writeRestored(tx: TenantTransaction, locked: WorkspaceRow): Promise<WorkspaceRow | null> {
   return update(tx, locked, { sql: 'is_active = true, archived_at = null, purge_after = null', params: [] });
 }

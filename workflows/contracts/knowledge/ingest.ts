@@ -1,31 +1,34 @@
-/** What the workflow `ingest:<source>:<n>` is told: the source, and the row of its run. */
+/** Input of the workflow `ingest:<source>:<n>`: the source and the row of its run. */
 export interface IngestInput {
   readonly sourceId: string;
   readonly runId: string;
 }
 
-/** What `parseSource` is told. */
+/** Input of `parseSource`. */
 export interface ParseInput extends IngestInput {
-  /** The workflow calls again where no parser is free. Those that an earlier release began don't: their activity waits for a parser. */
+  /** The workflow calls again when no parser is free. Workflows begun by an earlier release don't: their activity waits for a parser. */
   readonly callsAgain?: true;
 }
 
-/** `go_on`: there is more to do; `ended`: the run is over, for it has failed, was ended by others, or found nothing new. */
+/** `go_on`: there is more to do; `ended`: the run is over, because it failed, was ended from outside, or found nothing new. */
 export type IngestOutcome = 'go_on' | 'ended';
-/** Besides: the worker parses as many files as it may, and so many wait to come back, this one with them. `busy`: the same in the words of an earlier release. */
+/**
+ * In addition: the worker already parses as many files as it may, and `waiting` files, this one included, wait to be retried. `busy` is an earlier release's
+ * form of this.
+ */
 export type ParseSourceOutcome = IngestOutcome | 'busy' | { readonly waiting: number };
-/** Besides: no room in a budget until a time (ISO 8601), unless a budget is written before. */
+/** In addition: a budget has no room until a time (ISO 8601), unless a budget is written before. */
 export type IndexSourceOutcome = IngestOutcome | { readonly pausedUntil: string };
 
-/** Activities of `ingestSource`, by the names under which histories record them. Each may be cut off anywhere and repeated. */
+/** Activities of `ingestSource`, by the names under which histories record them. Each may be interrupted anywhere and repeated. */
 export interface IngestActivities {
-  /** Gets the bytes of a page and stores them; whatever the kind, ends the run when the bytes are those of the last sync. */
+  /** Fetches the bytes of a page and stores them; for every kind of source, ends the run when the bytes equal those of the last sync. */
   fetchSource(input: IngestInput): Promise<IngestOutcome>;
-  /** Makes staged items of the bytes, with their chunks. */
+  /** Turns the bytes into staged items with their chunks. */
   parseSource(input: ParseInput): Promise<ParseSourceOutcome>;
-  /** Makes the vectors of the staged items, from the first that has none. */
+  /** Computes the vectors of the staged items, starting with the first that has none. */
   indexSource(input: IngestInput): Promise<IndexSourceOutcome>;
-  /** Puts the staged items in the place of the old ones: one transaction. */
+  /** Replaces the old items by the staged ones in one transaction. */
   publishSource(input: IngestInput): Promise<IngestOutcome>;
   /** Ends a run that was given up; the items of the last sync stay. */
   failSource(input: IngestInput): Promise<void>;

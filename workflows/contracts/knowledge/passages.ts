@@ -1,4 +1,4 @@
-/** What stands before a passage of a knowledge base, for the model and for whoever cites it. */
+/** The header of a passage from a knowledge base, for the model and for citations. */
 export interface PassageHead {
   readonly kb_id: string;
   readonly base: string;
@@ -11,20 +11,20 @@ export interface PassageHead {
   readonly score: number;
 }
 
-/** A passage between two lines that no document can write: their boundary is random. */
+/** A passage between two delimiter lines that no document can forge: their boundary is random. */
 export interface Passage {
   readonly head: PassageHead;
   readonly text: string;
 }
 
-/** Writes passages as blocks that `readPassages` takes apart. `boundary` has letters, digits, `-` and `_` alone. */
+/** Writes passages as blocks that `readPassages` parses. `boundary` consists of letters, digits, `-` and `_` only. */
 export function writePassages(passages: readonly Passage[], boundary: string): string {
   return passages
     .map(({ head, text }, at) => `<<<passage ${at + 1} ${boundary} ${JSON.stringify(head)}>>>\n${text}\n<<<end ${at + 1} ${boundary}>>>`)
     .join('\n\n');
 }
 
-/** The passages of a result, in their order; none in a text that holds none. A block whose two lines do not agree is text. */
+/** Returns the passages of a result in order, or none when the text holds none. A block whose two delimiter lines do not agree is text. */
 export function readPassages(result: string): Passage[] {
   const blocks = /^<<<passage (?<at>\d+) (?<boundary>[\w\-]+) (?<head>\{.*\})>>>\n(?<text>[\s\S]*?)\n<<<end \k<at> \k<boundary>>>>$/gmv;
   return [...result.matchAll(blocks)].flatMap(({ groups }) => {
@@ -36,7 +36,7 @@ export function readPassages(result: string): Passage[] {
 function headOf(text: string): PassageHead | null {
   try {
     const head: unknown = JSON.parse(text);
-    // Written by `writePassages`: no other hand knows the boundary.
+    // Written by `writePassages`: no other author knows the boundary.
     return head !== null && typeof head === 'object' && 'chunk_id' in head ? (head as PassageHead) : null;
   } catch {
     return null;

@@ -20,28 +20,28 @@ export type FindingCategory = (typeof findingCategories)[number];
 export const generatedKinds = ['protobuf', 'openapi', 'graphql', 'lockfiles'] as const;
 export type GeneratedKind = (typeof generatedKinds)[number];
 
-/** What becomes of a finding; see `docs/code-review.md`. */
+/** The state of a finding; see `docs/code-review.md`. */
 export const findingStates = ['open', 'fixed', 'outdated', 'dismissed'] as const;
 export type FindingState = (typeof findingStates)[number];
 
-/** Where a finding is told: on its lines, on its file, in the summary, or nowhere. */
+/** Where a finding is posted: on its lines, on its file, in the summary, or nowhere. */
 export const placements = ['inline', 'file', 'summary', 'none'] as const;
 export type Placement = (typeof placements)[number];
 
-/** What a run of the area does. */
+/** What a run of code review does. */
 export const reviewKinds = ['review', 'fix', 'ask'] as const;
 export type ReviewKind = (typeof reviewKinds)[number];
 
-/** How much of a pull request a review looks at. */
+/** How much of a pull request a review covers. */
 export type ReviewMode = 'full' | 'incremental' | 'no_change';
 
-/** How a review ended: nothing open, something open, limits left files unread, or it was not made. */
+/** How a review ended: nothing is open, something is open, limits left files unread, or no review was made. */
 export type ReviewVerdict = 'clean' | 'findings' | 'partial' | 'skipped';
 
 /** Why a review was not made. */
 export type SkipReason = 'draft' | 'filtered' | 'paused' | 'too_many_files' | 'budget' | 'no_reviewer';
 
-/** One look at the diff, with its own focus. */
+/** One pass over the diff, with its own focus. */
 export interface ReviewPass {
   readonly key: string;
   readonly focus: string;
@@ -51,14 +51,14 @@ export interface ReviewPass {
   readonly paths?: readonly string[];
 }
 
-/** A rule for files that match, in words; it may set the severity of what it finds. */
+/** A rule in words for matching files; it may set the severity of what it finds. */
 export interface PathRule {
   readonly paths: readonly string[];
   readonly instructions: string;
   readonly severity_override?: Severity;
 }
 
-/** A rule of a language, which findings name by its id. */
+/** A rule for a language; findings name it by its id. */
 export interface LanguageRule {
   readonly id: string;
   readonly text: string;
@@ -66,7 +66,7 @@ export interface LanguageRule {
   readonly examples?: string;
 }
 
-/** The templates of a playbook's revision, with the platform default's in place of what is absent. */
+/** The templates of a playbook's revision; the platform default's fill in what is absent. */
 export interface ReviewTemplates {
   readonly schema_version: 1;
   readonly summary: { readonly prompt: string; readonly sections: readonly string[] };
@@ -89,7 +89,7 @@ export interface ReviewTemplates {
   readonly path_filters: readonly string[];
   readonly generated: readonly GeneratedKind[];
   readonly path_rules: readonly PathRule[];
-  /** By the name of the language as Linguist has it, in lower case. */
+  /** By the language's name in Linguist, in lower case. */
   readonly language_rules: Readonly<Record<string, readonly LanguageRule[]>>;
   readonly ignore_rules: readonly string[];
   readonly limits: {
@@ -101,7 +101,7 @@ export interface ReviewTemplates {
   readonly output: { readonly language: string; readonly tone: string; readonly grouping: string };
 }
 
-/** Texts, of which some are taken and some are left. */
+/** Lists of texts to include and to exclude. */
 export interface TextFilter {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
@@ -159,21 +159,21 @@ export interface OutputFinding {
 
 /** What a review has counted. */
 export interface ReviewCounts {
-  /** Findings that models gave, those that passed the gates, and those that the second look refuted. */
+  /** Findings that models returned, those that passed the gates, and those that the second look refuted. */
   readonly raw: number;
   readonly gated: number;
   readonly refuted: number;
   readonly inline: number;
   readonly file: number;
-  /** In the summary alone. */
+  /** In the summary only. */
   readonly folded: number;
-  /** Open ones of earlier reviews. */
+  /** Open findings of earlier reviews. */
   readonly carried: number;
   readonly fixed: number;
   readonly dismissed: number;
 }
 
-/** `output.json` of a run of the area. */
+/** `output.json` of a run of code review. */
 export interface CodeReviewOutput {
   readonly schema_version: 1;
   readonly kind: ReviewKind;

@@ -1,9 +1,12 @@
 import type { ReviewKind } from './code-review.ts';
 
-/** Bound repositories: whose App reaches them, the parts of their configuration beside how is reviewed, and what follows their pull requests. */
+/**
+ * Bound repositories: whose App reaches them, the parts of their configuration that do not say how to review, and the contract of the workflows that follow
+ * their pull requests.
+ */
 
 export const appKinds = ['workspace', 'deployment'] as const;
-/** Whose App reaches a repository: one whose key the workspace keeps as a secret, or the deployment's. */
+/** Whose App reaches a repository: the workspace's, whose key is one of its secrets, or the deployment's. */
 export type AppKind = (typeof appKinds)[number];
 
 export const installationStates = ['ok', 'suspended', 'removed'] as const;
@@ -34,21 +37,21 @@ export interface ReviewWorkspaceConfig {
   readonly env_secret_names: readonly string[];
 }
 
-/** What a review's run was asked for; its texts lie in the run's input. */
+/** What the run of a review was asked to do; its texts are in the run's input. */
 export interface ReviewRequest {
   readonly kind: ReviewKind;
   readonly pull_number: number;
-  /** Everything is judged, whatever was before. */
+  /** Everything is judged, whatever was reviewed before. */
   readonly full: boolean;
   /** False: nothing is written to the host or the ledger. */
   readonly post: boolean;
-  /** Runs that an event started skip what drafts, filters and a pause keep out; those that a person asked for don't. */
+  /** Runs started by an event skip pull requests that drafts, filters or a pause exclude; runs that a person asked for do not. */
   readonly is_automatic: boolean;
-  /** Whoever asked has said something: the text of the run's input is theirs. */
+  /** The person who asked has written something: the text of the run's input is theirs. */
   readonly has_text: boolean;
   /** The command that asked for it; null: none did. */
   readonly command_id: string | null;
-  /** Of a fix: the one finding it is about; null: all that are open. */
+  /** For a fix: the one finding it is about; null: all open findings. */
   readonly finding_id: string | null;
 }
 
@@ -58,32 +61,32 @@ export interface PullRequestInput {
   readonly pullNumber: number;
 }
 
-/** Type and signal of the workflow that follows a pull request. The signal carries nothing: the rows say what has come. */
+/** Type and signal of the workflow that follows a pull request. The signal carries nothing: the rows say what has arrived. */
 export const pullRequestWorkflow = 'pullRequest';
 export const pullRequestChanged = 'pullRequestChanged';
 
-/** The same for a binding: it is stopped, or what its installation reports is taken. */
+/** The same for a binding: it is stopped, or reports of its installation are to be applied. */
 export const bindingStopWorkflow = 'bindingStop';
 export const bindingChanged = 'bindingChanged';
 
-/** What follows a pull request is to do next. */
+/** What the workflow of a pull request has to do next. */
 export type PullRequestStep =
   /** Start this run's workflow as a child. */
   | { readonly kind: 'run'; readonly runId: string }
   /** Judge this command and do what it says. */
   | { readonly kind: 'command'; readonly commandId: string }
-  /** Make the review that is due. */
+  /** Create the review run that is due. */
   | { readonly kind: 'open' }
-  /** Read how people have reacted to its comments: it is closed. */
+  /** Read the reactions to its comments: the pull request is closed. */
   | { readonly kind: 'reactions' }
-  /** There is more to take. */
+  /** There is more to process. */
   | { readonly kind: 'again' }
-  /** Nothing before this time has passed, the child has ended, or the signal comes. */
+  /** Wait until this time has passed, the child has ended, or the signal comes. */
   | { readonly kind: 'wait'; readonly waitMs: number }
   /** Nothing is left; the signal starts it anew. */
   | { readonly kind: 'end' };
 
-/** What a command came to, for what is written to the host. `threads`: they are to follow the ledger. */
+/** Outcome of a command, as far as it concerns what is written to the host. `threads`: the host's threads must be brought in line with the ledger. */
 export interface ObeyedCommand {
   readonly isAccepted: boolean;
   readonly hasReply: boolean;
@@ -91,27 +94,27 @@ export interface ObeyedCommand {
 }
 
 export interface PullRequestActivities {
-  /** Takes what has come, in its order, and says what is next. `runId`: the child that is at work. */
+  /** Processes what has arrived, in order, and returns what is next. `runId`: the child that is at work. */
   applyEvent(input: PullRequestInput & { readonly runId: string | null }): Promise<PullRequestStep>;
-  /** Makes the run that is due; null where none is any more. */
+  /** Creates the run that is due. Returns null when none is due any more. */
   openReviewRun(input: PullRequestInput): Promise<string | null>;
-  /** Asks the host whether the sender may command, and does what the command says. */
+  /** Asks the host whether the sender may give commands, and does what the command says. */
   takeCommand(input: { readonly commandId: string }): Promise<ObeyedCommand>;
-  /** Ends a command of which the host could not be asked. */
+  /** Ends a command for which the host could not be asked. */
   dropCommand(input: { readonly commandId: string }): Promise<void>;
-  /** Shows at the comment that the command was heard, once. */
+  /** Adds a reaction to the comment, once, to show that the command was received. */
   reactToCommand(input: { readonly commandId: string }): Promise<void>;
-  /** Posts what is answered to a command, once. */
+  /** Posts the reply to a command, once. */
   replyToCommand(input: { readonly commandId: string }): Promise<void>;
-  /** Has the host's threads of a pull request follow the ledger. */
+  /** Brings the host's threads of a pull request in line with the ledger. */
   settlePullThreads(input: PullRequestInput): Promise<void>;
-  /** Reads the reactions to the comments of a closed pull request, and says when they are read again, if they are. */
+  /** Reads the reactions to the comments of a closed pull request, and stores when to read them again, if at all. */
   readReactions(input: PullRequestInput): Promise<void>;
-  /** Ends a run whose workflow is over and that has not ended. */
+  /** Ends a run that has not ended although its workflow is over. */
   endReviewRun(input: { readonly runId: string }): Promise<void>;
 }
 
 export interface BindingActivities {
-  /** Takes what the installation reports, and wakes the pull requests of a binding that is stopped. True: there is more. */
+  /** Applies what the installation reports, and wakes the pull requests of a binding that is stopped. Returns true when there is more. */
   applyBinding(input: { readonly bindingId: string }): Promise<boolean>;
 }

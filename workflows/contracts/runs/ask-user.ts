@@ -15,7 +15,7 @@ export const askUserInputSchema = {
   additionalProperties: false,
 } as const;
 
-/** What a person is asked by a call of `ask_user`, and what the answer has to be like. */
+/** Returns the question that a call of `ask_user` asks a person, and the schema of the answer. */
 export function questionOf(args: Readonly<Record<string, unknown>>): {
   readonly prompt: string;
   readonly responseSchema: Record<string, unknown>;

@@ -31,7 +31,7 @@ export type FinishReason = (typeof finishReasons)[number];
 export const runSources = ['api', 'webhook', 'schedule', 'event', 'channel', 'code_review', 'evaluation', 'sub_agent', 'mcp'] as const;
 export type RunSource = (typeof runSources)[number];
 
-/** Of a run's workflow in Temporal, the first before the others. */
+/** Priorities of a run's workflow in Temporal; a lower number goes first. */
 export const runPriorities = [1, 3, 5] as const;
 export type RunPriority = (typeof runPriorities)[number];
 

@@ -1,26 +1,26 @@
 /**
- * Numbers of JSON that a double would change. JSON has no bounds for numbers (RFC 8259 §6); readers that keep them as IEEE 754 doubles, ours among
- * them, agree on integers up to 2^53 only (RFC 7493 §2.2). A number is *inexact* here when what a double makes of it, written in its shortest form,
- * is another decimal: 1234567890123456789 is, 1e22, 0.1 and -0 are not, nor is 0.10000000000000001, which is how some programs write the double 0.1.
+ * Numbers of JSON that a double would change. JSON has no bounds for numbers (RFC 8259 §6); readers that keep them as IEEE 754 doubles, ours among them, agree
+ * on integers up to 2^53 only (RFC 7493 §2.2). A number is *inexact* here when its double, written in its shortest form, is a different decimal:
+ * 1234567890123456789 is inexact; 1e22, 0.1 and -0 are not, nor is 0.10000000000000001, which is how some programs write the double 0.1.
  */
 
-/** No double changes so few digits, unless it is too large or too small for them. */
+/** A double never changes a number of so few digits, unless it is too large or too small for a double. */
 const harmlessLength = 15;
 const minNormal = 2 ** -1022;
-/** So many tell any two doubles apart, and many programs write all of them: a fraction of no more is a double's (IEEE 754 §5.12.2). */
+/** 17 significant digits tell any two doubles apart, and many programs write all 17: a fraction with no more digits is taken as a double (IEEE 754 §5.12.2). */
 const doubleDigits = 17;
 const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const markStart = '\u0000number:';
-/** A mark as JSON holds it: a whole value, neither the end of a longer text nor a name. */
+/** A mark as JSON writes it: a whole value, neither the end of a longer text nor a name. */
 const markInText = /(?<!\\)"\\u0000number:(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"(?!:)/g;
 
 /**
- * `large`: inexact numbers from 2^53 on, and those that no double reaches, which is all that can be somebody's name for a thing; a fraction below is
- * rounded like everywhere. `all`, for amounts and arguments of tools: fractions of more than 17 digits too.
+ * `large`: inexact numbers from 2^53 on and those beyond every double; only these can be identifiers, and smaller fractions are rounded as everywhere. `all`,
+ * for amounts and tool arguments: also fractions of more than 17 digits.
  */
 export type InexactNumbers = 'large' | 'all';
 
-/** The first inexact number in a JSON text, as it is written; null without one. Takes time by the length of the text. */
+/** Returns the first inexact number in a JSON text as it is written, or null without one. Takes time linear in the length of the text. */
 export function findInexact(text: string, which: InexactNumbers): string | null {
   let found: string | null = null;
   eachInexact(text, which, (literal) => {
@@ -31,9 +31,9 @@ export function findInexact(text: string, which: InexactNumbers): string | null 
 }
 
 /**
- * The JSON text with a mark, which is a string, in place of each inexact number. Parsers, pointers and walks take it like any other value;
- * `exactText` gives the number back. The text itself when there is none. U+0000 begins a mark: a text of people can't hold it. What comes after
- * `most` of them is left as it is.
+ * Returns the JSON text with a mark, which is a string, in place of each inexact number, or the text itself when there is none. Parsers, pointers and walks
+ * take a mark like any other value; `exactText` restores the number. A mark begins with U+0000, which users' texts can't hold. Numbers after the first `most`
+ * are left as they are.
  */
 export function markInexact(text: string, which: InexactNumbers, most = Infinity): string {
   let marked = '';
@@ -48,23 +48,23 @@ export function markInexact(text: string, which: InexactNumbers, most = Infinity
   return from === 0 ? text : marked + text.slice(from);
 }
 
-/** Whether a string stands for a number. */
+/** Whether a string is the mark of a number. */
 export function isMark(value: string): boolean {
   return value.startsWith(markStart);
 }
 
-/** The number of a mark as it is written; any other string as it is. */
+/** Returns the number of a mark as it is written; any other string unchanged. */
 export function withoutMark(value: string): string {
   return isMark(value) ? value.slice(markStart.length) : value;
 }
 
-/** A value as JSON, its marks as the numbers that they stand for. */
+/** Returns a value as JSON, with the numbers in place of their marks. */
 export function exactText(value: unknown): string {
   const text = JSON.stringify(value);
   return text.includes('"\\u0000number:') ? text.replaceAll(markInText, '$1') : text;
 }
 
-/** A value with its marks as the nearest doubles, for whoever only measures it. */
+/** Returns a value with the nearest doubles in place of its marks, for callers that only measure it. */
 export function rounded(value: unknown): unknown {
   if (typeof value === 'string') return isMark(value) ? Number(withoutMark(value)) : value;
   if (Array.isArray(value)) return value.map(rounded);
@@ -72,13 +72,13 @@ export function rounded(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, rounded(inner)]));
 }
 
-/** Keywords of JSON Schema whose numbers are bounds: the nearest double serves as well, since no number that is taken lies between. */
+/** Keywords of JSON Schema whose numbers are bounds: the nearest double serves as well, since no accepted number lies between. */
 const boundKeywords: ReadonlySet<string> = new Set(['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf']);
 
 /**
- * Takes the marks off a document with schemas of others, in place, for what YAML's aliases share would multiply in a copy. A bound becomes the nearest
- * double, one beyond all doubles goes; whatever else is such a number (a choice, a default, an example) becomes its text, so that it is never taken
- * for its neighbour.
+ * Removes the marks from a document with foreign schemas, in place, because a copy would multiply what YAML aliases share. A bound becomes the nearest double,
+ * or is deleted when it is beyond all doubles; any other such number (a choice, a default, an example) becomes its text, so that it is never taken for its
+ * neighbour.
  */
 export function unmarkSchemas<T>(document: T): T {
   const seen = new Set<unknown>();
@@ -101,7 +101,7 @@ function setUnmarked(node: object, key: string, mark: string): void {
   else Reflect.deleteProperty(node, key);
 }
 
-/** The mark of a number as it is written, which is inexact; null for any other text. */
+/** Returns the mark of an inexact number as it is written, or null for any other text. */
 export function markOf(literal: string, which: InexactNumbers): string | null {
   return numberForm.test(literal) && isInexact(literal, which) ? markStart + literal : null;
 }
@@ -121,13 +121,13 @@ export function isInexact(literal: string, which: InexactNumbers): boolean {
   return isOther && (Math.abs(number) >= 2 ** 53 || written.digits.length > doubleDigits);
 }
 
-/** Digits only, maybe a sign: equal numbers are equal texts. */
+/** Whether it has digits only, with an optional sign: then equal numbers are equal texts. */
 function isPlain(literal: string): boolean {
   for (let at = literal.startsWith('-') ? 1 : 0; at < literal.length; at += 1) if (!isDigit(literal.charCodeAt(at))) return false;
   return true;
 }
 
-/** Significant digits and the power of ten of the last one; zero has none. */
+/** Returns the significant digits and the power of ten of the last one; zero has no digits. */
 function decimalOf(literal: string): { readonly digits: string; readonly exponent: number } {
   const length = mantissaLength(literal);
   const mantissa = literal.slice(literal.startsWith('-') ? 1 : 0, length);
@@ -141,13 +141,13 @@ function decimalOf(literal: string): { readonly digits: string; readonly exponen
   return { digits: all.slice(start, end), exponent: exponent - fraction + all.length - end };
 }
 
-/** Length of what stands before the exponent. */
+/** Length of the part before the exponent. */
 function mantissaLength(literal: string): number {
   for (let at = 0; at < literal.length; at += 1) if (isExponentMark(literal.charCodeAt(at))) return at;
   return literal.length;
 }
 
-/** Calls `take` for each inexact number outside strings, until it gives false. Costs less than to parse the text: strings are leapt over. */
+/** Calls `take` for each inexact number outside strings until it returns false. Cheaper than parsing the text, since it skips strings. */
 function eachInexact(text: string, which: InexactNumbers, take: (literal: string, at: number) => boolean): void {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -161,7 +161,7 @@ function eachInexact(text: string, which: InexactNumbers, take: (literal: string
   }
 }
 
-/** Position of the quotation mark that ends the string, else the end of the text. */
+/** Returns the position of the quotation mark that ends the string, or the length of the text. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;

@@ -1,12 +1,12 @@
-/** The drafts of JSON Schema that are read, each by its own rules. */
+/** The supported drafts of JSON Schema; each is read by its own rules. */
 export type SchemaDialect = 'draft-04' | 'draft-06' | 'draft-07' | '2019-09' | '2020-12';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What counts for a schema that names no draft, or one that nobody knows. */
+/** Applies to a schema that names no draft, or an unknown one. */
 const newest = '2020-12';
 
-/** Names of `$schema` without their scheme, with which people take liberties, and without an empty fragment. */
+/** Values of `$schema` without their scheme, which authors write in several ways, and without an empty fragment. */
 const dialects: ReadonlyMap<string, SchemaDialect> = new Map([
   ['json-schema.org/draft-04/schema', 'draft-04'],
   ['json-schema.org/draft-06/schema', 'draft-06'],
@@ -16,7 +16,7 @@ const dialects: ReadonlyMap<string, SchemaDialect> = new Map([
   ['json-schema.org/schema', newest],
 ]);
 
-/** The draft by whose rules a schema is read, and whether its `$schema` is one that nobody knows. */
+/** Returns the draft by whose rules a schema is read, and whether its `$schema` is unknown. */
 export function dialectOf(schema: Schema): { readonly dialect: SchemaDialect; readonly isUnknown: boolean } {
   const named = schema['$schema'];
   if (named === undefined) return { dialect: newest, isUnknown: false };
@@ -32,13 +32,13 @@ export function dialectOf(schema: Schema): { readonly dialect: SchemaDialect; re
   return { dialect: known ?? newest, isUnknown: known === undefined };
 }
 
-/** What is said of a schema with an unknown `$schema`; it is read all the same. */
+/** The remark on a schema with an unknown `$schema`, which is read all the same. */
 export const unknownDialect = 'the $schema is not one of the drafts 04, 06, 07, 2019-09 and 2020-12: it is read as 2020-12';
 
-/** Keywords whose values are data and no schemas. */
+/** Keywords whose values are data rather than schemas. */
 export const dataKeywords: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples', 'required']);
 
-/** Keywords whose keys are names that the author chose, no keywords. */
+/** Keywords whose keys are names that the author chose rather than keywords. */
 export const mapsOfNames: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -49,7 +49,7 @@ export const mapsOfNames: ReadonlySet<string> = new Set([
   'dependentRequired',
 ]);
 
-/** The schema with `change` applied to it, and then to every schema that stands in the outcome. `change` gives a new object or the same one. */
+/** Applies `change` to the schema, then to every schema within the result. `change` returns a new object or the same one. */
 export function mapSchema(schema: Schema, change: (node: Schema) => Schema): Record<string, unknown> {
   const mapped = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(mapped);
@@ -65,8 +65,8 @@ export function mapSchema(schema: Schema, change: (node: Schema) => Schema): Rec
 }
 
 /**
- * A schema of any draft in the words of 2020-12, without `$schema` and the name of the whole: what models are shown, whose providers take nothing
- * else, and what may stand within another schema. Bounds of draft-04 become numbers, lists of items `prefixItems`.
+ * Converts a schema of any draft to 2020-12, without `$schema` and without the id of the whole: the form that models are shown, since their providers take
+ * nothing else, and that may stand within another schema. Bounds of draft-04 become numbers, and lists in `items` become `prefixItems`.
  */
 export function inNewestDialect(schema: Schema): Record<string, unknown> {
   const { dialect } = dialectOf(schema);
@@ -77,7 +77,7 @@ export function inNewestDialect(schema: Schema): Record<string, unknown> {
   return mapSchema(whole, (node) => withPrefixItems(dialect === 'draft-04' ? withNumericBounds(node) : node));
 }
 
-/** JSON Schema draft-04 §5.1.2 f.: `exclusiveMinimum` is a boolean that says how `minimum` is meant. */
+/** JSON Schema draft-04 §5.1.2 f.: `exclusiveMinimum` is a boolean that modifies `minimum`. */
 function withNumericBounds(node: Schema): Schema {
   const changed: Record<string, unknown> = { ...node };
   for (const [bound, exclusive] of [
@@ -93,7 +93,7 @@ function withNumericBounds(node: Schema): Schema {
   return changed;
 }
 
-/** JSON Schema 2020-12, release notes: lists in `items` became `prefixItems`, what holds for further ones `items`. */
+/** JSON Schema 2020-12, release notes: a list in `items` became `prefixItems`, and the schema of further items became `items`. */
 function withPrefixItems(node: Schema): Schema {
   const { items, additionalItems, ...rest } = node;
   if (!Array.isArray(items)) return additionalItems === undefined || items === undefined ? node : { ...rest, items };

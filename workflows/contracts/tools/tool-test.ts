@@ -1,13 +1,13 @@
-/** What the workflow `tooltest:<id>` is told: its row. Arguments and result stay there. */
+/** Input of the workflow `tooltest:<id>`: its row. Arguments and result stay there. */
 export interface ToolTestInput {
   readonly testId: string;
 }
 
 /** Activities of `toolTest`, by the names under which histories record them. */
 export interface ToolTestActivities {
-  /** Runs the tool once and stores what came of it; a test that has a result is left as it is. */
+  /** Runs the tool once and stores the result; a test that has a result is left as it is. */
   testTool(input: ToolTestInput): Promise<void>;
 }
 
-/** How long a test of a tool may take, waiting for an exclusive tool included. */
+/** How long a test of a tool may take, including the wait for an exclusive tool. */
 export const toolTestLimitS = 60;

@@ -1,18 +1,18 @@
-/** What the workflow `sync:<toolkit>` is told: its row. Which revision is meant stands there, too: one is open at a time. */
+/** Input of the workflow `sync:<toolkit>`: its row, which also says which revision is meant: only one is open at a time. */
 export interface ToolkitSyncInput {
   readonly toolkitId: string;
 }
 
-/** Signal of `toolkitSync`: a sync was opened. Sent with each start, since the one before may be about to end. Carries nothing. */
+/** Signal of `toolkitSync`: a sync was opened. Sent with each start, since the previous execution may be about to end. Carries nothing. */
 export const syncOpened = 'syncOpened';
 
 /** Activities of `toolkitSync`, by the names under which histories record them. */
 export interface ToolkitSyncActivities {
-  /** Asks the server for its tools and ends the open revision; without one there is nothing to do. */
+  /** Asks the server for its tools and ends the open revision; does nothing without one. */
   syncToolkit(input: ToolkitSyncInput): Promise<void>;
   /** Ends the open revision of a sync that was lost on the way. */
   failSync(input: ToolkitSyncInput): Promise<void>;
 }
 
-/** How often a sync is tried; the last try ends the revision whatever comes of it. */
+/** How often a sync is tried; the last try ends the revision whatever its outcome. */
 export const toolkitSyncTries = 3;

@@ -1,4 +1,4 @@
-/** What a call of a tool does to the world. */
+/** Whether a call of a tool only reads or also changes something. */
 export const toolEffects = ['read', 'write'] as const;
 /** What may run beside a call of a tool. */
 export const toolConcurrencies = ['read', 'write', 'exclusive'] as const;

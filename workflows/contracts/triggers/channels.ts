@@ -1,17 +1,17 @@
 export const channelKinds = ['slack', 'telegram', 'discord', 'email', 'webhook'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
 export const channelStates = ['pending', 'ok', 'error'] as const;
-/** Whose messages are turns of one conversation: those of a thread, or all of a sender. */
+/** Whose messages form one conversation: those of a thread, or all of a sender. */
 export const sessionScopes = ['thread', 'peer'] as const;
-/** Which messages of groups are answered; direct messages always are. */
+/** Which messages of groups are answered; direct messages are always answered. */
 export const replyRules = ['mentions', 'all'] as const;
 export const channelPartKinds = ['reply', 'notice'] as const;
 export type ChannelPartKind = (typeof channelPartKinds)[number];
 export const channelPartStates = ['pending', 'sending', 'sent', 'unknown', 'failed'] as const;
 
-/** What people set of a channel, by its kind. */
+/** What users set on a channel, by its kind. */
 export interface ChannelSettings {
-  /** Slack: the workspace whose messages are taken; absent: whichever has the app. */
+  /** Slack: the workspace whose messages are accepted; absent: any workspace that has the app. */
   readonly team_id?: string | null;
   /** Discord. */
   readonly application_id?: string;
@@ -19,21 +19,21 @@ export interface ChannelSettings {
   readonly public_key?: string;
   /** Webhook: where answers are posted. */
   readonly outbound_url?: string;
-  /** Email: the address that mails come to and answers come from. */
+  /** Email: the address that receives the mails and sends the answers. */
   readonly address?: string;
-  /** Email: the server by which answers leave. `tls`: encrypted, from the first byte on port 465, by STARTTLS elsewhere. */
+  /** Email: the server through which answers are sent. `tls`: encrypted, from the first byte on port 465, by STARTTLS on other ports. */
   readonly smtp?: { readonly host: string; readonly port: number; readonly tls: boolean; readonly user: string };
-  /** Email: a mail needs a pass of SPF or DKIM for the domain of its author; absent: it does. */
+  /** Email: a mail needs an SPF or DKIM pass for its author's domain; absent: required. */
   readonly require_authenticated?: boolean;
 }
 
-/** Who a channel is at its service. */
+/** The channel's identity at its service. */
 export interface ChannelIdentity {
   readonly id: string;
   readonly name: string;
 }
 
-/** Where an answer goes: the service's own ids, by names that only the kind's own code reads. */
+/** Where an answer goes: the service's own ids, by names that only the code of that kind reads. */
 export type ChannelRoute = Readonly<Record<string, string>>;
 
 /** A file of a message as its service names it. */
@@ -48,7 +48,7 @@ export interface ChannelFile {
 /** Signal of `channelReply`: messages have joined its run, or the run waits or has ended. Carries nothing. */
 export const channelRunChanged = 'channelRunChanged';
 
-/** The message that is answered: the one by which the run was started, or that could start none. */
+/** The message that is answered: the one that started the run, or that could not start one. */
 export interface ChannelReplyInput {
   readonly messageId: string;
 }
@@ -58,7 +58,7 @@ export interface ChannelPartInput extends ChannelReplyInput {
   readonly part: number;
 }
 
-/** What is to be done for the thread of a message. `isOver`: nothing more will come of it. */
+/** What is to be sent to the thread of a message. `isOver`: nothing more will follow. */
 export interface ChannelPlan {
   readonly due: readonly { readonly kind: ChannelPartKind; readonly part: number }[];
   readonly isOver: boolean;
@@ -70,17 +70,17 @@ export type ChannelPartStep = { readonly isOver: true } | { readonly isOver: fal
 
 /** Activities of `channelReply`, by the names under which histories record them: never rename. */
 export interface ChannelActivities {
-  /** Brings the files of a run's messages into the storage. Repeatable anywhere. */
+  /** Copies the files of a run's messages into storage. Repeatable anywhere. */
   fetchFiles(input: ChannelReplyInput): Promise<void>;
-  /** Writes the parts that the run has to send by now, and says which are not sent yet. */
+  /** Writes the parts that the run has to send by now, and returns those that are not sent yet. */
   planParts(input: ChannelReplyInput): Promise<ChannelPlan>;
   /** Shows the answer while it grows. Ends when the run has ended or waits. */
   streamReply(input: ChannelReplyInput): Promise<void>;
-  /** Tries to send one part, if its turn has come. */
+  /** Tries to send one part, if it is next. */
   deliverPart(input: ChannelPartInput): Promise<ChannelPartStep>;
 }
 
-/** Signal of `channelSync`: the row has changed since, look again. Carries nothing. */
+/** Signal of `channelSync`: the row has changed and must be read again. Carries nothing. */
 export const channelChanged = 'channelChanged';
 
 export interface ChannelSyncInput {
@@ -89,6 +89,6 @@ export interface ChannelSyncInput {
 
 /** Activity of `channelSync`, by the name under which histories record it: never rename. */
 export interface ChannelSyncActivities {
-  /** Tells the service what the newest row says. False: the row has changed meanwhile. */
+  /** Registers with the service what the newest row says. Returns false when the row has changed meanwhile. */
   syncChannel(input: ChannelSyncInput): Promise<boolean>;
 }

@@ -7,6 +7,6 @@ export interface FanOutInput {
 
 /** Activities of `fanOut`, by the names under which histories record them: never rename. */
 export interface EventActivities {
-  /** Does for each trigger of an event what the rows say, once a trigger, whoever repeats it. False: some are left. */
+  /** Does what the rows say for each trigger of an event, once per trigger however often it is repeated. Returns false when some are left. */
   fanOutEvent(input: FanOutInput): Promise<boolean>;
 }

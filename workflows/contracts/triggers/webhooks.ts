@@ -1,15 +1,13 @@
-/** Signal of `closeGroups`: more of its key have come. Carries nothing. */
+/** Signal of `closeGroups`: more deliveries with its key have arrived. Carries nothing. */
 export const deliveriesCame = 'deliveriesCame';
 
-/** One key of an endpoint, or of an event trigger, that coalesces. */
+/** One key of a coalescing endpoint or event trigger. */
 export type GroupInput = ({ readonly endpointId: string } | { readonly triggerId: string }) & {
   /** Hex of the SHA-256 of the key. */
   readonly key: string;
 };
 
-/**
- * What of a key is to be done: nothing, or look again after a while. `isEager`: a signal may end the wait, since enough deliveries close a group.
- */
+/** What a key has to do next: nothing, or check again after a while. `isEager`: a signal may end the wait, since enough deliveries close a group. */
 export type GroupStep =
   | { readonly state: 'idle' }
   | { readonly state: 'closed' }
@@ -17,6 +15,6 @@ export type GroupStep =
 
 /** Activities of `closeGroups`, by the names under which histories record them: never rename. */
 export interface GroupActivities {
-  /** Closes a group of deliveries or events that is due: starts its one run. Repeatable anywhere. */
+  /** Closes a due group of deliveries or events by starting its one run. Repeatable anywhere. */
   closeGroup(input: GroupInput): Promise<GroupStep>;
 }

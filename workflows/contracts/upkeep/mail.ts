@@ -1,12 +1,12 @@
-/** A mail to be written and sent by the worker; names rows by id, and an address only where no row has it. */
+/** A mail that the worker writes and sends; names rows by id, and an address only where no row has it. */
 export type MailRequest =
-  /** Somebody asked for a new password at this address; whether it is anybody's is looked up by the worker. */
+  /** A new password was requested for this address; the worker looks up whether it belongs to a user. */
   | { readonly template: 'password_reset'; readonly email: string }
   /** A new user without a password is to choose one. */
   | { readonly template: 'password_set'; readonly userId: string }
-  /** Proves that the new address is read by the user; the challenge row is there. */
+  /** Proves that the user reads the new address; the challenge row exists already. */
   | { readonly template: 'email_confirm'; readonly userId: string; readonly to: string }
-  /** Tells the old address that a change was asked for. */
+  /** Informs the old address that a change was requested. */
   | { readonly template: 'email_change_notice'; readonly userId: string; readonly to: string }
   | { readonly template: 'invitation'; readonly invitationId: string }
   /** Notices to the user's address. */
