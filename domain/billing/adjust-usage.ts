@@ -8,12 +8,12 @@ import { iso } from '../../db/sql.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 export interface AskedAdjustment extends Omit<Adjustment, 'at'> {
-  /** Null: now, and of a key that has made a correction before the time of that. */
+  /** Null: now, or the time of the correction that this key has already made. */
   readonly at: Date | null;
   readonly reason: string | null;
 }
 
-/** What a correction that a key has made before has otherwise; null: the same. */
+/** How the existing correction of a key differs from the requested one; null: no difference. */
 export interface AdjustmentDifference {
   /** Cost and currency. */
   readonly amount: string | null;
@@ -22,14 +22,14 @@ export interface AdjustmentDifference {
   readonly at: Date | null;
 }
 
-/** `repeat`: the key has made this very correction before. `other`: it has made another one, and nothing was done. */
+/** `repeat`: the key has already made this very correction. `other`: it has made a different one, and nothing was done. */
 export type AdjustmentOutcome =
   | { readonly kind: 'made' | 'repeat'; readonly id: string; readonly at: Date }
   | { readonly kind: 'other'; readonly difference: AdjustmentDifference };
 
 /**
- * Corrects the ledger of a workspace: a row of kind `adjustment` whose cost, with its sign, counts in the windows and the rollup of its time. Once a key, also
- * when it is asked for twice at once; the audit log says who was corrected, by how much and why. Totals of runs say what was metered and stay.
+ * Corrects the ledger of a workspace: adds a row of kind `adjustment` whose signed cost counts in the windows and the rollup of its time. Once per key, even
+ * for concurrent requests; the audit log records the workspace, the amount and the reason. Totals of runs state what was metered and stay.
  */
 export async function adjustUsage(
   tx: TenantTransaction,

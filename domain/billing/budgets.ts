@@ -21,18 +21,18 @@ import { removeOne, seeForChange, type Changing, type Scoped } from '../../db/sc
 import { budgetHome, type BudgetHome } from '../../db/billing/budgets/budget-home.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
-/** All that a budget says beside its key. Amounts are decimals. */
+/** The fields of a budget beside its key. Amounts are decimals. */
 export interface BudgetFields {
   /** Null: no ceiling, still counted. */
   readonly limitAmount: string | null;
   readonly currency: string;
   readonly isEnforced: boolean;
   readonly alertThresholdPct: number;
-  /** Day from which windows are counted; null: that of before, else the first of this month or today. */
+  /** Day from which windows are counted; null: the existing one, else the first of this month or today. */
   readonly periodStart: string | null;
 }
 
-/** The same as it is stored. */
+/** The fields as they are stored. */
 type StoredFields = BudgetFields & { readonly periodStart: string };
 
 export interface WrittenBudget {
@@ -41,15 +41,15 @@ export interface WrittenBudget {
 }
 
 /**
- * Writes the budget of a workspace for a period, whether there was one or not: its row, its open window and its managed rule, judged at once, and wakes
- * the runs that wait for it. One that says the same already stays as it is. `base` is the currency that calls are priced in.
- * @throws 404 for a workspace that the caller does not see, 403, 404 with If-Match where there is no budget, 412, 423, and 422 `currency_unsupported` for
- * a currency that no rate leads to.
+ * Writes the budget of a workspace for a period, whether there was one or not: its row, its open window and its managed rule, judged at once; wakes the runs
+ * that wait for it. An equal budget stays as it is. `base` is the currency in which calls are priced.
+ * @throws 404 for a workspace that the caller does not see, 403, 404 with If-Match when there is no budget, 412, 423, and 422 `currency_unsupported` for a
+ * currency to which there is no rate.
  */
 export async function putBudget(ctx: Changing, key: BudgetKey, asked: BudgetFields & { readonly base: string }): Promise<WrittenBudget> {
   const { base, ...fields } = asked;
   const home = await budgetHome(ctx, key.workspaceId);
-  // The first of all locks: settlings in flight are in the ledger and in the windows, or in neither.
+  // The first of all locks, so that calls being settled are in both the ledger and the windows, or in neither.
   await lockLedger(ctx.em, key.workspaceId);
   const id = await findBudgetId(ctx, key);
   const written = id === null ? await makeBudget(ctx, home, { key, fields, base }) : await changeBudget(ctx, home, { id, fields, base });
@@ -65,7 +65,7 @@ interface Put {
 type Written = WrittenBudget & { readonly isChanged: boolean };
 
 async function makeBudget(ctx: Changing, home: BudgetHome, { key, fields, base }: Put & { readonly key: BudgetKey }): Promise<Written> {
-  // A budget that is not there matches no tag.
+  // A budget that does not exist matches no tag.
   if (ctx.ifMatch !== null) throw fail('not_found');
   home.assertActive();
   await requireRate(ctx, base, fields.currency);
@@ -80,12 +80,12 @@ async function makeBudget(ctx: Changing, home: BudgetHome, { key, fields, base }
 }
 
 async function changeBudget(ctx: Changing, home: BudgetHome, { id, fields, base }: Put & { readonly id: string }): Promise<Written> {
-  // Its open window is that of now before it is changed.
+  // Rolls the windows first, so that the change applies to the current window.
   await rollWindows(ctx.em, home.workspaceId, base);
   const budget = await seeForChange(ctx, Budget, id);
   const before = fieldsOf(budget);
   const after = { ...fields, periodStart: fields.periodStart ?? budget.periodStart };
-  // After a change of BILLING_CURRENCY the same budget is another: its window counted what was priced otherwise.
+  // After a change of BILLING_CURRENCY an equal budget has to be rewritten too: its window counted amounts in the former currency.
   const isPricedAnew = (await baseOfWindow(ctx, id)) !== base;
   if (isSame(before, after) && !isPricedAnew) return { budget, before, isChanged: false };
   const rate = after.currency === before.currency && !isPricedAnew ? null : { ...(await requireRate(ctx, base, after.currency)), base };
@@ -97,7 +97,7 @@ async function changeBudget(ctx: Changing, home: BudgetHome, { id, fields, base 
   return { budget, before, isChanged: true };
 }
 
-/** An open alert was about the budget of before; how full the new one is, is said now. */
+/** Resolves an open alert, which was about the former budget, and judges at once how full the new one is. */
 async function judgeAnew(ctx: Changing, budget: Budget): Promise<void> {
   const { id: budgetId, organizationId, workspaceId, period, alertThresholdPct } = budget;
   const rule = await putManagedRule(ctx, { budgetId, organizationId, workspaceId, period, alertThresholdPct });
@@ -107,7 +107,7 @@ async function judgeAnew(ctx: Changing, budget: Budget): Promise<void> {
 }
 
 /**
- * Takes the ceiling of a workspace for a period away, with its managed rule; the ledger stays, and calls in flight settle into the closed window.
+ * Deletes the budget of a workspace for a period, with its managed rule; the ledger stays, and calls in flight settle into the closed window.
  * @throws 404, 403.
  */
 export async function deleteBudget(ctx: Changing, key: BudgetKey): Promise<Budget> {
@@ -159,17 +159,17 @@ function isSame(before: BudgetFields, after: BudgetFields): boolean {
   );
 }
 
-/** A budget that the caller sees. Throws 404 where the workspace has none for the period, or is not seen. */
+/** Returns a budget that the caller sees. Throws 404 when the workspace has none for the period, or is not visible. */
 export async function seeBudget(ctx: Scoped, key: BudgetKey): Promise<BudgetRow> {
   return (await findBudget(ctx, key)) ?? refuseMissing(key);
 }
 
-/** Where a budget that the caller sees stands now. Throws 404 as `seeBudget` does. */
+/** Returns the current status of a budget that the caller sees. Throws 404 as `seeBudget` does. */
 export async function seeBudgetStatus(ctx: Scoped, key: BudgetKey): Promise<BudgetStatusRow> {
   return (await findBudgetStatus(ctx, key)) ?? refuseMissing(key);
 }
 
-/** Who leaves the period out asks for the month, also where only the day has a budget. */
+/** A request without a period means the month, even when only the day has a budget. */
 function refuseMissing({ period }: BudgetKey): never {
   const other = period === 'month' ? 'day' : 'month';
   throw fail('not_found', { detail: `No budget of the ${period} was found; that of the ${other} is read with period=${other}.` });

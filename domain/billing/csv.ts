@@ -1,11 +1,14 @@
-/** What a cell holds: text is guarded against formulas, numbers never. Null is empty. */
+/** The content of a cell: text is guarded against formulas, numbers never are. Null is empty. */
 export type CsvCell = { readonly text: string | null } | { readonly number: string | number | null } | boolean;
 
-/** Spreadsheets take a cell that begins so for a formula, also one that was quoted. */
+/** Spreadsheets take a cell that begins with one of these for a formula, even a quoted one. */
 const formula = /^[=+\-@\t\r]/;
 const special = /[",\r\n]/;
 
-/** One record by RFC 4180 §2: cells by commas, quoted where they hold a quote, a comma or a break, CRLF at the end. A text that a spreadsheet would run gets a leading `'`. */
+/**
+ * Returns one record by RFC 4180 §2: cells separated by commas, quoted if they contain a quote, a comma or a line break, CRLF at the end. A text that a
+ * spreadsheet would run gets a leading `'`.
+ */
 export function csvRecord(cells: readonly CsvCell[]): string {
   return `${cells.map(written).join(',')}\r\n`;
 }

@@ -1,7 +1,7 @@
 import { Decimal } from 'decimal.js';
 import { invalid } from '../../workflows/contracts/failure.ts';
 
-/** More digits than these a JSON number does not carry exactly (IEEE 754 double: 15 to 17). */
+/** The most digits that a JSON number carries exactly (IEEE 754 double: 15 to 17). */
 const maxSignificant = 15;
 const maxWhole = new Decimal(10).pow(11);
 
@@ -9,8 +9,8 @@ const maxWhole = new Decimal(10).pow(11);
 export type DecimalInput = { readonly value: string } | { readonly rule: string; readonly message: string };
 
 /**
- * Reads a decimal that a caller sent as string or number: no sign, no exponent in a string, below 10^11, at most `maxDecimals` places (in a
- * string zeros at its end count, too), and in a number no more digits than it carries. `value` has no exponent.
+ * Reads a decimal that a caller sent as string or number: no sign, no exponent in a string, below 10^11, at most `maxDecimals` decimal places (trailing zeros
+ * of a string count too), and in a number no more digits than it carries exactly. `value` has no exponent.
  */
 export function readDecimal(given: string | number, { maxDecimals }: { readonly maxDecimals: number }): DecimalInput {
   const isText = typeof given === 'string';
@@ -27,7 +27,7 @@ export function readDecimal(given: string | number, { maxDecimals }: { readonly 
   return { value: decimal.toFixed() };
 }
 
-/** The decimal at a place of a body. Throws 422 at its pointer for what `readDecimal` refuses. */
+/** Returns the decimal at a pointer of a body. Throws 422 at the pointer for what `readDecimal` refuses. */
 export function requireDecimal(pointer: string, given: string | number, { maxDecimals }: { readonly maxDecimals: number }): string {
   const read = readDecimal(given, { maxDecimals });
   if ('rule' in read) throw invalid(pointer, read.rule, read.message);

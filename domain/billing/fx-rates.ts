@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { writeSystemEntry } from '../audit/system-entry.ts';
 import { hasRates, insertRates, type NewRate } from '../../db/billing/prices/fx-rates.ts';
 
-/** Stores rates, audited; a pair that has a rate of that day keeps it. Gives how many are new. */
+/** Stores rates, audited; a pair that has a rate of that day retains it. Returns how many are new. */
 export async function storeRates(em: SqlEntityManager, rates: readonly NewRate[]): Promise<number> {
   const created = await insertRates(em, rates);
   if (created === 0) return 0;

@@ -17,13 +17,13 @@ export interface StepCall {
   };
   readonly step: number;
   readonly callKey: string;
-  /** What it may cost at most: decimal in the billing currency. */
+  /** The most it may cost: decimal in the billing currency. */
   readonly estimate: string;
 }
 
 /**
- * Holds what a call may cost in every budget and cap above it, or in none. Where spending leaves no room, an admin may have let the step pass: it is held
- * all the same. A call key that holds already is `ok` again. Each statement is a transaction of its own (`withAutocommit`).
+ * Holds what a call may cost in every budget and cap above it, or in none. When a budget is full, an admin may have allowed the step: then it is held anyway.
+ * Returns `ok` again for a call key that already has a hold. Each statement is a transaction of its own (`withAutocommit`).
  */
 export async function reserveForStep(tx: TenantTransaction, { run, step, callKey, estimate }: StepCall): Promise<ReserveResult> {
   const wanted = { callKey, organizationId: run.organization_id, workspaceId: run.workspace_id, caps: capsAbove(run), estimate };
@@ -32,12 +32,12 @@ export async function reserveForStep(tx: TenantTransaction, { run, step, callKey
   return reserve(tx, { ...wanted, isAllowed: true });
 }
 
-/** Extends the lease of a call in flight. False: it holds nothing any more. */
+/** Extends the lease of a call in flight. Returns false when it no longer holds anything. */
 export function renewHold(tx: TenantTransaction, callKey: string): Promise<boolean> {
   return renewHolds(tx, callKey);
 }
 
-/** Releases what a call held that never left, or cost nothing. */
+/** Releases the hold of a call that never left, or cost nothing. */
 export function releaseHold(tx: TenantTransaction, callKey: string): Promise<void> {
   return releaseHolds(tx, callKey);
 }

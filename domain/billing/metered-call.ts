@@ -15,10 +15,10 @@ export interface PlannedCall {
   readonly callKey: string;
   readonly organizationId: string;
   readonly workspaceId: string;
-  /** Keys of the caps above it; absent: none. */
+  /** Keys of the caps that apply; absent: none. */
   readonly caps?: readonly string[];
   readonly model: { readonly id: string; readonly free: boolean };
-  /** What it may cost at most, by the prices in force: decimal in the billing currency. */
+  /** The most it may cost, at the prices in force: decimal in the billing currency. */
   readonly estimate: (prices: readonly PinnedPrice[]) => string;
 }
 
@@ -27,9 +27,9 @@ export interface MeteredCall {
   readonly prices: readonly PinnedPrice[];
   /** When it was reserved, by the database's clock. */
   readonly reservedAt: Date;
-  /** Ends the renewal of its hold, whatever became of the call. */
+  /** Ends the renewal of the call's hold, whatever the outcome of the call. */
   close(): void;
-  /** Gives back what it held: it never left, or cost nothing. */
+  /** Releases the call's hold: it never left, or cost nothing. */
   release(): Promise<void>;
 }
 
@@ -40,13 +40,13 @@ export interface MeteringRules {
   readonly signal: AbortSignal;
 }
 
-/** How long a call waits for those in flight to give their room back. */
+/** How long a call waits for calls in flight to release budget. */
 const busyLimitMs = 10_000;
 const maxRolls = 5;
 
 /**
- * Passes a call through the budgets of its workspace before it is made. Throws 402 `budget_exceeded` where spending leaves no room, 429 where only calls in
- * flight take it, 422 `unpriced_model` for a model that may not be called without a price. A key that holds already holds on.
+ * Reserves a call in the budgets of its workspace before it is made. Throws 402 `budget_exceeded` when a budget is spent, 429 when only holds of calls in
+ * flight fill it, 422 `unpriced_model` for a model that may not be called without a price. A key that already has a hold retains it.
  */
 export async function openMeteredCall(rules: MeteringRules, call: PlannedCall): Promise<MeteredCall> {
   const { transact, currency, unpriced } = rules;

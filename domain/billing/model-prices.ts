@@ -8,7 +8,7 @@ import { completePrice, startsInPast, type PriceDraft, type PriceFault, type Pri
 type Tx = Pick<TenantTransaction, 'em'>;
 
 /**
- * Stores a price that begins now or later. Throws 422 with the rule that it breaks (`unusual_price`, `past`, …), 409 `already_exists` when one of the same
+ * Stores a price that begins now or later. Throws 422 with the rule that it breaks (`unusual_price`, `past`, …), 409 `already_exists` when a price of the same
  * model, tier, bucket and currency begins at the same instant.
  */
 export async function createPrice(tx: Tx, draft: PriceDraft, rules: PriceRules): Promise<PriceRow> {
@@ -21,13 +21,13 @@ export async function createPrice(tx: Tx, draft: PriceDraft, rules: PriceRules):
 }
 
 /**
- * Deletes a price that has not begun; gives what it was. Throws 404, and 409 `in_force` for one that has begun: what calls were priced by stays readable.
+ * Deletes a price that has not begun; returns it. Throws 404, and 409 `in_force` for a price that has begun: prices that calls were charged by stay readable.
  */
 export async function deletePrice(tx: Tx, priceId: string): Promise<PriceRow> {
   const price = await findPrice(tx.em, priceId);
   if (!price) throw fail('not_found');
   if (!price.hasBegun && (await deleteUpcomingPrice(tx.em, priceId))) return price;
-  // It has begun meanwhile, or somebody else has deleted it.
+  // The price has begun meanwhile, or another request has deleted it.
   if (!price.hasBegun && (await findPrice(tx.em, priceId)) === null) throw fail('not_found');
   throw fail('state_conflict', { reason: 'in_force', detail: 'The price is in force or was. A new one that begins now replaces it.' });
 }

@@ -13,13 +13,13 @@ export interface PriceDraft {
   readonly unit?: PriceUnit;
   readonly price: string | number;
   readonly currency?: string;
-  /** ISO 8601; without it from now on. */
+  /** ISO 8601; absent: from now on. */
   readonly effective_from?: string;
   readonly source?: string;
   readonly confirm_unusual?: boolean;
 }
 
-/** The rule that a price breaks; `field` is its member. */
+/** The rule that a price breaks; `field` is the faulty member. */
 export interface PriceFault {
   readonly field: string;
   readonly rule: string;
@@ -27,19 +27,19 @@ export interface PriceFault {
 }
 
 export interface PriceRules {
-  /** Of a price that names no currency. */
+  /** The currency of a price that names none. */
   readonly baseCurrency: string;
-  /** The registry's id of a model that goes by another name; null: it knows none. */
+  /** Returns the registry's id of a model that goes by another name; null: unknown to the registry. */
   readonly modelIdOf: (name: string) => string | null;
 }
 
-/** How long ago a price may begin: clocks differ, and a request takes its time. */
+/** How long ago a price may begin, since clocks differ and a request takes time. */
 const maxPastMs = 60_000;
 const maxDecimals = 12;
-/** Outside of these somebody has taken one unit for the other. */
+/** A price outside of these bounds was probably meant for the other unit. */
 const usual = { '1m_tokens': { min: new Decimal('0.001'), max: new Decimal(1_000) }, 'call': { min: null, max: new Decimal(100) } };
 
-/** A draft with its defaults, or the first rule that it breaks. Whether it begins too early is asked apart, see `startsInPast`. */
+/** Returns a draft with its defaults, or the first rule that it breaks. `startsInPast` checks separately whether it begins too early. */
 export function completePrice(draft: PriceDraft, { baseCurrency, modelIdOf }: PriceRules): NewPrice | PriceFault {
   const unit: PriceUnit = draft.bucket === 'call' ? 'call' : '1m_tokens';
   const currency = draft.currency ?? baseCurrency;
@@ -67,7 +67,7 @@ export function completePrice(draft: PriceDraft, { baseCurrency, modelIdOf }: Pr
   };
 }
 
-/** Whether a price would begin so long ago that calls were priced without it. `now`: by the database's clock, which says what is in force. */
+/** Whether a price would begin so long ago that calls were priced without it. `now`: by the database's clock, which decides what is in force. */
 export function startsInPast({ effectiveFrom }: NewPrice, now: Date): PriceFault | null {
   if (effectiveFrom === null || effectiveFrom.getTime() >= now.getTime() - maxPastMs) return null;
   return { field: 'effective_from', rule: 'past', message: 'lies in the past: a price begins now or later' };

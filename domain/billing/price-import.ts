@@ -5,14 +5,14 @@ import { databaseTime } from '../../db/database-time.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';
 
-/** What became of one row of an import, or would become of it. */
+/** The outcome of one row of an import, actual or predicted. */
 export type PriceOutcome =
   | { readonly outcome: 'created'; readonly priceId: string | null; readonly price: NewPrice; readonly replaces: PriceRow | null }
   | { readonly outcome: 'unchanged'; readonly priceId: string | null; readonly price: NewPrice }
   | { readonly outcome: 'rejected'; readonly fault: PriceFault };
 
 export interface ImportOptions {
-  /** Nothing is stored; `created` is what would be. */
+  /** Stores nothing; `created` then means would be created. */
   readonly isDryRun: boolean;
   readonly rules: PriceRules;
 }
@@ -25,8 +25,8 @@ interface Known {
 }
 
 /**
- * Stores each row that keeps the rules and says what became of each, in the order of the rows: a price equal to the one in force at its beginning is
- * `unchanged`, so that the same file can be imported again, also twice at once. Four statements, however many rows.
+ * Stores each row that keeps the rules and returns the outcome of each, in the order of the rows: a price equal to the one in force at its beginning is
+ * `unchanged`, so that the same file can be imported again, even concurrently. Sends four statements, however many rows.
  */
 export async function importPrices(
   tx: Pick<TenantTransaction, 'em'>,
@@ -45,7 +45,7 @@ export async function importPrices(
   const inserted = new Map((await insertPrices(tx.em, created)).map((price) => [keyOf(price), price.id]));
   return planned.map((outcome) => {
     if (outcome.outcome === 'rejected' || outcome.priceId !== null) return outcome;
-    // A row begins at most once at an instant, so that what one import inserts of a key lies at different ones.
+    // Of one series at most one price begins at an instant, so the key identifies an inserted row.
     const priceId = inserted.get(keyOf(outcome.price)) ?? null;
     if (outcome.outcome === 'unchanged') return { ...outcome, priceId };
     return priceId === null ? rejected(taken) : { ...outcome, priceId };
@@ -58,7 +58,7 @@ const taken: PriceFault = {
   message: 'is taken: another price begins at the same instant',
 };
 
-/** Judges rows in the order in which they begin: what a price replaces may stand behind it in the file. */
+/** Judges rows in the order in which they begin: a price may come before the one that it replaces in the file. */
 function planAll(completed: readonly (NewPrice | PriceFault)[], known: Map<string, Known[]>, now: Date): PriceOutcome[] {
   const startOf = (price: NewPrice | PriceFault) => ('rule' in price ? 0 : (price.effectiveFrom ?? now).getTime());
   const planned: PriceOutcome[] = [];
@@ -84,7 +84,7 @@ function plan(price: NewPrice, known: Map<string, Known[]>, now: Date): PriceOut
     series,
     [...timeline, added].toSorted((left, right) => left.startsAt - right.startsAt),
   );
-  // All that begin now begin at one instant.
+  // All prices that begin now begin at the same instant.
   return { outcome: 'created', priceId: null, price: { ...price, effectiveFrom: new Date(startsAt) }, replaces: before?.row ?? null };
 }
 

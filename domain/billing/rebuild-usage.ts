@@ -6,7 +6,7 @@ import { sweep } from '../../db/transaction.ts';
 export interface Rebuilt {
   readonly workspaces: number;
   readonly days: number;
-  /** Rollups that were missing, wrong, or none of the ledger's. */
+  /** Rollups that were missing, wrong, or without entries in the ledger. */
   readonly mended: number;
 }
 
@@ -14,8 +14,8 @@ const spansARead = 200;
 const dayMs = 86_400_000;
 
 /**
- * Makes all rollups what the ledger adds up to, a workspace's day a transaction: it may be killed and run again, and while calls settle. A day on which
- * something was mended is an entry of the audit log; one that was right leaves none.
+ * Makes all rollups equal the sums of the ledger, one day of a workspace per transaction: it may be killed and run again, and calls may settle meanwhile. A day
+ * on which a rollup was mended gets an entry in the audit log; a correct day gets none.
  */
 export async function rebuildUsage(db: Databases): Promise<Rebuilt> {
   const done = { workspaces: 0, days: 0, mended: 0 };

@@ -6,7 +6,7 @@ import { sweep } from '../../db/transaction.ts';
 
 const aTransaction = 500;
 
-/** Releases what lost calls held, in transactions of 500; gives how many holds. */
+/** Releases the holds of lost calls, in transactions of 500; returns the number of holds. */
 export async function expireLostHolds(db: Databases, signal: AbortSignal): Promise<number> {
   let expired = 0;
   for (let count = aTransaction; count === aTransaction; expired += count) {
@@ -16,7 +16,10 @@ export async function expireLostHolds(db: Databases, signal: AbortSignal): Promi
   return expired;
 }
 
-/** Closes windows that have ended and opens the next, up to 500 workspaces; one that fails is reported and does not stop the others. Gives how many. */
+/**
+ * Closes windows that have ended and opens the next, for up to 500 workspaces; a failure is reported and does not stop the others. Returns the number of
+ * workspaces.
+ */
 export async function rollEndedWindows(
   db: Databases,
   { signal, onFault }: { readonly signal: AbortSignal; readonly onFault: (err: unknown, workspaceId: string) => void },
@@ -29,7 +32,7 @@ export async function rollEndedWindows(
   return ended.length;
 }
 
-/** Opens the windows of this moment in a workspace, as every call does that finds none. In a transaction that holds no window. */
+/** Opens the current windows of a workspace, as every call does that finds none. The transaction must not have locked any window before. */
 export function rollBudgetWindows(em: SqlEntityManager, workspaceId: string): Promise<number> {
   return rollWindows(em, workspaceId);
 }

@@ -6,14 +6,14 @@ const bucketMs = bucketMinutes * 60_000;
 const maxDays = 400;
 const dayMs = 86_400_000;
 
-/** Until when usage is read that nobody has bounded: the end of the bucket that fills now. */
+/** The default end of a range of usage: the end of the bucket that fills now. */
 export function endOfBucket(now: Date): string {
   return new Date(Math.ceil((now.getTime() + 1) / bucketMs) * bucketMs).toISOString();
 }
 
 /**
- * 422 for a range of rollups that they can't answer to the last digit: bounds inside of a bucket. For one of more than 400 days too, and for a
- * zone that doesn't exist.
+ * Throws 422 for a range that rollups can't answer exactly, since a bound lies inside of a bucket; also for one of more than 400 days, and for a zone that
+ * doesn't exist.
  */
 export function checkRollupRange({ from, to, zone }: { readonly from?: string; readonly to: string; readonly zone?: string }): void {
   const isOff = (instant: string) => Date.parse(instant) % bucketMs !== 0;
@@ -27,7 +27,7 @@ export function checkRollupRange({ from, to, zone }: { readonly from?: string; r
   if (errors.length > 0) throw fail('validation_failed', { errors });
 }
 
-/** 422 for a range of more than 400 days. */
+/** Throws 422 for a range of more than 400 days. */
 export function checkExportRange(from: string, to: string): void {
   const errors = lengthFaults(from, to);
   if (errors.length > 0) throw fail('validation_failed', { errors });

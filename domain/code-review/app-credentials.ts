@@ -6,24 +6,24 @@ import { isAppKey, pemOf, type AppCredentials } from '../../ports/github/app-key
 import type { GitHubSettings } from '../../ports/github/settings.ts';
 import type { AppKind } from '../../workflows/contracts/review/pull-requests.ts';
 
-/** Names of the secrets with which a workspace has an App of its own. */
+/** Names of the secrets that hold a workspace's own App. */
 export const appSecretNames = { id: 'github_app_id', key: 'github_app_private_key' } as const;
 
-/** An App that may speak for a workspace. */
+/** An App that may act for a workspace. */
 export interface CandidateApp {
   readonly kind: AppKind;
   readonly app: AppCredentials;
 }
 
-/** What is asked of the deployment to find them. */
+/** The parts of the deployment that are needed to find them. */
 export interface AppDeps {
   readonly keys: Pick<KeyRing, 'keks'>;
   readonly github: Pick<GitHubSettings, 'app'>;
 }
 
 /**
- * The Apps with which a workspace may reach an installation: its own, by its own secrets; then the deployment's, where an operator has listed the installation
- * for the workspace. Secrets of the organization are not its own.
+ * Returns the Apps with which a workspace may reach an installation: its own, by its own secrets; then the deployment's, if an operator has listed the
+ * installation for the workspace. Secrets of the organization do not count as the workspace's own.
  */
 export async function appsFor(
   tx: TenantTransaction,
@@ -38,7 +38,7 @@ export async function appsFor(
   ];
 }
 
-/** The workspace's own App; null where its secrets name none that could sign. */
+/** The workspace's own App; null when its secrets name none that can sign. */
 export async function ownApp(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'keks'>,

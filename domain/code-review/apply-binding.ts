@@ -14,15 +14,16 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { InstallationState } from '../../workflows/contracts/review/pull-requests.ts';
 import { keyOf } from './bindings.ts';
 
-/** Kind of the event that tells of a change of a binding's installation. */
+/** Kind of the event that reports a change of a binding's installation. */
 export const installationChanged = 'review.installation_changed';
 
 const maxEvents = 100;
 const maxPulls = 500;
 
 /**
- * Takes what the host reports of a binding's repository and installation, in its order. A state that changed is an event of the platform; the name follows the repository. Of a binding that
- * is not reviewed, the open pull requests are woken to stop. True: there is more. A repeat finds the events applied, and wakes whoever is still open once more.
+ * Applies the host's events on a binding's repository and installation, in their order. A changed installation state emits an event of the platform; the name
+ * follows the repository. Wakes the open pull requests of a binding that is not reviewed, so that they stop. Returns true when there is more. A repeat finds
+ * the events applied, and wakes pull requests that are still open once more.
  */
 export async function applyBinding(tx: TenantTransaction, bindingId: string): Promise<boolean> {
   const binding = await liveBinding(tx, bindingId);

@@ -22,18 +22,18 @@ import { draftOf, judgeEvent, type EventEffect, type PullDraft } from './judge-e
 import { startedByPlatform, startReview, type ReviewAsk } from './start-review.ts';
 
 const maxEvents = 100;
-/** A signal that got lost is made up for so late at the latest, while a run is at work. */
+/** The longest wait while a run is working, after which a lost signal is made up for. */
 const maxWaitMs = 3_600_000;
 
-/** What follows a pull request looks at it. `runId`: the child that is at work. */
+/** Input of one check by a pull request's workflow. `runId`: the child workflow that is working. */
 export interface ApplyEvents extends PullRequestInput {
   readonly runId: string | null;
   readonly currency: string;
 }
 
 /**
- * Takes what has come for a pull request, in its order, in one transaction, and says what is next. Whoever repeats it finds the events applied. Reviews of an older head,
- * and all of a pull request that is closed or not reviewed any more, are asked to end.
+ * Applies the queued events of a pull request, in their order, in one transaction, and returns the next step. A repeat finds the events applied. Cancels
+ * reviews of an older head, and all runs of a pull request that is closed or no longer reviewed.
  */
 export async function applyEvents(
   tx: TenantTransaction,
@@ -72,13 +72,13 @@ interface Applying {
 
 interface Applied {
   readonly draft: PullDraft;
-  /** Reviews and repairs that were asked for by themselves. */
+  /** Reviews and repairs that were requested on their own. */
   readonly reviews: readonly AskedReview[];
 }
 
 type AskedEffect = Extract<EventEffect, { readonly kind: 'review' | 'fix' }>;
 
-/** A run that somebody asked for. */
+/** A run that a person requested. */
 interface AskedReview {
   readonly request: ReviewAsk;
   readonly text: string | null;
@@ -116,7 +116,7 @@ interface Following {
   readonly headSha: string | null;
 }
 
-/** Does what an event asks for beside the pull request's own row. True: no later review asks for changes. */
+/** Applies an effect beyond the pull request's own row. Returns true when no later review may request changes. */
 async function follow(
   tx: TenantTransaction,
   { binding, pull, event: { facts }, headSha }: Following,
@@ -163,12 +163,12 @@ function askedBy(effect: AskedEffect): AskedReview {
   return { request: { kind: effect.kind, full, post: true, is_automatic: false, command_id: null, finding_id: null }, text: null };
 }
 
-/** A review that a person asked for, and that a newer head has made void, is made of that one. */
+/** A review that a person requested, and that a newer head has superseded, is requested again for that head. */
 function askedAnew({ request: { pull_number: _pull, has_text: hasText, ...request }, text }: LiveReview): AskedReview[] {
   return request.is_automatic ? [] : [{ request, text: hasText ? text : null }];
 }
 
-/** Asks what is not wanted any more to end; gives the reviews whose head is not the newest. */
+/** Cancels runs that are no longer wanted; returns the reviews whose head is not the newest. */
 async function cancelOutdated(
   tx: TenantTransaction,
   { binding, pull, draft }: { readonly binding: BindingState; readonly pull: PullState; readonly draft: PullDraft },
@@ -184,7 +184,7 @@ async function cancelOutdated(
   return superseded;
 }
 
-/** A fix looks after its head by itself, and a question is answered whatever the head is. A run whose head nobody knew reads the newest. */
+/** A fix checks its head itself, and a question is answered whatever the head. A run without a known head reads the newest. */
 function isSuperseded({ headSha, request }: LiveReview, { headSha: newest }: PullDraft): boolean {
   return request.kind === 'review' && headSha !== null && newest !== null && headSha !== newest;
 }
@@ -196,7 +196,7 @@ async function cancelRuns(tx: TenantTransaction, runs: readonly LiveReview[], is
   await cancelAndClose(tx, { ...locked, runIds }, { policy: 'interrupt', reason: isSuperseded ? 'superseded' : null, isSuperseded });
 }
 
-/** The runs of withdrawn commands, unless they have begun. */
+/** Cancels the runs of withdrawn commands, unless they have begun. */
 async function cancelQueued(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
   if (runIds.length === 0) return;
   const locked = await lockForCancel(tx, runIds);
@@ -211,7 +211,7 @@ interface Starting {
   readonly currency: string;
 }
 
-/** Starts what somebody asked for; true: it is the review that was due as well. A refusal (no agent, a full budget) is nothing that anybody waits for. */
+/** Starts a requested run. Returns true when it also covers the review that was due. A refusal (no agent, a full budget) is final: nothing waits for it. */
 async function startAsked(tx: TenantTransaction, { binding, pull, asked, currency }: Starting): Promise<boolean> {
   try {
     await startReview(tx, { binding, pull, ...asked, by: startedByPlatform(currency) });
@@ -227,9 +227,7 @@ function nextRun(live: readonly LiveReview[]): Extract<PullRequestStep, { kind: 
   return first ? { kind: 'run', runId: first.id } : null;
 }
 
-/**
- * Makes the review that is due, and gives its id; null where none is due any more, or it was refused. A repeat finds the run that was made.
- */
+/** Starts the review that is due, and returns its id; null when none is due any more, or it was refused. A repeat finds the run that was started. */
 export async function openReviewRun(
   tx: TenantTransaction,
   { bindingId, pullNumber, currency }: PullRequestInput & { readonly currency: string },

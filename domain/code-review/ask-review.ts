@@ -3,19 +3,19 @@ import type { StartedRun } from '../runs/start/start-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { refuseStart, startReview, type ReviewStarter } from './start-review.ts';
 
-/** A review that a person asks for. */
+/** A review that a person requests. */
 export interface AskedByHand {
-  /** One that the caller has been shown. */
+  /** A binding that the caller may see. */
   readonly bindingId: string;
   readonly pullNumber: number;
   readonly full: boolean;
   readonly post: boolean;
-  /** Null: nothing but the review. */
+  /** Null: no instructions beyond the review itself. */
   readonly instructions: string | null;
   readonly by: ReviewStarter;
 }
 
-/** Starts it; it is made whatever drafts, filters and pauses say. Null: the binding is gone. Throws as `startReview` does. */
+/** Starts the review regardless of drafts, filters and pauses. Returns null when the binding no longer exists. Throws as `startReview` does. */
 export async function askForReview(
   tx: TenantTransaction,
   { bindingId, pullNumber, full, post, instructions, by }: AskedByHand,

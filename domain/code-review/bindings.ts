@@ -8,7 +8,7 @@ import { invalid } from '../../workflows/contracts/failure.ts';
 import type { AppKind, EditorConfig, ReviewBudgetConfig, ReviewWorkspaceConfig } from '../../workflows/contracts/review/pull-requests.ts';
 import { wakeBinding } from '../../db/code-review/bindings/wake.ts';
 
-/** What people set of a binding; configs are complete. */
+/** The settings of a binding; configs are complete. */
 export interface BindingFields {
   readonly reviewerAgentId: string | null;
   readonly editorAgentId: string | null;
@@ -20,7 +20,7 @@ export interface BindingFields {
   readonly isActive: boolean;
 }
 
-/** A repository whose owner has shown that an installation opens it. */
+/** A repository whose owner has proven that an installation opens it. */
 export interface ProvenRepository {
   readonly installationId: number;
   readonly appKind: AppKind;
@@ -29,7 +29,7 @@ export interface ProvenRepository {
   readonly repoFullName: string;
 }
 
-/** What the rules of bindings ask of the deployment. */
+/** What the rules of bindings need from the deployment. */
 export interface BindingDeps {
   readonly codeExec: { readonly hasStrict: () => Promise<boolean> };
   /** Whether a regular expression can be applied in linear time. */
@@ -37,8 +37,8 @@ export interface BindingDeps {
 }
 
 /**
- * Makes a binding and gives its id. Throws 422 for agents, a playbook or a tool that are not there for the workspace, patterns that can't be read and tests without a
- * sandbox, and `already_exists` for a repository that the workspace has bound, in whatever spelling.
+ * Creates a binding and returns its id. Throws 422 for agents, a playbook or a tool that do not exist for the workspace, patterns that can't be parsed and
+ * tests without a sandbox, and `already_exists` for a repository that the workspace has already bound, in whatever spelling.
  */
 export async function makeBinding(
   tx: TenantTransaction,
@@ -52,7 +52,7 @@ export async function makeBinding(
   return id;
 }
 
-/** Changes a locked binding; what leaves out a field keeps it. Switched off, its pull requests are stopped. Throws 422 as `makeBinding` does. */
+/** Changes a locked binding; an omitted field stays as it is. Switching it off stops its pull requests. Throws 422 as `makeBinding` does. */
 export async function changeBinding(
   tx: TenantTransaction,
   deps: BindingDeps,
@@ -74,14 +74,14 @@ export async function changeBinding(
   if (wasActive && !next.isActive) await wakeBinding(tx, binding, `stop:${newId()}`);
 }
 
-/** Deletes a locked binding at a time: nothing is reviewed from the commit on, what is at work ends, and the repository may be bound again. */
+/** Deletes a locked binding as of `at`: nothing is reviewed after the commit, runs at work end, and the repository may be bound again. */
 export async function deleteBinding(tx: TenantTransaction, binding: RepoBinding, at: Date): Promise<void> {
   binding.deletedAt = at;
   await tx.em.flush();
   await wakeBinding(tx, binding, 'deleted');
 }
 
-/** What names of repositories are compared by. */
+/** The key by which names of repositories are compared. */
 export function keyOf(repoFullName: string): string {
   return repoFullName.toLowerCase();
 }
@@ -89,7 +89,7 @@ export function keyOf(repoFullName: string): string {
 interface Judged {
   readonly fields: BindingFields;
   readonly place: BindingPlace;
-  /** As it stands: what it names already was judged then. */
+  /** The current binding: what it already names was judged before. */
   readonly known?: RepoBinding;
 }
 

@@ -7,7 +7,7 @@ interface KnownEvent {
   readonly event: string;
   readonly action: string;
   readonly handler: Handler;
-  /** Of a binding that names none. */
+  /** Enabled for a binding that names no events. */
   readonly byDefault: boolean;
 }
 
@@ -15,10 +15,10 @@ const of = (event: string, handler: Handler, actions: readonly string[], off: re
   actions.map((action) => ({ event, action, handler, byDefault: !off.includes(action) }));
 
 const pullRequestActions = ['opened', 'reopened', 'ready_for_review', 'synchronize', 'edited', 'labeled', 'review_requested'] as const;
-/** Those that a binding may switch off; `/config` and `/help` are there with any of them. */
+/** Commands that a binding may switch off; `/config` and `/help` are available with any of them. */
 const switchable = commandNames.filter((name) => name !== 'config' && name !== 'help');
 
-/** Every event that a binding can take, in the order in which they are shown. */
+/** Every event that a binding can take, in display order. */
 export const knownEvents: readonly KnownEvent[] = [
   ...of('pull_request', 'review', pullRequestActions, ['labeled']),
   ...of('check_run', 'review', ['rerequested']),
@@ -27,7 +27,7 @@ export const knownEvents: readonly KnownEvent[] = [
   ...of('command', 'command', switchable),
 ];
 
-/** What an event is stored and named as. */
+/** The name under which an event is stored. */
 export function nameOfEvent({ event, action }: Pick<KnownEvent, 'event' | 'action'>): string {
   return `${event}.${action}`;
 }
@@ -35,7 +35,9 @@ export function nameOfEvent({ event, action }: Pick<KnownEvent, 'event' | 'actio
 /** The events of a binding that names none. */
 export const defaultEvents: readonly string[] = knownEvents.filter(({ byDefault }) => byDefault).map(nameOfEvent);
 
-/** Names as they are stored: each event with its action, once, in our order. A bare event means all its actions. Throws 422 for a name that is none. */
+/**
+ * Returns the stored form of event names: each event with its action, once, in our order. A bare event means all its actions. Throws 422 for an unknown name.
+ */
 export function eventsNamed(names: readonly string[]): string[] {
   const chosen = new Set<string>();
   for (const [at, name] of names.entries()) {

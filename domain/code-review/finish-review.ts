@@ -17,8 +17,8 @@ export interface ReviewEnding {
 }
 
 /**
- * Ends the work of a review, in one transaction: ledger and judged hunks, what it has cost, and the run's last message with its output. False: the run is cancelling or over, and nothing
- * is written. A repeat writes nothing more.
+ * Ends the work of a review, in one transaction: writes the ledger and the judged hunks, its cost, and the run's last message with its output. Returns false
+ * when the run is cancelling or has ended: nothing is written then. A repeat writes nothing more.
  */
 export async function finishReview(tx: TenantTransaction, { runId, step }: ReviewEnding): Promise<boolean> {
   const found = await readReviewRun(tx, runId);
@@ -28,7 +28,7 @@ export async function finishReview(tx: TenantTransaction, { runId, step }: Revie
   if (locked === null || locked.status !== 'running') return false;
   if (await hasClosingMessage(tx, runId, step)) return true;
 
-  // Only `nextCalls` keeps a plan, in this shape.
+  // Only `nextCalls` stores a plan, in this shape.
   const plan = (await readAnswer(tx, runId, planAnswer)) as ReviewPlan | null;
   if (plan === null) return false;
   if (plan.kind === 'review' && found.review.post) await keepLedger(tx, found, plan);
@@ -46,7 +46,7 @@ export async function finishReview(tx: TenantTransaction, { runId, step }: Revie
   return true;
 }
 
-/** What was skipped has judged nothing, and leaves the ledger as it is. */
+/** A skipped review has judged nothing, and leaves the ledger as it is. */
 async function keepLedger(
   tx: TenantTransaction,
   run: ReviewRun,
@@ -61,7 +61,7 @@ async function keepLedger(
   await keepReviewedHead(tx, { pullRequestId, headSha, mergeBaseSha, baseRef, playbookRevisionId, hashes: conclusion.hashes });
 }
 
-/** A finding as the ledger holds it. */
+/** A finding as the ledger stores it. */
 export function findingToKeep(finding: PlacedFinding): FindingToKeep {
   const {
     anchor,
@@ -148,7 +148,7 @@ async function outputOf(tx: TenantTransaction, run: ReviewRun, { plan, ledger }:
   });
 }
 
-/** The host's comments on files are counted from here among the posts of a review. */
+/** The first ordinal of comments on files among the posts of a review. */
 const firstFileComment = 1_000;
 
 const nothingFound = {
@@ -162,7 +162,7 @@ const nothingFound = {
   findings: [],
 } as const;
 
-/** New findings as this review placed them, then those of the ledger. Without a post the new ones are in no ledger. */
+/** New findings as this review placed them, then those of the ledger. If the review does not post, the new ones are not in the ledger. */
 function findingsOf(
   placed: readonly PlacedFinding[],
   { ledger, headSha }: { readonly ledger: readonly LedgerRow[]; readonly headSha: string },

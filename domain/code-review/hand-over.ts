@@ -5,15 +5,15 @@ import { wakeParts } from '../../db/code-review/bindings/wake.ts';
 
 /** A delivery of the Git host that is handed over to code review. */
 export interface HandOver {
-  /** Null: nothing follows from it. */
+  /** Null: nothing follows from the delivery. */
   readonly event: HostEvent | null;
   /** The host's id of the delivery. */
   readonly guid: string;
-  /** It came to the endpoint of the deployment's App, which speaks for repositories of all tenants. */
+  /** The delivery arrived at the endpoint of the deployment's App, which acts for repositories of all tenants. */
   readonly isOfDeployment: boolean;
 }
 
-/** Hands a verified delivery over, in its transaction: each binding that it is about gets its event, and what follows it is woken, once a delivery. */
+/** Hands over a verified delivery, in its transaction: writes its event for each binding concerned and wakes what follows the event, once per delivery. */
 export async function handOver(
   tx: TenantTransaction,
   { event, guid, isOfDeployment }: HandOver,

@@ -5,26 +5,26 @@ import { nameOfEvent } from './enabled-events.ts';
 /** A pull request while events are applied to it, one after the other. */
 export type PullDraft = PullChange;
 
-/** What an event asks for beside what it makes of the pull request. */
+/** The effect of an event beyond the pull request's own row. */
 export type EventEffect =
   | { readonly kind: 'none' }
-  /** A review at once, that a person asked for. */
+  /** An immediate review that a person requested. */
   | { readonly kind: 'review'; readonly full: boolean }
   | { readonly kind: 'fix' }
   | { readonly kind: 'command'; readonly comment: NonNullable<ReviewFacts['comment']> }
-  /** The comment of a command is gone, or commands something else. */
+  /** The comment of a command was deleted, or now contains another command. */
   | { readonly kind: 'withdraw'; readonly commentId: number; readonly keep: string | null }
   | { readonly kind: 'thread'; readonly isResolved: boolean }
   | { readonly kind: 'dismissal'; readonly reviewId: number };
 
-/** What came of an event. `reason`: why nothing did. */
+/** The outcome of an event. `reason`: why it was ignored. */
 export interface JudgedEvent {
   readonly pull: PullDraft;
   readonly effects: readonly EventEffect[];
   readonly reason: string | null;
 }
 
-/** A pull request as it is locked, before anything is applied. */
+/** A pull request as it is locked, before any event is applied. */
 export function draftOf(pull: PullState): PullDraft {
   const { state, isDraft, isFork, paused, isBlockDismissed, heardAt, baseRef, headSha, isDueFull } = pull;
   return { state, isDraft, isFork, paused, isBlockDismissed, heardAt, baseRef, headSha, isDueFull, due: { kind: 'keep' } };
@@ -38,7 +38,7 @@ interface Judging {
   readonly binding: Binding;
 }
 
-/** Judges one event of a pull request. Pure: what it takes and gives are rows. */
+/** Judges one event of a pull request. Pure: takes and returns rows. */
 export function judgeEvent(judging: Judging, { event, action, facts }: QueuedEvent): JudgedEvent {
   switch (event) {
     case 'pull_request':
@@ -47,7 +47,7 @@ export function judgeEvent(judging: Judging, { event, action, facts }: QueuedEve
     case 'pull_request_review_comment':
       return judgeComment(judging, action, facts);
     case 'pull_request_review_thread':
-      // What our own App resolves, the ledger knows.
+      // The ledger already knows what our own App has resolved.
       return facts.is_bot ? ignored(judging.pull, 'own') : taken(judging.pull, [{ kind: 'thread', isResolved: action === 'resolved' }]);
     case 'pull_request_review':
       return facts.review_id === undefined || facts.is_bot
@@ -78,7 +78,7 @@ function judgePullRequest({ pull: before, lastHeadSha, binding }: Judging, actio
     case 'edited':
     case 'labeled': {
       const isFull = facts.is_base_changed === true;
-      // What has been judged already is not judged again for a new title or label.
+      // A new title or label is no reason to judge the same head again.
       if (!isFull && pull.headSha !== null && pull.headSha === lastHeadSha) return ignored(pull, 'reviewed');
       return taken({ ...pull, isDueFull: pull.isDueFull || isFull, due: { kind: 'now' } });
     }
@@ -87,13 +87,13 @@ function judgePullRequest({ pull: before, lastHeadSha, binding }: Judging, actio
   }
 }
 
-/** Why an event of a pull request asks for no review; null: it does. */
+/** Why an event of a pull request requests no review; null: it does. */
 function refusalOf({ pull, binding }: Pick<Judging, 'pull' | 'binding'>, action: string, facts: ReviewFacts): string | null {
   if (pull.state === 'closed') return 'closed';
   if (action === 'review_requested' && facts.is_app_requested !== true) return 'other_reviewer';
   if (pull.paused) return 'paused';
   if (pull.isDraft && !binding.reviewConfig.drafts) return 'draft';
-  // A pull request of our editor onto the head branch is its offer, and nothing to review. The head that it pushed itself is.
+  // A pull request of our editor onto the head branch is its offer, not something to review. A head that the editor pushed itself is reviewed.
   const isEditors = facts.is_bot === true && facts.head_ref?.startsWith(binding.editorConfig.branch_prefix) === true;
   return isEditors && action !== 'synchronize' ? 'own' : null;
 }
@@ -108,14 +108,14 @@ function withFacts(pull: PullDraft, facts: ReviewFacts): PullDraft {
   };
 }
 
-/** One that is closed waits for no review any more: what is due of it are the reactions to its comments. One that is open again has none due. */
+/** A closed pull request no longer waits for a review: reading the reactions to its comments is due instead. For a reopened one nothing is due. */
 function inState(pull: PullDraft, state: PullDraft['state']): PullDraft {
   if (pull.state === state) return pull;
   return { ...pull, state, due: { kind: state === 'closed' ? 'now' : 'none' }, isDueFull: false };
 }
 
 function debounced(due: DueChange, seconds: number): DueChange {
-  // A review that is asked for now waits for no push.
+  // A review requested for now does not wait for further pushes.
   return due.kind === 'now' ? due : { kind: 'debounced', seconds };
 }
 

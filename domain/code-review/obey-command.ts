@@ -12,19 +12,20 @@ import { startedByPlatform, startReview } from './start-review.ts';
 
 const nothing: ObeyedCommand = { isAccepted: false, hasReply: false, threads: false };
 
-/** What a command that was judged before came to. */
+/** The outcome of a command that was judged before. */
 export function obeyedBefore({ state, command, reply }: Pick<CommandState, 'state' | 'command' | 'reply'>): ObeyedCommand {
   if (state !== 'accepted' && state !== 'done') return nothing;
   return { isAccepted: true, hasReply: reply !== null, threads: command === 'resolve' || (command === 'dismiss' && reply === null) };
 }
 
-/** Refuses a command that waits to be judged: its sender may not write to the repository, or the host can't be asked. Nobody is told. */
+/** Refuses a queued command: its sender may not write to the repository, or the host can't be asked. Posts no reply. */
 export async function refuseCommand(tx: TenantTransaction, commandId: string, reason: 'no_permission' | 'host_lost'): Promise<void> {
   await settleCommand(tx, commandId, { state: 'refused', reason });
 }
 
 /**
- * Does what a command of somebody who may says, once: what changes rows at once, what takes a run by starting it. A command that can't be obeyed is answered with the reason. A repeat changes nothing.
+ * Executes a command of an authorized sender, once: changes rows at once, or starts the run that the command needs. A command that can't be executed is
+ * answered with the reason. A repeat changes nothing.
  */
 export async function obeyCommand(
   tx: TenantTransaction,
@@ -37,7 +38,7 @@ export async function obeyCommand(
     return nothing;
   }
   const pull = await lockPull(tx, binding, command.pullNumber);
-  // Whoever came first has done it while this one waited for the pull request.
+  // Another worker may have executed the command while this one waited for the pull request.
   const now = await readCommandState(tx, command.id);
   if (now?.state !== 'queued') return now ? obeyedBefore(now) : nothing;
   const { end, threads = false } = await effectOf(tx, { binding, pull, command, currency });
@@ -104,7 +105,7 @@ async function dismiss(tx: TenantTransaction, { pull, command }: Obeying): Promi
 }
 
 function asCommand({ command, argument }: CommandState) {
-  // Only its argument is read.
+  // Only the argument is read.
   return { name: command as CommandName, argument: argument ?? '', textSha256: '' };
 }
 

@@ -9,12 +9,12 @@ import type { ReviewTemplates } from '../../workflows/contracts/review/code-revi
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { completeTemplates, hashOfTemplates, refuseTemplates, type TemplatesDraft } from './templates.ts';
 
-/** What the rules of playbooks ask of the deployment: the templates of the playbook's organization. */
+/** What the rules of playbooks need from the deployment: the template renderer of the playbook's organization. */
 export interface PlaybookDeps {
   readonly templates: Pick<Templates, 'renderEach'>;
 }
 
-/** A playbook to be made. */
+/** The values of a new playbook. */
 export interface NewPlaybook {
   readonly home: RowScope;
   readonly slug: string;
@@ -23,19 +23,22 @@ export interface NewPlaybook {
   readonly isDefault: boolean;
   readonly isActive: boolean;
   readonly createdByUserId: string | null;
-  /** Complete already, and judged: those of a playbook that is cloned. */
+  /** Complete and judged already; or those of a cloned playbook. */
   readonly templates: ReviewTemplates;
   readonly note: string | null;
 }
 
-/** What a body says of templates, complete. Throws 422 for what can't be used. */
+/** Returns the templates of a body, completed. Throws 422 for templates that can't be used. */
 export async function readTemplates(tx: TenantTransaction, { templates }: PlaybookDeps, draft: TemplatesDraft): Promise<ReviewTemplates> {
   const complete = completeTemplates(draft, await readDefaultTemplates(tx));
   await refuseTemplates(templates, complete);
   return complete;
 }
 
-/** Makes a playbook whose revision 1 is active at once; gives its id. Throws `already_exists` for a slug that is taken, 422 for a default that is not active. */
+/**
+ * Creates a playbook whose revision 1 is active at once; returns its id. Throws `already_exists` for a slug that is taken, 422 for a default that is not
+ * active.
+ */
 export async function makePlaybook(tx: TenantTransaction, { home, templates, note, ...made }: NewPlaybook): Promise<string> {
   const { createdByUserId, ...fields } = made;
   refuseIdleDefault(fields);
@@ -48,7 +51,7 @@ export async function makePlaybook(tx: TenantTransaction, { home, templates, not
   return id;
 }
 
-/** What a change sets of a playbook; absent: it stays. */
+/** The changes of a playbook; an absent field stays as it is. */
 export interface PlaybookChange {
   readonly name?: string;
   readonly description?: string | null;
@@ -58,8 +61,8 @@ export interface PlaybookChange {
 }
 
 /**
- * Changes a locked playbook. Reviews that are at work keep the revision that they began with. Throws 422 for a revision of another playbook, 409 `in_use` where one that a
- * binding names or that is a default would be switched off.
+ * Changes a locked playbook. Reviews at work keep the revision with which they began. Throws 422 for a revision of another playbook, 409 `in_use` when a
+ * playbook that a binding names or that is a default would be switched off.
  */
 export async function changePlaybook(tx: TenantTransaction, playbook: ReviewPlaybook, change: PlaybookChange): Promise<void> {
   const next = { isDefault: playbook.isDefault, isActive: playbook.isActive, ...change };
@@ -73,14 +76,14 @@ export async function changePlaybook(tx: TenantTransaction, playbook: ReviewPlay
   await tx.em.flush();
 }
 
-/** Deletes a locked playbook at a time. Throws 409 `in_use` for one that a binding names or that is a default. */
+/** Deletes a locked playbook as of `at`. Throws 409 `in_use` for one that a binding names or that is a default. */
 export async function deletePlaybook(tx: TenantTransaction, playbook: ReviewPlaybook, at: Date): Promise<void> {
   await refuseInUse(tx, playbook);
   playbook.deletedAt = at;
   await tx.em.flush();
 }
 
-/** Adds a revision to a locked playbook, active at once where it is asked for; gives its id. */
+/** Adds a revision to a locked playbook, active at once if requested; returns its id. */
 export async function addPlaybookRevision(
   tx: TenantTransaction,
   playbook: ReviewPlaybook,

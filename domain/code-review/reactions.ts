@@ -2,15 +2,15 @@ import { putReadingOff, readAgainAfter, storeReactions, type CommentReactions } 
 import { lockPullRow } from '../../db/code-review/findings/write-ledger.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
-/** People look at a pull request for so many days after it was closed. */
+/** The number of days for which people react to a pull request after it was closed. */
 const daysRead = 7;
-/** Where the host can't be asked at their end, it is asked for another day. */
+/** If the host can't be asked on the last of these days, it is asked for one more day. */
 const daysTried = 8;
 
-/** What the host says of the reactions to a closed pull request. `unknown`: it could not be asked, and may be later. */
+/** The reactions to a closed pull request. `unknown`: the host could not be asked, and may be asked later. */
 export type ReadReactions = { readonly kind: 'known'; readonly comments: readonly CommentReactions[] } | { readonly kind: 'unknown' };
 
-/** Writes down what was read of a closed pull request's reactions, and when they are read next: once more a week after it was closed. A repeat counts the same again. */
+/** Stores the reactions to a closed pull request, and when they are read next: once more a week after it was closed. A repeat counts the same again. */
 export async function keepReactions(tx: TenantTransaction, pullRequestId: string, read: ReadReactions): Promise<void> {
   await lockPullRow(tx, pullRequestId);
   if (read.kind === 'unknown') return putReadingOff(tx, pullRequestId, daysTried);

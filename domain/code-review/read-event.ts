@@ -1,7 +1,7 @@
 import type { ReviewFacts } from '../../db/code-review/pulls/facts.ts';
 import { readCommand } from './pipeline/commands.ts';
 
-/** A delivery of the Git host, as far as code review is concerned. */
+/** A delivery of the Git host, as far as code review needs it. */
 export interface HostEvent {
   readonly event: string;
   readonly action: string;
@@ -15,7 +15,7 @@ export interface HostEvent {
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** What is read of an event beside its installation and repository; null: nothing of it counts. */
+/** Reads an event beyond its installation and repository; null: the event is irrelevant. */
 type Reader = (body: Node, action: string) => { readonly pullNumber: number | null; readonly facts: ReviewFacts } | null;
 
 const actions: Readonly<Record<string, { readonly names: readonly string[]; readonly read: Reader }>> = {
@@ -44,12 +44,12 @@ const actions: Readonly<Record<string, { readonly names: readonly string[]; read
   repository: { names: ['renamed', 'transferred', 'deleted'], read: readRepository },
 };
 
-/** Events of an installation or repository, which no pull request is meant by. */
+/** Events of an installation or repository, which concern no pull request. */
 const ofBindings: ReadonlySet<string> = new Set(['installation', 'installation_repositories', 'repository']);
 
 /**
- * Reads a delivery: `name` is the header X-GitHub-Event, `body` the parsed payload (https://docs.github.com/en/webhooks/webhook-events-and-payloads). Null: a ping, an event or
- * action that nothing follows from, or no payload of the host.
+ * Reads a delivery: `name` is the header X-GitHub-Event, `body` the parsed payload (https://docs.github.com/en/webhooks/webhook-events-and-payloads). Returns
+ * null for a ping, an event or action from which nothing follows, or a payload that is not the host's.
  */
 export function readEvent(name: string | undefined, body: unknown): HostEvent | null {
   const known = name !== undefined && Object.hasOwn(actions, name) ? actions[name] : undefined;
@@ -68,7 +68,7 @@ export function readEvent(name: string | undefined, body: unknown): HostEvent | 
   return { event: name, action, installationId, repoId: isWide ? null : repoId, pullNumber: read.pullNumber, facts };
 }
 
-/** Whether an event is about bindings, and about no pull request. */
+/** Whether an event is about bindings, not about a pull request. */
 export function isOfBinding(event: string): boolean {
   return ofBindings.has(event);
 }
@@ -99,14 +99,14 @@ function factsOfPull(pull: Node, repoId: number | null): ReviewFacts {
     ...named('base_ref', textAt(nodeAt(pull, 'base'), 'ref', 400)),
     ...named('head_ref', textAt(head, 'ref', 400)),
     is_draft: pull['draft'] === true,
-    // Its repository is another one, or is gone.
+    // The head repository is another one, or no longer exists.
     is_fork: headRepoId === null || headRepoId !== repoId,
   };
 }
 
 function readComment(body: Node, action: string, kind: 'issue' | 'review'): ReturnType<Reader> {
   const issue = nodeAt(body, 'issue');
-  // A comment of an issue that is no pull request is none of ours.
+  // A comment on an issue that is no pull request is irrelevant.
   if (kind === 'issue' && !isNode(issue['pull_request'])) return null;
   const pull = kind === 'issue' ? issue : nodeAt(body, 'pull_request');
   const comment = nodeAt(body, 'comment');
@@ -144,7 +144,7 @@ function readReview(body: Node): ReturnType<Reader> {
   return pullNumber === null || review_id === null ? null : { pullNumber, facts: { review_id } };
 }
 
-/** A check names its pull requests, but for those of forks: these are known by their head. */
+/** A check names its pull requests, except those of forks: these are found by their head. */
 function readCheck(check: Node, body: Node): ReturnType<Reader> {
   const [first] = Array.isArray(check['pull_requests']) ? check['pull_requests'] : [];
   const facts: ReviewFacts = {

@@ -8,7 +8,7 @@ import type { StartRun } from '../../db/runs/start/start-run.ts';
 /** Who starts a run of code review, and at whose expense. */
 export type ReviewStarter = Pick<StartRun, 'createdBy' | 'currency' | 'pricing' | 'starter' | 'limits' | 'metadata'>;
 
-/** What is asked, without what its pull request and text say. */
+/** The request, without its pull request and text. */
 export type ReviewAsk = Omit<ReviewRequest, 'pull_number' | 'has_text'>;
 
 /** A run of code review to be started for a locked pull request. */
@@ -16,19 +16,19 @@ export interface ReviewStart {
   readonly binding: BindingState;
   readonly pull: Pick<PullState, 'id' | 'pullNumber' | 'headSha'>;
   readonly request: ReviewAsk;
-  /** What is asked in words; null: nothing but the review. */
+  /** The request in words; null: nothing beyond the review. */
   readonly text: string | null;
   readonly by: ReviewStarter;
 }
 
-/** What starts of the platform itself have in common. */
+/** The fields that all starts by the platform share. */
 export function startedByPlatform(currency: string): ReviewStarter {
   return { createdBy: { kind: 'system', id: null, actingUserId: null }, currency, limits: {}, metadata: {} };
 }
 
 /**
- * Starts a run of code review. Its playbook's revision is the one of now, and stays. What strangers wrote reaches it, so it is untrusted; only a fix changes anything.
- * Throws 409 `binding_inactive` where nothing is reviewed, `no_reviewer` without an agent for it, and what `startRun` throws.
+ * Starts a run of code review, pinned to the current revision of its playbook. It is untrusted, since it reads texts of strangers; only a fix may write. Throws
+ * 409 `binding_inactive` when nothing is reviewed, `no_reviewer` without an agent for it, and what `startRun` throws.
  */
 export async function startReview(tx: TenantTransaction, { binding, pull, request, text, by }: ReviewStart): Promise<StartedRun> {
   refuseStart(binding, request);
@@ -57,7 +57,7 @@ export async function startReview(tx: TenantTransaction, { binding, pull, reques
   });
 }
 
-/** Throws 409 where a binding takes no run of this kind now. */
+/** Throws 409 when a binding accepts no run of this kind now. */
 export function refuseStart(binding: BindingState, { kind }: Pick<ReviewRequest, 'kind'>): void {
   if (!binding.isReviewed)
     throw fail('state_conflict', {

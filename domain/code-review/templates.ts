@@ -7,13 +7,13 @@ import { sampleVariables } from './pipeline/prompt-samples.ts';
 
 type Parts = Omit<ReviewTemplates, 'schema_version'>;
 
-/** What an author sends of templates: parts may be absent, and members of a part. */
+/** The templates as an author sends them: parts may be absent, and members of a part. */
 export type TemplatesDraft = { readonly [P in keyof Parts]?: Parts[P] extends readonly unknown[] ? Parts[P] : Partial<Parts[P]> };
 
-/** Bytes of a revision's templates as JSON, complete. */
+/** The most bytes of a revision's complete templates as JSON. */
 export const maxTemplateBytes = 262_144;
 
-/** Templates with those of the default where the author said nothing: of a list all, of a part its members. */
+/** Completes templates with the default's values: a list as a whole, a part by its members. */
 export function completeTemplates(draft: TemplatesDraft, base: ReviewTemplates): ReviewTemplates {
   return {
     schema_version: 1,
@@ -36,7 +36,7 @@ export function completeTemplates(draft: TemplatesDraft, base: ReviewTemplates):
   };
 }
 
-/** Languages by their names in lower case. */
+/** Converts the names of languages to lower case. */
 function rulesOf(rules: TemplatesDraft['language_rules']): ReviewTemplates['language_rules'] | undefined {
   if (rules === undefined) return undefined;
   const named = Object.entries(rules).flatMap(([language, those]) =>
@@ -45,7 +45,7 @@ function rulesOf(rules: TemplatesDraft['language_rules']): ReviewTemplates['lang
   return Object.fromEntries(named);
 }
 
-/** SHA-256, in hex, of templates as canonical JSON (RFC 8785): equal ones have one, in whatever order they were sent. */
+/** SHA-256, in hex, of templates as canonical JSON (RFC 8785): equal templates have equal hashes, in whatever order they were sent. */
 export function hashOfTemplates(templates: ReviewTemplates): string {
   return createHash('sha256')
     .update(canonicalize(templates) ?? '')
@@ -53,8 +53,8 @@ export function hashOfTemplates(templates: ReviewTemplates): string {
 }
 
 /**
- * Renders every prompt with a sample. Throws 422 at the first that can't be read, meets a limit or names a variable that there is none of, and for templates that are too
- * long, contradict themselves or name a thing twice.
+ * Renders every prompt with a sample. Throws 422 at the first one that can't be parsed, meets a limit or names an unknown variable, and for templates that are
+ * too long, contradict themselves or name something twice.
  */
 export async function refuseTemplates(templates: Pick<Templates, 'renderEach'>, given: ReviewTemplates): Promise<void> {
   if (Buffer.byteLength(JSON.stringify(given)) > maxTemplateBytes)

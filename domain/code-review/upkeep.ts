@@ -7,23 +7,23 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 const rowsATime = 5_000;
 
-/** Has what follows a pull request look at it again. One message for each `cause`. */
+/** Makes the workflow of a pull request check it again. One message for each `cause`. */
 export function wakeLostPull(tx: TenantTransaction, pull: LostPull, cause: string): Promise<void> {
   return wakePullRequest(tx, pull, { bindingId: pull.bindingId, pullNumber: pull.pullNumber, cause });
 }
 
-/** The same of a binding. */
+/** The same for a binding. */
 export function wakeLostBinding(tx: TenantTransaction, binding: Parameters<typeof wakeBinding>[1], cause: string): Promise<void> {
   return wakeBinding(tx, binding, cause);
 }
 
-/** Deletes some events past 90 days; gives how many, and whether there may be more. Sweeper's pool. */
+/** Deletes some events past 90 days; returns how many, and whether that was all. Uses the sweeper's pool. */
 export async function eraseOldEvents(em: SqlEntityManager): Promise<{ readonly erased: number; readonly isDone: boolean }> {
   const erased = await eraseReviewEvents(em, rowsATime);
   return { erased, isDone: erased < rowsATime };
 }
 
-/** Closes some caps of pull requests that are closed and of days that are over; gives how many, and whether there may be more. Sweeper's pool. */
+/** Closes some caps of closed pull requests and of past days; returns how many, and whether that was all. Uses the sweeper's pool. */
 export async function closeSomeCaps(em: SqlEntityManager): Promise<{ readonly erased: number; readonly isDone: boolean }> {
   const erased = await closeOverCaps(em, rowsATime);
   return { erased, isDone: erased < rowsATime };

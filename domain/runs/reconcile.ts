@@ -2,20 +2,20 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { addRestart, setDue, setReconciled } from '../../db/runs/end/reconcile-rows.ts';
 import type { RestartableRun } from '../../db/runs/start/restart-run.ts';
 
-/** How often the workflow of a run is started anew because Temporal has lost it. A run that loses one more ends (`workflow_closed`). */
+/** How often the workflow of a run is restarted after Temporal has lost it. A run that loses one more ends (`workflow_closed`). */
 export const maxRestarts = 10;
 
-/** The next pass looks at this run, whatever its last sign of life. */
+/** Makes the reconciler's next pass check this run, whatever its last sign of life. */
 export function markRunDue(em: SqlEntityManager, runId: string): Promise<void> {
   return setDue(em, runId);
 }
 
-/** Notes that a run was looked at. One that is locked has somebody who works on it. */
+/** Records that the reconciler has checked a run. A locked run is skipped: another transaction is working on it. */
 export function markReconciled(em: SqlEntityManager, runId: string): Promise<void> {
   return setReconciled(em, runId);
 }
 
-/** Counts a restart, once for those who have read the same count. */
+/** Counts a restart, only once among reconcilers that have read the same count. */
 export function countRestart(em: SqlEntityManager, run: Pick<RestartableRun, 'id' | 'restarts'>): Promise<void> {
   return addRestart(em, run);
 }

@@ -17,26 +17,26 @@ export interface LockedRuns {
   readonly ancestors: readonly RunState[];
 }
 
-/** What a run waits for, and the earliest end of it. */
+/** What a run waits for, and when the first of its waits ends. */
 export interface Wait {
   readonly on: WaitingOn;
   readonly until: Date;
 }
 
 export interface SettleOptions {
-  /** Frames that come first: questions asked and answered, and results, of the same change. */
+  /** Frames of the same change that come first: questions asked and answered, and results. */
   readonly lead?: readonly FrameBatch[];
-  /** A wait of the run itself that no other row tells of. It lasts until its end, or until null is said of it. */
+  /** A wait of the run itself that no other row records. It lasts until `until`, or until it is set to null. */
   readonly timer?: { readonly runId: string; readonly until: Date | null };
 }
 
-/** Of what a run may wait for, in the order in which it is named. */
+/** What a run may wait for, in the order of precedence. */
 const priority: readonly WaitingOn[] = ['approval', 'input', 'client_tool', 'auth', 'budget', 'timer'];
 
 /**
- * Recomputes from rows whether a run and then each of its ancestors is running or waiting, for what and until when, and writes what has changed
- * with its frames. Called by whoever opened or ended a wait, in the same transaction, after all other writes: nothing may be locked behind it.
- * Gives the runs as they stand now.
+ * Recomputes from rows whether a run and then each of its ancestors is running or waiting, for what and until when, and writes the changes with their frames.
+ * The code that opened or ended a wait calls it in the same transaction, after all other writes: no lock may be taken after it. Returns the runs as they are
+ * now.
  */
 export function settleStatus(
   tx: TenantTransaction,
@@ -46,7 +46,7 @@ export function settleStatus(
   return settleStatuses(tx, [run, ...ancestors], options);
 }
 
-/** The same for several runs; the ancestors of each are among them, and all are locked. */
+/** Does the same for several runs; the ancestors of each are among them, and all are locked. */
 export async function settleStatuses(
   tx: TenantTransaction,
   runs: readonly RunState[],
@@ -55,7 +55,7 @@ export async function settleStatuses(
   const facts = new Map((await readFacts(tx, runs)).map((found) => [found.id, found]));
   const now = followedTime(tx.em);
   const settled = new Map<string, RunState>();
-  // Children first: what they have come to counts for their parents.
+  // Children first: their new state counts for their parents.
   for (const run of runs.toSorted((left, right) => right.depth - left.depth)) {
     const found = facts.get(run.id);
     if (!found) continue;
@@ -69,7 +69,7 @@ export async function settleStatuses(
   return settled;
 }
 
-/** What the run waits for; null: something of it is executed, or nothing is open. */
+/** What the run waits for; null when one of its calls is executing, or nothing is open. */
 function waitOf(
   facts: RunFacts,
   { settled, timer }: { readonly settled: ReadonlyMap<string, RunState>; readonly timer: Date | null },
@@ -92,7 +92,7 @@ function timerOf(run: RunState): Date | null {
   return run.waiting_on === 'timer' && run.waiting_until !== null ? new Date(run.waiting_until) : null;
 }
 
-/** Only a running or waiting run turns into the other; what is cancelling or over keeps its state. */
+/** Only a running or waiting run changes into the other state; a cancelling or terminal run keeps its state. */
 function changed(
   run: RunState,
   { wait, now, pending }: { readonly wait: Wait | null; readonly now: Date; readonly pending: number },
@@ -120,11 +120,11 @@ async function write(tx: TenantTransaction, runs: readonly RunState[], settled: 
   });
   if (written.length === 0) return;
   await writeWaits(tx, written);
-  // Also for another wait: a thread is asked one question after the other.
+  // Also when one wait follows another: a thread is asked one question after the other.
   for (const run of written) if (run.status === 'waiting') await wakeReplyOf(tx, run);
 }
 
-/** Whether a watcher is told: the state, or what is waited for, is another one. */
+/** Whether watchers get a frame: the state, what the run waits for, or until when, has changed. */
 function isOther(run: RunState, now: RunState): boolean {
   if (run.status !== now.status || run.waiting_on !== now.waiting_on) return true;
   return instant(run.waiting_until) !== instant(now.waiting_until);
@@ -134,7 +134,7 @@ function instant(value: string | null): number | null {
   return value === null ? null : new Date(value).getTime();
 }
 
-/** Children before their parents, as they were settled; a parent also says which of its children began to wait. */
+/** Children before their parents, in the order in which they were settled; a parent's batch also names the children that began to wait. */
 function batchesOf(runs: readonly RunState[], settled: ReadonlyMap<string, RunState>): FrameBatch[] {
   const begun = begunToWait(runs, settled);
   return runs

@@ -8,17 +8,17 @@ import { rankAt } from './rank-rules.ts';
 import { writeAcceptance, isMemberAddress, type Acceptance } from '../../db/tenancy/people/write-invitations.ts';
 import type { InvitationAnswer } from '../../db/tenancy/people/acceptance.ts';
 
-/** Whoever may invite: the floor of createInvitation. */
+/** The lowest role that may invite: the floor of createInvitation. */
 const invitingRole = 'admin';
 
-/** One answer for a token that is unknown, used, expired or revoked, and for another address. */
+/** The same answer for a token that is unknown, used, expired or revoked, and for another address. */
 export function noInvitation() {
   return fail('gone', { detail: 'this invitation is not open to this address, or not any more' });
 }
 
 /**
- * Whether an invitation that was shown with its token and address may be accepted. In this order: 410 when it is not open, 410 `inviter_rank`, 410
- * `email_domain` for an address that the organization admits no more, 423 in a frozen place, 409 `already_member` or `belongs_elsewhere`.
+ * Checks whether an invitation may be accepted with this token and address. Throws, in this order: 410 when it is not open, 410 `inviter_rank`, 410
+ * `email_domain` for an address that the organization no longer admits, 423 in a frozen workspace or organization, 409 `already_member` or `belongs_elsewhere`.
  */
 export function judgeInvitation(invitation: InvitationAnswer, email: string): void {
   if (!invitation.isOpen) throw noInvitation();
@@ -31,8 +31,8 @@ export function judgeInvitation(invitation: InvitationAnswer, email: string): vo
 }
 
 /**
- * Accepts an invitation and makes the user, with the address verified: one statement, whose conditional update decides between two at once.
- * 410 for the loser; 409 when the address has become a user's meanwhile.
+ * Accepts an invitation and creates the user, with the address verified: one statement, whose conditional update decides between concurrent requests. Throws
+ * 410 for the loser; 409 when the address has become another user's meanwhile.
  */
 export async function acceptInvitation(tx: TenantTransaction, acceptance: Acceptance): Promise<void> {
   const { invitation, email } = acceptance;
@@ -43,7 +43,7 @@ export async function acceptInvitation(tx: TenantTransaction, acceptance: Accept
   throw addressTaken(await isMemberAddress(tx, invitation.organizationId, email));
 }
 
-// The rank counts as it is today, in the place to which the invitation leads.
+// The inviter's rank counts as it is today, in the workspace or organization of the invitation.
 function isVouchedFor({ isUnvouched, hasInviter, inviter, organizationId, workspaceId, scope, role }: InvitationAnswer): boolean {
   if (isUnvouched) return false;
   if (!hasInviter) return true;

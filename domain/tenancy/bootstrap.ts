@@ -8,15 +8,15 @@ import { recordChange } from '../audit/record.ts';
 export const organizationSlug = 'longhaul';
 const workspaceSlug = 'main';
 
-/** Where tools reach the API. */
+/** The origins at which tools reach the API. */
 interface ReachedOrigins {
   readonly publicUrl: string;
   readonly internalUrl: string | null;
-  /** The public one of the last start; null: there was none. */
+  /** The public origin of the last start; null: there was none. */
   readonly formerUrl: string | null;
 }
 
-/** Makes the first organization when it is missing; the origins of its API stand on its egress allow-list. */
+/** Creates the first organization when it is missing; its egress allow-list contains the origins of its API. */
 export async function ensureOrganization(
   tx: TenantTransaction,
   options: ReachedOrigins,
@@ -47,7 +47,7 @@ export async function ensureOrganization(
   return { organizationId, isNew: true };
 }
 
-// The port may differ from start to start: the entry of the last one goes, so that the list doesn't grow.
+// The port may differ from start to start: the entry of the last start is removed, so that the list doesn't grow.
 async function allowOrigin(tx: TenantTransaction, organizationId: string, options: ReachedOrigins): Promise<void> {
   const settings = await tx.em.findOneOrFail(OrganizationSettings, { organizationId });
   const outdated = options.formerUrl === null ? null : originEntry(options.formerUrl);
@@ -82,7 +82,7 @@ function originEntry(publicUrl: string): EgressAllowance {
   return { host: url.hostname, port: url.port === '' ? (isPlain ? 80 : 443) : Number(url.port), allow_http: isPlain };
 }
 
-/** Makes the first workspace of an organization when it is missing; gives its id. */
+/** Creates the first workspace of an organization when it is missing; returns its id. */
 export async function ensureWorkspace(tx: TenantTransaction, organizationId: string): Promise<string> {
   const existing = await tx.em.findOne(Workspace, { organizationId, slug: workspaceSlug });
 

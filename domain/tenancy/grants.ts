@@ -9,15 +9,15 @@ import { lockWorkspace } from './workspaces.ts';
 import type { WorkspaceRow } from '../../db/tenancy/workspaces/workspaces.ts';
 import { lockGrantee, writeGrant, deleteGrant, type Grantee, type Grant } from '../../db/tenancy/workspaces/grants.ts';
 
-/** A workspace and one of its users, as they were. */
+/** A workspace and one of its users, before the change. */
 interface Membership {
   readonly workspace: WorkspaceRow;
   readonly user: Grantee;
 }
 
 /**
- * Lets a user whose home is another workspace work in this one. Throws 404, 403 by rank (R1, R2, R4), 423 in a frozen place, and 409 for a user who is a
- * member without any grant, or a role above that of their home.
+ * Grants a role in this workspace to a user whose home is another one. Throws 404, 403 by rank (R1, R2, R4), 423 in a frozen workspace or organization, and 409
+ * for a user who is a member without a grant, or a role above the user's home role.
  */
 export async function setMember(
   ctx: Changing,
@@ -35,7 +35,7 @@ export async function setMember(
   return { workspace, user, member: await putGrant(ctx, { workspace, user, role }, ctx.caller.userId) };
 }
 
-/** Ends a user's grant in a workspace. Throws 404, 403 by rank (R2, R4), and 409 for a user who is a member without any. */
+/** Ends a user's grant in a workspace. Throws 404, 403 by rank (R2, R4), and 409 for a user who is a member without a grant. */
 export async function removeMember(
   ctx: Changing,
   { workspaceId, userId }: { readonly workspaceId: string; readonly userId: string },
@@ -50,25 +50,25 @@ export async function removeMember(
   return { workspace, user };
 }
 
-/** 409 for a user who is a member without any grant: `organization_scoped`, `home_member`. */
+/** Throws 409 for a user who is a member without a grant: `organization_scoped`, `home_member`. */
 function refuseUngranted(workspace: WorkspaceRow, user: Grantee): void {
   if (user.scope !== 'workspace') throw fail('state_conflict', { reason: 'organization_scoped' });
   if (user.home_workspace_id === workspace.id) throw fail('state_conflict', { reason: 'home_member' });
 }
 
-/** Writes or changes a grant. 409 `above_home_role`. Gives the member; a role that is held already changes nothing. */
+/** Writes or changes a grant. Throws 409 `above_home_role`. Returns the member; granting the same role again changes nothing. */
 export async function putGrant(tx: TenantTransaction, grant: Grant, grantedBy: string | null): Promise<MemberRow> {
   const { user, role } = grant;
   if (rankOf(role) > rankOf(user.home_role)) throw fail('state_conflict', { reason: 'above_home_role' });
   if (user.granted_role === role) return memberOf(grant);
 
   const written = await writeGrant(tx, grant, grantedBy);
-  // Open streams are looked at again now.
+  // Makes open streams check their caller again now.
   tx.outgoing.revoked.push(`user:${user.id}`);
   return memberOf({ ...grant, user: { ...user, ...written } });
 }
 
-/** Ends a grant, and for good the keys that its user has made in the workspace. 404 when there is none. */
+/** Ends a grant, and permanently the keys that its user has created in the workspace. Throws 404 when there is none. */
 export async function removeGrant(tx: TenantTransaction, workspace: WorkspaceRow, user: Grantee): Promise<void> {
   const ended = await deleteGrant(tx, workspace.id, user.id);
   if (!ended || ended.removed === 0) throw fail('not_found');

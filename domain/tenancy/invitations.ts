@@ -22,7 +22,7 @@ import {
   type InvitationRow,
 } from '../../db/tenancy/people/invitations.ts';
 
-/** Notes that an invitation has been mailed; one that was resent, accepted or revoked meanwhile counts, too: the mail is out. */
+/** Records that an invitation has been mailed, even if it was resent, accepted or revoked meanwhile: the mail is out. */
 export async function markInvitationSent(tx: TenantTransaction, invitationId: string): Promise<void> {
   const sent = await countSent(tx, invitationId);
   if (!sent) return;
@@ -38,19 +38,19 @@ export async function markInvitationSent(tx: TenantTransaction, invitationId: st
   });
 }
 
-/** An invitation is sent again so often in all. */
+/** How often an invitation may be sent again in all. */
 export const maxResends = 10;
 
 /** How an invitation is locked. */
 interface LockOptions {
   readonly openWhenSuspended?: boolean;
-  /** It will count as pending anew: the organization is locked first, in the order of whoever invites. */
+  /** The invitation may become pending again: the organization is locked first, in the same order as for inviting. */
   readonly mayCountAgain?: boolean;
 }
 
 /**
- * Loads and locks an invitation for a change. In this order: 404, 403 below the floor there and for an invitation to a rank above the
- * caller's own or, by a key, above member, 423 in a frozen place (unless `openWhenSuspended`).
+ * Loads and locks an invitation for a change. Throws, in this order: 404, 403 below the floor there and for an invitation to a rank above the caller's own or,
+ * by a key, above member, 423 in a frozen workspace or organization (unless `openWhenSuspended`).
  */
 export async function lockInvitation(
   ctx: Changing,
@@ -71,8 +71,8 @@ export async function lockInvitation(
 }
 
 /**
- * Writes an invitation and the mail that carries its token; gives the row. Null when one of the same address is pending in the
- * organization, and not over. Checks nobody's rights.
+ * Writes an invitation and the mail with its token; returns the row. Returns null when an unexpired one of the same address is pending in the organization.
+ * Checks no rights.
  */
 export async function writeInvitation(
   tx: TenantTransaction,
@@ -88,14 +88,11 @@ export async function writeInvitation(
   const written = await insertInvitation(tx, { ...invitation, id, tokenHash });
   if (written) return written;
 
-  // It may be over, in a workspace that the caller doesn't see.
+  // The pending one may have expired in a workspace that the caller doesn't see.
   return (await expireInvitation(tx, organizationId, email)) ? insertInvitation(tx, { ...invitation, id, tokenHash }) : null;
 }
 
-/**
- * Gives a locked invitation a new token and end, and mails it; the old token is dead with this statement. Whoever sends it anew vouches for it from
- * now on.
- */
+/** Gives a locked invitation a new token and expiry, and mails it; this statement invalidates the old token. The sender vouches for it from now on. */
 export async function renewInvitation(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,

@@ -16,10 +16,10 @@ import { setRevoked } from '../../db/tenancy/people/write-invitations.ts';
 import { maySetUnattended, rankAt, refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 import { countPending, situationOf, type Addressee, type Situation } from '../../db/tenancy/people/inviting.ts';
 
-/** Pending invitations of an organization. */
+/** The most pending invitations of an organization. */
 const maxPending = 100;
 
-/** Whom an invitation is for, and to what. */
+/** The addressee of an invitation, and the role and row scope that it offers. */
 interface Invited {
   readonly email: string;
   readonly role: Invitation['role'];
@@ -31,9 +31,9 @@ interface Invited {
 type MailKeys = Pick<KeyRing, 'mailKeys'> | null;
 
 /**
- * Invites somebody and mails the link. In this order: 422 for a place that is no organization's, 403 for a rank above the caller's own (R1) or, by a key,
- * above member (R4), 409 `no_mailer`, what `lockJoining` refuses, 422 for an address outside the organization's domains, and what stands in the way:
- * 409 `already_exists` and `limit_reached`, 401.
+ * Invites a person and mails the link. Throws, in this order: 422 for a row scope outside of any organization, 403 for a rank above the caller's own (R1) or,
+ * by a key, above member (R4), 409 `no_mailer`, what `lockJoining` refuses, 422 for an address outside of the organization's domains, 409 `already_exists` and
+ * `limit_reached`, 401.
  */
 export async function invite(ctx: Changing, mailKeys: MailKeys, invited: Invited): Promise<InvitationRow> {
   const { role } = invited;
@@ -64,8 +64,8 @@ export async function invite(ctx: Changing, mailKeys: MailKeys, invited: Invited
 }
 
 /**
- * Gives an invitation, which the caller has locked, a new link and end, and mails it. 409 `not_pending`, `no_mailer`, `email_domain`, `limit_reached`; 429 within
- * the minute; 401 when whoever sends it has ended meanwhile.
+ * Gives an invitation, which the caller has locked, a new link and expiry, and mails it. Throws 409 `not_pending`, `no_mailer`, `email_domain`,
+ * `limit_reached`; 429 within the minute; 401 when the sender's access has ended meanwhile.
  */
 export async function resendInvitation(ctx: Changing, mailKeys: MailKeys, invitation: LockedInvitation): Promise<InvitationRow> {
   if (invitation.status !== 'pending' && invitation.status !== 'expired') throw notPending();
@@ -77,14 +77,14 @@ export async function resendInvitation(ctx: Changing, mailKeys: MailKeys, invita
   if (invitation.wait_s > 0)
     throw fail('rate_limited', { retryAfterS: invitation.wait_s, context: { violated_policies: ['invitation_resend'] } });
 
-  // One that is over counts again from now on.
+  // An expired invitation counts again from now on.
   if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organization_id));
-  // Also as another user it is whoever holds the credential who vouches: the delegation ends, the invitation stays.
+  // Even when acting as another user, the holder of the credential vouches: the delegation ends, the invitation stays.
   const { userId } = await lockMaker(ctx);
   return renewInvitation(ctx, mailKeys, { locked: invitation, invitedByUserId: userId, madeBy: madeBy(ctx.caller) });
 }
 
-/** Ends an invitation, which the caller has locked: its token is dead. One that has ended so stays as it is; 409 `not_pending` for an accepted one. */
+/** Ends an invitation, which the caller has locked, and invalidates its token. A revoked one stays as it is; throws 409 `not_pending` for an accepted one. */
 export async function revokeInvitation(tx: TenantTransaction, invitation: LockedInvitation): Promise<InvitationRow> {
   if (invitation.status === 'accepted') throw notPending();
   return invitation.status === 'revoked' ? invitation : setRevoked(tx, invitation.id);
@@ -102,34 +102,34 @@ function notPending() {
 }
 
 /**
- * Makes room for an invitation, in an organization that the transaction has locked: an earlier one of the address is revoked. Gives the person who
- * invites; behind a service key stands its maker. 409 `already_exists` for a user of the organization, and where the earlier one is not the
- * caller's to change; `limit_reached` beyond 100 pending. 401 when the one who invites has ended meanwhile.
+ * Prepares an invitation, in an organization that the transaction has locked: revokes an earlier one of the address. Returns the person who invites; for a
+ * service key its creator. Throws 409 `already_exists` for a user of the organization, and when the caller may not change the earlier one; `limit_reached`
+ * beyond 100 pending; 401 when the inviter's access has ended meanwhile.
  */
 async function prepareInvitation(ctx: Changing, addressee: Addressee): Promise<string | null> {
   const { pending, is_member: isMember, has_maker: hasMaker, inviter_id: inviterId, earlier } = await situationOf(ctx, addressee);
 
   if (!hasMaker) throw creatorGone();
   if (isMember) throw taken();
-  // One that is over holds its address no longer, whoever may change it.
+  // An expired invitation no longer reserves its address, whoever may change it.
   if (earlier && !earlier.is_over && !mayChange(ctx, earlier)) throw taken();
   refuseMorePending(earlier && !earlier.is_over ? pending - 1 : pending);
   if (earlier) await setRevoked(ctx, earlier.id);
   return inviterId;
 }
 
-/** 409 `already_exists`: somebody of this address is there, or is invited. */
+/** 409 `already_exists`: the address belongs to a user, or is invited. */
 function taken() {
   return fail('already_exists', { context: { field: 'email' } });
 }
 
-/** 409 `limit_reached` when as many are pending, besides the one that is about to be. */
+/** Throws 409 `limit_reached` when the maximum is pending, not counting the new invitation. */
 function refuseMorePending(pending: number): void {
   if (pending >= maxPending)
     throw fail('state_conflict', { reason: 'limit_reached', detail: `an organization has at most ${maxPending} pending invitations` });
 }
 
-// That of a workspace out of the caller's sight isn't found above; it meets the unique key.
+// An earlier invitation of a workspace that the caller doesn't see isn't found above; the unique key catches it.
 function mayChange({ caller, floor }: Changing, earlier: NonNullable<Situation['earlier']>): boolean {
   const isInvisible = earlier.workspace_id === null && workspacesOf(caller) !== null;
   const rank = rankOf(rankAt(caller, earlier.workspace_id));

@@ -14,12 +14,12 @@ import { lockJoining, refuseDomain } from './joining.ts';
 import { refuseHigherRank } from './rank-rules.ts';
 import { refuseMisfit } from './standing.ts';
 
-/** Users that an organization may make in 24 hours: an address in use anywhere is refused, so each try tells something. */
+/** The most users that an organization may create in 24 hours: an address in use anywhere is refused, so each try reveals something. */
 const maxUsersADay = 200;
 
 /**
- * Makes a user, in an organization that the transaction has locked, with credentials and, without a password, the challenge of the mail that
- * asks for one; the address is not verified. One statement. 429 beyond the day's number, 409 `already_exists` for an address in use anywhere.
+ * Creates a user, in an organization that the transaction has locked, with credentials and, without a password, the challenge of the mail that asks for one;
+ * the address is not verified. One statement. Throws 429 beyond the daily number, 409 `already_exists` for an address in use anywhere.
  */
 export async function insertUser(tx: TenantTransaction, user: NewUser): Promise<UserRow> {
   const made = await writeUser(tx, user, maxUsersADay);
@@ -33,7 +33,7 @@ export async function insertUser(tx: TenantTransaction, user: NewUser): Promise<
   return made;
 }
 
-/** A user who is asked for. */
+/** The requested user. */
 interface AskedUser {
   readonly email: string;
   readonly full_name?: string | null;
@@ -42,7 +42,7 @@ interface AskedUser {
   readonly workspace_id?: string | null;
 }
 
-/** Makes a user where the caller may: home, rank (R1), domains, the day's number, the address. Without a password one is asked for by mail. */
+/** Creates a user if the caller may: checks home, rank (R1), domains, the daily number, the address. Without a password a mail asks for one. */
 export async function createUser(
   ctx: Changing,
   keys: Pick<KeyRing, 'mailKeys'>,
@@ -55,7 +55,7 @@ export async function createUser(
   const email = normalizeEmail(asked.email);
   const rules = home.organizationId === null ? null : await lockJoining(ctx, home.organizationId);
   if (rules) refuseDomain(email, rules);
-  // A request that was at work when its sender was put out makes nobody.
+  // A request whose sender has lost access while it was running creates no user.
   await lockMaker(ctx);
 
   const id = newId();

@@ -4,15 +4,15 @@ import type { OrganizationRow } from '../../db/tenancy/organizations/organizatio
 import type { WorkspaceFields, WorkspaceRow } from '../../db/tenancy/workspaces/workspaces.ts';
 import { countWorkspaces, writeWorkspace } from '../../db/tenancy/workspaces/new-workspace.ts';
 
-/** Archived ones count: they can come back. A caller's session settings hold as many. */
+/** Archived workspaces count, since they can be restored. The connection settings of a caller hold as many. */
 export const maxWorkspaces = 1_000;
 
-/** Null: made from the name. */
+/** Null: derived from the name. */
 type NewWorkspace = Omit<WorkspaceFields, 'slug'> & { readonly slug: string | null };
 
 /**
- * Makes a workspace in an organization that the transaction has locked, so that two at once can neither pass the limit nor be given one
- * slug. 409 `limit_reached`, and `already_exists` when the slug asked for is taken.
+ * Creates a workspace in an organization that the transaction has locked, so that two concurrent requests can neither exceed the limit nor get the same slug.
+ * Throws 409 `limit_reached`, and `already_exists` when the requested slug is taken.
  */
 export async function insertWorkspace(tx: TenantTransaction, organization: OrganizationRow, fields: NewWorkspace): Promise<WorkspaceRow> {
   const base = fields.slug ?? slugOf(fields.name);
@@ -24,10 +24,10 @@ export async function insertWorkspace(tx: TenantTransaction, organization: Organ
   return writeWorkspace(tx, organization.id, { ...fields, slug });
 }
 
-/** A slug from a name: Latin letters without their marks, digits, and a hyphen for everything between. */
+/** Derives a slug from a name: Latin letters without diacritics, digits, and a hyphen for everything between. */
 export function slugOf(name: string): string {
   const plain = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-  // Room for the number.
+  // Leaves room for the number.
   const words = plain
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replace(/^-/, '')

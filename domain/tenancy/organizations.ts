@@ -9,20 +9,20 @@ import { findOrganizationForChange } from '../../db/tenancy/organizations/organi
 import { writeOrganization, type OrganizationFields } from '../../db/tenancy/organizations/write-organization.ts';
 
 interface LockOptions {
-  /** True for what a suspended or deleting organization still admits. */
+  /** True for changes that a suspended or deleting organization still admits. */
   readonly openWhenSuspended?: boolean;
-  /** A further rule about who may: it comes before If-Match and state. */
+  /** A further rule about who may change it, checked before If-Match and state. */
   readonly refuse?: () => void;
 }
 
-/** 403 for a caller of single workspaces: what belongs to the whole organization is changed by callers of all of it. */
+/** Throws 403 for a caller of single workspaces: only callers of the whole organization may change what belongs to all of it. */
 export function refuseWorkspaceScoped(caller: Caller): void {
   if (workspacesOf(caller) !== null) throw fail('resource_forbidden', { detail: 'only a caller of the whole organization may do this' });
 }
 
 /**
- * Loads and locks an organization for a change by a caller of all of it. In this order: 404 when it isn't visible, 403 for a caller of
- * single workspaces, 412 by If-Match, 423 when it is frozen.
+ * Loads and locks an organization for a change by a caller of all of it. Throws, in this order: 404 when it isn't visible, 403 for a caller of single
+ * workspaces, 412 by If-Match, 423 when it is frozen.
  */
 export async function lockOrganization(ctx: Changing, id: string, options: LockOptions = {}): Promise<OrganizationRow> {
   const found = await findOrganizationForChange(ctx, id);
@@ -35,7 +35,7 @@ export async function lockOrganization(ctx: Changing, id: string, options: LockO
   return found;
 }
 
-/** Writes name, slug and time zone of a locked organization. The version is a condition of the update. 409 when the slug is taken. */
+/** Writes name, slug and time zone of a locked organization. The version is a condition of the update. Throws 409 when the slug is taken. */
 export async function changeOrganization(
   tx: TenantTransaction,
   locked: OrganizationRow,

@@ -11,8 +11,8 @@ export interface Transfer {
 }
 
 /**
- * Hands the ownership of an organization from one of its owners to another user, whose organization is locked by the transaction. 422
- * `reference` for somebody who is none of the organization's users, 409 `target_inactive`, `not_owner`, `own_account`.
+ * Transfers the ownership of an organization, which the transaction has locked, from one of its owners to another user. Throws 422 `reference` for a user
+ * outside of the organization, 409 `target_inactive`, `not_owner`, `own_account`.
  */
 export async function handOver(tx: TenantTransaction, { organizationId, toUserId, fromUserId }: Transfer): Promise<void> {
   const parties = await lockParties(tx, organizationId, [toUserId, fromUserId]);
@@ -27,7 +27,7 @@ export async function handOver(tx: TenantTransaction, { organizationId, toUserId
 
   await writeOwner(tx, toUserId, fromUserId);
   if (target.scope === 'workspace') await leaveWorkspaces(tx, toUserId);
-  // Open streams are looked at again now.
+  // Makes open streams check their caller again now.
   tx.outgoing.revoked.push(`user:${toUserId}`, `user:${fromUserId}`);
 }
 

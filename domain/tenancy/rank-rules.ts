@@ -3,7 +3,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
 import { isPerson } from '../../db/identity/people/creator.ts';
 
-/** A user on whom somebody acts: rank, and where they are at home (null: the whole organization, or the platform). */
+/** The target of an action: the user's rank and home (null: the whole organization, or the platform). */
 interface Ranked {
   readonly role: Role;
   readonly workspaceId: string | null;
@@ -15,7 +15,7 @@ export function rankAt(caller: Caller, workspaceId: string | null): Role {
   return caller.workspaces.get(workspaceId) ?? 'viewer';
 }
 
-/** R1: nobody gives a rank above their own, judged in the workspace where it is to hold (null: the organization). 403 `rank`. */
+/** R1: a caller may not give a rank above the caller's own, judged in the workspace where it is to apply (null: the organization). Throws 403 `rank`. */
 export function refuseHigherRank(caller: Caller, role: Role, workspaceId: string | null = null): void {
   if (rankOf(role) > rankOf(rankAt(caller, workspaceId))) {
     throw fail('role_insufficient', { reason: 'rank', detail: 'a rank above your own is not yours to give' });
@@ -23,8 +23,8 @@ export function refuseHigherRank(caller: Caller, role: Role, workspaceId: string
 }
 
 /**
- * R2: nobody changes a user who outranks them (role, state, grant, sessions, deletion). That only an owner or an operator changes an owner
- * follows. 403 `rank`.
+ * R2: a caller may not change a user who outranks the caller (role, state, grant, sessions, deletion). It follows that only an owner or an operator changes an
+ * owner. Throws 403 `rank`.
  */
 export function refuseOutranked(caller: Caller, target: Ranked): void {
   if (rankOf(target.role) > rankOf(rankAt(caller, target.workspaceId))) {
@@ -32,12 +32,12 @@ export function refuseOutranked(caller: Caller, target: Ranked): void {
   }
 }
 
-/** The highest rank that a credential which is no person's session makes, invites or changes. */
+/** The highest rank that a credential other than a person's session may create, invite or change. */
 const highestUnattended: Role = 'member';
 
 /**
- * R4: a service key, an OAuth grant or a client provisions viewers and members. Whoever stands above, or is to, is touched by a person in a session
- * of their own: else whoever holds a key makes an owner, and the owner is put out. 403 `user_session_required`.
+ * R4: a service key, an OAuth grant or a client provisions viewers and members. Only a person in a session of their own may act on users who have, or are to
+ * get, a higher rank: otherwise the holder of a key could make an owner, and the existing owner would be put out. Throws 403 `user_session_required`.
  */
 export function refuseUnattended(caller: Caller, ...ranks: readonly Role[]): void {
   if (maySetUnattended(caller, ...ranks)) return;
@@ -49,7 +49,7 @@ export function maySetUnattended(caller: Caller, ...ranks: readonly Role[]): boo
   return isPerson(caller) || ranks.every((role) => rankOf(role) <= rankOf(highestUnattended));
 }
 
-/** 403 for what a key, an OAuth grant or a client never does. */
+/** 403 for what a key, an OAuth grant or a client may never do. */
 export function sessionRequired(detail: string) {
   return fail('scope_insufficient', { reason: 'user_session_required', detail });
 }

@@ -7,25 +7,25 @@ import { renewDataKeys, rewrapDataKeys, sealedTables, type Keks, type SealedTabl
 import { resealSome, type Unopened } from '../../db/tenancy/keys/reseal.ts';
 import { openRenewal, transactionTime } from '../../db/tenancy/keys/reseal.ts';
 
-/** The mark in `system_marks` of a renewal: one that was interrupted goes on, and makes no keys a second time. */
+/** Key of a renewal in `system_marks`: an interrupted renewal resumes, and creates no keys a second time. */
 export const renewalMark = 'keys_reencrypt';
 
 export interface Rotated {
-  /** Data keys wrapped anew. */
+  /** Data keys that were wrapped again. */
   readonly rewrapped: number;
-  /** Data keys replaced, and values sealed anew under them; 0 without a renewal. */
+  /** Data keys replaced, and values encrypted again under the new ones; 0 without a renewal. */
   readonly renewed: number;
   readonly resealed: number;
-  /** Rows whose envelope does not open; they are left as they are. */
+  /** Rows whose envelope can't be decrypted; they are left as they are. */
   readonly unopened: readonly Unopened[];
 }
 
 const rowsATransaction = 200;
 
 /**
- * Wraps every data key under the newest deployment key; with `reencrypt` also makes new data keys and seals every value under them. Old
- * and new open meanwhile. Each transaction takes some rows and writes what it did to the platform's audit chain: killed anywhere, a
- * second run does the rest.
+ * Wraps every data key under the newest deployment key; with `reencrypt` also creates new data keys and encrypts every value under them. Old and new values can
+ * be decrypted meanwhile. Each transaction takes some rows and writes what it did to the platform's audit chain: after a kill at any point, a second run does
+ * the rest.
  */
 export async function rotateKeys(db: Databases, keks: Keks, { reencrypt }: { readonly reencrypt: boolean }): Promise<Rotated> {
   const rewrapped = await repeated(() =>
@@ -46,12 +46,13 @@ export async function rotateKeys(db: Databases, keks: Keks, { reencrypt }: { rea
     }),
   );
   const { resealed, unopened } = await resealAll(db, keks);
-  // Also when something does not open: else one row that never will keeps every later renewal from making keys. Mended, the next one takes it.
+  // Also when some value can't be decrypted: otherwise one such row would keep every later renewal from creating keys. Once it is repaired, the next renewal
+  // includes it.
   await sweep(db, (em) => setMark(em, renewalMark, { before, is_done: true }));
   return { rewrapped, renewed, resealed, unopened };
 }
 
-/** Passes over all tables until one finds nothing more: what was sealed under the old key before it retired may be committed after. */
+/** Repeats passes over all tables until one finds nothing more: a value encrypted under the old key before it retired may be committed afterwards. */
 async function resealAll(db: Databases, keks: Keks): Promise<Pick<Rotated, 'resealed' | 'unopened'>> {
   let resealed = 0;
   for (;;) {
@@ -86,7 +87,7 @@ async function resealTable(db: Databases, keks: Keks, table: SealedTable): Promi
   return { count, unopened };
 }
 
-/** Keys made before this time are renewed: the time of an interrupted renewal, else now. */
+/** Keys created before this time are renewed: the time of an interrupted renewal, else now. */
 async function beginRenewal(em: SqlEntityManager): Promise<string> {
   const open = await openRenewal(em, renewalMark);
   if (open !== null) return open;

@@ -14,8 +14,8 @@ import {
 import { writeSettings } from '../../db/tenancy/organizations/write-settings.ts';
 
 /**
- * Loads and locks settings for a change by a caller of the whole organization. In this order: 404, 403, what `refuse` says, 412 by If-Match,
- * 423 when the organization is frozen.
+ * Loads and locks settings for a change by a caller of the whole organization. Throws, in this order: 404, 403, what `refuse` throws, 412 by If-Match, 423 when
+ * the organization is frozen.
  */
 export async function lockSettings(ctx: Changing, organizationId: string, refuse: () => void): Promise<SettingsRow> {
   const found = await findSettingsForChange(ctx, organizationId);
@@ -37,7 +37,7 @@ export async function changeSettings(tx: TenantTransaction, locked: SettingsRow,
   return written;
 }
 
-/** 422 when an installation is to go to a workspace that is none of the organization's. */
+/** Throws 422 when an installation is to be assigned to a workspace outside of the organization. */
 export async function checkInstallations(
   tx: TenantTransaction,
   organizationId: string,

@@ -9,7 +9,7 @@ import type { Standing } from '../../db/tenancy/people/user-changes.ts';
 import type { UserRow } from '../../db/tenancy/people/users.ts';
 import { findHomes } from '../../db/tenancy/workspaces/workspaces.ts';
 
-/** What a change of role asks for; a scope that is left out keeps scope and home. */
+/** The requested standing; an omitted scope leaves scope and home as they are. */
 interface AskedStanding {
   readonly role: Role;
   readonly scope?: Scope;
@@ -17,8 +17,8 @@ interface AskedStanding {
 }
 
 /**
- * The standing that a user gets. 403 for a rank above the caller's own (R1) or, by a key, above member (R4), and when somebody who isn't of the whole organization asks for
- * its scope or another home; 422 where role, scope and home don't go together; 423 for an archived home.
+ * Returns the new standing of a user. Throws 403 for a rank above the caller's own (R1) or, by a key, above member (R4), and when a caller who isn't of the
+ * whole organization requests its scope or another home; 422 when role, scope and home don't fit together; 423 for an archived home.
  */
 export async function standingFor(ctx: Scoped, user: UserRow, asked: AskedStanding): Promise<Standing> {
   const { caller } = ctx;
@@ -34,7 +34,7 @@ export async function standingFor(ctx: Scoped, user: UserRow, asked: AskedStandi
   return { role: asked.role, scope, workspaceId: await newHome(ctx, user.organization_id, home) };
 }
 
-/** 422 unless the rank operator and the scope platform come together. */
+/** Throws 422 unless the rank operator and the scope platform come together. */
 export function refuseMisfit(role: Role, scope: Scope): void {
   if ((role === 'operator') !== (scope === 'platform')) throw invalid('/role', 'range', 'the role operator goes with the scope platform');
 }
@@ -42,7 +42,7 @@ export function refuseMisfit(role: Role, scope: Scope): void {
 function refuseWider(caller: Caller, user: UserRow, to: { readonly scope: Scope; readonly home: string | null }): void {
   if (isUnbounded(caller)) return;
   const isWider = to.scope === 'platform' || (to.scope === 'organization' && workspacesOf(caller) !== null);
-  // Another home, known or not, is one answer.
+  // Another home yields the same answer whether it exists or not.
   const isElsewhere = to.scope === 'workspace' && to.home !== user.workspace_id && workspacesOf(caller) !== null;
   if (isWider || isElsewhere) throw fail('role_insufficient', { reason: 'scope_too_wide' });
 }
@@ -58,7 +58,7 @@ function refuseMismatch(user: UserRow, asked: AskedStanding, scope: Scope): void
     throw invalid('/workspace_id', 'range', 'without scope the home stays; send the scope too');
 }
 
-// The one that is named, else the organization's only active one.
+// The named workspace, else the organization's only active one.
 async function newHome(ctx: Scoped, organizationId: string | null, workspaceId: string | null): Promise<string> {
   const [only, second] = await findHomes(ctx, organizationId, workspaceId);
   if (!only || second) {

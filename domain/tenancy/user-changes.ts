@@ -23,26 +23,26 @@ import {
 } from '../../db/tenancy/people/user-changes.ts';
 
 interface LockOptions {
-  /** Rank that a change of somebody else needs at their home. */
+  /** Rank that a change of another user needs at that user's home. */
   readonly floor: Role;
-  /** Oneself may do it, whatever the rank. */
+  /** Users may do it to themselves, whatever their rank. */
   readonly allowsOneself?: boolean;
-  /** Whether an owner or operator may be lost by it: the organization is locked first, as the hand-over of ownership does, or all operators. */
+  /** Whether an owner or operator may be lost by the change: then the organization is locked first, as for a transfer of ownership, or all operators. */
   readonly mayLoseOwner?: boolean;
-  /** True for what a frozen organization or workspace still admits. */
+  /** True for changes that a frozen organization or workspace still admits. */
   readonly openWhenSuspended?: boolean;
-  /** Neither rank, state nor sign-in hangs on it: a key may do it to whomever its rank reaches. */
+  /** The change affects neither rank, state nor sign-in: a key may make it for any user within its rank. */
   readonly isHarmless?: boolean;
 }
 
 /**
- * Loads and locks a user who is about to change. In this order: 404 when the caller doesn't see the user, 403 when it may not change them
- * (R2 and R4 among the reasons), 412 by If-Match, 423 when their organization or home is frozen.
+ * Loads and locks a user who is about to change. Throws, in this order: 404 when the caller doesn't see the user, 403 when the caller may not change the user
+ * (R2 and R4 among the reasons), 412 by If-Match, 423 when the user's organization or home is frozen.
  */
 export async function lockUser(ctx: Changing, id: string, options: LockOptions): Promise<LockedUser> {
   const { caller } = ctx;
   if (options.mayLoseOwner) {
-    // Statements of their own: the next one's snapshot is later than the wait, so that of two who leave at once the second is refused.
+    // Separate statements: the next one's snapshot is later than the wait, so that of two users who leave at once the second is refused.
     await lockOrganizationOf(ctx, id);
     if (isUnbounded(caller)) await lockOperators(ctx, id);
   }
@@ -57,14 +57,14 @@ export async function lockUser(ctx: Changing, id: string, options: LockOptions):
   return found;
 }
 
-/** 409 `own_account`: nobody locks themselves out. */
+/** Throws 409 `own_account`, so that callers can't lock themselves out. */
 function refuseOwnAccount(caller: Caller, user: UserRow): void {
   if (caller.userId === user.id) throw fail('state_conflict', { reason: 'own_account', detail: "this can't be done to one's own account" });
 }
 
 /**
- * R3: an organization keeps at least one active organization-scoped owner, the deployment one active operator. For users locked with `mayLoseOwner`.
- * 409 `last_owner`, `last_operator`.
+ * R3: an organization keeps at least one active organization-scoped owner, the deployment one active operator. For users locked with `mayLoseOwner`. Throws 409
+ * `last_owner`, `last_operator`.
  */
 export function refuseLast(user: LockedUser): void {
   if (user.is_last && user.role === 'operator')
@@ -72,14 +72,14 @@ export function refuseLast(user: LockedUser): void {
   if (user.is_last) throw fail('state_conflict', { reason: 'last_owner', detail: 'an organization keeps at least one active owner' });
 }
 
-/** Gives a locked user another name. 412 when another was faster. */
+/** Changes the name of a locked user. Throws 412 when another request was faster. */
 export async function setFullName(tx: TenantTransaction, locked: StoredUser, fullName: string | null): Promise<StoredUser> {
   return asLocked(await writeFullName(tx, locked, fullName));
 }
 
 /**
- * Gives a locked user another standing. Grants end where the new home, or the whole organization, takes their place; keys that they have made where they
- * reach no longer end for good. Another home is given by a caller who sees the whole organization.
+ * Changes the standing of a locked user. Ends grants that the new home, or the whole organization, replaces, and permanently the keys that the user has created
+ * where the user no longer has access. Only a caller who sees the whole organization changes a home.
  */
 export async function setStanding(tx: TenantTransaction, locked: StoredUser, standing: Standing): Promise<StoredUser> {
   const { workspaceId } = standing;
@@ -88,12 +88,12 @@ export async function setStanding(tx: TenantTransaction, locked: StoredUser, sta
     const keyIds = await leaveOtherPlaces(tx, locked.id, workspaceId);
     tx.outgoing.revoked.push(...keyIds.map((id) => `service_key:${id}`));
   }
-  // The next request reads the row; open streams are looked at again now.
+  // The next request reads the row; open streams check their caller again now.
   tx.outgoing.revoked.push(`user:${locked.id}`);
   return changed;
 }
 
-/** Deactivates a user locked with `mayLoseOwner`: sessions, keys and streams end for good. 409 `own_account`, `last_owner`, `last_operator`. */
+/** Deactivates a user locked with `mayLoseOwner`: ends sessions, keys and streams permanently. Throws 409 `own_account`, `last_owner`, `last_operator`. */
 export async function deactivateUser(ctx: Changing, user: LockedUser): Promise<StoredUser> {
   refuseOwnAccount(ctx.caller, user);
   refuseLast(user);
@@ -109,8 +109,8 @@ export async function setActive(tx: TenantTransaction, locked: StoredUser): Prom
 }
 
 /**
- * Erases a user locked with `mayLoseOwner`: what they have made and hold ends, credentials go, and so do address and name. The id stays for audit rows and
- * for what the user has made; the address is free again. 409 as for a deactivation.
+ * Erases a user locked with `mayLoseOwner`: ends what the user has created and holds, and erases credentials, address and name. The id stays for audit rows and
+ * for what the user has created; the address is free again. Throws 409 as for a deactivation.
  */
 export async function eraseUser(ctx: Changing, user: LockedUser): Promise<void> {
   refuseOwnAccount(ctx.caller, user);
@@ -126,9 +126,9 @@ function asLocked(changed: StoredUser | null): StoredUser {
 }
 
 /**
- * Ends what a user has made and holds in any workspace, also where the caller doesn't see it: service keys; before an erasure the grants and
- * the invitations that hold the address, what the person has granted to toolkits, grants to knowledge, and stored replies that show the person, as well. Bases
- * about the person are hidden; `sweepSubjects` purges them.
+ * Ends what a user has created and holds in any workspace, even where the caller doesn't see it: service keys; before an erasure also the user's grants and the
+ * invitations with the address, what the person has granted to toolkits, grants to knowledge, and stored replies that show the person. Bases about the person
+ * are hidden; `sweepSubjects` purges them.
  */
 async function endOwnThings(tx: TenantTransaction, userId: string, { erases }: { readonly erases: boolean }): Promise<void> {
   for (const keyId of await leaveOwnThings(tx, userId, { erases })) tx.outgoing.revoked.push(`service_key:${keyId}`);

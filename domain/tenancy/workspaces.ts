@@ -13,8 +13,8 @@ import { resumeWorkspace, stopWorkspace } from '../operator/stops.ts';
 import { writeArchived, writeFields, writeRestored } from '../../db/tenancy/workspaces/write-workspace.ts';
 
 /**
- * Loads and locks a workspace for a change. In this order: 404 when it isn't visible, 403 when the caller's role there is below the floor,
- * 412 by If-Match, 423 when it is archived or its organization frozen (unless `openWhenSuspended`).
+ * Loads and locks a workspace for a change. Throws, in this order: 404 when it isn't visible, 403 when the caller's role there is below the floor, 412 by
+ * If-Match, 423 when it is archived or its organization frozen (unless `openWhenSuspended`).
  */
 export async function lockWorkspace(
   ctx: Changing,
@@ -30,18 +30,20 @@ export async function lockWorkspace(
   return found;
 }
 
-/** Writes the fields of a locked workspace; the version is a condition of the update. 409 when the slug is taken. */
+/** Writes the fields of a locked workspace; the version is a condition of the update. Throws 409 when the slug is taken. */
 export async function changeWorkspace(tx: TenantTransaction, locked: WorkspaceRow, fields: WorkspaceFields): Promise<WorkspaceRow> {
   return asLocked(await writeFields(tx, locked, fields));
 }
 
-/** A workspace as it was and as it is. */
+/** A workspace before and after a change. */
 interface WorkspaceChange {
   readonly before: LockedWorkspace;
   readonly after: WorkspaceRow;
 }
 
-/** Archives a workspace, which stops all work in it; it can be restored for as long as its organization's settings say. One that is archived stays as it is. */
+/**
+ * Archives a workspace, which stops all work in it; it can be restored for as long as its organization's settings say. An archived workspace stays as it is.
+ */
 export async function archiveWorkspace(ctx: Changing, id: string): Promise<WorkspaceChange> {
   const before = await lockWorkspace(ctx, id, { openWhenSuspended: true });
   if (!before.is_active) return { before, after: before };
@@ -51,7 +53,7 @@ export async function archiveWorkspace(ctx: Changing, id: string): Promise<Works
   return { before, after };
 }
 
-/** Takes an archived workspace back into use. 404 when the time to restore it has passed; one that is in use stays as it is. */
+/** Restores an archived workspace. Throws 404 when the time to restore it has passed; an active workspace stays as it is. */
 export async function restoreWorkspace(ctx: Changing, id: string): Promise<WorkspaceChange> {
   const before = await lockWorkspace(ctx, id, { openWhenSuspended: true });
   if (before.is_past_purge) throw fail('not_found');

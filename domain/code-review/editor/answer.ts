@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile';
 const closed = { additionalProperties: false } as const;
 const path = Type.String({ minLength: 1, maxLength: 1_000, description: 'Path of a file, from the root of the repository' });
 
-/** How many files the editor may ask for at once, and how many edits it may make. */
+/** The most files that the editing model may request at once, and the most edits that it may make. */
 export const maxReads = 20;
 export const maxEdits = 50;
 
@@ -17,7 +17,7 @@ const edit = Type.Object(
   closed,
 );
 
-/** The form of an answer of the editing model: files that it wants to read first, or edits. */
+/** The schema of an answer of the editing model: files that it wants to read first, or edits. */
 export const editorAnswerSchema = Type.Object(
   {
     read: Type.Array(path, { maxItems: maxReads, description: 'Files to be shown before you edit; empty with edits' }),
@@ -31,12 +31,12 @@ export const editorAnswerSchema = Type.Object(
 );
 
 export type EditorAnswer = Static<typeof editorAnswerSchema>;
-/** One place of one file. */
+/** One edit of one file. */
 export type TextEdit = EditorAnswer['edits'][number];
 
 const isAnswer = Compile(editorAnswerSchema);
 
-/** An answer as it was given; null where it has not the form. */
+/** Returns an answer as it was given; null when it does not fit the schema. */
 export function readEditorAnswer(answer: unknown): EditorAnswer | null {
   return isAnswer.Check(answer) ? answer : null;
 }

@@ -1,22 +1,22 @@
 import { isPlainPath } from '../../../ports/diff/plain-path.ts';
 import type { TextEdit } from './answer.ts';
 
-/** Lines of a file at the head that an edit replaces, and what takes their place: what a suggestion says. */
+/** Lines of a file at the head that an edit replaces, and their replacement: the content of a suggestion. */
 export interface LineReplacement {
   readonly path: string;
   /** First and last line, from 1; both 0 for a new file. */
   readonly startLine: number;
   readonly line: number;
-  /** Whole lines, without the end of the last one. */
+  /** Complete lines, without the line end of the last one. */
   readonly text: string;
 }
 
-/** What edits come to: the files as they are to be, or what is wrong with the edits, in words for whoever made them. */
+/** The result of edits: the new files, or what is wrong with the edits, worded for the model that made them. */
 export type Applied =
   | { readonly kind: 'applied'; readonly files: ReadonlyMap<string, string>; readonly replacements: readonly LineReplacement[] }
   | { readonly kind: 'wrong'; readonly problems: readonly string[] };
 
-/** A place in the text of a file at the head. */
+/** A located edit in the text of a file at the head. */
 interface Located {
   readonly edit: TextEdit;
   readonly from: number;
@@ -25,8 +25,8 @@ interface Located {
 }
 
 /**
- * Applies edits to files as the head has them (null: there is no such text file). Each text to find must stand there once, edits of one file must not overlap, and all of them
- * count from the head, not from each other. Ends of lines are the file's own.
+ * Applies edits to files as they are at the head (null: there is no such text file). Each text to find must occur there exactly once, edits of one file must
+ * not overlap, and all of them refer to the head, not to each other's results. Line ends are the file's own.
  */
 export function applyEdits(head: ReadonlyMap<string, string | null>, edits: readonly TextEdit[]): Applied {
   const problems: string[] = [];
@@ -81,7 +81,7 @@ function locate(text: string, edit: TextEdit): Located | string {
   return { edit, from, to: from + find.length, text: own(edit.replace) };
 }
 
-/** The replaced lines, whole; edits that share a line are one replacement. */
+/** The replaced lines, complete; edits that share a line become one replacement. */
 function joined(text: string, ordered: readonly Located[]): Omit<LineReplacement, 'path'>[] {
   const groups: { start: number; end: number; edits: Located[] }[] = [];
   for (const each of ordered) {
@@ -106,7 +106,7 @@ function joined(text: string, ordered: readonly Located[]): Omit<LineReplacement
   });
 }
 
-/** Where the last line that an edit touches ends: behind its line feed when the edit takes that along, before it else. */
+/** Where the last line that an edit touches ends: after its line feed when the edit includes that, before it otherwise. */
 function lineEnd(text: string, { from, to }: Located): number {
   if (to > from && text[to - 1] === '\n') return to;
   const next = text.indexOf('\n', to);

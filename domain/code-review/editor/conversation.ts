@@ -1,27 +1,27 @@
 import type { EditorAnswer } from './answer.ts';
 import { dataLine } from '../pipeline/text-safety.ts';
 
-/** A file as the editing model is shown it. */
+/** A file as the editing model sees it. */
 export interface ShownFile {
   readonly path: string;
   /** Null: there is no such text file, or it is too large. */
   readonly text: string | null;
 }
 
-/** A round that is over: what the model said, and what it is told now. */
+/** A completed round: the model's answer, and what it gets in return. */
 export interface PastRound {
   readonly answer: EditorAnswer;
   readonly shown: readonly ShownFile[];
   readonly problems: readonly string[];
 }
 
-/** Bytes of one file that are shown, and characters of all. */
+/** The most bytes of one shown file, and characters of all of them. */
 export const maxShownBytes = 96 * 1024;
 const maxShownChars = 400_000;
 
 /**
- * The part of an editor's prompt that is the platform's: how it answers, the files, and the rounds so far. A Liquid template: what strangers wrote stands in
- * variables and goes into fences.
+ * The platform's part of an editor's prompt: how to answer, the files, and the rounds so far. A Liquid template: untrusted texts are variables and go into
+ * fences.
  */
 export const editorProtocol = `{{ task }}
 
@@ -40,7 +40,7 @@ Your answer {{ forloop.index }}:
 {{ round.problems | fence }}
 {% endif %}{% endfor %}{% if isLast %}This is your last answer.{% endif %}`;
 
-/** Variables of `editorProtocol`. `task`: the playbook's prompt, rendered. Files that were shown first stay, those that find no room are left out. */
+/** Variables of `editorProtocol`. `task`: the playbook's prompt, rendered. Files that were shown first stay; files for which there is no room are omitted. */
 export function protocolVariables({
   task,
   files,

@@ -2,7 +2,7 @@ import type { LineReplacement } from './apply.ts';
 import type { PastRound, ShownFile } from './conversation.ts';
 import type { EditRefusal, EditRights } from './rules.ts';
 
-/** Where an editor keeps what its stages have come to, among the answers of its run: of an attempt, and of its rounds. */
+/** The stages under which an editor stores its results among the answers of its run: per attempt, and per round. */
 export const editStages = { start: 'edit-start', ask: 'edit', past: 'edit-past', made: 'edit-made', pushed: 'edit-pushed' } as const;
 
 const roundsOfAttempt = 100;
@@ -23,11 +23,11 @@ export interface FindingToRepair {
   readonly suggestion: string | null;
 }
 
-/** What an attempt begins with. */
+/** The input of an attempt. */
 export interface EditStart extends EditRights {
   readonly headSha: string;
   readonly headRef: string;
-  /** `owner/name`; null: the repository is gone. */
+  /** `owner/name`; null: the repository no longer exists. */
   readonly headRepository: string | null;
   readonly findings: readonly FindingToRepair[];
   readonly files: readonly ShownFile[];
@@ -38,7 +38,7 @@ export interface EditStart extends EditRights {
 /** A round that has been answered. */
 export type KeptRound = PastRound;
 
-/** What an attempt has made. */
+/** The result of an attempt. */
 export interface EditMade {
   /** Null: nothing is pushed. */
   readonly commitSha: string | null;
@@ -48,11 +48,11 @@ export interface EditMade {
   readonly replacements: readonly LineReplacement[];
 }
 
-/** What a push has come to. */
+/** The outcome of a push. */
 export interface EditPushed {
   readonly commitSha: string | null;
   readonly branch: string | null;
-  /** Of the editor's own pull request; null: it made none. */
+  /** The number of the editor's own pull request; null: it opened none. */
   readonly pullNumber: number | null;
   readonly refusal: EditRefusal | null;
   readonly detail: string | null;

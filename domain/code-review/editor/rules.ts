@@ -16,34 +16,34 @@ export type EditRefusal =
   | 'no_repair'
   | 'budget';
 
-/** What of a pull request an editor's rights depend on. */
+/** The facts of a pull request on which an editor's rights depend. */
 export interface EditFacts {
   readonly isOpen: boolean;
   readonly isFork: boolean;
-  /** Its author lets maintainers of the base repository push to its head. */
+  /** Whether the author lets maintainers of the base repository push to the head. */
   readonly maintainersMayEdit: boolean;
-  /** Pushes of the editor to this pull request until now. */
+  /** The editor's pushes to this pull request so far. */
   readonly rounds: number;
   readonly openFindings: number;
 }
 
-/** What an editor may do: nothing, suggest in comments, or push. `refusal` says why it is less than its mode. */
+/** What an editor may do: nothing, suggest in comments, or push. `refusal` says why that is less than its mode. */
 export interface EditRights {
   readonly may: 'nothing' | 'suggest' | 'push' | 'branch';
   readonly refusal: EditRefusal | null;
 }
 
-/** What an editor may do with a pull request before anything of it is read. */
+/** What an editor may do with a pull request, decided before reading any of it. */
 export function editRights(config: EditorConfig, facts: EditFacts): EditRights {
   if (config.mode === 'off') return { may: 'nothing', refusal: 'off' };
   if (!facts.isOpen) return { may: 'nothing', refusal: 'closed' };
   if (facts.openFindings === 0) return { may: 'nothing', refusal: 'nothing_open' };
   if (config.mode === 'suggest') return { may: 'suggest', refusal: null };
   const isForeign = facts.isFork && !(config.allow_forks && facts.maintainersMayEdit);
-  // A fork's code is not run, so that what must pass before a push can't be tried.
+  // A fork's code is not run, so the commands that must pass before a push can't be run.
   if (isForeign || (facts.isFork && config.test_commands.length > 0)) return { may: 'suggest', refusal: 'fork' };
   if (facts.rounds >= config.max_rounds) return { may: 'suggest', refusal: 'max_rounds' };
-  // The branch of a branch would have to lie in the fork.
+  // In mode `branch`, the editor's branch would have to lie in the fork.
   if (facts.isFork && config.mode === 'branch') return { may: 'suggest', refusal: 'fork' };
   return { may: config.mode, refusal: null };
 }
@@ -51,7 +51,7 @@ export function editRights(config: EditorConfig, facts: EditFacts): EditRights {
 /** The paths that an editor must not touch. */
 export function protectedOf(paths: readonly string[], { protected_paths: globs }: Pick<EditorConfig, 'protected_paths'>): string[] {
   const isProtected = picomatch([...globs], { dot: true, nocase: true });
-  // CODEOWNERS and the like hold in whatever folder they lie.
+  // CODEOWNERS and the like are protected in every folder.
   const isNamed = picomatch(
     globs.filter((glob) => !glob.includes('/')),
     { dot: true, nocase: true, basename: true },
@@ -64,7 +64,7 @@ export function branchOf({ branch_prefix: prefix }: Pick<EditorConfig, 'branch_p
   return `${prefix}${pullNumber}-${headSha.slice(0, 7)}`;
 }
 
-/** The message of an editor's commit; by its trailer a repeated push is known. */
+/** The message of an editor's commit; its trailer identifies a repeated push. */
 export function commitMessage({
   titles,
   note,

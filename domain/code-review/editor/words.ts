@@ -21,18 +21,18 @@ const reasons: Readonly<Record<EditRefusal, string>> = {
 /** What an editor did, for its reply. */
 export interface EditReport {
   readonly refusal: EditRefusal | null;
-  /** More about the refusal: which paths, what was printed, the host's words. */
+  /** Details of the refusal: paths, output, the host's message. */
   readonly detail: string | null;
   readonly note: string;
   readonly commitSha: string | null;
   readonly branch: string | null;
   readonly pullNumber: number | null;
-  /** Repairs that stand on no line that takes a comment. */
+  /** Repairs on lines that take no comment. */
   readonly loose: readonly LineReplacement[];
   readonly suggested: number;
 }
 
-/** The reply of an editor to whoever asked for it. */
+/** The editor's reply to the requester. */
 export function reportText({ refusal, detail, note, commitSha, branch, pullNumber, loose, suggested }: EditReport): string {
   const pushed = commitSha === null ? [] : [`Pushed ${commitSha.slice(0, 12)}${branch === null ? '' : ` to ${codeSpan(branch)}`}.`];
   const opened = pullNumber === null ? [] : [`Opened #${pullNumber}.`];

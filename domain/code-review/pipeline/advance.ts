@@ -7,13 +7,13 @@ import { byWeight, mergeGroups, mergeSame } from './merge.ts';
 import type { DiffBatch } from './render-diff.ts';
 import { isDecided, stands, votedConfidence, type Vote } from './verify.ts';
 
-/** What a model is asked for. `ordinal` names the call within its stage, the same each time. */
+/** A call of a model. `ordinal` names the call within its stage, the same each time. */
 export interface StageCall {
   readonly stage: 'summary' | 'pass' | 'verify' | 'fixed' | 'same' | 'reply';
   readonly ordinal: number;
 }
 
-/** What became of a call: a value, of whatever form, or nothing for a reason. */
+/** The outcome of a call: a value, of whatever form, or the reason why there is none. */
 export type StageAnswer =
   | { readonly kind: 'given'; readonly value: unknown }
   | { readonly kind: 'failed'; readonly reason: 'budget' | 'limit' | 'model' };
@@ -28,14 +28,14 @@ export function keyOf({ stage, ordinal }: StageCall): string {
   return `${stage}:${ordinal}`;
 }
 
-/** What a review does next: these calls, in any order; or it has come to its end. */
+/** What a review does next: these calls, in any order; or it has ended. */
 export type Advance =
   | { readonly kind: 'ask'; readonly calls: readonly StageCall[] }
   | { readonly kind: 'done'; readonly conclusion: Conclusion };
 
 /**
- * Says from what is known what a review asks next, or what it has come to. A function of its arguments alone: asked again with the same answers, after the death of a worker or on another one, it
- * says the same.
+ * Returns what a review asks next, or its conclusion. Depends on its arguments alone: called again with the same answers, after a worker has died or on another
+ * one, it returns the same.
  */
 export function advanceReview(material: ReviewMaterial, rules: ReviewRules, answers: StageAnswers): Advance {
   const asking = createAsking(rules, answers);
@@ -107,7 +107,7 @@ export function comparedOf(
 
 const batchesOfPass = 1_000;
 const votesOfCandidate = 10;
-/** Findings that a second look is taken at. */
+/** The most findings that get a second look. */
 const maxCandidates = 60;
 
 const nothing = {
@@ -131,12 +131,12 @@ function readsSummary({ files }: ReviewMaterial): boolean {
 }
 
 interface Asking {
-  /** The answer to a call; null while there is none, and then it is among the missing; also where no more calls may be made. */
+  /** Returns the answer to a call, or null while there is none; the call is then added to `missing`. Returns a failed answer when no more calls may be made. */
   want(call: StageCall): StageAnswer | null;
   readonly missing: StageCall[];
 }
 
-/** No call is made once the budget has said no, or when as many were made as the playbook allows. */
+/** No call is made once the budget has refused one, or when as many were made as the playbook allows. */
 function createAsking({ templates }: ReviewRules, answers: StageAnswers): Asking {
   const isSpent = [...answers.values()].some((answer) => answer.kind === 'failed' && answer.reason === 'budget');
   const missing: StageCall[] = [];
@@ -165,7 +165,7 @@ interface Gated {
   readonly raw: number;
   readonly candidates: readonly Candidate[];
   readonly back: readonly KnownFinding[];
-  /** Files of calls that gave nothing. */
+  /** Files of calls that returned nothing. */
   readonly unread: readonly { readonly path: string; readonly reason: Reason }[];
 }
 
@@ -201,7 +201,7 @@ function gate(
   };
 }
 
-/** The confidence below which a finding of a category is not told: the binding's own for all, else the playbook's with its exceptions. */
+/** The confidence below which a finding of a category is dropped: the binding's own for all, else the playbook's with its exceptions. */
 function minConfidence({ config, templates }: ReviewRules, category: string): number {
   const exception = templates.confidence.exceptions.find((each) => each.category === category);
   return config.min_confidence ?? exception?.min ?? templates.confidence.min;
@@ -210,11 +210,11 @@ function minConfidence({ config, templates }: ReviewRules, category: string): nu
 interface SecondLook {
   readonly standing: readonly Candidate[];
   readonly refuted: number;
-  /** Some were not looked at: they are not told. */
+  /** Some candidates got no second look: they are not reported. */
   readonly isCut: boolean;
 }
 
-/** Asks for as many votes as decide, and for the others only where those differ. */
+/** Requests as many votes as a majority needs, and the others only when those differ. */
 function secondLook(
   _material: ReviewMaterial,
   rules: ReviewRules,
@@ -261,7 +261,7 @@ function isRefuted(answer: StageAnswer | null): boolean {
   return vote !== null && !vote.stands;
 }
 
-/** One call for each file with several findings, which may be one issue in other words. Without its answer they stay apart. */
+/** Makes one call for each file with several findings, which may be one issue in other words. Without its answer they stay separate. */
 function joinByModel(material: ReviewMaterial, standing: readonly Candidate[], asking: Asking): Candidate[] {
   return material.files.flatMap(({ patch }, ordinal) => {
     const own = standing.filter(({ path }) => path === patch.path);

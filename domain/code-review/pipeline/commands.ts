@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 
-/** Names of commands that people write into comments. */
+/** Names of the commands that people write in comments. */
 export const commandNames = ['review', 'fix', 'ask', 'pause', 'resume', 'resolve', 'dismiss', 'config', 'help'] as const;
 export type CommandName = (typeof commandNames)[number];
 
-/** A command as it stands in a comment. */
+/** A command as written in a comment. */
 export interface Command {
   readonly name: CommandName;
-  /** What follows it in its line; for `ask` everything that follows. Trimmed; empty: nothing. */
+  /** The rest of the command's line; for `ask` everything that follows. Trimmed; empty: nothing. */
   readonly argument: string;
-  /** SHA-256 (hex) of name and argument: an edit that leaves these alone leaves the command alone. */
+  /** SHA-256 (hex) of name and argument: an edit that changes neither does not change the command. */
   readonly textSha256: string;
 }
 
 const maxArgument = 4_000;
 
 /**
- * The command of a comment: `/name` that opens its first non-empty line, outside of quotations and code. A line of a quotation or a fence before
- * it is no empty line, so that an answer by mail, with the question above it, starts nothing. Null: there is none.
+ * Returns the command of a comment: `/name` at the start of its first non-empty line, outside of quotations and code. A line of a quotation or fence before it
+ * counts as non-empty, so that an answer by mail, with the question above it, starts nothing. Null: there is none.
  */
 export function readCommand(body: string): Command | null {
   const lines = body
@@ -38,7 +38,10 @@ export function readCommand(body: string): Command | null {
   return { name, argument, textSha256 };
 }
 
-/** `/review full`, `/dismiss <finding> reason`: the first word where it is one of ours, and the rest. A finding is named by its id or the start of its fingerprint. */
+/**
+ * Splits `/review full` or `/dismiss <finding> reason` into a leading finding, if there is one, and the rest. A finding is named by its id or the start of its
+ * fingerprint.
+ */
 export function splitArgument({ argument }: Command): { readonly finding: string | null; readonly rest: string } {
   const [, finding, rest = ''] = /^([0-9a-f]{8,64}|[0-9a-f-]{36})(?:\s+([\s\S]*))?$/iu.exec(argument) ?? [];
   return finding === undefined ? { finding: null, rest: argument } : { finding: finding.toLowerCase(), rest: rest.trim() };

@@ -2,7 +2,7 @@ import type { Candidate, PlacedFinding } from './finding.ts';
 import { findingMarker } from './markers.ts';
 import { outputLine, outputText } from './text-safety.ts';
 
-/** Characters of a body that GitHub takes (65536), with room for markers. */
+/** The longest body, in characters, that GitHub accepts (65536), less a margin for markers. */
 export const maxBody = 65_000;
 const maxSuggestions = 5;
 
@@ -16,7 +16,7 @@ export interface CommentText {
   readonly body: string;
 }
 
-/** The comments of a review: each ends with the marker of its finding; the first five with a repair that stands alone offer it as a suggestion. */
+/** Returns the comments of a review: each ends with the marker of its finding; the first five with a self-contained repair offer it as a suggestion. */
 export function commentsOf(findings: readonly PlacedFinding[], bindingId: string): CommentText[] {
   let suggestions = maxSuggestions;
   return findings.flatMap((finding): CommentText[] => {
@@ -53,18 +53,18 @@ export function titleOf({ severity, category, title }: Pick<Candidate, 'severity
   return `${severity} · ${category.replaceAll('_', ' ')}: ${title.replaceAll('*', '\\*')}`;
 }
 
-/** The title that a comment of ours begins with. */
+/** The title at the start of one of our comments. */
 export function titleLine(body: string): string {
   const [first = ''] = body.split('\n', 1);
   return first.replace(/^\*\*(.*)\*\*$/u, '$1');
 }
 
-/** A body with its marker at the end, within what the host takes; a body that was cut says so. */
+/** A body with its marker at the end, within the host's limit; a truncated body says so. */
 export function withMarker(body: string, marker: string): string {
   return `${cutBody(body, maxBody - marker.length - 2)}\n\n${marker}`;
 }
 
-/** A text within so many characters; one that was cut says so, with its open fence closed. */
+/** Truncates a text to at most `max` characters; a truncated text says so, with its open fence closed. */
 export function cutBody(body: string, max: number = maxBody): string {
   if (body.length <= max) return body;
   const kept = body.slice(0, max - cutNotice.length - maxFence * 2).toWellFormed();
@@ -84,7 +84,7 @@ function openFence(text: string): string | null {
   return open;
 }
 
-/** Code in a fence that is longer than any run of back-ticks inside; `suggestion` as its language makes GitHub offer it in place of the lines. */
+/** Code in a fence that is longer than any run of back-ticks inside; with the language `suggestion` GitHub offers the code as a replacement of the lines. */
 export function fencedCode(code: string, language = ''): string {
   const longest = Math.max(0, ...[...code.matchAll(/`+/gu)].map(([run]) => run.length));
   const fence = '`'.repeat(Math.max(3, longest + 1));
@@ -96,7 +96,7 @@ function alsoAtText({ alsoAt }: Candidate): string[] {
   return [`Also at ${alsoAt.map(({ path, line }) => `${codeSpan(path)} line ${line}`).join(', ')}.`];
 }
 
-/** A path or another short text as a span of code that nothing in it ends. */
+/** A path or another short text as a code span that its content can't end. */
 export function codeSpan(text: string): string {
   return `\`${outputLine(text.replaceAll('`', "'"))}\``;
 }

@@ -6,14 +6,14 @@ import { placeFindings } from './place.ts';
 import { summaryText } from './summary-text.ts';
 import { blocks, checkConclusion, verdictOf, type CheckConclusion, type ReviewEnd } from './verdict.ts';
 
-/** What the stages have found. */
+/** The findings of the stages. */
 export interface Found {
   readonly overview: string;
   readonly raw: number;
   readonly passed: number;
   readonly refuted: number;
   readonly candidates: readonly Candidate[];
-  /** Of the ledger: fixed or outdated, and there again. */
+  /** Findings of the ledger that were fixed or outdated, and have come back. */
   readonly back: readonly KnownFinding[];
   /** Ids of the ledger. */
   readonly fixed: readonly string[];
@@ -21,17 +21,17 @@ export interface Found {
   readonly isPartial: boolean;
 }
 
-/** What a review has come to: what is to be posted, what the ledger is to hold, what the run says. */
+/** The conclusion of a review: what is posted, what the ledger stores, what the run outputs. */
 export interface Conclusion {
   readonly mode: ReviewMode;
   readonly skipReason: SkipReason | null;
   readonly verdict: ReviewVerdict;
   readonly counts: ReviewCounts;
-  /** New ones and those that came back, ranked. */
+  /** New findings and those that came back, ranked. */
   readonly findings: readonly PlacedFinding[];
-  /** Fingerprints of findings whose thread is reopened in place of a new comment. */
+  /** Fingerprints of findings whose thread is reopened instead of posting a new comment. */
   readonly back: readonly string[];
-  /** Ids of the ledger, by what became of them. */
+  /** Ids of the ledger, by outcome. */
   readonly carried: readonly string[];
   readonly fixed: readonly string[];
   readonly outdated: readonly string[];
@@ -47,7 +47,7 @@ export interface Conclusion {
   readonly hashes: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Puts together what a review has found with what stood in the ledger. */
+/** Joins the findings of a review with those of the ledger. */
 export function concludeReview(material: ReviewMaterial, rules: ReviewRules, found: Found): Conclusion {
   const open = followLedger(material, found);
   const findings = place(material, rules, found);
@@ -87,10 +87,10 @@ export function concludeReview(material: ReviewMaterial, rules: ReviewRules, fou
   };
 }
 
-/** Reasons for which a file stays unread though it was to be read. */
+/** Reasons for which a file stays unread although it was to be read. */
 const limited: ReadonlySet<string> = new Set(['limit', 'budget', 'model']);
 
-/** Open findings that no second look has found fixed stay open, whatever became of their code. */
+/** Open findings that no second look has found fixed are carried, or outdated when the change no longer contains their code. */
 function followLedger(
   material: ReviewMaterial,
   { fixed }: Found,
@@ -103,7 +103,7 @@ function followLedger(
 function place(material: ReviewMaterial, { templates, config }: ReviewRules, { candidates, back }: Found): PlacedFinding[] {
   const files = new Map(material.files.map(({ patch }) => [patch.path, commentable(patch)]));
   const returning = new Set(back.map(({ fingerprint }) => fingerprint));
-  // A thread that is reopened takes no room: nothing new is posted for it.
+  // A reopened thread does not count towards the limit: nothing new is posted for it.
   const placed = placeFindings(
     candidates.filter(({ fingerprint }) => !returning.has(fingerprint)),
     {
@@ -137,7 +137,7 @@ function countsOf(
   };
 }
 
-/** What stayed unread is judged next time: of such a file only what was judged before counts. */
+/** Unread files are judged next time: only their hunks that were judged before count. */
 function judgedHashes(material: ReviewMaterial, { unread }: Found): Record<string, readonly string[]> {
   const failed = new Set(unread.map(({ path }) => path));
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 import type { Anchor } from '../../../ports/diff/anchors.ts';
 import type { FindingCategory, FindingState, Placement, Severity } from '../../../workflows/contracts/review/code-review.ts';
 
-/** What a pass of a model gave: in its own words, not yet believed. */
+/** An unverified finding of a model's pass, in the model's words. */
 export interface RawFinding {
   readonly path: string;
   readonly start_line: number;
@@ -18,7 +18,7 @@ export interface RawFinding {
   readonly suggestion?: string | null;
 }
 
-/** A finding that has passed the gates: it lies in what was to be reviewed, and its evidence stands there. */
+/** A finding that has passed the gates: it lies on the reviewed surface, and its evidence occurs there. */
 export interface Candidate {
   readonly fingerprint: string;
   readonly category: FindingCategory;
@@ -26,21 +26,21 @@ export interface Candidate {
   readonly severity: Severity;
   readonly confidence: number;
   readonly path: string;
-  /** Null: its evidence stands in the file more than once, and not where the model said. */
+  /** Null: its evidence occurs in the file more than once, and not where the model said. */
   readonly anchor: Anchor | null;
-  /** What the model said, where the anchor is null. */
+  /** The line that the model named, for a null anchor. */
   readonly saidLine: number;
   readonly side: 'LEFT' | 'RIGHT';
   readonly title: string;
   readonly scenario: string;
   readonly evidence: string;
-  /** Code in place of the anchored lines; null: none. */
+  /** Code that replaces the anchored lines; null: none. */
   readonly suggestion: string | null;
-  /** Other places of the same fault. */
+  /** Other locations of the same fault. */
   readonly alsoAt: readonly { readonly path: string; readonly line: number }[];
 }
 
-/** A candidate and where it is told. */
+/** A candidate and where it is posted. */
 export interface PlacedFinding extends Candidate {
   readonly placement: Placement;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { numberOn, type Anchor } from '../../../ports/diff/anchors.ts';
 import type { Hunk, PatchLine } from '../../../ports/diff/patch.ts';
 
-/** What names a finding: where it lies and what it is about, without numbers of lines and without the model's words. */
+/** What identifies a finding: its location and subject, without line numbers and without the model's words. */
 export interface FingerprintParts {
   readonly path: string;
   /** The id of a rule, else the category. */
@@ -12,8 +12,8 @@ export interface FingerprintParts {
 }
 
 /**
- * SHA-256 (hex) of path, rule or category, the anchored code with two lines on both sides, its white space normalised, and the symbol around it.
- * It survives other words of the model and lines that moved.
+ * SHA-256 (hex) of path, rule or category, the anchored code with two lines on both sides, its white space normalised, and the enclosing symbol. It stays the
+ * same when the model words the finding differently or lines move.
  */
 export function fingerprintOf({ path, about, anchor, hunk }: FingerprintParts): string {
   const code = codeAround(hunk, anchor);
@@ -22,14 +22,14 @@ export function fingerprintOf({ path, about, anchor, hunk }: FingerprintParts): 
     .digest('hex');
 }
 
-/** The fingerprint of a finding without an anchor: its evidence takes the place of the code. */
+/** The fingerprint of a finding without an anchor: uses its evidence instead of the code. */
 export function unanchoredFingerprint(path: string, about: string, evidence: string): string {
   return createHash('sha256')
     .update(JSON.stringify([path, about, squeeze(evidence)]))
     .digest('hex');
 }
 
-/** White space does not tell code from code. */
+/** Normalises white space, which does not distinguish code. */
 export function squeeze(text: string): string {
   return text.replaceAll(/\s+/gu, ' ').trim();
 }
@@ -51,7 +51,7 @@ function linesOfSide(hunk: Hunk, side: Anchor['side']): PatchLine[] {
   return hunk.lines.filter((line) => numberOn(side, line) !== null);
 }
 
-/** The nearest head of a function or type above the code, in the hunk or as git shows it; empty where there is none. */
+/** The nearest head of a function or type above the code, in the hunk or in git's hunk header; empty when there is none. */
 function symbolOf(hunk: Hunk, { side, startLine }: Omit<Anchor, 'path'>): string {
   const above = linesOfSide(hunk, side).filter((line) => (numberOn(side, line) ?? 0) <= startLine);
   const head = above.findLast(({ text }) => symbolHead.test(text));

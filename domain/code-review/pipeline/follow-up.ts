@@ -7,17 +7,17 @@ import { dataText } from './text-safety.ts';
 /** The change and the files at its head, by path. */
 export interface HeadState {
   readonly patches: ReadonlyMap<string, FilePatch>;
-  /** Text at the head; null: the file is gone. Only files with open findings need be there; undefined: not known. */
+  /** Text at the head; null: the file no longer exists. Only files with open findings are needed; undefined: not known. */
   readonly textOf: (path: string) => string | null | undefined;
 }
 
 /**
- * What became of an open finding by the code alone. `carried`: its code is still part of the change. `outdated`: its code stands, but the change
- * has it no more. `changed`: its code is gone or other: a second look says whether it is fixed.
+ * The outcome of an open finding by the code alone. `carried`: its code is still part of the change. `outdated`: its code exists, but is no longer part of the
+ * change. `changed`: its code was removed or changed; a second look decides whether it is fixed.
  */
 export type FollowUp = 'carried' | 'outdated' | 'changed';
 
-/** Follows an open finding of the ledger to a new head; a file that was renamed is followed by its earlier name. */
+/** Follows an open finding of the ledger to a new head; in a renamed file by its earlier name. */
 export function followUp(finding: KnownFinding, head: HeadState): FollowUp {
   const patch = head.patches.get(finding.path) ?? [...head.patches.values()].find(({ previousPath }) => previousPath === finding.path);
   if (patch !== undefined && standsInPatch(finding, patch)) return 'carried';
@@ -27,7 +27,7 @@ export function followUp(finding: KnownFinding, head: HeadState): FollowUp {
   return text !== null && holds(text, finding.evidence) ? 'outdated' : 'changed';
 }
 
-/** Whether a text has the lines of the evidence, whole and in a row. Evidence is kept as models are shown it. */
+/** Whether a text contains the lines of the evidence, complete and in sequence. Evidence is stored as models see it. */
 function holds(text: string, evidence: string): boolean {
   const wanted = linesOf(evidence);
   const isThere = (lines: readonly string[]) => lines.some((_line, at) => wanted.every((line, offset) => lines[at + offset] === line));

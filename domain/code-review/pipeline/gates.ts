@@ -15,7 +15,7 @@ import { isTelling, placesOf, standsIn } from './locate.ts';
 import type { FileToRead } from './select-files.ts';
 import { dataText, outputCode, outputLine, outputText } from './text-safety.ts';
 
-/** A file that was read, with the rules of the playbook that hold for it. */
+/** A file that is read, with the rules of the playbook that apply to it. */
 export interface JudgedFile extends FileToRead {
   readonly pathRules: readonly PathRule[];
   readonly languageRules: readonly LanguageRule[];
@@ -29,12 +29,12 @@ export interface GateRules {
   readonly ledger: readonly KnownFinding[];
 }
 
-/** What the gates made of a finding. `back`: a finding of the ledger that had gone is there again. */
+/** The gates' result for a finding. `back`: the finding of the ledger that has come back. */
 export type GateResult =
   | { readonly kind: 'passed'; readonly candidate: Candidate; readonly back: KnownFinding | null }
   | { readonly kind: 'refused'; readonly reason: GateReason; readonly known?: KnownFinding };
 
-/** Judges what a model gave, without another model: form, place, evidence, rules of the playbook and the ledger, in this order. */
+/** Judges a model's finding without another model: form, path, evidence, rules of the playbook and the ledger, in this order. */
 export function passGates(raw: RawFinding, rules: GateRules): GateResult {
   const path = raw.path.replace(/^(?:\.\/|[ab]\/)/u, '');
   const file = rules.files.get(raw.path) ?? rules.files.get(path);
@@ -64,7 +64,7 @@ export function passGates(raw: RawFinding, rules: GateRules): GateResult {
   }
 }
 
-/** 0 is the worst. */
+/** 0 is the most severe. */
 export function rankOf(severity: Severity): number {
   return severities.indexOf(severity);
 }
@@ -73,7 +73,7 @@ function refused(reason: GateReason): Extract<GateResult, { kind: 'refused' }> {
   return { kind: 'refused', reason };
 }
 
-/** A rule's own severity before the model's, and the override of its path before both. */
+/** The override of the path takes precedence over the rule's severity, and that over the model's. */
 function severityOf(raw: RawFinding, { pathRules, languageRules }: JudgedFile): Severity | null {
   const override = pathRules.find(({ severity_override: given }) => given !== undefined)?.severity_override;
   const rule = languageRules.find(({ id }) => id === raw.rule_id)?.severity;
@@ -85,8 +85,8 @@ type Located =
   | Extract<GateResult, { kind: 'refused' }>;
 
 /**
- * The lines that the finding is about: those that the model named if its evidence stands in them, else those where it stands if that is one place
- * only. Evidence that stands nowhere in what was to be judged is none.
+ * Returns the lines that the finding is about: those that the model named if its evidence occurs in them, else those where it occurs if that is a single
+ * location. Refuses evidence that occurs nowhere on the surface.
  */
 function placeOf(raw: RawFinding, { patch, hunks }: JudgedFile): Located {
   const evidence = raw.evidence_quote;
@@ -109,7 +109,7 @@ function placeOf(raw: RawFinding, { patch, hunks }: JudgedFile): Located {
   return { kind: 'located', side, anchor: { at: { side, startLine, line }, hunk: only.hunk } };
 }
 
-/** Lines of one comment; and by how many a model may be off. */
+/** The most lines of one comment; and by how many lines a model may be off. */
 const maxRange = 40;
 const nearby = 3;
 
@@ -124,7 +124,7 @@ function candidateOf({ raw, file, category, severity }: Judged, { side, anchor }
   const { path } = file.patch;
   const ruleId = file.languageRules.find(({ id }) => id === raw.rule_id)?.id ?? null;
   const about = ruleId ?? category;
-  // Whole lines, so that the finding is recognised by them, and its repair noticed, whichever part of them a model quotes.
+  // Complete lines, so that the finding is recognised by them, and its repair noticed, whichever part of them a model quotes.
   const shown =
     anchor === null
       ? []

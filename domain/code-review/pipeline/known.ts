@@ -1,12 +1,12 @@
 import { squeeze } from './fingerprint.ts';
 import type { Candidate, KnownFinding } from './finding.ts';
 
-/** What the ledger says of a finding: nothing, or that it stands there already. */
+/** The ledger's knowledge of a finding: none, or the entry of the same finding. */
 export type Recognised = { readonly kind: 'new' } | { readonly kind: 'dismissed' | 'open' | 'back'; readonly known: KnownFinding };
 
 /**
- * Recognises a finding in the ledger of its pull request: by fingerprint, else by the code that proves it, for a model may anchor one fault on other
- * lines each time. What was dismissed is recognised whatever it is called now. `back`: it was fixed or outdated, and is there again.
+ * Recognises a finding in the ledger of its pull request: by fingerprint, else by the code that proves it, since a model may anchor one fault on different
+ * lines each time. A dismissed finding is recognised under any category or rule. `back`: it was fixed or outdated, and has come back.
  */
 export function recognise(candidate: Candidate, ledger: readonly KnownFinding[], previousPath: string | null = null): Recognised {
   const paths = [candidate.path, previousPath];
@@ -30,5 +30,5 @@ function isSameEvidence(known: KnownFinding, { evidence, side }: Candidate): boo
   return a === b || (Math.min(a.length, b.length) >= minOverlap && (a.includes(b) || b.includes(a)));
 }
 
-/** A shorter quotation stands in too many others. */
+/** A shorter quotation occurs in too many others. */
 const minOverlap = 8;

@@ -3,7 +3,7 @@ import type { Hunk } from '../../../ports/diff/patch.ts';
 import { squeeze } from './fingerprint.ts';
 import { dataLine } from './text-safety.ts';
 
-/** Lines of one side that hold a quotation. */
+/** Lines of one side that contain a quotation. */
 export interface Place {
   readonly side: Side;
   readonly startLine: number;
@@ -12,8 +12,8 @@ export interface Place {
 }
 
 /**
- * Where a quotation stands in some hunks, white space aside: as the file has it, or as a model was shown it. Stretches of lines on one side, the
- * shortest that hold it.
+ * Locates a quotation in some hunks, ignoring white space: as the file has it, or as a model saw it. Returns the shortest ranges of lines on one side that
+ * contain it.
  */
 export function placesOf(quote: string, hunks: readonly Hunk[]): Place[] {
   const wanted = squeeze(quote);
@@ -21,12 +21,12 @@ export function placesOf(quote: string, hunks: readonly Hunk[]): Place[] {
   return hunks.flatMap((hunk) => (['RIGHT', 'LEFT'] as const).flatMap((side) => placesInHunk(wanted, hunk, side)));
 }
 
-/** A bracket is no evidence. */
+/** A mere bracket is no evidence. */
 export function isTelling(quote: string): boolean {
   return quote.length >= 3 && /[\p{L}\p{N}]/u.test(quote);
 }
 
-/** Whether the anchored lines hold the quotation. */
+/** Whether the anchored lines contain the quotation. */
 export function standsIn(quote: string, lines: Omit<Anchor, 'path'>, where: Commentable): boolean {
   const wanted = squeeze(quote);
   const texts = where.linesOf(lines).map(({ text }) => text);

@@ -7,7 +7,7 @@ import type { PromptPull } from './prompt-variables.ts';
 import { renderBatches, type DiffBatch } from './render-diff.ts';
 import type { UnreadReason } from './select-files.ts';
 
-/** A finding of the ledger with the words that a second look needs. */
+/** A finding of the ledger with the texts that a second look needs. */
 export interface LedgerFinding extends KnownFinding {
   readonly startLine: number;
   readonly endLine: number;
@@ -16,15 +16,15 @@ export interface LedgerFinding extends KnownFinding {
   readonly scenario: string;
 }
 
-/** A file that is read, with what stands around its hunks at the head. */
+/** A file that is read, with the lines around its hunks at the head. */
 export interface MaterialFile extends JudgedFile {
-  /** Stretches of the file at the head: number of the first line, and the lines. */
+  /** Ranges of the file at the head: number of the first line, and the lines. */
   readonly around: readonly { readonly from: number; readonly lines: readonly string[] }[];
-  /** Indexes of the passes whose paths take it. */
+  /** Indexes of the passes whose paths include it. */
   readonly passes: readonly number[];
 }
 
-/** All that a review is made of, read once and kept: whoever repeats a stage works on the same. */
+/** The whole input of a review, read once and stored, so that a repeated stage works on the same input. */
 export interface ReviewMaterial {
   readonly repoFullName: string;
   readonly pull: PromptPull;
@@ -33,10 +33,10 @@ export interface ReviewMaterial {
   readonly mergeBaseSha: string | null;
   readonly mode: ReviewMode;
   readonly skipReason: SkipReason | null;
-  /** The budget was used up before the start, and the binding wants a summary all the same: no model is asked. */
+  /** The budget was used up before the start, but the binding wants a summary: no model is called. */
   readonly isSummaryOnly: boolean;
   readonly instructions: string;
-  /** What an ask wants to know, and the thread that it stands in; empty for a review. */
+  /** The question of an ask, and the thread that it belongs to; empty for a review. */
   readonly question: string;
   readonly thread: string;
   readonly files: readonly MaterialFile[];
@@ -44,22 +44,22 @@ export interface ReviewMaterial {
   readonly batches: readonly (readonly DiffBatch[])[];
   readonly changedFiles: number;
   readonly unread: readonly { readonly path: string; readonly reason: UnreadReason }[];
-  /** By path, hashes that count as judged when the review ends well and reads all that it was to read. */
+  /** By path, hashes that count as judged when the review succeeds and reads every selected file. */
   readonly hashes: Readonly<Record<string, readonly string[]>>;
-  /** The same of files that may stay unread after all: what of them was judged before. */
+  /** The same for files that may stay unread after all: hashes that were judged before. */
   readonly hashesBefore: Readonly<Record<string, readonly string[]>>;
   readonly ledger: readonly LedgerFinding[];
   /** By id of an open finding of the ledger. */
   readonly followUps: Readonly<Record<string, FollowUp>>;
 }
 
-/** The rules that a review goes by: pinned with its run. */
+/** The rules of a review, pinned with its run. */
 export interface ReviewRules {
   readonly templates: ReviewTemplates;
   readonly config: Pick<ReviewConfig, 'verify' | 'max_findings' | 'min_confidence' | 'min_severity' | 'summary' | 'request_changes'>;
 }
 
-/** The batches of each of so many passes. Rendering is what a review spends its time on: it is done once, and once for passes that read the same files. */
+/** Returns the batches of each pass. Rendering takes most of a review's time: it is done once, and only once for passes that read the same files. */
 export function batchesOf(files: readonly MaterialFile[], passes: number): DiffBatch[][] {
   const rendered = new Map<string, DiffBatch[]>();
   return Array.from({ length: passes }, (_, pass) => {
@@ -71,7 +71,7 @@ export function batchesOf(files: readonly MaterialFile[], passes: number): DiffB
   });
 }
 
-/** Some lines of a file at the head, each with its number, as far as the material holds them. */
+/** Some numbered lines of a file at the head, as far as the material has them. */
 export function codeAround(
   file: MaterialFile | undefined,
   from: number,
@@ -86,7 +86,7 @@ export function codeAround(
 }
 
 const around = 40;
-/** Characters of a file's surroundings. */
+/** The most characters around a file's hunks. */
 const maxAround = 200_000;
 
 /** The lines of a file within reach of some hunks. */

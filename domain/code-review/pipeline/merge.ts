@@ -5,14 +5,16 @@ import { rankOf } from './gates.ts';
 const maxAlsoAt = 20;
 
 /**
- * Joins findings of one root cause: those with one fingerprint, and those that say the same, by rule or category and title or evidence, at several places. The worst
- * and surest speaks, the others are places where it happens as well.
+ * Joins findings with one root cause: those with one fingerprint, and those with the same rule or category and the same title or evidence, at several
+ * locations. The most severe and most confident one is posted; the others become further locations of it.
  */
 export function mergeSame(candidates: readonly Candidate[]): Candidate[] {
   return joinGroups(candidates, (a, b) => a.fingerprint === b.fingerprint || isOverlapping(a, b) || isSameCause(a, b));
 }
 
-/** Joins what a model says is one issue in other words: groups of indexes into the list. An index that is none, or comes twice, counts once or not at all. */
+/**
+ * Joins findings that a model considers one issue in different words: groups of indexes into the list. An invalid index is ignored, a repeated one counts once.
+ */
 export function mergeGroups(candidates: readonly Candidate[], groups: readonly (readonly number[])[]): Candidate[] {
   const groupOf = new Map<Candidate, number>();
   for (const [at, group] of groups.entries()) {
@@ -46,7 +48,7 @@ function join(group: readonly Candidate[]): Candidate[] {
   return [{ ...first, alsoAt: alsoAt.slice(0, maxAlsoAt) }];
 }
 
-/** Worst first, then surest, then by place: the order in which findings are told. */
+/** The order in which findings are reported: most severe first, then most confident, then by location. */
 export function byWeight(a: Candidate, b: Candidate): number {
   const [left, right] = [placeOf(a), placeOf(b)];
   return (
@@ -67,7 +69,7 @@ function placeOf({ path, anchor, saidLine }: Candidate): { path: string; line: n
   return { path, line: anchor?.line ?? saidLine };
 }
 
-/** Several passes find one fault on lines that meet. */
+/** Several passes find one fault on overlapping lines. */
 function isOverlapping(a: Candidate, b: Candidate): boolean {
   if (a.path !== b.path || a.anchor === null || b.anchor === null || a.side !== b.side) return false;
   const meets = a.anchor.startLine <= b.anchor.line && b.anchor.startLine <= a.anchor.line;

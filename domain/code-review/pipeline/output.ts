@@ -46,7 +46,7 @@ const outputFinding = Type.Object(
   closed,
 );
 
-/** The form of `output.json` of a run of code review. */
+/** The schema of `output.json` of a code review run. */
 export const codeReviewOutputSchema = Type.Object(
   {
     schema_version: Type.Literal(1),
@@ -101,8 +101,8 @@ export const codeReviewOutputSchema = Type.Object(
 const output = Compile(codeReviewOutputSchema);
 
 /**
- * An output within its bounds: 200 findings, 300 unread files, 256 KB; what is too much is left out from the end, unread files first; the counts still tell it. Throws a plain error for one that has not the
- * form all the same, which is a fault of ours.
+ * Fits an output into its bounds: 200 findings, 300 unread files, 256 KB; drops the excess from the end, unread files first; the counts still include it.
+ * Throws a plain error for an output that still violates its schema, which is a fault of ours.
  */
 export function fitOutput(whole: CodeReviewOutput): CodeReviewOutput {
   let fitted: CodeReviewOutput = {

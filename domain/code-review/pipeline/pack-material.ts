@@ -2,7 +2,7 @@ import { parseHunks } from '../../../ports/diff/patch.ts';
 import { writeHunks } from '../../../ports/diff/write-hunks.ts';
 import type { MaterialFile, ReviewMaterial } from './material.ts';
 
-/** Material as it is kept: hunks as text, each once. As objects they would be many times as long. */
+/** Material as it is stored: hunks as text, each once. As objects they would be many times as long. */
 export interface PackedMaterial extends Omit<ReviewMaterial, 'files'> {
   readonly files: readonly PackedFile[];
 }

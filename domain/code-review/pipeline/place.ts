@@ -4,17 +4,17 @@ import { rankOf } from './gates.ts';
 import { byWeight } from './merge.ts';
 
 export interface PlacementRules {
-  /** Comments on lines and files together. */
+  /** The most comments on lines and files together. */
   readonly maxComments: number;
-  /** Less severe ones are told in the summary. */
+  /** Less severe findings are reported in the summary. */
   readonly inlineMin: Severity;
-  /** Whether the host takes a comment on these lines, by our own reading of the diff that is posted on. */
+  /** Whether the host accepts a comment on these lines, by our own reading of the diff that is posted on. */
   readonly isCommentable: (finding: Candidate) => boolean;
 }
 
 /**
- * Ranks findings by severity times confidence and says where each is told: on its lines while there is room; on its file where it has no lines and
- * is grave; else in the summary.
+ * Ranks findings by severity times confidence and decides where each is posted: on its lines while the limit allows; on its file when it has no lines and is
+ * severe; else in the summary.
  */
 export function placeFindings(candidates: readonly Candidate[], rules: PlacementRules): PlacedFinding[] {
   let left = rules.maxComments;

@@ -2,7 +2,7 @@ import type { CommentText } from './comment-text.ts';
 import type { Conclusion } from './conclude.ts';
 import type { Annotation, CheckConclusion } from './verdict.ts';
 
-/** What is posted of a review, kept before anything is: whoever repeats a post sends the same. */
+/** Everything that is posted of a review, stored before the first post, so that a repeated post sends the same. */
 export interface PlannedReview {
   readonly kind: 'review';
   readonly headSha: string;
@@ -13,7 +13,7 @@ export interface PlannedReview {
   readonly comments: readonly CommentText[];
   /** In Markdown, without markers; empty: the binding wants none. */
   readonly summary: string;
-  /** `REQUEST_CHANGES` only where the binding says so and no person has dismissed such a review. */
+  /** `REQUEST_CHANGES` only when the binding says so and no person has dismissed such a review. */
   readonly event: 'COMMENT' | 'REQUEST_CHANGES';
   readonly check: {
     readonly conclusion: CheckConclusion;
@@ -23,14 +23,14 @@ export interface PlannedReview {
   };
 }
 
-/** What is posted of an ask: a reply. */
+/** The post of an ask: a reply. */
 export interface PlannedReply {
   readonly kind: 'ask';
   readonly headSha: string;
   readonly text: string;
 }
 
-/** What a fix has come to. */
+/** The result of a fix. */
 export interface PlannedFix {
   readonly kind: 'fix';
   readonly headSha: string;
@@ -41,5 +41,5 @@ export interface PlannedFix {
 
 export type ReviewPlan = PlannedReview | PlannedReply | PlannedFix;
 
-/** Where the plan of a run is kept among its answers. */
+/** The key of a run's plan among its answers. */
 export const planAnswer = { stage: 'plan', ordinal: 0 } as const;

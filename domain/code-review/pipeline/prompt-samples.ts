@@ -2,7 +2,7 @@ import type { ReviewTemplates } from '../../../workflows/contracts/review/code-r
 import type { Candidate } from './finding.ts';
 import { checkVariables, editVariables, replyVariables, reviewVariables, summaryVariables, verifyVariables } from './prompt-variables.ts';
 
-/** Variables as each template of a playbook gets them, filled with samples: a template that names another one is refused when it is saved. */
+/** Variables of each template of a playbook, filled with samples: a template that names any other variable is refused when it is saved. */
 export function sampleVariables(templates: Pick<ReviewTemplates, 'output' | 'categories' | 'severity' | 'ignore_rules'>) {
   const pull = {
     number: 7,

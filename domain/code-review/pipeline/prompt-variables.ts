@@ -15,11 +15,11 @@ export interface PromptPull {
   readonly description: string;
 }
 
-/** What all prompts of a review share. */
+/** The variables that all prompts of a review share. */
 export interface PromptContext {
   readonly repoFullName: string;
   readonly pull: PromptPull;
-  /** Of the base branch and of whoever asked for the review: trusted. */
+  /** Trusted: from the base branch and from the requester of the review. */
   readonly instructions: string;
   readonly templates: Pick<ReviewTemplates, 'output' | 'categories' | 'severity' | 'ignore_rules'>;
 }
@@ -27,7 +27,7 @@ export interface PromptContext {
 const maxDescription = 20_000;
 const maxFiles = 300;
 
-/** Variables of every prompt. Texts of strangers come without what no reader sees; the template puts them into a fence. */
+/** Variables of every prompt. Untrusted texts are stripped of what no reader sees; the template puts them into a fence. */
 export function commonVariables({ repoFullName, pull, instructions, templates }: PromptContext) {
   return {
     repo: { full_name: repoFullName },
@@ -137,7 +137,7 @@ export function editVariables(context: PromptContext, { findings, testCommands }
   };
 }
 
-/** What the texts of a check may tell. */
+/** The facts in the texts of a check. */
 export interface CheckFacts {
   readonly verdict: ReviewVerdict;
   readonly headSha: string;
@@ -157,7 +157,7 @@ export function checkVariables({ verdict, headSha, counts }: CheckFacts) {
   return { verdict, head_sha: headSha, counts };
 }
 
-/** A name that stands outside of a fence: one line, without anything that could be read as more. */
+/** A name outside of a fence: one line, without anything that could be read as more. */
 export function nameText(name: string): string {
   return dataText(name)
     .replaceAll(/[^\p{L}\p{N}._@/+#() -]/gu, '_')

@@ -2,7 +2,7 @@ import type { Hunk } from '../../../ports/diff/patch.ts';
 import type { FileToRead } from './select-files.ts';
 import { dataLine } from './text-safety.ts';
 
-/** Characters of diff that one call of a model is given. */
+/** The most characters of diff in one call of a model. */
 const maxBatch = 90_000;
 
 /** Some files as a model reads them. */
@@ -12,8 +12,8 @@ export interface DiffBatch {
 }
 
 /**
- * Files as a model reads them, in as few batches as fit: each line with its number and the letter of its side (R: the new one, L: the removed
- * one), which is how a finding names it. A file too large for a batch is split between its hunks, a hunk between its lines.
+ * Renders files for a model, in as few batches as fit: each line with its number and the letter of its side (R: the new one, L: the removed one), by which a
+ * finding names it. A file too large for a batch is split between its hunks, a hunk between its lines.
  */
 export function renderBatches(files: readonly FileToRead[], limit: number = maxBatch): DiffBatch[] {
   const batches: { paths: Set<string>; text: string }[] = [];
@@ -33,7 +33,7 @@ export function renderBatches(files: readonly FileToRead[], limit: number = maxB
   return batches.map(({ paths, text }) => ({ paths: [...paths], text }));
 }
 
-/** A path holds whatever its author likes, line feeds too. */
+/** A path may contain whatever its author likes, line feeds too. */
 function nameOf(path: string): string {
   return dataLine(path.replaceAll(/[\r\n]/gu, ' '));
 }
@@ -64,7 +64,7 @@ function renderLines(hunk: Hunk): string[] {
   });
 }
 
-/** Lines of a file at the head as a second look is given them: each with its number. */
+/** Lines of a file at the head for a second look, each with its number. */
 export function renderCode(lines: readonly { readonly line: number; readonly text: string }[]): string {
   const rendered = lines.map(({ line, text }) => `R${line} ${dataLine(text.replace(/\r$/u, ''))}\n`);
   return rendered.join('').slice(0, maxCode).toWellFormed();

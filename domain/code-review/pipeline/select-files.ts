@@ -5,14 +5,14 @@ import type { GeneratedKind } from '../../../workflows/contracts/review/code-rev
 /** Why a file of the change is not read. `filtered` by a list of paths; `limit`: others were riskier. */
 export type UnreadReason = 'filtered' | 'generated' | 'binary' | 'submodule' | 'lfs' | 'long_lines' | 'limit' | 'budget' | 'model';
 
-/** A file with something on the surface. */
+/** A file with hunks on the surface. */
 export interface FileToRead {
   readonly patch: FilePatch;
   readonly hunks: readonly Hunk[];
   readonly reading: PathReading;
 }
 
-/** A file that is read, or the reason why it is not. */
+/** The files that are read, and for the others the reason why not. */
 export interface Selection {
   readonly read: readonly FileToRead[];
   readonly unread: readonly { readonly path: string; readonly reason: UnreadReason }[];
@@ -22,12 +22,15 @@ export interface SelectionRules {
   readonly generated: readonly GeneratedKind[];
   readonly maxFiles: number;
   readonly maxPatchTokens: number;
-  /** Whether the lists of paths take the file. */
+  /** Whether the lists of paths include the file. */
   readonly isTaken: (path: string) => boolean;
   readonly countTokens: (text: string) => number;
 }
 
-/** Which files are read: those that the lists take and that people wrote, riskiest first as far as the limits reach. Files without hunks have nothing to read. */
+/**
+ * Selects the files to read: those that the lists include and that people wrote, riskiest first as far as the limits allow. Files without hunks have nothing to
+ * read.
+ */
 export function selectFiles(files: readonly FileToRead[], rules: SelectionRules): Selection {
   const unread: { path: string; reason: UnreadReason }[] = [];
   const candidates: FileToRead[] = [];
@@ -58,7 +61,7 @@ function reasonNotToRead({ patch, hunks }: FileToRead, rules: SelectionRules): U
   return hunks.some(({ lines }) => lines.some(({ text }) => text.length > maxLine)) ? 'long_lines' : null;
 }
 
-/** Nobody reads lines of this length, and nobody wrote them. */
+/** People neither read nor write lines of this length. */
 const maxLine = 4_000;
 
 /** https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md: the first line of a pointer. */
@@ -86,7 +89,7 @@ function byRisk(a: FileToRead, b: FileToRead): number {
   return riskOf(b) - riskOf(a) || changedLines(b.hunks) - changedLines(a.hunks) || (a.patch.path < b.patch.path ? -1 : 1);
 }
 
-/** Programs before configuration, that before tests, those before words and data. */
+/** Programs before configuration, configuration before markup, then tests, then data and prose. */
 function riskOf({ patch, reading }: FileToRead): number {
   const isTest = /(?:^|\/)(?:tests?|specs?|__tests__|testdata|fixtures?)\/|[._-](?:test|spec)s?\.\w+$/iu.test(patch.path);
   if (isTest) return 2;

@@ -4,32 +4,32 @@ import { codeSpan, cutBody, titleOf } from './comment-text.ts';
 import type { PlacedFinding } from './finding.ts';
 import { outputText } from './text-safety.ts';
 
-/** What the summary of a review tells. */
+/** The contents of a review's summary. */
 export interface SummaryFacts {
   readonly verdict: ReviewVerdict;
-  /** The model's words on the change; empty: none. */
+  /** The model's overview of the change; empty: none. */
   readonly overview: string;
-  /** New ones of this review, ranked. */
+  /** New findings of this review, ranked. */
   readonly findings: readonly PlacedFinding[];
-  /** Open ones of earlier reviews. */
+  /** Open findings of earlier reviews. */
   readonly carried: number;
   readonly fixed: number;
   readonly unread: readonly { readonly path: string; readonly reason: string }[];
   readonly headSha: string;
-  /** Which parts, in which order. */
+  /** Which sections, in which order. */
   readonly sections: readonly string[];
 }
 
 const maxUnread = 50;
 
-/** The summary in Markdown, within what the host takes, without markers. Unknown sections say nothing. */
+/** The summary in Markdown, within the host's limit, without markers. Unknown sections are ignored. */
 export function summaryText(facts: SummaryFacts): string {
   const sections = facts.sections.length === 0 ? ['overview', 'findings', 'unread'] : facts.sections;
   const parts = [headline(facts), ...sections.map((section) => sectionText(section, facts))];
   return cutBody(parts.filter((part) => part !== '').join('\n\n'));
 }
 
-/** What a summary says, for the question whether it says anything new: white space, case, markers and shas aside. */
+/** Digest of a summary for detecting changes, without white space, case, markers and shas. */
 export function summaryDigest(text: string): string {
   const normal = text
     .replaceAll(/<!--[\s\S]*?-->/gu, '')

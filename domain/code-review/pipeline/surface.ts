@@ -7,7 +7,7 @@ export interface HashedFile extends FilePatch {
   readonly hashes: readonly string[];
 }
 
-/** What the last review to its end has left: which hunks it judged, on what, by which playbook. */
+/** The result of the last completed review: which hunks it judged, against which base, by which playbook. */
 export interface LastReview {
   readonly mergeBaseSha: string;
   readonly baseRef: string;
@@ -16,25 +16,25 @@ export interface LastReview {
   readonly hashes: ReadonlyMap<string, readonly string[]>;
 }
 
-/** What this review looks at. */
+/** The change that this review looks at. */
 export interface ReviewedHead {
   readonly files: readonly HashedFile[];
   readonly mergeBaseSha: string;
   readonly baseRef: string;
   readonly playbookRevisionId: string;
-  /** Asked for in full, or the binding never reviews in part. */
+  /** A full review was requested, or the binding never reviews in part. */
   readonly isFull: boolean;
 }
 
-/** The hunks that are to be judged, by path; and how much of the change that is. */
+/** The hunks to be judged, by path; and whether they are all of the change. */
 export interface Surface {
   readonly mode: ReviewMode;
   readonly hunks: ReadonlyMap<string, readonly Hunk[]>;
 }
 
 /**
- * The surface of a review: hunks that the last reviewed head lacked. Everything is on it where there was no such head, where base ref or playbook
- * have changed, where more than half of the files (and more than one) have changed since, or where somebody asks for it.
+ * Returns the surface of a review: hunks that the last reviewed head lacked. The surface is the whole change when there was no such head, when the base ref or
+ * playbook has changed, when more than half of the files (and more than one) have changed since, or when a full review is requested.
  */
 export function surfaceOf(head: ReviewedHead, last: LastReview | null): Surface {
   if (last === null || head.isFull || head.baseRef !== last.baseRef || head.playbookRevisionId !== last.playbookRevisionId)
@@ -48,14 +48,14 @@ export function surfaceOf(head: ReviewedHead, last: LastReview | null): Surface 
     if (fresh.length > 0) hunks.set(file.path, fresh);
   }
   if (hunks.size === 0) return { mode: 'no_change', hunks };
-  // One file of one is more than half, too, and no reason to judge the rest of it again.
+  // In a change of one file this file is more than half, but no reason to judge the rest of it again.
   if (hunks.size > 1 && hunks.size > head.files.length / 2) return fullSurface(head);
   return { mode: 'incremental', hunks };
 }
 
 /**
- * Whether a hunk has been judged. On the same base its whole text counts, so that moved lines are judged in their new place. When the base has
- * moved, neighbours change without the author: then each group of changed lines counts alone.
+ * Whether a hunk has been judged. On the same base its whole text counts, so that moved lines are judged in their new location. When the base has moved,
+ * context lines change without the author: then each group of changed lines counts alone.
  */
 function isJudged(hunk: Hunk, known: ReadonlySet<string>, isSameBase: boolean): boolean {
   if (known.has(hunkHash(hunk))) return true;

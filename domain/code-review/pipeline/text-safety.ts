@@ -1,20 +1,20 @@
 /**
- * A text of strangers as it enters a prompt: without what no reader sees (HTML comments, zero-width and bidirectional characters,
- * Unicode's tag block), without the alternatives of images, with shapes of tokens redacted. Lines stay lines.
+ * An untrusted text as it enters a prompt: without what no reader sees (HTML comments, zero-width and bidirectional characters, Unicode's tag block), without
+ * the alternative texts of images, with tokens redacted by their shape. Line breaks stay.
  */
 export function dataText(text: string): string {
   return redactTokens(visibleText(withoutComments(text)).replaceAll(imageAlternative, '![]$1'));
 }
 
-/** Code as it enters a prompt: as `dataText`, but it keeps its comments' lines, so that numbers of lines stay true. */
+/** Code as it enters a prompt: like `dataText`, but retains the lines of comments, so that line numbers stay correct. */
 export function dataLine(line: string): string {
   if (!suspect.test(line)) return line;
   return redactTokens(visibleText(line.replaceAll(commentOnLine, '')).replaceAll(imageAlternative, '![]$1'));
 }
 
 /**
- * A text that a model wrote, as it may be posted: without HTML, images, mentions and invisible characters, with shapes of tokens redacted.
- * Code in back-ticks and fences keeps its words, but for what could be taken for one of our markers.
+ * A model's text in the form in which it may be posted: without HTML, images, mentions and invisible characters, with tokens redacted by their shape. Code in
+ * back-ticks and fences stays as it is, except for text that could be mistaken for one of our markers.
  */
 export function outputText(text: string): string {
   const safe = redactTokens(visibleText(text));
@@ -28,13 +28,13 @@ export function outputLine(text: string): string {
   return outputText(text.replaceAll(/\s+/gu, ' ').trim());
 }
 
-/** Code that a model suggests, as it stands in a fence; null where it holds what may not be posted. */
+/** Code that a model suggests, for use in a fence; null when it contains what may not be posted. */
 export function outputCode(code: string): string | null {
   const safe = visibleText(code);
   return safe !== code || redactTokens(code) !== code || /<!--\s*longhaul/iu.test(code) ? null : code;
 }
 
-/** Shapes of keys and tokens become `[redacted]`. Each pattern is linear in the text. */
+/** Replaces keys and tokens, by their shape, with `[redacted]`. Each pattern is linear in the text. */
 export function redactTokens(text: string): string {
   return tokenShapes.reduce((rest, shape) => rest.replaceAll(shape, '[redacted]'), text);
 }
@@ -43,7 +43,7 @@ function visibleText(text: string): string {
   return text.toWellFormed().replaceAll(invisible, '');
 }
 
-/** An HTML comment leaves its line feeds. */
+/** Removes HTML comments, but not their line feeds. */
 function withoutComments(text: string): string {
   return text.replaceAll(/<!--[\s\S]*?(?:-->|$)/gu, (comment) => comment.replaceAll(/[^\n]/gu, ''));
 }
@@ -56,7 +56,7 @@ function proseText(text: string): string {
     .replaceAll(mention, '');
 }
 
-/** Fenced blocks and spans of back-ticks, and what stands between them. A fence that nothing closes is prose. */
+/** Splits a text into code (fenced blocks and back-tick spans) and what lies between. An unclosed fence is prose. */
 function splitCode(text: string): { readonly isCode: boolean; readonly part: string }[] {
   const parts: { isCode: boolean; part: string }[] = [];
   let at = 0;
@@ -68,15 +68,15 @@ function splitCode(text: string): { readonly isCode: boolean; readonly part: str
   return parts;
 }
 
-/** Zero-width, bidirectional and other format characters, Unicode's tags, fillers and variation selectors, and controls but for tab and line ends. */
+/** Zero-width, bidirectional and other format characters, Unicode's tags, fillers and variation selectors, and controls except tab and line ends. */
 const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}[\p{Cc}--[\t\n\r]]]/gv;
-/** What any of the patterns here could fit: most lines of code hold none of it. */
+/** A quick test for anything that the patterns here could match: most lines of code contain none of it. */
 const suspect = /[^\t\u0020-\u007E]|<!--|!\[|-----BEGIN|gh[opsur]_|github_pat_|gl(?:pat|dt|rt)-|xox|AKIA|ASIA|AIza|sk[-_]|npm_|lh_|eyJ/u;
 const imageAlternative = /!\[[^\[\]\n]{0,2000}\](\(|\[)/gv;
 const image = /!\[([^\[\]\n]{0,2000})\](?:\([^\(\)\n]{0,2000}\)|\[[^\[\]\n]{0,200}\])/gv;
 const commentOnLine = /<!--.*?(?:-->|$)/gu;
 const codeSpan = /(?<!`)(`{3,})[\s\S]*?\1(?!`)|(?<!`)`[^`\n]+`(?!`)|(?<!`)``[^\n]+?``(?!`)/gu;
-/** `@name` where GitHub takes it for a person or a team: not within a word. The at sign goes. */
+/** `@name` where GitHub reads it as a person or a team: not within a word. The at sign is removed. */
 const mention = /(?<!\w)@+(?=[a-z\d])/giu;
 
 /** https://github.blog/engineering/platform-security/behind-githubs-new-authentication-token-formats, and the prefixes of other services' keys. */

@@ -1,6 +1,6 @@
 import { dataText } from './text-safety.ts';
 
-/** Something that was said: whose it is, in which words. */
+/** A comment of a thread: its author and text. */
 export interface Said {
   readonly id: number;
   readonly author: string;
@@ -10,10 +10,12 @@ export interface Said {
 const maxComments = 30;
 const maxText = 20_000;
 
-/** What was said before the comment that asks, oldest first, as a prompt shows it: the newest 30 comments, and of these what fits into 20,000 characters. */
+/**
+ * The conversation before the asking comment, oldest first, as a prompt shows it: the newest 30 comments, and of these as many as fit into 20,000 characters.
+ */
 export function threadText(comments: readonly Said[], askingId: number): string {
   const before = comments.filter(({ id }) => id < askingId).toSorted((a, b) => a.id - b.id);
-  // Each for itself: a comment in HTML that one leaves open hides nothing of the next.
+  // Each on its own: an unclosed HTML comment in one hides nothing of the next.
   const said = before.slice(-maxComments).map(({ author, body }) => `${author === '' ? 'somebody' : author}: ${dataText(body).trim()}`);
   while (said.length > 1 && lengthOf(said) > maxText) said.shift();
   return said.join('\n\n').slice(0, maxText).toWellFormed();

@@ -1,6 +1,6 @@
 import type { ReviewConfig, SkipReason, TextFilter } from '../../../workflows/contracts/review/code-review.ts';
 
-/** What is known of a pull request before its diff is. */
+/** The facts of a pull request that are known before its diff. */
 export interface TriageFacts {
   readonly isDraft: boolean;
   readonly isPaused: boolean;
@@ -8,20 +8,20 @@ export interface TriageFacts {
   readonly author: string;
   readonly headRef: string;
   readonly baseRef: string;
-  /** Files by the host's own count. */
+  /** The number of files as the host counts them. */
   readonly changedFiles: number;
   readonly hasReviewer: boolean;
-  /** A person asked for this review: skip rules and pause do not hold. */
+  /** A person requested this review: skip rules and pause do not apply. */
   readonly isAsked: boolean;
 }
 
-/** What the child process has found: whether the patterns of the title filters fit, and the globs of the branch filters. */
+/** The result of the child process: whether the patterns of the title filters and the globs of the branch filters match. */
 export interface FilterHits {
   readonly title: { readonly include: boolean; readonly exclude: boolean };
   readonly branch: { readonly include: boolean; readonly exclude: boolean };
 }
 
-/** Why the pull request is not reviewed now; null: it is. The file limit holds for whoever asks. */
+/** Why the pull request is not reviewed now; null: it is. The file limit applies to requested reviews too. */
 export function skipReasonOf(facts: TriageFacts, config: Pick<ReviewConfig, 'drafts' | 'filters'>, hits: FilterHits): SkipReason | null {
   if (!facts.hasReviewer) return 'no_reviewer';
   const { filters } = config;
@@ -37,12 +37,12 @@ export function skipReasonOf(facts: TriageFacts, config: Pick<ReviewConfig, 'dra
   return isTaken ? null : 'filtered';
 }
 
-/** Excluded is out; with anything to include, only that is in. */
+/** Excluded texts never pass; with a non-empty include list, only included ones do. */
 function passes(filter: TextFilter, hits: { readonly include: boolean; readonly exclude: boolean }): boolean {
   return !hits.exclude && (filter.include.length === 0 || hits.include);
 }
 
-/** Labels and names compare as the host does, without case. */
+/** Labels and names are compared as the host does, without case. */
 function hitsOf(filter: TextFilter, texts: readonly string[]): { include: boolean; exclude: boolean } {
   const own = new Set(texts.map((text) => text.toLowerCase()));
   const fits = (list: readonly string[]) => list.some((each) => own.has(each.toLowerCase()));

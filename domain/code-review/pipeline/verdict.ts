@@ -3,7 +3,7 @@ import { titleOf } from './comment-text.ts';
 import type { PlacedFinding } from './finding.ts';
 import { rankOf } from './gates.ts';
 
-/** What a review came to. */
+/** The facts of a review's outcome. */
 export interface ReviewEnd {
   readonly skipReason: SkipReason | null;
   /** Limits, a budget or a model that failed left files unread or findings unjudged. */
@@ -11,7 +11,7 @@ export interface ReviewEnd {
   readonly openSeverities: readonly Severity[];
 }
 
-/** The verdict: skipped before partial before findings before clean. */
+/** The verdict; skipped takes precedence over partial, partial over findings, findings over clean. */
 export function verdictOf({ skipReason, isPartial, openSeverities }: ReviewEnd): ReviewVerdict {
   if (skipReason !== null) return 'skipped';
   if (isPartial) return 'partial';
@@ -20,14 +20,17 @@ export function verdictOf({ skipReason, isPartial, openSeverities }: ReviewEnd):
 
 export type CheckConclusion = 'success' | 'neutral' | 'failure' | 'cancelled';
 
-/** How the check ends. It fails only where the binding requests changes and a finding is as bad as the playbook blocks; what was not read is no success. */
+/**
+ * The conclusion of the check. It fails only when the binding requests changes and a finding has at least the playbook's blocking severity; unread files
+ * prevent success.
+ */
 export function checkConclusion(end: ReviewEnd, rules: { readonly requestChanges: boolean; readonly blockMin: Severity }): CheckConclusion {
   if (end.skipReason !== null) return 'neutral';
   if (blocks(end.openSeverities, rules)) return 'failure';
   return end.openSeverities.length === 0 && !end.isPartial ? 'success' : 'neutral';
 }
 
-/** Whether the review requests changes; the caller leaves it out where a person has dismissed such a review. */
+/** Whether the review requests changes; the caller omits that when a person has dismissed such a review. */
 export function blocks(
   open: readonly Severity[],
   { requestChanges, blockMin }: { readonly requestChanges: boolean; readonly blockMin: Severity },
@@ -48,7 +51,7 @@ export interface Annotation {
 const maxTitle = 255;
 const maxMessage = 60_000;
 
-/** Annotations of findings that lie on lines of the new side: the host shows no others. */
+/** Annotations of findings on lines of the new side: the host shows no others. */
 export function annotationsOf(findings: readonly PlacedFinding[]): Annotation[] {
   return findings.flatMap((finding): Annotation[] => {
     const { anchor, path, severity, scenario } = finding;

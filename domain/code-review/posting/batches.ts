@@ -11,12 +11,15 @@ export interface CommentBatch {
   readonly comments: readonly LineCommentText[];
 }
 
-/** Comments of one review: GitHub takes more, and times out on many. */
+/** The most comments of one review: GitHub accepts more, but times out on many. */
 const maxComments = 30;
 /** Ordinals of comments on files follow those of reviews. */
 const firstOnFile = 1_000;
 
-/** What a run posts, in an order that is the same on each attempt: reviews of up to 30 comments on lines, and comments on files. Without comments on lines a body makes a review. */
+/**
+ * Returns what a run posts, in the same order on each attempt: reviews of up to 30 comments on lines, and comments on files. Without comments on lines a body
+ * makes a review.
+ */
 export function batchesOf(
   comments: readonly CommentText[],
   { hasBody }: { readonly hasBody: boolean },

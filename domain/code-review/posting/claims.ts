@@ -10,18 +10,18 @@ import {
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 
 /**
- * What an attempt is to do. `done`: it stands at the host. `send`: nobody has tried. `look`: somebody has, and the host says whether it has arrived; only after `settleMs` may it be sent
- * again (`mayResend`), under the claim that was `seen`.
+ * What an attempt has to do. `done`: the post exists at the host. `send`: no attempt was made before. `look`: an attempt was made, and the host knows whether
+ * it has arrived; only after `settleMs` may the post be sent again (`mayResend`), under the claim that was `seen`.
  */
 export type PostTurn =
   | { readonly state: 'done'; readonly githubId: string }
   | { readonly state: 'send' }
   | { readonly state: 'look'; readonly since: Date; readonly mayResend: boolean; readonly seen: string };
 
-/** A request whose answer was lost may still be at work at the host: who looks at once does not see what it is about to make. */
+/** The host may still be processing a request whose answer was lost: a check made at once would not see the result. */
 export const settleMs = 5_000;
 
-/** Takes an attempt down before its request leaves, by the database's clock. */
+/** Records an attempt before its request leaves, by the database's clock. */
 export async function beginPost(tx: TenantTransaction, place: PostPlace, key: PostKey): Promise<PostTurn> {
   const claim = await claimPost(tx, place, key);
   switch (claim.state) {
@@ -36,22 +36,22 @@ export async function beginPost(tx: TenantTransaction, place: PostPlace, key: Po
   }
 }
 
-/** Takes another attempt down, of what the host does not have. False: a later attempt has begun. */
+/** Records another attempt for a post that the host does not have. Returns false when a later attempt has begun. */
 export function resendPost(tx: TenantTransaction, key: PostKey, seen: string): Promise<boolean> {
   return retakePost(tx, key, seen);
 }
 
-/** The host has refused the request: nothing has arrived, and the next attempt need not look. */
+/** Records that the host has refused the request: nothing has arrived, and the next attempt need not check. */
 export function withdrawPost(tx: TenantTransaction, key: PostKey): Promise<void> {
   return releasePost(tx, key);
 }
 
-/** It stands at the host. */
+/** Records that the post exists at the host. */
 export async function endPost(tx: TenantTransaction, key: PostKey, githubId: number): Promise<void> {
   await settlePost(tx, key, githubId);
 }
 
-/** It stands at the host, and may be sent again at no harm: nothing was taken down before. */
+/** Records that the post exists at the host, for a post that may be repeated without harm: no attempt was recorded before. */
 export function notePosted(
   tx: TenantTransaction,
   place: PostPlace,

@@ -13,11 +13,13 @@ export interface PostedFindings {
   readonly headSha: string;
   readonly findings: readonly PlacedFinding[];
   readonly comments: readonly { readonly fingerprint: string; readonly commentId: number }[];
-  /** The summary that the review holds as its body; null: none. */
+  /** The summary that the review has as its body; null: none. */
   readonly summary: { readonly reviewId: number; readonly text: string } | null;
 }
 
-/** Writes the summary down, and findings into the ledger with the comments under which they stand: from now on the ledger and the host agree, whatever becomes of the run. */
+/**
+ * Stores the summary, and the findings in the ledger with the ids of their comments: from now on the ledger and the host agree, whatever becomes of the run.
+ */
 export async function keepPostedFindings(
   tx: TenantTransaction,
   { runId, pullRequestId, headSha, findings, comments, summary }: PostedFindings,
@@ -39,7 +41,7 @@ export interface EditedSummary {
   readonly text: string;
 }
 
-/** Writes down what the summary of a pull request says now. */
+/** Stores the new summary of a pull request. */
 export async function keepEditedSummary(
   tx: TenantTransaction,
   { place, runId, pullRequestId, reviewId, text }: EditedSummary,
@@ -48,17 +50,17 @@ export async function keepEditedSummary(
   await keepPosted(tx, place, { ownerId: runId, kind: 'summary', ordinal: 0 }, reviewId);
 }
 
-/** What was read back from the host of a pull request whose ledger is lost. */
+/** The findings read back from the host for a pull request whose ledger is lost. */
 export interface ReadBackLedger {
   readonly pullRequestId: string;
   readonly runId: string;
   readonly headSha: string;
   readonly findings: readonly ReadBackFinding[];
-  /** Null: the host has none of ours, or it is known. */
+  /** Null: the host has no summary of ours, or the summary is known. */
   readonly summary: { readonly reviewId: number; readonly text: string } | null;
 }
 
-/** Writes a ledger again; what is there stays as it is. Gives how many findings were written. */
+/** Restores a ledger; existing findings stay as they are. Returns how many findings were written. */
 export async function keepReadBackLedger(tx: TenantTransaction, { summary, findings, ...at }: ReadBackLedger): Promise<number> {
   await lockPullRow(tx, at.pullRequestId);
   if (summary !== null) await keepSummary(tx, at.pullRequestId, { reviewId: summary.reviewId, sha256: summaryDigest(summary.text) });

@@ -10,7 +10,7 @@ import {
 } from '../../../workflows/contracts/review/code-review.ts';
 import { readFindingMarker } from '../pipeline/markers.ts';
 
-/** A finding as its comment tells it. */
+/** A finding as its comment shows it. */
 export interface ReadBackFinding {
   readonly fingerprint: string;
   readonly commentId: number;
@@ -25,13 +25,13 @@ export interface ReadBackFinding {
   readonly placement: 'inline' | 'file';
   readonly title: string;
   readonly scenario: string;
-  /** The lines that it stands on at the head; empty: they have left the change. */
+  /** Its lines at the head; empty: they are no longer part of the change. */
   readonly evidence: string;
 }
 
 export interface ReadBackSource {
   readonly threads: readonly HostThread[];
-  /** Of our App. */
+  /** Login of our App. */
   readonly login: string;
   readonly bindingId: string;
   /** The change at the head. */
@@ -39,8 +39,8 @@ export interface ReadBackSource {
 }
 
 /**
- * Reads findings out of comments that our App has written (`login`) and that end with a marker of the binding; whoever else writes such a marker writes nothing. Of several comments with one
- * fingerprint the oldest counts. A thread that our App has resolved tells of a repair, one that a person has resolved of a dismissal.
+ * Reads findings from comments that our App has written (`login`) and that end with a marker of the binding; a marker by any other author counts for nothing.
+ * Of several comments with one fingerprint the oldest counts. A thread that our App has resolved means fixed, one that a person has resolved means dismissed.
  */
 export function readBack(comments: readonly HostComment[], { threads, login, bindingId, patches }: ReadBackSource): ReadBackFinding[] {
   const found = new Map<string, ReadBackFinding>();

@@ -2,7 +2,7 @@ import { lockForCancel } from '../../runs/end/cancel-locked.ts';
 import { cancelAndClose } from '../../runs/end/cancel-run.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 
-/** Cancels a run whose review nobody is told of: its pull request has a newer head, or is closed. One that is over is left alone. */
+/** Cancels a run whose review is not posted: its pull request has a newer head, or is closed. A run that has ended stays as it is. */
 export async function withdrawReview(
   tx: TenantTransaction,
   runId: string,

@@ -5,7 +5,7 @@ import type { FoundImpersonation, FoundKey, FoundSession, Person } from '../../.
 
 type Workspaces = Caller['workspaces'];
 
-/** Who calls without a credential: sees nothing, writes rows of kind open only. */
+/** The caller of a request without a credential: sees nothing, writes rows of kind open only. */
 export const nobody: Caller = freezeCaller({
   kind: 'nobody',
   principalId: null,
@@ -26,7 +26,7 @@ export const nobody: Caller = freezeCaller({
   freshUntil: null,
 });
 
-/** The caller that a user is, by a live session; without one while a login or refresh is being decided. */
+/** The caller of a user's live session; `session` is null while a login or refresh is being decided. */
 export function callerOfPerson(person: Person, session: FoundSession | null): Caller {
   return freezeCaller({
     kind: 'user',
@@ -50,8 +50,8 @@ export function callerOfPerson(person: Person, session: FoundSession | null): Ca
 }
 
 /**
- * The caller that a service key is: the lower of its own rank and what its creator may do today where the key lives.
- * Null when it is dead: revoked, expired, or its creator is inactive or has lost every right there.
+ * The caller of a service key: has the lower of the key's rank and the rank that its creator has today where the key lives. Null when the key is dead: revoked,
+ * expired, or its creator is inactive or has lost every right there.
  */
 export function callerOfKey(key: FoundKey, creator: Person | null): Caller | null {
   if (key.isDead || !creator?.isActive) return null;
@@ -82,15 +82,15 @@ export function callerOfKey(key: FoundKey, creator: Person | null): Caller | nul
 }
 
 /**
- * The caller of an impersonation: role, scope and sight of the target, in the operator's hands. Throws 401 once it has ended or is over, and
- * when either of the two may not work any more.
+ * The caller of an impersonation: the operator, with role, scope and visible rows of the target. Throws 401 once it was ended or has expired, and when the
+ * operator or the target may no longer work.
  */
 export function callerOfImpersonation({ id, isEnded, isOver, operator, person }: FoundImpersonation): Caller {
   const isOperator = operator?.isActive === true && operator.role === 'operator';
 
   if (isEnded || !isOperator || !person?.isActive || person.role === 'operator') throw fail('session_revoked');
   if (isOver) throw fail('token_expired');
-  // No session: nothing of it counts as verified, and the target's missing factor restricts nobody else.
+  // Has no session: nothing counts as verified, and the target's missing factor does not restrict the operator.
   return freezeCaller({ ...callerOfPerson(person, null), principalId: operator.id, impersonationId: id, ownRole: operator.role });
 }
 
@@ -106,7 +106,7 @@ export function narrowTo(caller: Caller, view: { organizationId: string; workspa
   });
 }
 
-/** 401 `mfa_required` for a session that lacks the second factor that its organization demands. */
+/** Throws 401 `mfa_required` for a session without the second factor that its organization demands. */
 export function refuseRestriction({ restriction, clientId }: Pick<Caller, 'restriction' | 'clientId'>): void {
   switch (restriction) {
     case null:
@@ -123,14 +123,14 @@ export function refuseRestriction({ restriction, clientId }: Pick<Caller, 'restr
   }
 }
 
-/** 403 for a caller who is below admin and so acts as nobody else. */
+/** Throws 403 for a caller below admin, who may not act as another user. */
 export function refuseDelegation(caller: Caller): void {
   if (rankOf(caller.role) < rankOf('admin')) throw fail('role_insufficient', { detail: 'X-Acting-User needs the role admin' });
 }
 
 /**
- * The caller acting as a user: the lower role, everywhere, and only the rows that both see. Throws 403 below admin, 404 for a user who is not
- * visible or inactive (a foreign one is not confirmed), 403 for one who outranks the caller.
+ * The caller acting as a user: the lower of both roles, everywhere, and only the rows that both see. Throws 403 below admin, 404 for a user who is not visible
+ * or inactive (a foreign user is not confirmed), 403 for a user who outranks the caller.
  */
 export function actAs(caller: Caller, person: Person | null): Caller {
   refuseDelegation(caller);
@@ -157,7 +157,7 @@ export function actAs(caller: Caller, person: Person | null): Caller {
   });
 }
 
-/** What a user may do in a place today: null when the place is out of their sight. */
+/** What a user may do in an organization or workspace today; null when the user does not see it. */
 function roleWhere(person: Person, organizationId: string, workspaceId: string | null): Role | null {
   if (person.scope === 'platform') return person.role;
   if (person.organizationId !== organizationId) return null;
@@ -174,7 +174,7 @@ function workspacesOf(person: Person): Workspaces {
   return new Map([...granted, [person.workspaceId, person.role]]);
 }
 
-// `highest` bounds each entry: a side that sees every workspace has one role in all of them.
+// `highest`: the role of the right side in every workspace, when it sees all of them.
 function intersect(left: Workspaces, right: Workspaces, highest: Role): Workspaces {
   if (left === 'all') return right;
   const shared = new Map<string, Role>();
@@ -193,7 +193,7 @@ function narrowerScope(caller: Caller, person: Person): Caller['scope'] {
   return width[caller.scope] <= width[person.scope] ? caller.scope : person.scope;
 }
 
-// New rows go where both are at home: the acting user's home if the caller sees it, else the caller's own workspace.
+// New rows go to a workspace of both: the acting user's home if the caller sees it, else the caller's own workspace.
 function sharedWorkspace(caller: Caller, person: Person, workspaces: Workspaces): string | null {
   const isShared = (workspaceId: string | null): boolean => workspaceId !== null && (workspaces === 'all' || workspaces.has(workspaceId));
 
@@ -206,7 +206,7 @@ function unknownActingUser() {
   return fail('not_found', { detail: 'no such acting user' });
 }
 
-// No code branches on a missing tenant, so a caller without one must never come to be. A violation is a bug: it throws a plain error.
+// No code branches on a missing tenant, so a caller without one must never exist. A violation is a bug: it throws a plain error.
 function freezeCaller(caller: Caller): Caller {
   const ids = [
     caller.principalId,

@@ -7,14 +7,14 @@ import { createPasswords, type PasswordHashing, type Passwords } from '../../../
 import { createSessionTokens, type SessionTokens } from '../sessions/session-tokens.ts';
 import { createSigningKeys, type SigningKeys } from '../keys/signing-keys.ts';
 
-/** What identity keeps for the life of a process. None of it is a decision about a credential. */
+/** The identity services of a process. None of them caches a decision about a credential. */
 export interface Identity {
   readonly signingKeys: SigningKeys;
   readonly tokens: SessionTokens;
   readonly oauthTokens: OauthTokens;
   readonly passwords: Passwords;
   readonly marks: Marks;
-  /** Makes the first signing key when there is none. */
+  /** Creates the first signing key when there is none. */
   start(): Promise<void>;
   /** Writes the pending marks. */
   close(): Promise<void>;

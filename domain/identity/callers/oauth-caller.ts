@@ -14,13 +14,13 @@ export function callerOfGrant(person: Person, session: FoundSession, claims: Pic
   });
 }
 
-/** The caller of a session of either kind, where no token says more: a grant is bounded by its own scopes. */
+/** The caller of a session of either kind, without a token: a grant is bounded by its own scopes. */
 export function callerOfAnySession(person: Person, session: FoundSession | null): Caller {
   if (session?.kind !== 'oauth') return callerOfPerson(person, session);
   return callerOfGrant(person, session, { scopes: session.oauthScope?.split(' ') ?? [] });
 }
 
-/** The caller that a client is by itself (client_credentials); null when it may not act: deleted, unbound, or its organization is gone. */
+/** The caller of a client acting for itself (client_credentials); null when it may not act: deleted, unbound, or its organization no longer exists. */
 export function callerOfClient(client: FoundClient, claims: Pick<OauthClaims, 'scopes'> | null): Caller | null {
   const { organizationId, workspaceId, role } = client;
   if (client.isDeleted || client.isHomeGone || organizationId === null || role === null) return null;

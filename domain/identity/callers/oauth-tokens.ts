@@ -4,21 +4,21 @@ import { createSignedTokens, type TokenMaker } from '../keys/signed-tokens.ts';
 const tokenType = 'at+jwt';
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The resources of a deployment for which tokens are made (RFC 8707). */
+/** The resources of a deployment for which tokens are issued (RFC 8707). */
 export function resourcesOf(publicUrl: string): { readonly api: string; readonly mcp: string } {
   return { api: publicUrl, mcp: `${publicUrl}/mcp` };
 }
 
-/** What an OAuth access token says. Its scopes bound those of the row, which is read on each request. */
+/** The claims of an OAuth access token. Its scopes are further bounded by those of the row, which is read on each request. */
 export interface OauthClaims {
   readonly subject: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** The one resource where it is good. */
+  /** The one resource for which the token is valid. */
   readonly resource: string;
-  /** The user's grant; null for a token of the client's own. */
+  /** The user's grant; null for a client's own token. */
   readonly sessionId: string | null;
-  /** Of the client's secret, in a token of the client's own. */
+  /** Generation of the client's secret, in a client's own token. */
   readonly generation: number | null;
   /** Unix seconds. */
   readonly issuedAt: number;
@@ -31,10 +31,10 @@ export type OauthSubject = Pick<OauthClaims, 'clientId' | 'scopes' | 'resource'>
     | { readonly generation: number; readonly userId?: undefined; readonly sessionId?: undefined }
   );
 
-/** Makes and checks OAuth access tokens (RFC 9068), each bound to one resource of this deployment. */
+/** Issues and verifies OAuth access tokens (RFC 9068), each bound to one resource of this deployment. */
 export interface OauthTokens {
   issue(subject: OauthSubject): Promise<{ token: string; expiresAt: Date }>;
-  /** Throws `token_expired`, or `credential_invalid` for whatever else is wrong with it. */
+  /** Throws `token_expired`, or `credential_invalid` for any other fault. */
   verify(token: string): Promise<OauthClaims>;
 }
 
@@ -61,7 +61,7 @@ export function createOauthTokens(maker: TokenMaker & { readonly resources: read
   };
 }
 
-/** Whether a bearer claims to be an OAuth access token, by its unverified header. */
+/** Whether a bearer token claims to be an OAuth access token, by its unverified header. */
 export function isOauthTokenLike(token: string): boolean {
   try {
     return decodeProtectedHeader(token).typ === tokenType;

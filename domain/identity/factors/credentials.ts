@@ -9,7 +9,7 @@ import { takeMailToken } from './mail-tokens.ts';
 import { notify } from '../people/notices.ts';
 import { findCredential, replacePassword, setPassword, type OwnCredential } from '../../../db/identity/factors/credentials.ts';
 
-/** The caller's own credential, read before the transaction: verifying takes tens of milliseconds. */
+/** Reads the caller's own credential before the transaction, since verifying it takes tens of milliseconds. */
 export async function readOwnCredential(db: Databases, caller: Caller, correlationId: string): Promise<OwnCredential> {
   const { tx } = openReadOnly(db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
   const found = await findCredential(tx, caller.userId);
@@ -18,7 +18,7 @@ export async function readOwnCredential(db: Databases, caller: Caller, correlati
   return found;
 }
 
-/** Whose credential is written, and where the row lies. */
+/** The user whose credential is written, and its row scope. */
 interface Account {
   readonly userId: string;
   readonly organizationId: string | null;
@@ -26,8 +26,8 @@ interface Account {
 }
 
 /**
- * Replaces a password by the one that its owner chose, and ends every other session and whatever else was under way; a mail tells of it. 401
- * `login_failed` when the password that was verified is not the stored one any more.
+ * Replaces a password by the one that its owner chose, ends every other session and any sign-in or request under way, and notifies the user by mail. Throws 401
+ * `login_failed` when the password that was verified is no longer the stored one.
  */
 export async function changePassword(
   tx: TenantTransaction,
@@ -42,8 +42,9 @@ export async function changePassword(
 }
 
 /**
- * Uses the token of a mail up and sets the password of somebody who proved by it to read the address; what was signed in, half signed in or asked for
- * before ends, a change of address too. The address counts as confirmed; a second factor stays. A mail tells of it. 410 for a token that is not open.
+ * Uses up the token of a mail and sets the password of a user who proved by it to read the address. Ends all sessions, half-finished sign-ins and open
+ * requests, a change of address too. The address counts as confirmed; a second factor stays. Notifies the user by mail. Throws 410 for a token that is not
+ * open.
  */
 export async function resetPassword(
   tx: TenantTransaction,
@@ -53,7 +54,7 @@ export async function resetPassword(
   const { userId } = account;
   await takeMailToken(tx, { hash, purpose: 'password_reset', userId });
   await setPassword(tx, userId, passwordHash);
-  // The token that was just used stays: shown again it is 410 all the same.
+  // The token just used stays: used again, it yields 410 anyway.
   await endSignInsOf(tx, { userId, reason: 'password_reset' });
   await notify(tx, keys, { ...account, template: 'password_changed' });
 }

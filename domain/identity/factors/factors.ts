@@ -19,7 +19,7 @@ import { inventRecoveryCodes, replaceRecoveryCodes, type NewRecoveryCodes } from
 
 type Keks = Pick<KeyRing, 'keks'>;
 
-/** Stores an unconfirmed factor in place of an older unconfirmed one. 409 `factor_active` when there is a confirmed one. */
+/** Stores an unconfirmed factor in place of an older unconfirmed one. Throws 409 `factor_active` when there is a confirmed one. */
 export async function storeFactor(
   tx: TenantTransaction,
   keys: Keks,
@@ -38,7 +38,7 @@ export async function readFactor(tx: TenantTransaction, keys: Keks, place: Facto
   return found && { ...found, secret: await openFactor(tx, keys, { ...place, sealed: found.sealed }) };
 }
 
-/** The secret of a factor as it was read. */
+/** Decrypts the secret of a factor that has been read. */
 export async function openFactor(
   tx: TenantTransaction,
   keys: Keks,
@@ -47,16 +47,16 @@ export async function openFactor(
   return (await open(tx.em, keys, bindingOf(place), sealed)).toString();
 }
 
-/** Whose factor it is, and the session in which they work on it. */
+/** The owner of a factor, and the session in which the owner changes it. */
 interface Account extends FactorScope {
   readonly workspaceId: string | null;
   readonly sessionId: string;
 }
 
 /**
- * Confirms the factor whose code is right, which is spent with it, gives its recovery codes, notes on the session that its user has just verified
- * themselves by it, and ends whatever else the user was signed in with or had under way, which knows nothing of the factor. A mail tells of it.
- * 409 `no_factor`, and `factor_active` when it was replaced or confirmed meanwhile; 410 for one that is too old; 401 for a wrong code, and when the session has ended.
+ * Confirms the factor if its code is right, spends the code, returns recovery codes, records on the session that its user has just been verified by the factor,
+ * and ends all other sessions and requests of the user, which were made without the factor. Notifies the user by mail. Throws 409 `no_factor`, and
+ * `factor_active` when it was replaced or confirmed meanwhile; 410 for a factor that is too old; 401 for a wrong code, and when the session has ended.
  */
 export async function confirmFactor(
   tx: TenantTransaction,
@@ -81,7 +81,10 @@ export async function confirmFactor(
   return { codes, createdAt: iso(done.at) };
 }
 
-/** Takes one's own factor away; a confirmed one as `removeFactor` does, and a mail tells of it. 409 while the organization demands one. Gives whether it was confirmed. */
+/**
+ * Removes the caller's own factor; a confirmed one as `removeFactor` does, with a notification by mail. Throws 409 while the organization demands a factor.
+ * Returns whether it was confirmed.
+ */
 export async function removeOwnFactor(tx: TenantTransaction, keys: KeyRing, account: Account): Promise<boolean> {
   const { userId, sessionId } = account;
   const { isConfirmed, isRequired } = await lockFactor(tx, account);
@@ -98,7 +101,7 @@ export async function removeOwnFactor(tx: TenantTransaction, keys: KeyRing, acco
   return isConfirmed;
 }
 
-/** Gives one's own confirmed factor new recovery codes in place of the old ones, which die; a mail tells of it. 409 `no_factor`. */
+/** Replaces the recovery codes of the caller's own confirmed factor, which makes the old ones invalid; notifies the user by mail. Throws 409 `no_factor`. */
 export async function renewRecoveryCodes(tx: TenantTransaction, keys: KeyRing, account: Account): Promise<NewRecoveryCodes> {
   const { isConfirmed } = await lockFactor(tx, account);
 
@@ -108,7 +111,7 @@ export async function renewRecoveryCodes(tx: TenantTransaction, keys: KeyRing, a
   return made;
 }
 
-/** Takes a confirmed factor away, with whatever its user is signed in with or has under way; one session may go on. */
+/** Removes a confirmed factor, and ends its user's sessions and requests under way, except for one session. Returns whether there was a factor. */
 export async function removeFactor(
   tx: TenantTransaction,
   { userId, exceptSessionId }: { readonly userId: string; readonly exceptSessionId: string | null },
@@ -118,12 +121,12 @@ export async function removeFactor(
   return true;
 }
 
-/** 409: there is no confirmed factor to work with. */
+/** 409: there is no confirmed factor. */
 function noFactor() {
   return fail('state_conflict', { reason: 'no_factor', detail: 'there is no second factor' });
 }
 
-/** 409: a confirmed factor is in the way. */
+/** 409: a factor is confirmed already. */
 function factorActive() {
   return fail('state_conflict', { reason: 'factor_active', detail: 'a second factor is confirmed already' });
 }

@@ -4,15 +4,15 @@ import type { Databases } from '../../../db/databases.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { placesWithFailures, lastOfTooMany, deleteLoginFailures, type Keeping } from '../../../db/identity/factors/login-failures.ts';
 
-/** Kept where no organization says otherwise (its setting is `failed_login_retention_days`). */
+/** Retention in days when the organization does not set `failed_login_retention_days`. */
 const defaultDays = 90;
 
-/** The newest of an organization that are kept at most, whatever their age: an attack fills no disk. */
+/** The most failures retained per organization, the newest ones, whatever their age: an attack can't fill the disk. */
 export const maxFailures = 100_000;
 
 const rowsAStatement = 5_000;
 
-/** Deletes failed logins past their days or their number, one organization after the other, with a `purge` entry each. Gives how many. */
+/** Deletes failed logins past their days or their number, one organization after the other, with a `purge` entry each. Returns the number of deleted rows. */
 export async function sweepLoginFailures(db: Databases, signal: AbortSignal): Promise<number> {
   const places = await sweep(db, (em) => placesWithFailures(em, defaultDays));
   let total = 0;

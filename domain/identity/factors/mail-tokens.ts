@@ -8,14 +8,14 @@ import { noteOpened } from '../../../db/mail.ts';
 import { tokenState, type TokenState } from '../../../db/identity/factors/token-state.ts';
 import { lockResets, writeReset, type ResetRequest } from '../../../db/identity/factors/reset-request.ts';
 
-/** Whoever shows a token that is open; `hash` is what is stored of it. */
+/** An open token with its user; `hash` is its stored form. */
 export interface ShownToken extends MailTokenAnswer {
   readonly hash: Buffer;
 }
 
 /**
- * Whose token it is. Throws one 410 for one that is garbled, unknown, used, expired, replaced, of another purpose, or of a user who may not sign
- * in.
+ * Returns the user of a token. Throws the same 410 for a token that is malformed, unknown, used, expired, replaced, of another purpose, or of a user who may
+ * not sign in.
  */
 export async function readMailToken(db: Databases, token: string, purpose: MailPurpose): Promise<ShownToken> {
   if (!isOpaqueToken('mail', token)) throw lostToken();
@@ -27,8 +27,8 @@ export async function readMailToken(db: Databases, token: string, purpose: MailP
 }
 
 /**
- * Uses a token up: of any number at once one gets its payload, the others 410, and so does whoever shows one that a session has asked for which has
- * been ended since.
+ * Uses up a token: of any number of concurrent requests one gets its payload, the others get 410. Also throws 410 for a token requested by a session that has
+ * ended since.
  */
 export async function takeMailToken(tx: TenantTransaction, shown: UsedToken): Promise<{ readonly email: string | null }> {
   const taken = await useMailToken(tx, shown);
@@ -42,11 +42,11 @@ function lostToken() {
 }
 
 /**
- * Makes the challenge that a reset token answers, once a request. Only the newest request counts: older ones of the user die, and one
- * that arrives after a newer makes none, nor one of somebody who has been deactivated meanwhile.
+ * Creates the challenge that a reset token answers, once per request. Only the newest request counts: it invalidates older ones of the user. A request that
+ * arrives after a newer one creates none, nor does one of a user who has been deactivated meanwhile.
  */
 export async function openReset(tx: TenantTransaction, { outboxId, userId, organizationId, tokenHash }: ResetRequest): Promise<TokenState> {
-  // Two requests at once take turns, so that the older sees the newer or dies by it.
+  // Serialises concurrent requests, so that the older one sees the newer or is invalidated by it.
   await lockResets(tx, userId);
   if (await noteOpened(tx, outboxId)) await writeReset(tx, { outboxId, userId, organizationId, tokenHash });
   return tokenState(tx, { userId, tokenHash });

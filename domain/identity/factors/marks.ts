@@ -6,9 +6,9 @@ import { markSeen, type MarkedKind } from '../../../db/identity/people/marks.ts'
 const intervalMs = 60_000;
 const flushDelayMs = 1_000;
 
-/** Writes `last_seen_at` and `last_used_at` outside the request, at most once a minute a row. */
+/** Writes `last_seen_at` and `last_used_at` outside of the request, at most once a minute per row. */
 export interface Marks {
-  /** Notes a use; `lastAt` is what the row says, so that a use inside the minute costs nothing. */
+  /** Records a use; `lastAt` is the value in the row, so that a use within the minute costs nothing. */
   note(kind: MarkedKind, id: string, lastAt: string | null): void;
   /** Writes what is pending. */
   flush(): Promise<void>;
@@ -47,7 +47,7 @@ export function createMarks({ db, log, now }: { db: Databases; log: Logger; now:
     note(kind, id, lastAt) {
       if (lastAt !== null && now().getTime() - Date.parse(lastAt) < intervalMs) return;
       pending[kind].add(id);
-      // Unreferenced: a mark is no reason to keep a process alive.
+      // Unreferenced, so that a pending mark does not keep the process alive.
       timer ??= setTimeout(() => void flush(), flushDelayMs).unref();
     },
     flush,

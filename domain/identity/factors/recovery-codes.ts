@@ -9,13 +9,13 @@ const codeCount = 10;
 const codeBytes = 10;
 const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Codes as they are shown, once. */
+/** Codes in plain text, shown once. */
 export interface NewRecoveryCodes {
   readonly codes: readonly string[];
   readonly createdAt: string;
 }
 
-/** Ten codes of a user, and what is stored of them. */
+/** Generates ten codes of a user, and the hashes to be stored. */
 export function inventRecoveryCodes(
   { peppers }: Peppers,
   userId: string,
@@ -25,7 +25,7 @@ export function inventRecoveryCodes(
   return { codes, hashes: codes.map((code) => hashOf(peppers[0], userId, bareCode(code))) };
 }
 
-/** Makes new recovery codes in place of the old ones, which die. */
+/** Replaces the recovery codes, which makes the old ones invalid. */
 export async function replaceRecoveryCodes(
   tx: TenantTransaction,
   keys: Peppers,
@@ -36,7 +36,7 @@ export async function replaceRecoveryCodes(
   return { codes, createdAt: await replaceCodes(tx, { userId, organizationId, hashes }) };
 }
 
-/** Uses a recovery code up, by one conditional update: of two at once one is let in. Null for a wrong or used one; else how many are left. */
+/** Uses up a recovery code by one conditional update: of two concurrent uses one succeeds. Returns null for a wrong or used code; else how many are left. */
 export async function useRecoveryCode(
   tx: TenantTransaction,
   { peppers }: Peppers,
@@ -56,7 +56,7 @@ function newCode(): string {
   return (letters.match(/.{4}/g) ?? []).join('-');
 }
 
-/** As it is compared: without case, dashes and spaces, which people type as they like. */
+/** The form in which codes are compared: without case, dashes and spaces, which people type as they like. */
 function bareCode(code: string): string {
   return code.toLowerCase().replaceAll(/[\s-]/g, '');
 }

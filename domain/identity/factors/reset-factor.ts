@@ -10,8 +10,8 @@ export interface FactorOwner {
 }
 
 /**
- * Takes a user's second factor and recovery codes away, with every session and whatever else was under way: for somebody who has lost them all.
- * Gives false when there was nothing to take, which leaves no trace.
+ * Removes a user's second factor and recovery codes, and ends every session and request under way: for a user who has lost them all. Returns false when there
+ * was nothing to remove; no trace is left then.
  */
 export async function resetFactor(
   tx: TenantTransaction,

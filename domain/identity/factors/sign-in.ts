@@ -17,12 +17,12 @@ import { defaultLifetime, judgeRefresh, lifetimeOf, type RefreshVerdict } from '
 interface VerifiedLogin {
   readonly found: Pick<LoginAnswer, 'person' | 'idleDays' | 'absoluteDays'>;
   readonly passwordHash: string;
-  /** When the stored hash was made with other parameters than today's. */
+  /** A new hash, if the stored one was made with outdated parameters. */
   readonly freshHash: string | null;
 }
 
 /**
- * Opens the session of a login and gives what `issue` makes for it, an access token. Throws 401 `login_failed` when the password or the user's state has
+ * Opens the session of a login and returns what `issue` makes for it, an access token. Throws 401 `login_failed` when the password or the user's state has
  * changed since the password was verified, or a second factor was confirmed while this waited.
  */
 export async function signIn<Access>(
@@ -39,7 +39,7 @@ export async function signIn<Access>(
   const { person } = login.found;
   const sessionId = newId();
 
-  // In one round trip: the user is read as this login leaves it, and a token without its session opens nothing.
+  // In one round trip: the user is read as this login leaves it, and a token without its session is worthless.
   const [refresh, user, access] = await Promise.all([
     openSession(tx, { person, passwordHash: login.passwordHash, sessionId, device, lifetime: lifetimeOf(login.found) }),
     readUser(tx, person.id),
@@ -51,7 +51,7 @@ export async function signIn<Access>(
   return { refresh, user, access };
 }
 
-/** Half a sign-in: the challenge of a user with a second factor. Throws 401 `login_failed` as `signIn` does. */
+/** Opens the challenge of a user with a second factor, the first half of a sign-in. Throws 401 `login_failed` as `signIn` does. */
 export async function challengeSignIn(tx: TenantTransaction, login: VerifiedLogin, deviceLabel: string | null): Promise<LoginChallenge> {
   const opened = await openChallenge(tx, { userId: login.found.person.id, passwordHash: login.passwordHash, deviceLabel });
 
@@ -60,7 +60,7 @@ export async function challengeSignIn(tx: TenantTransaction, login: VerifiedLogi
   return opened;
 }
 
-/** Uses a refresh token up and issues its successor; of any number at once one wins, the others get a verdict. */
+/** Uses up a refresh token and issues its successor; of any number of concurrent uses one wins, the others get a verdict. */
 export async function refreshSession(
   tx: TenantTransaction,
   { hash, idleDays }: { readonly hash: Buffer; readonly idleDays: number | null },
@@ -69,7 +69,7 @@ export async function refreshSession(
   return issued ?? judgeRefresh(tx, hash);
 }
 
-/** A token that comes back ends its family, is audited and told to its owner: once, of any number at once. */
+/** Ends the session of a reused refresh token, audits that and notifies the owner: once, whatever the number of concurrent uses. */
 export async function endFamily(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
@@ -92,7 +92,7 @@ export async function endFamily(
   });
 }
 
-/** Notes a refused sign-in or verification; it never enters the audit log. */
+/** Records a refused sign-in or verification; it never enters the audit log. */
 export function recordLoginFailure(tx: TenantTransaction, failure: LoginFailure): Promise<void> {
   return insertLoginFailure(tx, failure);
 }

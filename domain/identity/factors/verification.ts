@@ -12,12 +12,12 @@ import { notify } from '../people/notices.ts';
 import { useRecoveryCode } from './recovery-codes.ts';
 import { lifetimeOf } from '../sessions/sessions.ts';
 
-/** Whose code is looked at. */
+/** The user whose code is checked. */
 interface Account extends FactorScope {
   readonly workspaceId: string | null;
 }
 
-/** A code that somebody shows, and when. */
+/** A code that a user enters, and when. */
 interface ShownCode {
   readonly account: Account;
   readonly method: 'totp' | 'recovery_code' | 'password';
@@ -25,7 +25,10 @@ interface ShownCode {
   readonly now: Date;
 }
 
-/** Counts a try at a challenge, to be committed before its code is looked at, so that no number of them at once gets past the limit. Null when the challenge is dead. */
+/**
+ * Counts a try at a challenge; it has to be committed before its code is checked, so that concurrent tries can't exceed the limit. Returns null when the
+ * challenge is dead.
+ */
 export function countChallengeTry(
   tx: TenantTransaction,
   tried: { readonly challengeId: string; readonly userId: string },
@@ -33,7 +36,7 @@ export function countChallengeTry(
   return countTry(tx, tried);
 }
 
-/** Whether a code is right for a counted try, and uses it up. */
+/** Returns whether a code is right for a counted try, and uses it up. */
 export async function spendCodeOfTry(
   tx: TenantTransaction,
   keys: KeyRing,
@@ -44,13 +47,13 @@ export async function spendCodeOfTry(
   return spendCode(tx, keys, { ...shown, factor });
 }
 
-/** The same for whoever steps up: the factor is read first. */
+/** The same for a step-up, which reads the factor first. */
 export async function spendCodeNow(tx: TenantTransaction, keys: KeyRing, shown: ShownCode): Promise<boolean> {
   const factor = shown.method === 'recovery_code' ? null : await readFactor(tx, keys, shown.account);
   return spendCode(tx, keys, { ...shown, factor: factor?.isConfirmed ? factor : null });
 }
 
-/** Uses a login challenge up and opens its session. Throws `mfa_code_invalid` when it is dead: used, over, or gone with the password. */
+/** Uses up a login challenge and opens its session. Throws `mfa_code_invalid` when it is dead: used, expired, or ended by a change of password. */
 export async function completeChallenge(
   tx: TenantTransaction,
   {
@@ -64,7 +67,7 @@ export async function completeChallenge(
     readonly challengeId: string;
     readonly device: SessionDevice;
     readonly method: ShownCode['method'];
-    /** As the organization says. */
+    /** As the organization's settings say. */
     readonly lifetime: { readonly idleDays: number | null; readonly absoluteDays: number | null };
   },
 ): Promise<IssuedRefresh> {
@@ -75,7 +78,7 @@ export async function completeChallenge(
   return opened;
 }
 
-/** Makes a live session fresh: its user has just verified themselves. Throws 401 when it has ended meanwhile. */
+/** Marks a live session as fresh: its user has just been verified. Throws 401 when it has ended meanwhile. */
 export async function freshenSession(
   tx: TenantTransaction,
   { sessionId, method }: { readonly sessionId: string; readonly method: ShownCode['method'] },
@@ -83,7 +86,7 @@ export async function freshenSession(
   if (!(await markVerified(tx, { sessionId, mfaLevel: method === 'password' ? 'none' : method }))) throw fail('session_revoked');
 }
 
-/** Uses a code up: a recovery code, or the time step of the factor's. */
+/** Uses up a code: a recovery code, or the time step of the factor's code. */
 async function spendCode(
   tx: TenantTransaction,
   keys: KeyRing,

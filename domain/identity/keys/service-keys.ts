@@ -8,7 +8,7 @@ import { rankOf } from '../../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 import { lockMaker } from '../people/creator.ts';
 
-/** What a body asks for. */
+/** The fields of a request for a key. */
 interface AskedKey {
   readonly name: string;
   readonly role?: ServiceKey['role'];
@@ -18,13 +18,16 @@ interface AskedKey {
   readonly expires_at?: string | null;
 }
 
-/** A key, and its plaintext, which is shown this once. */
+/** A key, and its plaintext, which is shown only once. */
 export interface MadeKey {
   readonly key: ServiceKey;
   readonly plaintext: string;
 }
 
-/** Makes a key of at most its creator's rank. 422 for an end in the past or a place of neither workspace nor organization; 403 by rank; 401 for a creator who has ended. */
+/**
+ * Creates a key of at most its creator's rank. Throws 422 for an end in the past or a row scope of neither a workspace nor an organization; 403 by rank; 401
+ * when the creator's access has ended.
+ */
 export async function createServiceKey(
   ctx: Changing,
   asked: AskedKey,
@@ -54,7 +57,7 @@ export async function createServiceKey(
   return { key, plaintext };
 }
 
-/** Gives a key another plaintext; the old one is dead at once, and so are the streams that it opened. 409 `key_revoked` for a dead key. */
+/** Replaces the plaintext of a key; the old one is invalid at once, and its streams end. Throws 409 `key_revoked` for a dead key. */
 export async function rotateServiceKey(ctx: Changing, id: string, { now, peppers }: { now: Date; peppers: KeyList }): Promise<MadeKey> {
   const key = await seeForChange(ctx, ServiceKey, id, { openWhenSuspended: true });
 
@@ -69,14 +72,14 @@ export async function rotateServiceKey(ctx: Changing, id: string, { now, peppers
   key.keyHash = serviceKeyHash(plaintext, peppers);
   key.rotatedAt = now;
   await ctx.em.flush();
-  // The database has said when it was written.
+  // The database has set the time of the write.
   await ctx.em.refresh(key);
   // Streams that the old plaintext opened end too.
   ctx.outgoing.revoked.push(`service_key:${key.id}`);
   return { key, plaintext };
 }
 
-/** Ends a key and its open streams; one that has ended stays as it is. */
+/** Ends a key and its open streams; a key that has ended stays as it is. */
 export async function revokeServiceKey(ctx: Changing, id: string, now: Date): Promise<ServiceKey> {
   const key = await seeForChange(ctx, ServiceKey, id, { openWhenSuspended: true });
 
@@ -85,7 +88,7 @@ export async function revokeServiceKey(ctx: Changing, id: string, now: Date): Pr
   return key;
 }
 
-// A key is of one workspace or of the organization, never of the platform.
+// A key belongs to one workspace or to the organization, never to the platform.
 async function homeOfNewKey(
   ctx: Changing,
   { scope: asked, workspace_id }: Pick<AskedKey, 'scope' | 'workspace_id'>,
@@ -97,7 +100,10 @@ async function homeOfNewKey(
   return { organizationId: home.organizationId, workspaceId: home.workspaceId };
 }
 
-/** The creator, locked as they stand today: a key that is made beside a deactivation, a demotion or the end of a grant dies by it, or isn't made. */
+/**
+ * Locks the creator with the current rights: a key that is created concurrently with a deactivation, a demotion or the end of a grant is ended by that, or is
+ * not created.
+ */
 async function lockCreator(
   ctx: Changing,
   { role, workspaceId }: { role: ServiceKey['role']; workspaceId: string | null },

@@ -4,21 +4,21 @@ import { fail } from '../../../workflows/contracts/failure.ts';
 import { newId } from '../../../db/ids.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** Life of an access token in seconds. */
+/** Lifetime of an access token in seconds. */
 export const accessTokenLifeS = 600;
 
 const algorithm = 'EdDSA';
 const clockToleranceS = 5;
-// Two kinds of token have one each: 10,000 a process.
+// Each of the two kinds of token has one such cache: 10,000 entries per process.
 const rememberedMax = 5_000;
 
-/** One kind of access token: its `typ`, for whom it may be, and how its claims are read. */
+/** One kind of access token: its `typ`, its audiences, and how its claims are read. */
 export interface TokenForm<Claims> {
   readonly type: string;
   readonly audiences: readonly string[];
   readonly lengthMax: number;
   readonly requiredClaims: readonly string[];
-  /** Null for claims that are none of ours. */
+  /** Returns null for claims that are not of this kind. */
   readonly claimsOf: (payload: JWTPayload) => Claims | null;
 }
 
@@ -28,20 +28,20 @@ export interface TokenMaker {
   readonly now: () => Date;
 }
 
-/** Makes and checks access tokens of one kind: JWT, EdDSA (RFC 8037), issued by this deployment. */
+/** Issues and verifies access tokens of one kind: JWT, EdDSA (RFC 8037), issued by this deployment. */
 export interface SignedTokens<Claims> {
   issue(claims: JWTPayload & { readonly sub: string; readonly aud: string }): Promise<{ token: string; expiresAt: Date }>;
-  /** Throws `token_expired`, or `credential_invalid` for whatever else is wrong with it. Costs no query unless its key is new here. */
+  /** Throws `token_expired`, or `credential_invalid` for any other fault. Costs no query unless this process does not know the key yet. */
   verify(token: string): Promise<Claims>;
 }
 
-/** Claims that say when they are over, in Unix seconds. */
+/** Claims with an expiry, in Unix seconds. */
 export interface Expiring {
   readonly expiresAt: number;
 }
 
 export function createSignedTokens<Claims extends Expiring>(maker: TokenMaker, form: TokenForm<Claims>): SignedTokens<Claims> {
-  // Signatures that were right, by digest of the token. No decision is remembered: the row is read every time.
+  // Claims of tokens with a valid signature, by digest of the token. No decision is cached: the row is read every time.
   const remembered = new Map<string, Claims>();
 
   return {
@@ -97,7 +97,7 @@ async function checkSignature<Claims>(token: string, maker: TokenMaker, form: To
   }
 }
 
-// Looks at the unverified parts first, so that a garbled or foreign token never makes the keys be read again.
+// Checks the unverified parts first, so that a malformed or foreign token never makes the keys be read again.
 function readableKid(token: string, publicUrl: string, form: Pick<TokenForm<unknown>, 'type' | 'audiences'>): string | null {
   try {
     const header = decodeProtectedHeader(token);

@@ -18,10 +18,10 @@ import {
   insertSigningKey,
 } from '../../../db/identity/keys/signing-key-rows.ts';
 
-/** What one look at the signing keys has changed. */
+/** What one check of the signing keys has changed. */
 export type KeyRotation = 'none' | 'published' | 'replaced';
 
-/** Makes the deployment's first signing key. Of several processes that start at once one succeeds. */
+/** Creates the deployment's first signing key. Of several processes that start at once one succeeds. */
 export async function makeFirstKey(db: Databases, keys: KeyRing): Promise<void> {
   await asPlatform(db, async (tx) => {
     if (await hasCurrentKey(tx)) return;
@@ -31,8 +31,8 @@ export async function makeFirstKey(db: Databases, keys: KeyRing): Promise<void> 
 }
 
 /**
- * Does what is due by the rows alone, so that a missed day is made up for and a repeated one changes nothing: after 90 days a successor
- * is published, a day later it signs and the old key retires. A retired key is shown for an hour and kept for a week.
+ * Rotates the keys as far as due by the rows alone, so that a missed day is made up for and a repeated one changes nothing: after 90 days a successor is
+ * published, a day later it signs and the old key retires. A retired key is published for an hour and retained for a week.
  */
 export async function turnSigningKeys(db: Databases, keys: KeyRing): Promise<KeyRotation> {
   return asPlatform(db, async (tx) => {
@@ -48,7 +48,10 @@ export async function turnSigningKeys(db: Databases, keys: KeyRing): Promise<Key
   });
 }
 
-/** A new key signs at once (every process has it within a minute), the old one retires; a successor in waiting is dropped. Gives its kid. */
+/**
+ * Replaces the signing key at once (every process has the new one within a minute); the old one retires, and a waiting successor is dropped. Returns the new
+ * kid.
+ */
 export async function replaceSigningKey(db: Databases, keys: KeyRing): Promise<string> {
   return asPlatform(db, async (tx) => {
     await lockSigningKeys(tx);
@@ -77,7 +80,7 @@ async function insertKey(tx: TenantTransaction, keys: KeyRing, state: 'current' 
   return kid;
 }
 
-/** A transaction of the deployment itself. */
+/** Runs a transaction of the deployment itself. */
 export async function asPlatform<R>(db: Databases, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   const tenant = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: true };
   const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, work);

@@ -5,21 +5,21 @@ import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
 import { asPlatform, makeFirstKey } from './signing-key-rotation.ts';
 import { envelopeOf, listSigningKeys } from '../../../db/identity/keys/signing-key-rows.ts';
 
-/** The public half of a key that is published: of the present one, of its successor, and of those retired within the hour. */
+/** The public half of a published key: the current one, its successor, or one that retired within the hour. */
 export interface PublishedKey {
   readonly kid: string;
   /** An Ed25519 key of RFC 8037. */
   readonly jwk: JsonWebKey;
 }
 
-/** The keys that sign access tokens, read from the database and kept for a minute. */
+/** The keys that sign access tokens, read from the database and cached for a minute. */
 export interface SigningKeys {
-  /** Makes the first key when there is none, reads them, and reads them anew every minute until `close`. Safe in any number of processes at once. */
+  /** Creates the first key when there is none, reads the keys, and reads them again every minute until `close`. Safe in any number of concurrent processes. */
   ensure(): Promise<void>;
   current(): Promise<{ kid: string; privateKey: KeyObject }>;
   /** The public key of a kid; null when it is unknown. An unknown kid makes the keys be read again, at most every five seconds. */
   publicKey(kid: string): Promise<KeyObject | null>;
-  /** What a key set shows, the newest first. */
+  /** The keys of the published key set, newest first. */
   published(): Promise<readonly PublishedKey[]>;
   close(): void;
 }
@@ -31,9 +31,9 @@ interface Loaded {
   readonly current: { readonly kid: string; readonly privateKey: KeyObject } | null;
 }
 
-// A retired key is published for an hour and a token lives ten minutes: whoever still signs with the old one does nothing wrong.
+// A retired key is published for an hour and a token lives ten minutes, so a process that still signs with the old key does no harm.
 const rereadMs = 60_000;
-/** Older answers are read anew before they serve: only where the clock above stood still, or the database was away. */
+/** Keys read longer ago than this are read again before use; that happens only when the timer was frozen, or the database was unavailable. */
 const staleMs = 600_000;
 const unknownKidRereadMs = 5_000;
 
@@ -55,11 +55,11 @@ export function createSigningKeys({ db, keys, now }: { db: Databases; keys: KeyR
     async ensure() {
       await makeFirstKey(db, keys);
       await load();
-      // An idle process would otherwise wake up with a key that has been retired for hours.
+      // Without the timer an idle process would resume with a key that has been retired for hours.
       timer ??= setInterval(() => load().catch(() => undefined), rereadMs).unref();
     },
     async current() {
-      // A stale answer serves while it is read anew: the caller may hold a connection, and must not wait for a second one.
+      // Uses stale keys while they are read again: the caller may hold a connection, and must not wait for a second one.
       if (loaded && age() >= staleMs) load().catch(() => undefined);
       const { current } = loaded ?? (await load());
 

@@ -15,10 +15,10 @@ interface Secret {
   readonly hash: string;
 }
 
-/** Something of an earlier bootstrap is there, and nobody here knows its secret. */
+/** An object of an earlier bootstrap exists whose secret is unknown here. */
 export class UnknownSecretError extends Error {
   override readonly name = 'UnknownSecretError';
-  /** What has the secret. */
+  /** The object with the secret. */
   readonly what: string;
 
   constructor(what: string) {
@@ -42,7 +42,7 @@ interface WantedUser {
   readonly at: Date;
 }
 
-/** Gives the password: the known one, or the given one when the user is new, has it already, or is to be reset. @throws UnknownSecretError */
+/** Returns the password: the known one, or the given one when the user is new, already has it, or is to be reset. @throws UnknownSecretError */
 export async function ensureUser(tx: TenantTransaction, { email, fullName, home, given, known, resets, at }: WantedUser): Promise<string> {
   const existing = await tx.em.findOne(User, { email, deletedAt: null });
 
@@ -96,7 +96,7 @@ interface WantedKey {
   readonly keys: KeyRing;
   readonly organizationId: string;
   readonly workspaceId: string;
-  /** Of the user who counts as its maker. */
+  /** The user who counts as the key's creator. */
   readonly ownerEmail: string;
   readonly given: string;
   readonly known: string | null;
@@ -105,19 +105,19 @@ interface WantedKey {
   readonly at: Date;
 }
 
-/** Gives the plaintext: the known one, or the given one when the key is new, has it already, or is to be reset. @throws UnknownSecretError */
+/** Returns the plaintext: the known one, or the given one when the key is new, already has it, or is to be reset. @throws UnknownSecretError */
 export async function ensureServiceKey(tx: TenantTransaction, wanted: WantedKey): Promise<string> {
   const { keys, organizationId, workspaceId, ownerEmail, given, known, resets, at } = wanted;
   const live = await tx.em.findOne(ServiceKey, { name: keyName, workspaceId, revokedAt: null }, { orderBy: { id: 'asc' } });
 
-  // Whoever has rotated it since knows the new one; access.json goes on with what it has.
+  // The key may have been rotated since, by an operator who knows the new plaintext; access.json keeps what it has.
   if (live && known !== null) return known;
   if (live && !resets) {
     if (serviceKeyHashes(given, keys.peppers).some((hash) => live.keyHash.equals(hash))) return given;
     throw new UnknownSecretError(`the service key ${keyName}`);
   }
   const keyHash = serviceKeyHash(given, keys.peppers);
-  // A key that was revoked doesn't come back to life.
+  // A revoked key must not come back to life.
   if (!live && (await tx.em.count(ServiceKey, { keyHash })) > 0)
     return ensureServiceKey(tx, { ...wanted, given: newServiceKeyPlaintext() });
   const secret = { ...shownEnds(given), keyHash };

@@ -3,7 +3,7 @@ import type { MailRequest } from '../../../workflows/contracts/upkeep/mail.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
 
-/** Tells a user by mail, at their address, what has happened to how they sign in. */
+/** Notifies a user by mail of a change of the user's sign-in. */
 export async function notify(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,

@@ -10,7 +10,7 @@ import type { KeyRing } from '../../../db/identity/keys/key-ring.ts';
 import { openConfirmation } from '../../../db/identity/factors/mail-tokens.ts';
 import { cancelAddress, confirmPending, findProfile, writeAddress, writeNames, type Profile } from '../../../db/identity/people/profile.ts';
 
-/** What somebody asks to have changed about themselves; what is left out stays. */
+/** The requested changes of the caller's own profile; an omitted field stays as it is. */
 interface AskedProfile {
   readonly full_name?: string | null;
   readonly locale?: string | null;
@@ -18,8 +18,8 @@ interface AskedProfile {
 }
 
 /**
- * Changes one's own name and locale, and asks for another address; gives what has changed, for the audit entry. Nothing is written when nothing differs. 401
- * when the user is gone, 412 by If-Match, 422 for an address outside the organization's domains.
+ * Changes the caller's own name and locale, and requests another address; returns what has changed, for the audit entry. Writes nothing when nothing differs.
+ * Throws 401 when the user no longer exists, 412 by If-Match, 422 for an address outside of the organization's domains.
  */
 export async function changeProfile(
   ctx: Changing,
@@ -44,7 +44,7 @@ export async function changeProfile(
   return changes;
 }
 
-/** Whether a mail is on its way, or an older request was given up: the own confirmed address asks for nothing. */
+/** Returns whether a mail was queued or an older request cancelled: requesting the own confirmed address sends nothing. */
 async function askForAddress(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
@@ -60,7 +60,7 @@ async function askForAddress(
   return true;
 }
 
-/** BCP 47, in its canonical form; 422 for what is none. */
+/** BCP 47, in its canonical form; throws 422 for anything else. */
 export function canonicalLocale(locale: string): string {
   try {
     const [canonical] = Intl.getCanonicalLocales(locale);
@@ -71,7 +71,7 @@ export function canonicalLocale(locale: string): string {
   throw invalid('/locale', 'format', 'must be a BCP 47 language tag');
 }
 
-/** Locks one's own row. */
+/** Locks the caller's own row. */
 async function lockProfile(tx: TenantTransaction, userId: string): Promise<Profile> {
   const found = await findProfile(tx, userId);
 
@@ -79,7 +79,9 @@ async function lockProfile(tx: TenantTransaction, userId: string): Promise<Profi
   return found;
 }
 
-/** Writes name and locale of a locked row; its version counts on also when only the wanted address has changed. 412 when another was faster. */
+/**
+ * Writes name and locale of a locked row; its version increases also when only the requested address has changed. Throws 412 when another request was faster.
+ */
 async function writeProfile(
   tx: TenantTransaction,
   profile: Profile,
@@ -89,8 +91,8 @@ async function writeProfile(
 }
 
 /**
- * Asks the reader of an address to confirm that it is the user's: a token to the new address, a notice to the old one. Whether the address is
- * another's is not looked at, so that nothing is told about it; older requests die, and this one with the session that asks.
+ * Requests a confirmation of a new address: mails a token to the new address, and a notice to the old one. Does not check whether the address belongs to
+ * another user, so that nothing is revealed about it. Older requests become invalid; this one does when the session that made it ends.
  */
 async function requestAddress(
   tx: TenantTransaction,
@@ -108,8 +110,8 @@ async function requestAddress(
 }
 
 /**
- * Uses the token of a mail up, makes its address the user's own, and kills what was mailed to the old one to reset the password. 409 `already_exists` when it
- * is another's by now; 410 for a token that is not open, and when the address is not the wanted one any more.
+ * Uses up the token of a mail, sets its address as the user's own, and invalidates password resets that were mailed to the old one. Throws 409 `already_exists`
+ * when it belongs to another user by now; 410 for a token that is not open, and when the address is no longer the requested one.
  */
 export async function confirmAddress(
   tx: TenantTransaction,

@@ -5,7 +5,7 @@ export { accessTokenLifeS } from '../keys/signed-tokens.ts';
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** What a session access token says: never a role, a scope or a membership, which are read from the row on each request. */
+/** The claims of a session access token: never a role, a scope or a membership, which are read from the row on each request. */
 export interface SessionClaims {
   readonly userId: string;
   readonly sessionId: string;
@@ -13,10 +13,10 @@ export interface SessionClaims {
   readonly expiresAt: number;
 }
 
-/** Makes and checks the access tokens of sessions, bound to this deployment's URL. */
+/** Issues and verifies the access tokens of sessions, bound to this deployment's URL. */
 export interface SessionTokens {
   issue(subject: { userId: string; sessionId: string }): Promise<{ token: string; expiresAt: Date }>;
-  /** Throws `token_expired`, or `credential_invalid` for whatever else is wrong with it. Costs no query unless its key is new here. */
+  /** Throws `token_expired`, or `credential_invalid` for any other fault. Costs no query unless this process does not know the key yet. */
   verify(token: string): Promise<SessionClaims>;
 }
 

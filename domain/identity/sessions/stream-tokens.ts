@@ -8,7 +8,7 @@ import { callerOfAnySession, callerOfClient } from '../callers/oauth-caller.ts';
 import { isOpaqueToken, newOpaqueToken, tokenHash } from '../../../db/identity/factors/opaque-tokens.ts';
 import { insertStreamToken } from '../../../db/identity/sessions/stream-tokens.ts';
 
-/** Makes a token that opens one socket of one run as the caller. The run has been shown to the caller before. */
+/** Issues a token that opens one socket of one run as the caller, who has already been found to see the run. */
 export async function issueStreamToken(
   ctx: TenantTransaction & { readonly caller: Caller },
   run: { readonly id: string; readonly organizationId: string; readonly workspaceId: string },
@@ -29,8 +29,8 @@ export async function issueStreamToken(
 }
 
 /**
- * Uses a token up and gives the caller it stands for, as it is now. Throws `stream_token_used`, `stream_token_invalid` (unknown, over, or
- * of another run), `session_revoked`, `mfa_required` or `credential_invalid`. Whether the caller still sees the run is for the reader to ask.
+ * Uses up a token and returns its caller, with the current rights. Throws `stream_token_used`, `stream_token_invalid` (unknown, expired, or of another run),
+ * `session_revoked`, `mfa_required` or `credential_invalid`. The reader has to check whether the caller still sees the run.
  */
 export async function openStreamToken(db: Databases, token: string, runId: string): Promise<Caller> {
   if (!isOpaqueToken('stream', token)) throw fail('stream_token_invalid');
@@ -47,7 +47,7 @@ export async function openStreamToken(db: Databases, token: string, runId: strin
 
   if (!caller || taken.isOutdated) throw fail('credential_invalid');
   refuseRestriction(caller);
-  // An operator sees through a token what its run belongs to, no more.
+  // With a token, an operator sees only the workspace of its run.
   const narrowed = caller.scope === 'platform' ? narrowTo(caller, { organizationId, workspaceId }) : caller;
 
   return taken.isActing ? actAs(narrowed, acting) : narrowed;

@@ -7,7 +7,7 @@ import { hasAgent, hasUser } from '../../../db/skills/owners.ts';
 import { rankOf, type Role } from '../../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 
-/** Whose a new base is. */
+/** Who owns a new base. */
 export interface BaseOwners {
   readonly ownerAgentId: string | null;
   readonly ownerPersonaId: string | null;
@@ -16,14 +16,14 @@ export interface BaseOwners {
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The id of a subject as rows hold it: of a user in lower case, however it was written, since rows compare it as text. */
+/** Returns the id of a subject as rows hold it: a user's in lower case, however it was written, since rows compare it as text. */
 export function subjectIdOf(kind: KnowledgeSubjectKind, id: string): string {
   return kind === 'user' ? id.toLowerCase() : id;
 }
 
 /**
- * Checks whose a new base of a home is to be: an agent or persona of the same or a wider place, any guest, and of users the caller, or for an admin
- * any who reaches the place. 422 `reference` for others, 403 for a user that only an admin may name.
+ * Checks the owners of a new base in its row scope: an agent or persona must lie in the same or a wider scope; a guest subject is always accepted; a user
+ * subject must be the caller or, for an admin, a user with access to the scope. Throws 422 `reference` for others, 403 for a user that only an admin may name.
  */
 export async function refuseBaseOwners(ctx: Scoped, home: RowScope, { ownerAgentId, ownerPersonaId, subject }: BaseOwners): Promise<void> {
   if (ownerAgentId !== null && !(await hasAgent(ctx, home, ownerAgentId)))

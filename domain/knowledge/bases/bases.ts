@@ -18,7 +18,7 @@ import { endSchedule } from './policies.ts';
 import { requestIndex } from '../items/request-index.ts';
 import { seeBase, type BaseNeed } from './see-base.ts';
 
-/** What a new base is made of; owners, subject and model have been checked. */
+/** The values of a new base; owners, subject and model have been checked. */
 export interface NewBase extends RowScope {
   readonly slug: string;
   readonly name: string;
@@ -34,7 +34,7 @@ export interface NewBase extends RowScope {
   readonly retrieval: KnowledgeRetrieval;
 }
 
-/** What people change of a base. */
+/** The settings of a base that a caller changes. */
 export interface BaseChanges {
   readonly name?: string;
   readonly kind?: KnowledgeBaseKind;
@@ -49,7 +49,9 @@ export interface BaseForChange {
   readonly before: KnowledgeBaseRow;
 }
 
-/** Makes an empty base. A person who makes a private one that is nobody's gets a grant to manage it: without it only admins would find it again. */
+/**
+ * Creates an empty base. A person who creates a private base without a subject gets a grant to manage it: without the grant only admins would find it again.
+ */
 export async function makeBase(ctx: Scoped, made: NewBase, at: Date): Promise<KnowledgeBase> {
   const { organizationId, workspaceId } = made;
   const rest = { predecessorId: null, successorId: null, relexedTo: null, lastConsolidatedAt: null, deletedAt: null };
@@ -60,7 +62,7 @@ export async function makeBase(ctx: Scoped, made: NewBase, at: Date): Promise<Kn
   return base;
 }
 
-/** Has the caller manage a private base by a grant of its own; one that has a subject is the subject's. */
+/** Grants the caller access `manage` to a private base; a base with a subject belongs to the subject instead. */
 async function keepForCaller(ctx: Scoped, { id: kbId, organizationId, workspaceId, subjectKind }: KnowledgeBase): Promise<void> {
   const { userId } = ctx.caller;
   if (subjectKind !== null || userId === null) return;
@@ -73,8 +75,8 @@ async function keepForCaller(ctx: Scoped, { id: kbId, organizationId, workspaceI
 }
 
 /**
- * Loads and locks a base that is about to change. 404 where the caller does not see it, 403 without the right, 412 and 428 by If-Match, 423 in a place that
- * is frozen.
+ * Loads and locks a base that is about to change. Throws 404 when the caller does not see it, 403 without the right, 412 and 428 by If-Match, 423 when its
+ * workspace or organization is frozen.
  */
 export async function seeBaseForChange(
   ctx: Changing,
@@ -86,19 +88,19 @@ export async function seeBaseForChange(
   if (!base) throw fail('not_found');
   checkIfMatch(ctx, base.version);
   if (!openWhenSuspended) await assertActive(ctx.em, base);
-  // What a run has done to it meanwhile counts.
+  // Read again, since a run may have changed the base meanwhile.
   return { base, before: base.version === before.version ? before : await seeBase(ctx, kbId, need) };
 }
 
 /**
- * Changes what is sent of a locked base and keeps the rest; after another language its items are indexed anew. Whoever makes it private gets a grant to manage it,
- * as of a new one. Throws 409 `superseded` and `reembed_in_progress` where it can not be frozen or thawed, 423 for another language of a frozen one, 409
- * `run_in_progress` for another language while a run writes to the base, 422 for an overlap as long as a chunk and for a subject's
- * base that is to be open.
+ * Changes the fields that are sent of a locked base; after a change of language its items are indexed again. A caller who makes it private gets a grant to
+ * manage it, as for a new base. Throws 409 `superseded` and `reembed_in_progress` when the base can't be frozen or thawed, 423 for a new language of a frozen
+ * base, 409 `run_in_progress` for a new language while a run writes to the base, 422 for an overlap as long as a chunk and for a subject's base that is to be
+ * open.
  */
 export async function changeBase(ctx: Changing, { base, before }: BaseForChange, changes: BaseChanges): Promise<void> {
   const { isFrozen, isPrivate, chunking, retrieval, ...rest } = changes;
-  // The cut-over gives it what the old base has by then.
+  // The cut-over sets the flag to the old base's value of that time.
   if (base.activatedAt === null) refuseThaw(base, before);
   if (isFrozen !== undefined && isFrozen !== base.isFrozen) refuseThaw(base, before);
   if (isPrivate === false) refuseOpenSubject(base.subjectKind);
@@ -128,8 +130,8 @@ export async function changeBase(ctx: Changing, { base, before }: BaseForChange,
 }
 
 /**
- * Deletes a locked base: nothing finds or shows it any more, and its slug is free. Throws 409 `run_in_progress` while a run works on it; 403 for one that has
- * been superseded, which only an operator takes out of the audit trail.
+ * Deletes a locked base: no search or list shows it any more, and its slug is free. Throws 409 `run_in_progress` while a run works on it; 403 for a superseded
+ * base, which only an operator may delete, because of the audit trail.
  */
 export async function deleteBase(ctx: Changing, { base }: BaseForChange, at: Date): Promise<void> {
   if (base.successorId !== null && ctx.caller.role !== 'operator')
@@ -145,12 +147,12 @@ export async function deleteBase(ctx: Changing, { base }: BaseForChange, at: Dat
   await endSchedule(ctx, base, await readPolicy(ctx, base.id));
 }
 
-/** 422 for a chunk that would repeat all of the one before. */
+/** Throws 422 for chunks that would repeat all of the preceding chunk. */
 export function refuseOverlap({ size_tokens: size, overlap_tokens: overlap }: KnowledgeChunking): void {
   if (overlap >= size) throw invalid('/chunking/overlap_tokens', 'range', 'must be smaller than size_tokens');
 }
 
-/** 422 for a base of one person or guest that everybody could read. */
+/** Throws 422 for an open base of one user or guest, which everybody could read. */
 export function refuseOpenSubject(subjectKind: KnowledgeSubjectKind | null): void {
   if (subjectKind !== null) throw invalid('/is_private', 'const', 'is true for a base that has a subject');
 }
@@ -161,13 +163,13 @@ function refuseThaw({ successorId, activatedAt }: KnowledgeBase, { reembedRunId 
     throw fail('state_conflict', { reason: 'reembed_in_progress', context: reembedRunId === null ? {} : { run_id: reembedRunId } });
 }
 
-/** What a run writes meanwhile would be in the old language. */
+/** Refuses another language while a run would go on writing in the old one. */
 async function refuseLanguage(ctx: Changing, base: KnowledgeBase, { reembedRunId }: KnowledgeBaseRow): Promise<void> {
   if (base.isFrozen) {
     const reason = base.successorId !== null ? 'superseded' : reembedRunId !== null ? 'reembed_in_progress' : 'frozen';
     throw fail('resource_frozen', { reason });
   }
-  // Nobody would pay for the workflow that indexes them anew.
+  // No organization would pay for the workflow that indexes the items again.
   if (base.organizationId === null && (await hasItems(ctx, base.id)))
     throw fail('state_conflict', {
       reason: 'not_empty',

@@ -1,7 +1,9 @@
 import type { ItemBase } from '../../../db/knowledge/items/item-base.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 
-/** Refuses a change of the content of a base that is frozen, replaced, or copied or filled by a re-embed right now: 423 `resource_frozen` with the reason. */
+/**
+ * Refuses to change the content of a base that is frozen or superseded, or that a re-embed copies or fills right now: 423 `resource_frozen` with the reason.
+ */
 export function refuseFrozenBase(base: Pick<ItemBase, 'isFrozen' | 'successorId' | 'activatedAt' | 'reembedRunId'>): void {
   const { isFrozen, successorId, activatedAt, reembedRunId } = base;
   if (!isFrozen && successorId === null && activatedAt !== null) return;

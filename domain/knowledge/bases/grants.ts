@@ -8,7 +8,7 @@ import type { Role } from '../../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 import { seeBase, seeGrant } from './see-base.ts';
 
-/** Whom a grant is for: `id` of all kinds but `role`. */
+/** The principal of a grant: every kind but `role` has an `id`. */
 export interface GrantPrincipal {
   readonly kind: KnowledgePrincipalKind;
   readonly id: string | null;
@@ -22,9 +22,8 @@ export interface NewGrant {
 }
 
 /**
- * Grants access to a base, which it locks: a cut-over waits, and takes the grant along. Throws what `seeBase` throws; 422 `reference` for a principal that
- * does not reach the base; 409 `superseded` and `reembed_in_progress` for a base that grants must not point at, `already_exists` for a second one of the
- * principal.
+ * Grants access to a base and locks it: a cut-over waits, and moves the grant too. Throws what `seeBase` throws; 422 `reference` for a principal outside of the
+ * base's row scope; 409 `superseded` and `reembed_in_progress` for a base that grants must not point at, `already_exists` for a second grant of the principal.
  */
 export async function makeGrant(ctx: Changing, kbId: string, { principal, access, expiresAt }: NewGrant): Promise<string> {
   await seeBase(ctx, kbId, 'grant');
@@ -52,7 +51,7 @@ export async function makeGrant(ctx: Changing, kbId: string, { principal, access
   return grant.id;
 }
 
-/** Loads and locks a grant that is about to change. Throws what `seeGrant` throws; 412 and 428 by If-Match, 423 in a frozen place. */
+/** Loads and locks a grant that is about to change. Throws what `seeGrant` throws; 412 and 428 by If-Match, 423 in a frozen workspace or organization. */
 export async function seeGrantForChange(
   ctx: Changing,
   grantId: string,
@@ -66,7 +65,7 @@ export async function seeGrantForChange(
   return { grant, before };
 }
 
-/** Changes what a locked grant gives, or until when. */
+/** Changes the access or the expiry of a locked grant. */
 export async function changeGrant(
   ctx: Changing,
   grant: KnowledgeGrant,
@@ -77,7 +76,7 @@ export async function changeGrant(
   await ctx.em.flush();
 }
 
-/** Takes a locked grant back; the next request and the next call of a run no longer have it. */
+/** Removes a locked grant; the next request and the next call of a run no longer have it. */
 export async function removeGrant(ctx: Changing, grant: KnowledgeGrant): Promise<void> {
   await removeOne(ctx.em, KnowledgeGrant, grant.id);
 }

@@ -11,11 +11,11 @@ import { manageBase, refuseUnjudged } from '../upkeep/start-maintenance.ts';
 
 export interface PolicyPut {
   readonly fields: PolicyFields;
-  /** Whether the deployment has a chat model of that id, which answers questions. */
+  /** Whether the deployment has a chat model of that id. */
   readonly isJudge: (model: string) => boolean;
 }
 
-/** A policy before and after it was written. */
+/** A policy before and after the write. */
 export interface WrittenPolicy {
   readonly base: BasePlace;
   readonly before: PolicyRow;
@@ -23,9 +23,9 @@ export interface WrittenPolicy {
 }
 
 /**
- * Writes the policy of a base, whether there was one or not, and has its schedule follow after the commit.
- * @throws 404, 403; 412 and 428 by If-Match, where a base without a policy has version 0; 422 for a judge model that is not
- * there, tasks without the judge that they need; 423
+ * Writes the policy of a base, whether there was one or not, and syncs its schedule after the commit.
+ * @throws 404, 403; 412 and 428 by If-Match, where a base without a policy has version 0; 422 for a judge model that does not exist, tasks without the judge
+ * that they need; 423
  */
 export async function putPolicy(ctx: Changing, kbId: string, { fields, isJudge }: PolicyPut): Promise<WrittenPolicy> {
   const base = await manageBase(ctx, kbId);
@@ -53,12 +53,12 @@ function refusePolicy({ tasks, judgeModel, schedule }: PolicyFields, isJudge: (m
   if (schedule !== null && tasks.length === 0) throw invalid('/tasks', 'minItems', 'A schedule needs tasks.');
 }
 
-/** Has the schedule of a base end after the commit that deletes the base; nothing where no policy ever made one. */
+/** Ends the schedule of a base after the commit that deletes the base; does nothing when no policy ever created one. */
 export async function endSchedule(tx: TenantTransaction, base: BasePlace, { version }: Pick<PolicyRow, 'version'>): Promise<void> {
   if (version > 0) await requestSync(tx, base, 'deleted');
 }
 
-/** Has the schedule of a base follow its policy after the commit. `occasion` names what has changed: one message goes out for it. */
+/** Syncs the schedule of a base with its policy after the commit. `occasion` names the change: one message is sent for it. */
 export async function requestSync(
   tx: TenantTransaction,
   { id, organizationId, workspaceId }: BasePlace,

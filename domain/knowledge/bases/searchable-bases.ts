@@ -7,13 +7,13 @@ import type { Scoped } from '../../../db/scope.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { fail, invalid, type Violation } from '../../../workflows/contracts/failure.ts';
 
-/** Bases of one search at most. */
+/** The most bases of one search. */
 export const maxSearchedBases = 200;
 const always = new Condition('true');
 
 /**
- * The one base that a caller wants to search, whether or not it has been superseded.
- * @throws 404 where the caller may not know of it, 403 where it may not read it, 409 `reembed_in_progress` while it is being built.
+ * Returns the one base that a caller wants to search, whether or not it has been superseded.
+ * @throws 404 when the caller may not know of it, 403 when the caller may not read it, 409 `reembed_in_progress` while it is being built.
  */
 export async function searchableBase(ctx: Scoped, kbId: string): Promise<SearchedBase> {
   const { visible, canRead } = baseAccess(ctx, 'b');
@@ -27,8 +27,8 @@ export async function searchableBase(ctx: Scoped, kbId: string): Promise<Searche
 }
 
 /**
- * The bases that a caller searches at once: those named, or all that it reads. Superseded ones and those being built are not among them.
- * @throws 422 `reference` for each that it can't search so, 422 `too_many_bases` where it reads more than 200 and names none.
+ * Returns the bases that a caller searches at once: those named, or all that the caller may read. Superseded bases and those being built are not among them.
+ * @throws 422 `reference` for each named base that can't be searched this way, 422 `too_many_bases` when the caller may read more than 200 and names none.
  */
 export async function searchableBases(ctx: Scoped, kbIds?: readonly string[]): Promise<SearchedBase[]> {
   const visible = usableBases(ctx, 'b');
@@ -50,7 +50,7 @@ export async function searchableBases(ctx: Scoped, kbIds?: readonly string[]): P
   return bases;
 }
 
-/** The bases that a run reads now. Those named in a call must be among them, or 422 `reference`. */
+/** Returns the bases that a run may read now. Throws 422 `reference` for a base named in a call that is not among them. */
 export async function searchableBasesOfRun(
   tx: Pick<TenantTransaction, 'em'>,
   run: RunPrincipal,
@@ -62,7 +62,7 @@ export async function searchableBasesOfRun(
   return bases;
 }
 
-/** Those of the bases that a run reads now whose passages are put before its model unasked. */
+/** Returns the bases that a run may read now whose passages are injected into its prompt without a search call. */
 export async function basesToInject(tx: Pick<TenantTransaction, 'em'>, { principal, pins }: KnowledgeRun): Promise<SearchedBase[]> {
   const ids = pins.filter(({ mode }) => mode !== 'tool').map(({ id }) => id);
   if (ids.length === 0) return [];
@@ -71,7 +71,7 @@ export async function basesToInject(tx: Pick<TenantTransaction, 'em'>, { princip
   return listSearchedBases(tx, { visible, canRead: always, limit: maxSearchedBases });
 }
 
-/** Refuses sources in the filters of a search that lie in none of the bases searched: 422 `reference`. No query where none is named. */
+/** Refuses sources in the filters of a search that lie in none of the searched bases: 422 `reference`. Sends no query when none is named. */
 export async function refuseUnknownSources(
   tx: Pick<TenantTransaction, 'em'>,
   bases: readonly Pick<SearchedBase, 'id'>[],

@@ -3,12 +3,12 @@ import { readGrant, type KnowledgeGrantRow } from '../../../db/knowledge/bases/g
 import type { Scoped } from '../../../db/scope.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 
-/** What somebody asks of a base beside that it is there: to change its settings, or who may use it. */
+/** What a caller wants to do with a base: change its settings, or grant access to it. */
 export type BaseNeed = 'manage' | 'grant';
 
 /**
- * A base that the caller may manage, or, as an admin of its place too, grant access to. Throws 404 where the caller does not see it, 403 without the
- * right.
+ * Returns a base that the caller may manage or, for `grant`, grant access to as an admin of its row scope. Throws 404 when the caller does not see it, 403
+ * without the right.
  */
 export async function seeBase(ctx: Scoped, kbId: string, need: BaseNeed): Promise<KnowledgeBaseRow> {
   const base = await readBase(ctx, kbId);
@@ -16,7 +16,7 @@ export async function seeBase(ctx: Scoped, kbId: string, need: BaseNeed): Promis
   return base;
 }
 
-/** A grant of a base that the caller manages or, as an admin of its place, grants access to. Throws 404 and 403 like `seeBase`. */
+/** Returns a grant of a base that the caller manages or, as an admin of its row scope, may grant access to. Throws 404 and 403 like `seeBase`. */
 export async function seeGrant(ctx: Scoped, grantId: string): Promise<KnowledgeGrantRow> {
   const grant = await readGrant(ctx, grantId);
   refuseWithoutRight(grant, 'grant');

@@ -12,16 +12,16 @@ import { currentPlan, planColumnsOf, type IndexPlan, type Indexer } from './inde
 import type { toItemRow } from './item-rules.ts';
 
 export const onDuplicates = ['reject', 'return_existing', 'allow'] as const;
-/** What becomes of an item whose content or external id a live one of the base has already; `allow` means equal contents alone. */
+/** What to do with an item whose content or external id a live item of the base already has; `allow` applies to equal contents alone. */
 export type OnDuplicate = (typeof onDuplicates)[number];
 
-/** An item that is to be created, with what was indexed of it before the transaction. */
+/** An item to be created, with the index that was made before the transaction. */
 export interface ItemDraft {
   readonly row: ReturnType<typeof toItemRow>;
   readonly plan?: IndexPlan;
 }
 
-/** What became of one draft. */
+/** The outcome of one draft. */
 export type DraftOutcome =
   | { readonly status: 'created'; readonly item: ItemRow }
   | { readonly status: 'existing'; readonly itemId: string }
@@ -34,8 +34,8 @@ export interface CreateItems {
 }
 
 /**
- * Creates items of a base that is locked FOR SHARE, with their index, first versions and counters: one outcome a draft, in their order. Of drafts that are the
- * same the first is created. Throws 423 for a base that is frozen.
+ * Creates items of a base that is locked FOR SHARE, with their index, first versions and counters; returns one outcome per draft, in their order. Of equal
+ * drafts the first is created. Throws 423 for a frozen base.
  */
 export async function createItems(
   tx: TenantTransaction,
@@ -64,7 +64,7 @@ export async function createItems(
   return decided.map((outcome) => outcome ?? { status: 'created', item: inOrder.next().value ?? never() });
 }
 
-/** Creates one item. Gives it, and whether it was there already. Throws 409 `already_exists`, 423. */
+/** Creates one item. Returns it, and whether it is new. Throws 409 `already_exists`, 423. */
 export async function createItem(
   tx: TenantTransaction,
   base: ItemBase,
@@ -84,7 +84,7 @@ function never(): never {
   throw new Error('each new item has its row and its plan');
 }
 
-/** Which drafts are not created, and why; null for those that are. */
+/** Returns why drafts are not created; null for those that are. */
 async function decide(
   tx: TenantTransaction,
   base: ItemBase,

@@ -6,7 +6,7 @@ import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 import { refuseFrozenBase } from '../bases/frozen-base.ts';
 
-/** Which states lead to a state by a curator's hand. Back from superseded leads the undo of the finding alone. */
+/** The states from which a curator may move an item to a state. Only undoing the resolution of a finding leads back from superseded. */
 const sources: Readonly<Record<CurationState, readonly CurationState[]>> = {
   pending: [],
   reviewed: ['pending', 'retired'],
@@ -15,21 +15,21 @@ const sources: Readonly<Record<CurationState, readonly CurationState[]>> = {
   retired: ['pending', 'reviewed', 'promoted'],
 };
 
-/** Items that one curation changes at most. */
+/** The most items that one curation changes. */
 export const maxCuratedItems = 1_000;
 
 export interface ItemCuration {
   readonly to: CurationState;
-  /** What takes the item's place; of superseded ones alone. */
+  /** The item that replaces it; for superseded items alone. */
   readonly supersededById: string | null;
 }
 
-/** Whether a curator moves an item from one state to another. */
+/** Whether a curator may move an item from one state to another. */
 function isCurated(from: CurationState, to: CurationState): boolean {
   return sources[to].includes(from);
 }
 
-/** Throws 422 unless a superseded item, and no other, names what takes its place. */
+/** Throws 422 unless a superseded item, and no other, names its successor. */
 function refuseSuccession({ to, supersededById }: ItemCuration): void {
   if ((to === 'superseded') === (supersededById !== null)) return;
   throw invalid(
@@ -40,7 +40,7 @@ function refuseSuccession({ to, supersededById }: ItemCuration): void {
 }
 
 /**
- * Moves one live item of a locked base to another state, and gives the state that it had.
+ * Moves one live item of a locked base to another state, and returns its previous state.
  * @throws 404; 409 `illegal_transition`; 422 for a successor that is no other live item of the base, or leads back to the item.
  */
 export async function curateItem(
@@ -84,7 +84,7 @@ interface CuratedItem {
   readonly curationState: CurationState;
 }
 
-/** What a curator means: ids, or all that a filter finds. */
+/** The items that a curator selects: ids, or all that match a filter. */
 export interface ItemsCuration extends ItemCuration {
   readonly itemIds: readonly string[] | null;
   readonly filter: CuratedFilter;
@@ -94,12 +94,12 @@ export interface ItemsCuration extends ItemCuration {
 export interface CurationResult {
   readonly matched: number;
   readonly changed: number;
-  /** With the reason why each stays as it is. */
+  /** Each with the reason why it stays as it is. */
   readonly skipped: { readonly itemId: string; readonly reason: 'illegal_transition' | 'cycle' }[];
 }
 
 /**
- * Moves items of a locked base to another state; those whose state forbids it stay, and are named. A dry run changes nothing.
+ * Moves items of a locked base to another state; items whose state forbids it stay, and are returned as skipped. A dry run changes nothing.
  * @throws 422 `too_many` over 1,000 matches, `reference` for ids that are no live items of the base, and for a successor as `curateItem`.
  */
 export async function curateItems(
@@ -137,7 +137,7 @@ function refuseUnknown(itemIds: readonly string[], locked: readonly { readonly i
   if (at !== -1) throw invalid(`/item_ids/${at}`, 'reference', 'There is no such live item in this base.', { kind: 'item' });
 }
 
-/** What a curator has reviewed is trusted so, until others change its content. */
+/** An item that a curator has reviewed has trust `reviewed` until a non-curator changes its content. */
 async function writeCuration(
   tx: TenantTransaction,
   base: ItemBase,

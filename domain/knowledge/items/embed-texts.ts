@@ -8,7 +8,7 @@ import { EmbeddingError } from '../../../ports/embeddings/errors.ts';
 import type { Embedder, EmbeddingAnswer, EmbeddingModel } from '../../../ports/embeddings/index.ts';
 import { openMeteredCall, type MeteredCall, type MeteringRules, type PlannedCall } from '../../billing/metered-call.ts';
 
-/** What embedding takes of its process. */
+/** What embedding needs from its process. */
 export interface EmbeddingDeps extends Omit<MeteringRules, 'signal'> {
   readonly embedder: Embedder;
 }
@@ -20,12 +20,12 @@ export interface TextsToEmbed {
   readonly texts: readonly string[];
   /** A base or run of maintenance, a search, or an evaluation. */
   readonly source: { readonly kind: 'maintenance' | 'search' | 'evaluation'; readonly id: string };
-  /** Keys of the caps above it; absent: none. */
+  /** Keys of the caps that apply; absent: none. */
   readonly caps?: readonly string[];
-  /** Names the piece of work within its source: the same one makes the same calls, which are billed once. */
+  /** Names the job within its source: the same step makes the same calls, which are billed once. */
   readonly step: string;
   readonly organizationId: string;
-  /** Whose budget pays. */
+  /** The workspace whose budget pays. */
   readonly workspaceId: string;
   readonly signal: AbortSignal;
 }
@@ -36,9 +36,9 @@ interface Pending {
 }
 
 /**
- * Vectors of texts, in their order. Texts of documents that the cache of the organization has cost nothing. Each call to a provider is reserved before, and
- * settled in the transaction that keeps its vectors, so that a repeat after a kill finds them or is billed under the same key.
- * Throws an EmbeddingError, 402 `budget_exceeded`, 422 `unpriced_model`, 429, or the signal's reason.
+ * Returns the vectors of texts, in their order. Texts of documents that are in the organization's cache cost nothing. Each provider call is reserved beforehand
+ * and settled in the transaction that stores its vectors, so that a repeat after a kill finds them or is billed under the same key. Throws an EmbeddingError,
+ * 402 `budget_exceeded`, 422 `unpriced_model`, 429, or the signal's reason.
  */
 export async function embedTexts(deps: EmbeddingDeps, wanted: TextsToEmbed): Promise<Float32Array[]> {
   const model = deps.embedder.find(wanted.model);
@@ -59,7 +59,7 @@ export async function embedTexts(deps: EmbeddingDeps, wanted: TextsToEmbed): Pro
   return hashes.map((sha256) => known.get(sha256) ?? new Float32Array());
 }
 
-/** Each text once, in the order of its first place. */
+/** Each text once, in the order of first occurrence. */
 function missing(texts: readonly string[], hashes: readonly string[], known: ReadonlyMap<string, unknown>): Pending[] {
   const found = new Map<string, Pending>();
   for (const [at, sha256] of hashes.entries()) if (!known.has(sha256)) found.set(sha256, { sha256, text: texts[at] ?? '' });
@@ -121,7 +121,7 @@ function planOf({ model, wanted, batch }: Batch): PlannedCall {
   };
 }
 
-/** All texts at the price of input, with a tenth more: another tokenizer may count them. Decimal, rounded up to 9 places. */
+/** Estimates all texts at the input price plus a tenth, since the provider's tokenizer may count differently. Decimal, rounded up to 9 places. */
 function estimateOf(prices: readonly PinnedPrice[], tokens: number): string {
   const priceOf = (bucket: PinnedPrice['bucket']) => prices.find((price) => price.bucket === bucket)?.price ?? 0;
   return new Decimal(priceOf('input'))

@@ -11,7 +11,7 @@ import { lex } from '../../../ports/chunking/lex.ts';
 import { findInjection } from '../../../ports/parsing/text/injection.ts';
 import { countTokens } from '../../../ports/models/token-count.ts';
 
-/** What of a base decides how its items are indexed. */
+/** The settings of a base that decide how its items are indexed. */
 export interface IndexSettings {
   readonly lexNo: number;
   readonly chunking: KnowledgeChunking;
@@ -24,17 +24,17 @@ type IndexedChunk = Omit<NewChunk, 'id' | 'itemId'>;
 /** The index of one document, made without the database. */
 export interface PreparedIndex {
   readonly chunks: readonly IndexedChunk[];
-  /** One a chunk; null: they are still to be made. Empty for a base without a model. */
+  /** One per chunk; null: not made yet. Empty for a base without a model. */
   readonly vectors: readonly Float32Array[] | null;
-  /** In how many of the chunks each lexeme stands. */
+  /** The number of chunks that contain each lexeme. */
   readonly terms: ReadonlyMap<string, number>;
   readonly tokenCount: number;
   readonly lexLen: number;
-  /** The rule by which title or content order a model about; null: neither does. */
+  /** The rule by which the title or content gives a model orders; null: neither does. */
   readonly suspectRule: string | null;
 }
 
-/** Cuts a document and reads its lexemes; no vectors are made, unless the base has no model. Pure. */
+/** Splits a document into chunks and lexes them; makes no vectors, which a base without a model does not need. Pure. */
 export function prepareIndex(settings: IndexSettings, document: ChunkedDocument, embedder: Pick<Embedder, 'find'>): PreparedIndex {
   const { chunking, retrieval, lexNo, embeddingModel } = settings;
   const counter = embedder.find(embeddingModel)?.countTokens ?? countTokens;
@@ -56,12 +56,12 @@ export function prepareIndex(settings: IndexSettings, document: ChunkedDocument,
   };
 }
 
-/** What a model and the lexer get of a chunk: its context and its text. */
+/** The text of a chunk for the embedding model and the lexer: its context and its text. */
 export function embeddedText({ context, text }: Pick<NewChunk, 'context' | 'text'>): string {
   return context === null ? text : `${context}\n${text}`;
 }
 
-/** The text of a tsvector, each lexeme behind the number of its base in base 36 (`k3:embed`), with its positions. */
+/** The text of a tsvector: each lexeme after the number of its base in base 36 (`k3:embed`), with its positions. */
 export function toTsvector(tokens: readonly string[], lexNo: number): string {
   const positions = new Map<string, number[]>();
   for (const [at, token] of tokens.entries()) {
@@ -76,7 +76,10 @@ export function toTsvector(tokens: readonly string[], lexNo: number): string {
 /** PostgreSQL's own bound (https://www.postgresql.org/docs/current/textsearch-limitations.html). */
 const maxPosition = 16_383;
 
-/** Adds vectors to what was prepared, by a model that works in this process; without one it stays as it is. A model that fails, or is not done when the signal aborts, leaves it so too. */
+/**
+ * Adds vectors to a prepared index if the model runs in this process. The index stays as it is without such a model, when the model fails, or when it is not
+ * done by the time the signal aborts.
+ */
 export async function embedPrepared(
   prepared: PreparedIndex,
   { embedder, model, signal }: { readonly embedder: Embedder; readonly model: string; readonly signal: AbortSignal },
@@ -89,7 +92,7 @@ export async function embedPrepared(
   }
 }
 
-/** An item and what was prepared of it. */
+/** An item and its prepared index. */
 export interface IndexedItem {
   readonly itemId: string;
   readonly prepared: PreparedIndex;
@@ -100,7 +103,7 @@ export function indexColumnsOf({ chunks, vectors, tokenCount }: PreparedIndex) {
   return { tokenCount, chunkCount: chunks.length, indexState: vectors === null ? 'pending' : 'ready', indexError: null } as const;
 }
 
-/** Writes chunks and vectors of items that have none, and notes what that changes of their base. The items' own columns are the caller's. */
+/** Writes chunks and vectors of items that have none, and records the effect on their base in `changes`. The caller writes the items' own columns. */
 export async function writeIndex(
   tx: Pick<TenantTransaction, 'em'>,
   base: BaseModel,
@@ -127,7 +130,7 @@ export async function writeIndex(
   }
 }
 
-/** Those of some items whose text orders a model about. */
+/** Returns the items whose text gives a model orders. */
 export function suspectsOf(items: readonly IndexedItem[]): { readonly itemId: string; readonly rule: string }[] {
   return items.flatMap(({ itemId, prepared }) => (prepared.suspectRule === null ? [] : [{ itemId, rule: prepared.suspectRule }]));
 }

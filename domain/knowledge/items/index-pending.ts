@@ -30,26 +30,26 @@ import { embeddedText, prepareIndex, suspectsOf, writeIndex, type IndexedItem } 
 
 /** The value of `embedding_model` of a base without vectors. */
 const noEmbeddings = 'none';
-/** Texts are embedded, and their vectors committed, so many at a time: what a kill may repeat. */
+/** The number of texts embedded and committed at a time, which is what a kill may repeat. */
 const subBatch = 256;
-/** A writer of the base waits as long as it takes to mark so many items. */
+/** The number of items marked per transaction, for which a writer of the base has to wait. */
 const relexedAtOnce = 2_000;
 
 export interface IndexingOptions {
   readonly signal: AbortSignal;
-  /** When the pass ends, though items may still wait: by `performance.now()`. */
+  /** When the pass ends, even if items still wait; on the clock of `performance.now()`. */
   readonly untilMs: number;
 }
 
 /**
- * Indexes the items of a base that wait for it, a page at a time: first their chunks and terms, so that their text is found, then the vectors that are
- * missing. Each page is committed on its own, and what is there already is left, so that it may be stopped anywhere and run again.
- * Throws an EmbeddingError or a Failure that another try may mend; an item that none will mend is marked failed.
+ * Indexes the pending items of a base, a page at a time: first chunks and terms, so that their text is found, then the missing vectors. Each page is committed
+ * on its own, and existing chunks and vectors are left alone, so that the pass may be stopped anywhere and run again. Throws an EmbeddingError or a Failure
+ * that a retry may resolve; marks an item failed when no retry will.
  */
 export async function indexPendingItems(deps: EmbeddingDeps, kbId: string, { signal, untilMs }: IndexingOptions): Promise<IndexOutcome> {
   const base = await deps.transact(async (tx) => ((await isReembedded(tx, kbId)) ? null : readIndexedBase(tx, kbId)));
   if (base === null) return 'done';
-  // Items of a base whose language has changed wait for their index, a batch at a time.
+  // After a change of language all items of the base have to be indexed again, a batch at a time.
   while ((await deps.transact((tx) => markRelexed(tx, kbId, relexedAtOnce))) > 0) {
     signal.throwIfAborted();
     if (performance.now() > untilMs) return 'more';
@@ -68,7 +68,7 @@ export async function indexPendingItems(deps: EmbeddingDeps, kbId: string, { sig
   return (await deps.transact((tx) => hasPendingItems(tx, kbId))) ? 'more' : 'done';
 }
 
-/** Gives up on the vectors of what still waits in a base: its text is found by its words. Gives how many items. */
+/** Gives up on the vectors of the items that are still pending in a base: their text is found by its words. Returns the number of items. */
 export function failPendingItems(tx: TenantTransaction, kbId: string): Promise<number> {
   return markFailed(tx, kbId, { ids: null, error: 'embedding_unavailable' });
 }
@@ -80,7 +80,7 @@ export interface Page {
   readonly signal: AbortSignal;
 }
 
-/** `changed`: the base has other settings by now, so that the pass begins anew. */
+/** `changed`: the settings of the base have changed, so that the pass starts again. */
 type PageOutcome = 'indexed' | 'budget' | 'changed';
 
 async function indexPage(deps: EmbeddingDeps, { base, page, signal }: Page): Promise<PageOutcome> {
@@ -105,7 +105,7 @@ async function indexPage(deps: EmbeddingDeps, { base, page, signal }: Page): Pro
   });
 }
 
-/** Long texts are looked at here, where no request waits for it. */
+/** Checks long texts for suspect content here, where no request waits for it. */
 async function flagSuspects({ transact }: Pick<EmbeddingDeps, 'transact'>, { page, prepared }: PreparedPage): Promise<void> {
   const suspects = suspectsOf(prepared);
   if (suspects.length === 0) return;
@@ -116,7 +116,7 @@ async function flagSuspects({ transact }: Pick<EmbeddingDeps, 'transact'>, { pag
   });
 }
 
-/** One of the items is at fault: each by itself, so that it alone fails. */
+/** One of the items causes the error: indexes each on its own, so that it alone fails. */
 async function indexApart(deps: EmbeddingDeps, { base, page, signal }: Page): Promise<PageOutcome> {
   for (const item of page) {
     const outcome = await indexPage(deps, { base, page: [item], signal });
@@ -125,13 +125,13 @@ async function indexApart(deps: EmbeddingDeps, { base, page, signal }: Page): Pr
   return 'indexed';
 }
 
-/** Cuts items of a base that a re-embed is about to read, and makes no vectors. */
+/** Splits items of a base that a re-embed is about to read into chunks, without vectors. */
 export async function cutItems(deps: EmbeddingDeps, { base, page, signal }: Page): Promise<void> {
   const prepared = await prepareAll(deps, { base, page, signal });
   await deps.transact((tx) => writeChunks(tx, base, { page, prepared, share: shareBase }));
 }
 
-/** Cuts and lexes the items outside of any transaction; other work of the process gets its turn in between. */
+/** Chunks and lexes the items outside of any transaction, yielding to other work of the process in between. */
 async function prepareAll({ embedder }: Pick<EmbeddingDeps, 'embedder'>, { base, page, signal }: Page): Promise<IndexedItem[]> {
   const prepared: IndexedItem[] = [];
   for (const item of page) {
@@ -149,7 +149,7 @@ interface PreparedPage {
 }
 
 /**
- * Writes chunks and terms of the items whose chunks are not yet as their text and the base's settings have them; equal text keeps its vector. False: the
+ * Writes chunks and terms of the items whose chunks do not match their text and the base's settings yet; equal text retains its vector. Returns false when the
  * base was changed or deleted meanwhile.
  */
 async function writeChunks(
@@ -190,7 +190,7 @@ async function rewriteChunks(tx: TenantTransaction, base: IndexedBase, items: re
   if (known.size > 0) await giveVectorsBack(tx, base, { itemIds: ids, known });
 }
 
-/** Items that are cut as before keep their chunks and vectors. */
+/** Items whose chunks are unchanged retain chunks and vectors. */
 async function relexItems(tx: TenantTransaction, items: readonly IndexedItem[], changes: BaseChange): Promise<void> {
   await relexChunks(
     tx,
@@ -203,7 +203,7 @@ async function relexItems(tx: TenantTransaction, items: readonly IndexedItem[], 
   }
 }
 
-/** Chunks whose text had a vector get it again. */
+/** Gives chunks whose text had a vector that vector again. */
 async function giveVectorsBack(
   tx: TenantTransaction,
   base: IndexedBase,
@@ -223,7 +223,7 @@ function expectedOf(items: readonly IndexedItem[]) {
   );
 }
 
-/** Makes the vectors that chunks of the items lack, and commits them a few hundred at a time; staged items too. They are billed to the base unless `source` says to which run. */
+/** Embeds chunks of the items, staged ones too, that lack vectors, and commits them a few hundred at a time. The base is billed unless `source` names a run. */
 export async function embedItems(
   deps: EmbeddingDeps,
   { base, page, signal, source = { kind: 'maintenance', id: base.id } }: Page & { readonly source?: TextsToEmbed['source'] },
@@ -256,13 +256,13 @@ export async function embedItems(
   }
 }
 
-/** No further try mends it. */
+/** Whether no retry can resolve the error. */
 function isFinal(error: unknown): boolean {
   if (error instanceof EmbeddingError) return !error.isRetryable;
   return error instanceof Failure && error.code === 'validation_failed';
 }
 
-/** A few words for `index_error`. */
+/** A short reason for `index_error`. */
 function reasonOf(error: unknown): string {
   if (error instanceof EmbeddingError) return error.fault === 'unknown_model' ? 'unknown_embedding_model' : `embedding_${error.fault}`;
   return error instanceof Failure && typeof error.context.reason === 'string' ? error.context.reason : 'not embedded';

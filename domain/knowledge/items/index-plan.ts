@@ -4,38 +4,35 @@ import type { Embedder } from '../../../ports/embeddings/index.ts';
 import type { ChunkedDocument } from '../../../ports/chunking/chunks.ts';
 import { embedPrepared, indexColumnsOf, prepareIndex, type IndexSettings, type PreparedIndex } from './index-item.ts';
 
-/** What a document is indexed from. */
+/** The text from which a document is indexed. */
 export interface IndexedDocument {
   readonly content: string;
   readonly title: string | null;
-  /** Where the pages of its file begin in it. */
+  /** Where the pages of the file begin in the content. */
   readonly pages?: ChunkedDocument['pages'];
 }
 
-/** The index of a document, made before the transaction, and for which settings of the base and which words it was made. */
+/** The index of a document, made before the transaction, with a key of the base's settings and the text for which it was made. */
 export interface IndexPlan {
   readonly key: string;
   /** Null: too long for a request, so that the workflow `index:<kb>` makes it. */
   readonly prepared: PreparedIndex | null;
 }
 
-/** Characters of a document that a request indexes itself; longer ones wait for the workflow. */
+/** The longest document, in characters, that a request indexes itself; longer ones wait for the workflow. */
 const maxRequestChars = 8_000;
 
-/** What makes indexes. */
+/** What indexing needs. */
 export interface Indexer {
   readonly embedder: Embedder;
-  /** Aborted when a request has spent enough time on vectors: the rest is left to the workflow. */
+  /** Aborted when a request has spent enough time on vectors: the workflow makes the rest. */
   readonly signal: AbortSignal;
 }
 
-/** What of a base decides how, and by whom, its items are indexed. Those of the platform have no workflow: no organization pays for it. */
+/** The settings of a base that decide how, and by what, its items are indexed. Bases of the platform have no workflow: no organization pays for it. */
 export type PlannedBase = IndexSettings & { readonly organizationId: string | null };
 
-/**
- * Cuts, lexes and, where the model works in this process, embeds a document that is not too long for a request. Other work of the process gets its turn
- * before.
- */
+/** Chunks, lexes and, where the model runs in this process, embeds a document that is not too long for a request. Yields to other work of the process first. */
 export async function planIndex(base: PlannedBase, document: IndexedDocument, { embedder, signal }: Indexer): Promise<IndexPlan> {
   const key = planKey(base, document);
   if (document.content.length > maxRequestChars && base.organizationId !== null) return { key, prepared: null };
@@ -50,7 +47,7 @@ export function planColumnsOf({ prepared }: IndexPlan): ReturnType<typeof indexC
   return prepared === null ? { tokenCount: 0, chunkCount: 0, indexState: 'pending', indexError: null } : indexColumnsOf(prepared);
 }
 
-/** A plan for the base as it is under the transaction's lock: the one that was made before if nothing has changed since, else a new one. */
+/** Returns the plan for the base as it is under the transaction's lock: the given plan if nothing has changed since, else a new one. */
 export async function currentPlan(
   plan: IndexPlan | undefined,
   { base, document }: { readonly base: ItemBase; readonly document: IndexedDocument },

@@ -15,7 +15,7 @@ import { contentHash } from '../../../ports/content-hash.ts';
 import { invalid } from '../../../workflows/contracts/failure.ts';
 import { subjectIdOf } from '../bases/base-owners.ts';
 
-/** An item as a body, a file or a tool brings it, by the names of the wire; its lengths are checked already. */
+/** An item from a body, a file or a tool, with the field names of the wire; its lengths have been checked. */
 export interface NewItem {
   readonly content: string;
   readonly title?: string | null;
@@ -31,7 +31,7 @@ export interface NewItem {
   readonly curation_state?: 'pending' | 'reviewed';
 }
 
-/** Evidence as it is sent: what is left out is null. */
+/** Evidence as it is sent: an omitted field is null. */
 export type NewEvidence = Pick<KnowledgeEvidence, 'kind' | 'ref'> & { readonly [K in keyof KnowledgeEvidence]?: KnowledgeEvidence[K] };
 
 /** Where an item comes from, and who wrote it. */
@@ -39,17 +39,18 @@ export interface ItemOrigin {
   readonly origin: KnowledgeOrigin;
   readonly createdBy: ActorRef;
   readonly sourceId?: string | null;
-  /** Of a source whose text nobody vouches for. */
+  /** The trust of a source whose text no person vouches for. */
   readonly trust?: KnowledgeTrust;
-  /** Where the pages of its file begin in it. */
+  /** Where the pages of the file begin in the content. */
   readonly pages?: KnowledgeItem['pages'];
 }
 
 const maxMetadata = { bytes: 16 * 1_024, keys: 50 } as const;
 
 /**
- * The row of a new item, before it is indexed.
- * @throws 422 for metadata that holds no scalars or too much, and for a validity that ends before it begins; `pointer` is the item's own in the body.
+ * Returns the row of a new item, before it is indexed.
+ * @throws 422 for metadata that hold other values than scalars or are too large, and for a validity that ends before it begins; `pointer` is the item's
+ * location in the body.
  */
 export function toItemRow(
   item: NewItem,
@@ -81,12 +82,12 @@ export function toItemRow(
   };
 }
 
-/** Of an item that no curator has looked at: what agents write is untrusted. */
+/** The trust of an item that no curator has reviewed: what agents write is untrusted. */
 export function trustOf(origin: KnowledgeOrigin): KnowledgeTrust {
   return origin === 'agent' ? 'untrusted' : 'workspace';
 }
 
-/** Fills in what evidence leaves out. */
+/** Fills in the omitted fields of evidence. */
 export function toEvidence({ kind, ref, ...rest }: NewEvidence): KnowledgeEvidence {
   const { subject_kind: subjectKind = null, subject_id: subjectId = null } = rest;
   return {
@@ -110,7 +111,7 @@ export function refuseValidity(from: string | null | undefined, until: string | 
   throw invalid(`${pointer}/valid_until`, 'range', 'The end of a validity lies behind its beginning.');
 }
 
-/** Throws 422 for a date that no calendar has: files and bundles bring what no schema of a body has seen. */
+/** Throws 422 for a date that no calendar has: files and bundles are not checked by the schema of a body. */
 function refuseNoTime(time: string | null | undefined, pointer: string): void {
   if (typeof time !== 'string') return;
   const day = time.slice(0, 10);
@@ -133,7 +134,7 @@ export function toMetadata(metadata: Readonly<Record<string, unknown>>, pointer:
   return Object.fromEntries(scalars);
 }
 
-/** Whether metadata are no more than an item holds. */
+/** Whether metadata fit into one item. */
 export function fitsMetadata(metadata: KnowledgeMetadata): boolean {
   return Object.keys(metadata).length <= maxMetadata.keys && Buffer.byteLength(JSON.stringify(metadata)) <= maxMetadata.bytes;
 }

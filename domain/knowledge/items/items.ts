@@ -15,7 +15,7 @@ import { suspectsOf, writeIndex } from './index-item.ts';
 import { currentPlan, planColumnsOf, type IndexPlan, type Indexer } from './index-plan.ts';
 import { requestPending } from './request-pending.ts';
 
-/** An item that is about to change, with its base: both locked, the item for itself, the base against a freeze. */
+/** An item that is about to change, with its base: the item locked exclusively, the base against a freeze. */
 export interface LockedItem {
   readonly base: ItemBase;
   readonly item: KnowledgeItem;
@@ -24,11 +24,11 @@ export interface LockedItem {
 interface ItemChange {
   readonly right: ContentRight;
   readonly versionProperty?: string | null;
-  /** Takes it in a suspended organization or an archived workspace too, as deletions do. */
+  /** Accepts the change in a suspended organization or an archived workspace too, as for deletions. */
   readonly openWhenSuspended?: boolean;
 }
 
-/** Locks an item that is about to change. 404, 403, 412, 428, and 423 for a frozen base. */
+/** Locks an item that is about to change. Throws 404, 403, 412, 428, and 423 for a frozen base. */
 export async function seeItemForChange(
   ctx: Changing,
   itemId: string,
@@ -40,13 +40,15 @@ export async function seeItemForChange(
   return { base, item };
 }
 
-/** How an item is indexed anew, where its caller collects what changes. */
+/** How to index an item again; the caller collects the changes of the base. */
 export interface Reindexing {
   readonly plan: IndexPlan | undefined;
   readonly indexer: Indexer;
 }
 
-/** Replaces the index of an item that is locked by one of its present words, and notes what that changes; the counter of its state is the caller's. */
+/**
+ * Replaces the index of a locked item by one of its current text, and records the effect on the base in `changes`; the caller updates the counter of its state.
+ */
 export async function reindexItem(
   tx: TenantTransaction,
   { base, item }: LockedItem,
@@ -65,7 +67,7 @@ export async function reindexItem(
   await requestPending(tx, base, [item]);
 }
 
-/** Deletes an item that is locked, at a time. Its chunks, vectors and relations go at once; its row and versions wait for a restore or a purge. */
+/** Deletes a locked item as of `at`. Its chunks, vectors and relations are removed at once; its row and versions remain for a restore or a purge. */
 export async function deleteItem(tx: TenantTransaction, { base, item }: LockedItem, at: Date): Promise<void> {
   const changes = emptyChange();
   Object.assign(item, { deletedAt: at, chunkCount: 0, tokenCount: 0, indexState: 'pending', indexError: null });
@@ -78,7 +80,8 @@ export async function deleteItem(tx: TenantTransaction, { base, item }: LockedIt
 
 /**
  * Makes a deleted item live again, with a new index and without its relations.
- * @throws 404, 403, 423; 409 `illegal_transition` for one that is live, `retention_over` after the base's days, `already_exists` where a live one has its external id.
+ * @throws 404, 403, 423; 409 `illegal_transition` for a live item, `retention_over` after the base's retention days, `already_exists` when a live item has its
+ * external id.
  */
 export async function restoreItem(
   ctx: Changing,
@@ -113,7 +116,7 @@ async function refuseRestore(tx: TenantTransaction, { base, item }: LockedItem, 
     throw fail('already_exists', { detail: 'Another item of the base has its external id by now.' });
 }
 
-/** Writes an item's new words as its next version. */
+/** Stores the changed item as its next version. */
 export async function addVersion(tx: TenantTransaction, item: KnowledgeItem, reason: string | null): Promise<void> {
   item.version += 1;
   await tx.em.flush();

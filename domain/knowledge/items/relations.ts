@@ -15,8 +15,8 @@ export interface RelationDraft {
 }
 
 /**
- * Links two live items of one base. Gives the relation.
- * @throws 404, 403, 423; 422 for another end that is no live item of the base, or the item itself; 409 `already_exists`.
+ * Links two live items of one base. Returns the relation and the base.
+ * @throws 404, 403, 423; 422 when the other end is no live item of the base, or is the item itself; 409 `already_exists`.
  */
 export async function createRelation(ctx: Scoped, { fromItemId, toItemId, type, note }: RelationDraft) {
   const base = await requireBaseOfItem(ctx, fromItemId, { right: 'write', isLocked: true });
@@ -42,7 +42,7 @@ export async function createRelation(ctx: Scoped, { fromItemId, toItemId, type, 
   return { relation: created, base };
 }
 
-/** Deletes a relation, and gives it with its base. Throws 404, 403, 423. */
+/** Deletes a relation, and returns it with its base. Throws 404, 403, 423. */
 export async function deleteRelation(ctx: Scoped, relationId: string) {
   const relation = await findRelation(ctx, relationId);
   if (!relation) throw fail('not_found');

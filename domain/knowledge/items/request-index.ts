@@ -3,7 +3,7 @@ import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { itemsPending } from '../../../workflows/contracts/knowledge/items.ts';
 import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts';
 
-/** A base some of whose items wait for their index. */
+/** A base with items that wait for their index. */
 export interface BaseToIndex {
   readonly id: string;
   readonly organizationId: string;
@@ -11,8 +11,8 @@ export interface BaseToIndex {
 }
 
 /**
- * Has the workflow `index:<kb>` index the pending items of a base after the commit, whether or not it runs already. `key` names what is pending
- * (an item and its version, say): one message goes out for it.
+ * Makes the workflow `index:<kb>` index the pending items of a base after the commit, whether or not it already runs. `key` names what is pending (an item and
+ * its version, say): one message is sent for it.
  */
 export async function requestIndex(tx: TenantTransaction, base: BaseToIndex, key: string): Promise<void> {
   await addOutbox(

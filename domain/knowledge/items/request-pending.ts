@@ -3,7 +3,7 @@ import type { BasePlace } from '../../../db/knowledge/items/write-chunks.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { requestIndex } from './request-index.ts';
 
-/** Has the workflow `index:<kb>` make what some items of a base still wait for, once for all of them; nothing where none waits. */
+/** Makes the workflow `index:<kb>` index the pending ones among some items of a base, with one message for all; does nothing when none is pending. */
 export async function requestPending(
   tx: TenantTransaction,
   { id, organizationId, workspaceId }: BasePlace,

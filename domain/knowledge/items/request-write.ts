@@ -8,7 +8,7 @@ export interface WriteToRequest extends WriteItemInput {
   readonly workspaceId: string;
 }
 
-/** Has the workflow `maint:write:<tool_call_id>` try a write again that met a base which is being copied. Once a call, however often it is asked. */
+/** Makes the workflow `maint:write:<tool_call_id>` retry a write to a base that is being copied. One message per call, however often it is requested. */
 export async function requestWrite(tx: TenantTransaction, { organizationId, workspaceId, ...input }: WriteToRequest): Promise<void> {
   await addOutbox(
     tx,

@@ -7,7 +7,7 @@ import { contentHash } from '../../../ports/content-hash.ts';
 import { distinct, refuseValidity, toEvidence, toMetadata, trustOf, type NewEvidence } from './item-rules.ts';
 import { addVersion, reindexItem, type LockedItem, type Reindexing } from './items.ts';
 
-/** What a body changes, by the names of the wire; absent keeps. */
+/** The fields that a body changes, by their names on the wire; an absent field stays as it is. */
 export interface ItemChange {
   readonly content?: string;
   readonly title?: string | null;
@@ -16,18 +16,18 @@ export interface ItemChange {
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly fact?: KnowledgeFact | null;
   readonly evidence?: readonly NewEvidence[];
-  /** Of another content that a file brings; else that has none. */
+  /** Pages of a new content from a file; any other new content has none. */
   readonly pages?: KnowledgeItem['pages'];
   readonly valid_until?: string | null;
   readonly reason?: string | null;
 }
 
-/** Who changes an item: below admin, other contents have to be reviewed anew. */
+/** Who changes an item: below admin, a new content has to be reviewed again. */
 export interface ItemEditor extends Reindexing {
   readonly isAdmin: boolean;
 }
 
-/** Columns of which a version keeps the value. */
+/** Columns whose values a version stores. */
 const versioned = ['title', 'content', 'contentHash', 'metadata', 'tags'] as const;
 const audited = {
   content: 'content',
@@ -41,8 +41,8 @@ const audited = {
 } as const;
 
 /**
- * Changes an item that is locked. Other words or tags are its next version; another content or title is indexed anew, and another content of a reviewed item
- * waits for review again unless an admin wrote it. What says the same changes nothing. Gives what has changed, without its texts.
+ * Changes a locked item. New text or tags become its next version; a new content or title is indexed again, and a new content of a reviewed item has to be
+ * reviewed again unless an admin wrote it. Equal values change nothing. Returns what has changed, without texts.
  * @throws 422 for metadata and validity.
  */
 export async function updateItem(
@@ -71,7 +71,7 @@ export async function updateItem(
   return changesOf(changed, { from, to: item.curationState });
 }
 
-/** The columns that a change sets. Contents that are equal but for their composition and line ends are the same: the old one stays. */
+/** The columns that a change sets. Contents that differ only in Unicode composition and line ends are equal: the old one stays. */
 function columnsOf(item: KnowledgeItem, change: ItemChange): Partial<KnowledgeItem> {
   if (change.valid_until !== undefined) refuseValidity(isoOf(item.validFrom), change.valid_until, '');
   const hash = change.content === undefined ? item.contentHash : contentHash(change.content);

@@ -14,7 +14,7 @@ import { planIndex, type IndexPlan, type Indexer } from './index-plan.ts';
 import { toItemRow } from './item-rules.ts';
 import { requestWrite } from './request-write.ts';
 
-/** What an agent wants to have known; the tool's input schema has bounded it. */
+/** What an agent wants to store; the tool's input schema has bounded it. */
 export interface ItemWish {
   readonly content: string;
   readonly title: string | null;
@@ -23,7 +23,7 @@ export interface ItemWish {
   readonly fact: KnowledgeFact | null;
 }
 
-/** A call of the tool: its id is that of the item, so that it writes once however often it is executed. */
+/** A call of the tool: its id is that of the item, so that repeated executions write one item. */
 export interface ItemCall {
   readonly runId: string;
   readonly toolCallId: string;
@@ -32,26 +32,26 @@ export interface ItemCall {
 }
 
 export interface WriteDeps {
-  /** Runs one transaction of its own in the tenant of the run, and sends what it lets out. */
+  /** Runs a transaction of its own in the tenant of the run, and sends what leaves after the commit. */
   readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
   readonly embedder: Embedder;
 }
 
-/** What became of a wish. */
+/** The outcome of a write. */
 export interface WrittenItem {
   readonly status: 'written' | 'existing' | 'deferred';
   readonly base: string;
-  /** Null while it waits. */
+  /** Null while the write is deferred. */
   readonly item_id: string | null;
 }
 
-/** Longest time that the vectors of one item may take; without them it is found by its words until the workflow has made them. */
+/** The longest time, in ms, for the vectors of one item; without them the item is found by its words until the workflow has made them. */
 const maxEmbeddingMs = 5_000;
 
 /**
- * Writes a pending, untrusted item of the run's agent into the one base that it writes to, or the one of this slug. While the base is copied by a
- * re-embed the wish waits, and the workflow `maint:write:<tool_call_id>` brings it into the copy.
- * @throws 422 where there is no such base, 423 for a frozen one, 404 for a run that is gone, 409 `call_over` for a call that has ended meanwhile.
+ * Writes a pending, untrusted item of the run's agent into the only base that the run writes to, or the base with this slug. While a re-embed copies the base
+ * the write is deferred, and the workflow `maint:write:<tool_call_id>` writes it into the copy.
+ * @throws 422 when there is no such base, 423 for a frozen one, 404 for a run that no longer exists, 409 `call_over` for a call that has ended meanwhile.
  */
 export async function writeItem(deps: WriteDeps, call: ItemCall, slug: string | null): Promise<WrittenItem> {
   const run = await deps.transact((tx) => readKnowledgeRun(tx, call.runId));
@@ -67,10 +67,10 @@ export async function writeItem(deps: WriteDeps, call: ItemCall, slug: string | 
   }
 }
 
-/** `written`: the item is there, by this try or one before; `waiting`: not yet; `refused`: the agent may not write there any more. */
+/** `written`: the item exists, by this try or an earlier one; `waiting`: not yet; `refused`: the agent may no longer write there. */
 export type DeferredOutcome = 'written' | 'waiting' | 'refused';
 
-/** Tries a wish that waits: in the base that was meant, or the one that stands for it by now, if a right of the run's agent still leads there. */
+/** Tries a deferred write: in the original base or its current successor, if the run's agent still has the right to write there. */
 export async function writeDeferred(deps: WriteDeps, call: ItemCall, kbId: string): Promise<DeferredOutcome> {
   const run = await deps.transact((tx) => readKnowledgeRun(tx, call.runId));
   if (run === null) return 'refused';
@@ -87,13 +87,13 @@ export async function writeDeferred(deps: WriteDeps, call: ItemCall, kbId: strin
 interface Target {
   readonly kbId: string;
   readonly principal: RunPrincipal;
-  /** The call has been answered already, and the run may be over. */
+  /** The call has been answered already, and the run may have ended. */
   readonly isDeferred: boolean;
 }
 
 async function write(deps: WriteDeps, call: ItemCall, target: Target): Promise<Pick<WrittenItem, 'status' | 'item_id'>> {
   const indexer = { embedder: deps.embedder, signal: deadlineIn(maxEmbeddingMs) };
-  // The index is made between two looks at the base, so that no lock is held meanwhile.
+  // Reads the base before and after making the index, so that no lock is held meanwhile.
   const seen = await deps.transact((tx) => baseFor(tx, target));
   refuseFrozenBase(seen);
   const plan = await planIndex(seen, call.wish, indexer);
@@ -137,7 +137,7 @@ async function insert(tx: TenantTransaction, base: ItemBase, { call, plan, index
   return { status: 'written', item_id: toolCallId } as const;
 }
 
-/** None of its words, since entries outlive a purge and are read by admins who may not read the base. */
+/** Records no text, since audit entries outlive a purge and are read by admins who may not read the base. */
 async function noteWriting(tx: TenantTransaction, { organizationId, workspaceId }: ItemBase, itemId: string): Promise<void> {
   const note = { resourceType: 'knowledge_item', resourceId: itemId, organizationId, workspaceId };
   await writeAudit(tx, { action: 'create', operationId: null, note, ip: null, userAgent: null });

@@ -30,12 +30,12 @@ type Transacting = EmbeddingDeps['transact'];
 
 const sampled = 200;
 const leastCosine = 0.999;
-/** Items of a base that is given up, in one transaction. */
+/** The number of items of an abandoned base that one transaction deletes. */
 const deletedAtOnce = 256;
 
 /**
- * Makes some vectors of the new base anew and compares them with those that it holds. Throws 409 `sample_mismatch` where one is
- * another: it was made of another text, or the model is not what it was. What the cache has is not asked for again.
+ * Embeds some chunks of the new base again and compares the vectors with the stored ones. Throws 409 `sample_mismatch` when one differs: it was made from
+ * another text, or the model has changed. Texts in the cache are not embedded again.
  */
 export async function verifySample(deps: EmbeddingDeps, runId: string, signal: AbortSignal): Promise<void> {
   const found = await deps.transact(async (tx) => {
@@ -78,8 +78,9 @@ function cosine(left: Float32Array, right: Float32Array): number {
 }
 
 /**
- * Has the new base take the place of the old one, in one transaction: grants and policy stand at it with their ids, every base of the chain names it, and it
- * is what lists and searches show. False: the run has ended, or is to end. Throws 409 `copy_mismatch` where the two are not equal.
+ * Replaces the old base by the new one, in one transaction: grants and policy move to it with their ids, every base of the chain names it as successor, and
+ * lists and searches show it. Returns false when the run has ended without a cut-over, or is being cancelled. Throws 409 `copy_mismatch` when the two bases are
+ * not equal.
  */
 export async function cutOver(tx: TenantTransaction, runId: string, now: Date): Promise<boolean> {
   const run = await lockWorkingRun(tx, runId);
@@ -140,7 +141,7 @@ async function audit(tx: TenantTransaction, { from, to }: { readonly from: Knowl
   await writeAudit(tx, { action: 'update', operationId: null, note, ip: null, userAgent: null });
 }
 
-/** Notes what makes a re-embed fail; its rows are then to be taken back. One that has ended stays as it is. */
+/** Records why a re-embed fails; its rows are then to be removed. A run that has ended stays as it is. */
 export async function failReembed(tx: TenantTransaction, runId: string, error: RunError): Promise<void> {
   const run = await lockWorkingRun(tx, runId);
   if (run === null) return;
@@ -150,8 +151,8 @@ export async function failReembed(tx: TenantTransaction, runId: string, error: R
 }
 
 /**
- * Takes back what a re-embed has made that did not cut over, in batches, and opens the old base again. Nothing where it has ended. May be repeated, by anybody
- * at any time. Gives whether this ended the run.
+ * Removes, in batches, the rows of a re-embed that did not cut over, and thaws the old base. Does nothing when the run has ended. May be repeated by any worker
+ * at any time. Returns whether this ended the run.
  */
 export async function undoReembed(transact: Transacting, runId: string): Promise<boolean> {
   const kbId = await transact((tx) => beginUndo(tx, runId));
@@ -191,7 +192,7 @@ function failureOf({ params }: KnowledgeRun): RunError | null {
   return failure === undefined ? null : (failure as RunError); // as failReembed and beginUndo wrote it
 }
 
-/** What the index of the old base left undone while it was read. */
+/** Requests the indexing of the old base that was suspended while the re-embed read it. */
 async function resumeIndex(tx: TenantTransaction, base: KnowledgeBase | null): Promise<void> {
   if (base === null || base.organizationId === null || !(await hasPendingItems(tx, base.id))) return;
   await requestIndex(tx, { id: base.id, organizationId: base.organizationId, workspaceId: base.workspaceId }, `thawed:${base.version}`);

@@ -28,24 +28,24 @@ import { cutItems } from '../items/index-pending.ts';
 import { embeddedText, toTsvector } from '../items/index-item.ts';
 import { isPausedTooLong, lockWorkingRun } from '../runs/run-batches.ts';
 
-/** A killed worker embeds so many texts again at most, however many calls it has under way. */
+/** The most texts that a killed worker has to embed again, however many calls are in flight. */
 const textsInFlight = 256;
-/** Calls at once: to this machine's processor, and to a provider. */
+/** Concurrent calls: to this machine's processor, and to a provider. */
 const localCalls = 2;
 const remoteCalls = 4;
 
 export interface RangeOptions {
   readonly signal: AbortSignal;
-  /** When an attempt ends though items are left: by `performance.now()`. */
+  /** When an attempt ends even if items are left; on the clock of `performance.now()`. */
   readonly untilMs: number;
 }
 
-/** The run has ended, or is to end: what was about to be written is not wanted any more. */
+/** The run has ended or is being cancelled: its pending writes are no longer wanted. */
 class ReembedStopped extends Error {}
 
 /**
- * Copies items behind the run's cursor to the new base and embeds their chunks, then what links them. What has been committed is not made again, whoever
- * goes on. `stopped`: the run ends. Throws an EmbeddingError or a Failure (402 `budget_exceeded`: it pauses).
+ * Copies items after the run's cursor to the new base and embeds their chunks, then copies their links. Committed work is not repeated, whichever worker
+ * continues. `stopped`: the run ends. Throws an EmbeddingError or a Failure (402 `budget_exceeded`: the run pauses).
  */
 export async function embedRange(deps: EmbeddingDeps, runId: string, options: RangeOptions): Promise<'more' | 'done' | 'stopped'> {
   try {
@@ -88,7 +88,7 @@ async function beginRange(tx: TenantTransaction, runId: string): Promise<Begun |
   };
 }
 
-/** Cuts what has never been cut, counts what is to be done, and copies the sources. */
+/** Splits items that were never split into chunks, counts the chunks to copy, and copies the sources. */
 async function prepareSource(
   deps: EmbeddingDeps,
   runId: string,
@@ -130,7 +130,7 @@ async function copyPages(deps: EmbeddingDeps, begun: Begun, { signal, untilMs }:
   return 'done';
 }
 
-// Two workers may be at it, where the first was frozen.
+// Two workers may work on the range when the first one was frozen.
 function laterOf(left: unknown, right: string | null): string | null {
   return typeof left === 'string' && (right === null || left > right) ? left : right;
 }
@@ -170,7 +170,7 @@ interface Part {
   readonly signal: AbortSignal;
 }
 
-/** Embeds chunks and writes them with their vectors; where one is refused, the halves by themselves, so that it is found. */
+/** Embeds chunks and writes them with their vectors; when the model refuses a text, embeds each half on its own to find it. */
 async function embedPart(deps: EmbeddingDeps, begun: Begun, { part, signal }: Part): Promise<void> {
   let vectors: readonly Float32Array[] | null;
   try {
@@ -239,7 +239,7 @@ async function writePart(
     run.progress = { ...run.progress, stage: 'embedding', done: run.progress.done + written.size };
     run.counts = { ...run.counts, chunks: (run.counts['chunks'] ?? 0) + written.size };
     await tx.em.flush();
-    // Its counters are written at the cut-over: until then nothing shows what it holds.
+    // The counters are written at the cut-over: until then nothing shows the contents of the new base.
     await applyChange(tx, to, changes);
   });
 }
@@ -251,7 +251,7 @@ async function writeWithout(deps: EmbeddingDeps, begun: Begun, chunk: LackingChu
   await commit(deps, begun.runId, (tx, run) => addRunErrors(tx, run, [error]));
 }
 
-/** One transaction with the run locked. Throws where the run has ended or is to end. */
+/** Runs one transaction with the run locked. Throws when the run has ended or is being cancelled. */
 function commit<R>(
   deps: Pick<EmbeddingDeps, 'transact'>,
   runId: string,

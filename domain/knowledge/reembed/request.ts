@@ -19,9 +19,9 @@ import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts'
 import { seeBaseForChange } from '../bases/bases.ts';
 import { refuseFrozenBase } from '../bases/frozen-base.ts';
 
-/** What a re-embed is asked for. */
+/** The parameters of a re-embed. */
 export interface ReembedRequest {
-  /** Of the new base, free in the place of the old one. */
+  /** Slug of the new base, free in the row scope of the old one. */
   readonly slug: string;
   readonly model: { readonly id: string; readonly dim: number };
   /** The model's entry in the registry; null for `none`. */
@@ -37,10 +37,10 @@ export interface StartedReembed {
 }
 
 /**
- * Makes the base that will take the place of another one, freezes that one, and has `reembed:<new base>` fill the new one after the commit.
- * @throws 404; 403 without manage, and for a base of the platform, for which nobody pays; 412; 423 `resource_frozen` for a base that is frozen, superseded,
- *   or being embedded afresh already; 409 `run_in_progress` while a run writes to it, `already_exists` for a slug that is taken; 402 `budget_exceeded`, 422
- *   `unpriced_model`
+ * Creates the successor of a base, freezes the base, and makes `reembed:<new base>` fill the successor after the commit.
+ * @throws 404; 403 without manage, and for a base of the platform, for which no organization pays; 412; 423 `resource_frozen` for a base that is frozen,
+ * superseded, or already being re-embedded; 409 `run_in_progress` while a run writes to it, `already_exists` for a slug that is taken; 402 `budget_exceeded`,
+ * 422 `unpriced_model`
  */
 export async function startReembed(ctx: Changing, kbId: string, asked: ReembedRequest): Promise<StartedReembed> {
   const { base: source, before } = await seeBaseForChange(ctx, kbId, { need: 'manage' });
@@ -66,7 +66,7 @@ export async function startReembed(ctx: Changing, kbId: string, asked: ReembedRe
   return { base, source, run };
 }
 
-/** All that its owner has set of the old base; nothing shows it before the cut-over. */
+/** Copies all settings of the old base; the new base is hidden before the cut-over. */
 function makeBuildingBase(ctx: Changing, source: KnowledgeBase, { slug, model }: ReembedRequest): KnowledgeBase {
   const { scope, organizationId, workspaceId, name, kind, ownerAgentId, ownerPersonaId, subjectKind, subjectId } = source;
   const id = newId();
@@ -89,7 +89,7 @@ function makeBuildingBase(ctx: Changing, source: KnowledgeBase, { slug, model }:
   return base;
 }
 
-/** What the calls will cost about, by the tokens that the base counts and the prices in force. */
+/** Estimates the cost of the calls by the base's token count and the prices in force. */
 async function estimateOf(
   tx: TenantTransaction,
   source: KnowledgeBase,

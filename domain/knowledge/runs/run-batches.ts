@@ -5,7 +5,7 @@ import { lockKnowledgeRun, nextWindowEnd, readRunCost } from '../../../db/knowle
 import { addRunErrors, type RunError } from '../../../db/knowledge/runs/write-runs.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 
-/** Locks a run for its next batch, or ends it where it is to end. `go_on` with the run; `ended`: there is nothing to do. */
+/** Locks a run for its next batch, or ends it if it is being cancelled or was paused too long. Returns null when there is nothing to do. */
 export async function lockRunForBatch(tx: TenantTransaction, runId: string, now: Date): Promise<KnowledgeRun | null> {
   const run = await lockKnowledgeRun(tx, runId);
   if (run === null || run.finishedAt !== null) return null;
@@ -18,7 +18,7 @@ export async function lockRunForBatch(tx: TenantTransaction, runId: string, now:
   return run;
 }
 
-/** Whether a run has waited for room in a budget for as long as its base's policy lets it. */
+/** Whether a run has waited for its budget as long as its base's policy allows. */
 export async function isPausedTooLong(tx: TenantTransaction, run: KnowledgeRun, now: Date): Promise<boolean> {
   if (run.status !== 'paused' || run.pausedAt === null) return false;
   return now.getTime() >= (await pauseEnd(tx, run, run.pausedAt));
@@ -28,7 +28,7 @@ async function pauseEnd(tx: TenantTransaction, { kbId }: KnowledgeRun, pausedAt:
   return pausedAt.getTime() + (await readPolicy(tx, kbId)).maxPauseHours * 3_600_000;
 }
 
-/** Notes where a run that is locked stands after a batch, which ends its pause. */
+/** Records the state of a locked run after a batch, which ends its pause. */
 export function moveOn(
   run: KnowledgeRun,
   {
@@ -41,14 +41,14 @@ export function moveOn(
   Object.assign(run, { status: 'running', pausedReason: null, pausedAt: null, progress: { stage, done, total }, cursor });
 }
 
-/** Adds numbers to those that a run counts. */
+/** Adds numbers to the run's counts. */
 export function countOnRun(run: KnowledgeRun, counts: Readonly<Record<string, number>>): void {
   const sum: Record<string, number> = { ...run.counts };
   for (const [name, n] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + n;
   run.counts = sum;
 }
 
-/** Has a run that is locked wait for room in a budget of the workspace that pays. Gives until when: ISO 8601. */
+/** Pauses a locked run until a budget of the paying workspace has room. Returns until when: ISO 8601. */
 export async function pauseRun(tx: TenantTransaction, run: KnowledgeRun, now: Date): Promise<string> {
   const workspaceId = await payingWorkspace(tx, run);
   run.pausedAt ??= now;
@@ -59,13 +59,13 @@ export async function pauseRun(tx: TenantTransaction, run: KnowledgeRun, now: Da
   return new Date(Math.min(end, windowEnd === null ? end : new Date(windowEnd).getTime())).toISOString();
 }
 
-/** Locks a run that a batch writes to; null where it has ended meanwhile, or is to end: what the batch was about to write is not wanted any more. */
+/** Locks a run that a batch writes to; null when it has ended or is being cancelled: the batch's pending writes are no longer wanted. */
 export async function lockWorkingRun(tx: TenantTransaction, runId: string): Promise<KnowledgeRun | null> {
   const run = await lockKnowledgeRun(tx, runId);
   return run === null || run.finishedAt !== null || run.status === 'cancelling' ? null : run;
 }
 
-/** Ends a run whose work was cancelled or given up; one that has ended stays as it is. */
+/** Ends a run whose work was cancelled or given up; a run that has ended stays as it is. */
 export async function endGivenUp(tx: TenantTransaction, runId: string, now: Date): Promise<void> {
   const run = await lockKnowledgeRun(tx, runId);
   if (run === null || run.finishedAt !== null) return;
@@ -74,7 +74,7 @@ export async function endGivenUp(tx: TenantTransaction, runId: string, now: Date
   await endRun(tx, run, { status: 'failed', now, error: { stage: run.progress.stage, code: 'interrupted', detail } });
 }
 
-/** How a run ends. `result` replaces what it holds; `error` is what made it fail. */
+/** The outcome of a run. `result` replaces the stored result; `error` is why it failed. */
 export interface RunEnd {
   readonly status: 'succeeded' | 'failed' | 'cancelled';
   readonly now: Date;
@@ -82,7 +82,7 @@ export interface RunEnd {
   readonly error?: RunError;
 }
 
-/** Ends a run that is locked, with what it has cost by the ledger. */
+/** Ends a locked run, with its cost according to the ledger. */
 export async function endRun(tx: TenantTransaction, run: KnowledgeRun, { status, now, result, error }: RunEnd): Promise<void> {
   if (error !== undefined) await addRunErrors(tx, run, [error]);
   Object.assign(run, { status, pausedReason: null, pausedAt: null, cursor: null, finishedAt: now, costSpent: await readRunCost(tx, run) });

@@ -13,8 +13,8 @@ import { knowledgeRunSignals } from '../../../workflows/contracts/knowledge/runs
 import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts';
 
 /**
- * Makes the run of a maintenance, an import, an export or a purge, and starts its workflow `maint:<run>` after the commit. What the caller may do is the
- * operation's to check. Throws 403 for a base of the platform, which has no organization that pays.
+ * Creates the run of a maintenance, an import, an export or a purge, and starts its workflow `maint:<run>` after the commit. The operation checks the caller's
+ * rights. Throws 403 for a base of the platform, for which no organization pays.
  */
 export async function startKnowledgeRun(tx: TenantTransaction, base: BasePlace, made: Omit<NewRun, 'requestedBy'>): Promise<KnowledgeRun> {
   const { organizationId, workspaceId } = base;
@@ -33,7 +33,7 @@ export interface RunToStart {
   readonly workspaceId: string | null;
 }
 
-/** Starts `maint:<run>` after the commit. `occasion` names a start beside the first one, for a workflow that was lost. */
+/** Starts `maint:<run>` after the commit. `occasion` names a start after the first one, for a workflow that was lost. */
 export async function startRunWorkflow(
   tx: TenantTransaction,
   { id, kbId, organizationId, workspaceId }: RunToStart,
@@ -60,7 +60,7 @@ export async function startRunWorkflow(
 }
 
 /**
- * Has a run end as cancelled, and gives its row as it was. One that is being cancelled already stays so.
+ * Cancels a run, and returns its row as it was. A run that is already being cancelled stays so.
  * @throws 404; 403 without manage on its base (a purge: or the rank of an admin); 409 `already_terminal`, `cut_over`; 423
  */
 export async function cancelKnowledgeRun(ctx: Changing, runId: string): Promise<RunRow> {

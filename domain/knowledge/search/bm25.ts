@@ -1,22 +1,22 @@
-/** Term frequency saturation and length normalisation of Okapi BM25 (Robertson and Zaragoza, 2009), as most engines ship them. */
+/** Term frequency saturation and length normalisation of Okapi BM25 (Robertson and Zaragoza, 2009), with the usual defaults of search engines. */
 const k1 = 1.2;
 const b = 0.75;
 
-/** What BM25 has to know of the base that a candidate lies in. */
+/** The statistics of a candidate's base that BM25 needs. */
 export interface LexicalStatistics {
   /** Chunks of the base. */
   readonly chunkCount: number;
   /** Lexemes of all its chunks together, with repeats. */
   readonly totalLexemes: number;
-  /** In how many chunks each lexeme of the query stands, in the order of the query's lexemes. */
+  /** The number of chunks that contain each lexeme of the query, in the order of the query's lexemes. */
   readonly documentFrequencies: readonly number[];
 }
 
-/** A chunk that holds at least one lexeme of the query. */
+/** A chunk that contains at least one lexeme of the query. */
 export interface LexicalCandidate {
   /** Lexemes of the chunk, with repeats. */
   readonly lexemeCount: number;
-  /** How often each lexeme of the query stands in it, in the order of the query's lexemes. */
+  /** How often the chunk contains each lexeme of the query, in the order of the query's lexemes. */
   readonly frequencies: readonly number[];
 }
 
@@ -28,7 +28,7 @@ export function bm25({ lexemeCount, frequencies }: LexicalCandidate, statistics:
   let score = 0;
   for (const [at, frequency] of frequencies.entries()) {
     if (frequency <= 0) continue;
-    // Counters are read in another moment than candidates: a df above N would make the logarithm that of a negative number.
+    // Counters are read at another moment than candidates: a df above N would make the logarithm negative.
     const df = Math.min(Math.max(documentFrequencies[at] ?? 0, 1), Math.max(chunkCount, 1));
     const idf = Math.log(1 + (chunkCount - df + 0.5) / (df + 0.5));
     score += (Math.max(idf, 0) * frequency * (k1 + 1)) / (frequency + norm);

@@ -7,15 +7,15 @@ import { Failure } from '../../../workflows/contracts/failure.ts';
 import { embedTexts, type EmbeddingDeps } from '../items/embed-texts.ts';
 import type { SearchDeps } from './search.ts';
 
-/** Where whoever searches is at home; null where that is no single workspace, or no organization. */
+/** The searcher's tenant; null where that is no single workspace, or no organization. */
 export interface SearchHome {
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
 }
 
 /**
- * What makes the vectors of one search. A model that is billed passes the budget before, and leaves a usage row of the search: of the searcher's workspace,
- * else of the base's, else of the organization's oldest one. What keeps a model from a vector is an answer and no error.
+ * Returns the embedding function of one search. A billed model passes the budget check first, and leaves a usage row for the search: in the searcher's
+ * workspace, else the base's, else the organization's oldest one. If the model can't make a vector, the function returns the reason instead of throwing.
  */
 export function meteredQueries(deps: EmbeddingDeps, home: SearchHome): SearchDeps['embed'] {
   const searchId = newId();
@@ -25,7 +25,7 @@ export function meteredQueries(deps: EmbeddingDeps, home: SearchHome): SearchDep
 
     const organizationId = home.organizationId ?? base.organizationId;
     const workspaceId = home.workspaceId ?? (await deps.transact((tx) => payingWorkspace(tx, { ...base, organizationId })));
-    // Nobody pays for a search of the platform by its operator.
+    // No organization pays for a platform-wide search by an operator.
     if (organizationId === null || workspaceId === null) return { reason: 'budget' };
     const source = { kind: 'search', id: searchId } as const;
     return embedBilled(deps, { model: modelId, kind: 'query', texts: [text], source, step: 'query', organizationId, workspaceId });
@@ -33,9 +33,8 @@ export function meteredQueries(deps: EmbeddingDeps, home: SearchHome): SearchDep
 }
 
 /**
- * What makes the vectors of the searches of a run, which pays for them: each text once a batch, and billed once however often the batch is tried. Unlike that of
- * a person's search, whatever keeps the model from a vector is an error, so that the run waits or ends. `step` names the batch.
- * Throws as `embedTexts` does.
+ * Returns the embedding function for the searches of a run, which pays for them: each text is embedded once per batch, and billed once however often the batch
+ * is tried. Unlike in a person's search, a missing vector is an error, so that the run waits or ends. `step` names the batch. Throws as `embedTexts` does.
  */
 export function queriesOfRun(
   deps: EmbeddingDeps,
@@ -70,13 +69,13 @@ async function embedBilled(deps: EmbeddingDeps, query: BilledQuery): Promise<Que
   }
 }
 
-/** Throws what is no answer of a model or a budget. */
+/** Throws errors that come neither from a model nor from a budget. */
 function reasonOf(error: unknown): 'provider_failed' | 'provider_timeout' | 'budget' {
   if (error instanceof EmbeddingError) return error.fault === 'timeout' ? 'provider_timeout' : 'provider_failed';
   if (error instanceof DOMException && error.name === 'TimeoutError') return 'provider_timeout';
-  // The wait for calls in flight to give the budget back was cut off.
+  // The wait for calls in flight to release budget was cut off.
   if (error instanceof Error && error.name === 'AbortError') return 'budget';
-  // `rate_limited`: calls in flight take what is left of the budget; `validation_failed`: the model has no price, and must have one.
+  // `rate_limited`: calls in flight hold the rest of the budget; `validation_failed`: the model has no price, and must have one.
   const isBudget = error instanceof Failure && ['budget_exceeded', 'rate_limited', 'validation_failed'].includes(error.code);
   if (isBudget) return 'budget';
   throw error;

@@ -3,17 +3,17 @@ const rrfConstant = 60;
 /** The lexical score at which `score` is one half. */
 const lexicalHalf = 8;
 
-/** What a search may ask for. */
+/** The modes of a search. */
 export const searchModes = ['lexical', 'vector', 'hybrid'] as const;
 export type SearchMode = (typeof searchModes)[number];
 
-/** A chunk with what one leg gives it: BM25, or the cosine. */
+/** A chunk with the score of one leg: BM25, or the cosine. */
 export interface RankedChunk {
   readonly chunkId: string;
   readonly score: number;
 }
 
-/** A chunk's place in the ranking of one leg; ranks begin with 1. */
+/** A chunk's rank in one leg; ranks begin with 1. */
 export interface LegRank {
   readonly score: number;
   readonly rank: number;
@@ -24,7 +24,7 @@ export interface FusedChunk {
   readonly chunkId: string;
   /** 0 to 1. */
   readonly score: number;
-  /** The same without the factor of the chunk: what a least score is compared with, since age scales and never filters. */
+  /** The score without the chunk's factor. The minimum score is compared with it, since age scales scores but never filters. */
   readonly fullScore: number;
   readonly lexical: LegRank | null;
   readonly vector: LegRank | null;
@@ -35,20 +35,20 @@ export interface BaseRankings {
   readonly mode: SearchMode;
   readonly lexical: readonly RankedChunk[] | null;
   readonly vector: readonly RankedChunk[] | null;
-  /** Of the vector leg beside the lexical one's 1. */
+  /** Weight of the vector leg, relative to the lexical leg's 1. */
   readonly vectorWeight: number;
-  /** What a score is multiplied with, 0 to 1, by chunk; 1 where it says nothing. */
+  /** Factor of a score, 0 to 1, by chunk; a chunk without an entry has 1. */
   readonly factors?: ReadonlyMap<string, number>;
 }
 
-/** Orders chunks by score, best first, and by id where that is equal: in every search alike. */
+/** Orders chunks by score, best first, and by id when scores are equal, so that every search orders alike. */
 export function byScore(left: RankedChunk, right: RankedChunk): number {
   return right.score - left.score || (left.chunkId < right.chunkId ? -1 : 1);
 }
 
 /**
- * One ranking of a base. Hybrid: reciprocal rank fusion over its maximum. Lexical: s / (s + 8). Vector: the cosine, cut at 0. Each times the factor of
- * its chunk.
+ * Fuses the rankings of a base into one. Hybrid: reciprocal rank fusion over its maximum. Lexical: s / (s + 8). Vector: the cosine, clamped at 0. Each score is
+ * multiplied by the factor of its chunk.
  */
 export function fuse(rankings: BaseRankings): FusedChunk[] {
   const scoreOf = scoring(rankings);
@@ -60,7 +60,7 @@ export function fuse(rankings: BaseRankings): FusedChunk[] {
   return chunks.toSorted(byScore);
 }
 
-/** One ranking of several bases: each chunk counts by its rank in its own base, then by its score. Scores stay those of the bases. */
+/** Merges the rankings of several bases: each chunk counts by its rank in its base, then by its score. Scores stay those of the bases. */
 export function fuseBases(bases: readonly (readonly FusedChunk[])[]): readonly FusedChunk[] {
   const [only, other] = bases;
   if (only && !other) return only;
@@ -70,10 +70,10 @@ export function fuseBases(bases: readonly (readonly FusedChunk[])[]): readonly F
     .map(({ chunk }) => chunk);
 }
 
-/** A chunk while it gets its ranks and scores. */
+/** A chunk while its ranks and scores are filled in. */
 type Ranked = { -readonly [K in keyof FusedChunk]: FusedChunk[K] };
 
-/** What each leg says of the chunks, without scores. Loops, since a search takes as long for its ranks as for a statement otherwise. */
+/** Joins the ranks of both legs by chunk, without scores. Plain loops, since ranking would otherwise take a search as long as a statement. */
 function legsOf({ lexical, vector }: BaseRankings): Ranked[] {
   const chunks: Ranked[] = [];
   const known = new Map<string, Ranked>();
@@ -94,10 +94,10 @@ function legsOf({ lexical, vector }: BaseRankings): Ranked[] {
 function scoring({ mode, lexical, vector, vectorWeight }: BaseRankings): (lexical: LegRank | null, vector: LegRank | null) => number {
   if (mode === 'lexical') return (byWords) => lexicalScore(byWords?.score ?? 0);
   if (mode === 'vector') return (_, byVector) => Math.min(1, Math.max(0, byVector?.score ?? 0));
-  // A leg that found nothing has no say in what the maximum is, or a base of one leg could never reach it.
+  // A leg that found nothing does not count in the maximum; otherwise a base with one leg could never reach it.
   const weight = lexical?.length ? { lexical: 1, vector: vector?.length ? vectorWeight : 0 } : { lexical: 0, vector: 1 };
   const maximum = (weight.lexical + weight.vector) / (rrfConstant + 1);
-  // Rounding could lift the best one above 1.
+  // Rounding could lift the best score above 1.
   return (byWords, byVector) => Math.min(1, (share(byWords, weight.lexical) + share(byVector, weight.vector)) / maximum);
 }
 

@@ -2,10 +2,10 @@ import { touchItems } from '../../../db/knowledge/items/change-items.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { SearchHit } from './search.ts';
 
-/** How exact `last_used_at` is: staleness and decay count in days. */
+/** The precision of `last_used_at`: staleness and decay count in days. */
 const dayMs = 86_400_000;
 
-/** Notes that a search has given items to somebody, at most once a day an item: one statement, none where all are fresh. */
+/** Records that a search returned items, at most once a day per item: one statement, or none when all are fresh. */
 export async function noteUse(
   transact: (work: (tx: TenantTransaction) => Promise<void>) => Promise<unknown>,
   hits: readonly Pick<SearchHit, 'row'>[],

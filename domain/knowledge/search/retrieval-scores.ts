@@ -1,4 +1,4 @@
-/** How well one ranking answers a question whose answers are known; each from 0 to 1. */
+/** How well one ranking answers a question with known answers; each from 0 to 1. */
 export interface RetrievalScores {
   readonly ndcg: number;
   readonly recall: number;
@@ -8,8 +8,8 @@ export interface RetrievalScores {
 const depth = 10;
 
 /**
- * nDCG@10 with binary gains (Järvelin and Kekäläinen 2002), recall@10, and the reciprocal rank of the first answer among ten. `ranked`: items, best first, each once.
- * Pure.
+ * nDCG@10 with binary gains (Järvelin and Kekäläinen 2002), recall@10, and the reciprocal rank of the first answer among ten. `ranked`: items, best first, each
+ * once. Pure.
  */
 export function scoreRanking(ranked: readonly string[], relevant: ReadonlySet<string>): RetrievalScores {
   const top = ranked.slice(0, depth);

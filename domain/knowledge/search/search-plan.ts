@@ -13,22 +13,22 @@ export interface SearchFilters extends Omit<ItemFilter, 'valid_at'> {
   readonly curation_states?: readonly CurationState[];
 }
 
-/** What is searched for, and how. */
+/** The parameters of a search. */
 export interface SearchRequest {
   readonly query: string;
   readonly mode: SearchMode;
   /** 1 to 100. */
   readonly topK: number;
-  /** Hits below it are left out; 0 to 1. */
+  /** Hits with a lower score are omitted; 0 to 1. */
   readonly minScore: number | null;
   readonly filters: SearchFilters;
-  /** Items that are valid then; null: whenever they are. */
+  /** Only items that are valid at this time; null: all. */
   readonly validAt: Date | null;
-  /** Without superseded items. */
+  /** Omits superseded items. */
   readonly latestOnly: boolean;
   /** Null: as the base says. */
   readonly includePending: boolean | null;
-  /** Without the index over vectors. */
+  /** Bypasses the vector index. */
   readonly isExact: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface BasePlan {
   readonly vectorWeight: number;
 }
 
-/** Which curation states a search of the base shows. */
+/** The curation states that a search of the base shows. */
 export function statesOf(
   { latestOnly, includePending, filters }: Pick<SearchRequest, 'latestOnly' | 'includePending' | 'filters'>,
   base: Pick<SearchedBase, 'retrieval'>,
@@ -64,7 +64,7 @@ export function statesOf(
   const { curation_states: named = [] } = filters;
   const hasPending = includePending ?? base.retrieval.include_pending;
   const shown: Readonly<Record<CurationState, boolean>> = {
-    // A state that is named is wanted, unless another member of the request says otherwise.
+    // A named state is wanted, unless another member of the request excludes it.
     pending: named.length > 0 ? includePending !== false : hasPending,
     reviewed: true,
     promoted: true,
@@ -81,7 +81,7 @@ export function itemFilterOf({ filters, validAt }: Pick<SearchRequest, 'filters'
   return { ...Object.fromEntries(given), ...(validAt === null ? {} : { valid_at: validAt.toISOString() }) };
 }
 
-/** How a base is searched, and which leg can't run in it. `model`: what the deployment has of its embedding model. */
+/** Plans the search of a base, and reports the legs that can't run in it. `model`: the deployment's entry for its embedding model. */
 export function planBase(
   request: SearchRequest,
   base: SearchedBase,
@@ -102,7 +102,9 @@ export function planBase(
   return { plan: { base, states: statesOf(request, base), hasLexical, vector, model, vectorWeight }, degraded };
 }
 
-/** The base as the legs take it; `embedding`: which one is its model's, from 1, and null where there is none. Null: no leg runs in it. */
+/**
+ * Returns the base as the legs take it, or null when no leg runs in it. `embedding`: the number of its model's query vector, from 1; null when there is none.
+ */
 export function legBaseOf({ base, states, hasLexical, vector }: BasePlan, embedding: number | null, isExact: boolean): LegBase | null {
   const hasVector = vector !== null && embedding !== null;
   if (!hasLexical && !hasVector) return null;

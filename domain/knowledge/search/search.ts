@@ -19,15 +19,15 @@ import {
 } from './search-plan.ts';
 
 export interface SearchDeps {
-  /** Runs statements in the tenant of whoever asks, each on its own. */
+  /** Runs statements in the searcher's tenant, each on its own. */
   readonly read: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
   readonly models: Pick<Embedder, 'find'>;
-  /** The query's vector by the model of a base, or why there is none. Paid ones pass the budget. */
+  /** Returns the query's vector by the model of a base, or why there is none. Paid models pass the budget check. */
   readonly embed: (model: string, text: string, base: Pick<SearchedBase, 'organizationId' | 'workspaceId'>) => Promise<QueryEmbedding>;
   readonly now: () => Date;
 }
 
-/** A passage with what found it. */
+/** A passage with its ranks. */
 export interface SearchHit {
   readonly row: HitRow;
   readonly ranks: FusedChunk;
@@ -40,22 +40,22 @@ export interface SearchResult {
   readonly degraded: readonly DegradedLeg[];
 }
 
-/** Ranked chunks of one leg at most. */
+/** The most ranked chunks of one leg. */
 const maxCandidates = 200;
-/** Lexemes of a query that are looked for. */
+/** The most lexemes of a query that are searched. */
 const maxLexemes = 256;
-/** Chunks that are read beyond those asked for, where an item was deleted while it was searched. */
+/** Additional chunks to read when items were deleted during the search. */
 const maxRefill = 200;
 
 /**
  * Searches bases that the caller may read: one statement for all legs, one for the hits.
- * @throws mode `vector` where no base can: 422 `embeddings_disabled`, 502, 504, 402.
+ * @throws mode `vector` when no base can run it: 422 `embeddings_disabled`, 502, 504, 402.
  */
 export async function searchBases(deps: SearchDeps, bases: readonly SearchedBase[], request: SearchRequest): Promise<SearchResult> {
   const planned = bases.map((base) => planBase(request, base, deps.models.find(base.embeddingModel)));
   const plans = planned.map(({ plan }) => plan);
   const degraded = planned.flatMap((one) => one.degraded);
-  // What costs money and may be of no use waits for the lexical leg.
+  // A fallback that costs money and may be needless waits for the lexical leg.
   const isEager = ({ vector, model }: BasePlan) => vector === 'runs' || (vector === 'fallback' && model?.inProcess === true);
   const embedded = await embedQueries(deps, plans.filter(isEager), request.query);
   degraded.push(...embedded.degraded);
@@ -148,7 +148,7 @@ function rankBase(
   return fuse({ mode, lexical: rankLexically(own, base), vector: rankByDistance(own), vectorWeight, ...(factors && { factors }) });
 }
 
-/** By chunk; null where the base's policy has its scores sink with no time. */
+/** Factors by chunk; null when the base's policy has no decay. */
 function factorsOf(finds: readonly LegFind[], { decay }: SearchedBase, now: Date): Map<string, number> | null {
   if (!decay?.enabled) return null;
   const rule = { halfLifeDays: decay.half_life_days, floor: decay.floor };
@@ -168,12 +168,12 @@ function rankLexically(finds: readonly LegFind[], { chunks, lexLen }: SearchedBa
   });
 }
 
-/** A vector of length 0 is at no distance from anything: it counts as unrelated. */
+/** A vector of length 0 has no distance to anything: it counts as unrelated. */
 function rankByDistance(finds: readonly LegFind[]): RankedChunk[] {
   return ranking(finds, ({ distances }) => distances?.map((distance) => (Number.isNaN(distance) ? 0 : 1 - distance)) ?? null);
 }
 
-/** The best chunks of one leg, each once. `scoresOf`: of a find's chunks; null where it is another leg's. */
+/** The best chunks of one leg, each once. `scoresOf` returns the scores of a find's chunks, or null for another leg's find. */
 function ranking(finds: readonly LegFind[], scoresOf: (find: LegFind) => readonly number[] | null): RankedChunk[] {
   const ranked: RankedChunk[] = [];
   let tries = 0;
@@ -187,7 +187,7 @@ function ranking(finds: readonly LegFind[], scoresOf: (find: LegFind) => readonl
   return unique.toSorted(byScore).slice(0, maxCandidates);
 }
 
-/** Reads as many as are asked for; some of them may have been deleted since the legs found them, and the next ones then take their places. */
+/** Reads the requested number of hits; some may have been deleted since the legs found them, and the next ones then replace them. */
 async function readRanked(deps: SearchDeps, ranked: readonly FusedChunk[], { topK, minScore }: SearchRequest): Promise<SearchHit[]> {
   const wanted = ranked.filter(({ fullScore }) => fullScore >= (minScore ?? 0));
   const best = await readChunks(deps, wanted.slice(0, topK));
@@ -206,17 +206,17 @@ async function readChunks(deps: SearchDeps, wanted: readonly FusedChunk[]): Prom
   });
 }
 
-/** How much the score of what nobody uses sinks: the maintenance policy of its base. */
+/** How fast the score of an unused item decays, by the maintenance policy of its base. */
 interface Decay {
-  /** After so many days without use the part above `floor` has halved; at least 1. */
+  /** Half-life, in days without use, of the part above `floor`; at least 1. */
   readonly halfLifeDays: number;
-  /** 0 to 1: what no score is multiplied with less than. */
+  /** 0 to 1: the smallest factor. */
   readonly floor: number;
 }
 
 const dayMs = 86_400_000;
 
-/** What the score of an item is multiplied with: 1 when it has just been used, `floor` when that is long ago. */
+/** Factor of an item's score: 1 when it has just been used, approaching `floor` when that is long ago. */
 export function decayFactor({ halfLifeDays, floor }: Decay, { usedAt, now }: { readonly usedAt: Date; readonly now: Date }): number {
   const days = Math.max(0, now.getTime() - usedAt.getTime()) / dayMs;
   return floor + (1 - floor) * 0.5 ** (days / halfLifeDays);

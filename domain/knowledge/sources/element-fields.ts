@@ -8,10 +8,13 @@ const Fields = Type.Object({
 });
 const form = Compile(Fields);
 
-/** Members that an element of JSON has beside its content and title: those of a new item. */
+/** The members of a JSON element beside its content and title: those of a new item. */
 export type ElementFields = Static<typeof Fields>;
 
-/** The members of an element that are fields of an item, null ones left out; or what is wrong with them. Others are ignored: they stand in files of every kind. */
+/**
+ * Returns the members of an element that are fields of an item, without null ones, or what is wrong with them. Ignores others: files of every kind may contain
+ * any.
+ */
 export function readElementFields(members: Readonly<Record<string, unknown>>): ElementFields | { readonly fault: string } {
   const given = Object.entries(members).filter(([name, value]) => Object.hasOwn(Fields.properties, name) && value !== null);
   const fields: unknown = Object.fromEntries(given);

@@ -8,24 +8,24 @@ import { embedItems } from '../items/index-pending.ts';
 import { endCancelled, lockIngest, setStage } from './ingest-run.ts';
 import { isPausedTooLong, pauseRun } from '../runs/run-batches.ts';
 
-/** Items whose vectors are made, and committed, at a time. */
+/** The number of items that are embedded and committed at a time. */
 const embeddedAtOnce = 64;
 
-/** What of a base decides how its items are indexed; null where it is deleted or still being built. */
+/** Reads the settings of a base that decide how its items are indexed; null when it is deleted or still being built. */
 export function readIngestBase(tx: TenantTransaction, kbId: string): Promise<IndexedBase | null> {
   return readIndexedBase(tx, kbId);
 }
 
-/** Where the embedding of staged items stands. */
+/** How far the embedding of staged items is. */
 export interface StagedProgress {
-  /** Id of the last item that has its vectors; null: none yet. */
+  /** Id of the last item with all its vectors; null: none yet. */
   readonly after: string | null;
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes the vectors of the next of the items that a run has staged, and gives the id of the last of them; that ends a pause of the run. `done`: none is left;
- * `ended`: the run is over, or has waited for room in a budget for as long as it may. Throws as `embedTexts` does.
+ * Embeds the next staged items of a run, and returns the id of the last one; that ends a pause of the run. `done`: none is left; `ended`: the run has ended, or
+ * was paused for its budget as long as it may be. Throws as `embedTexts` does.
  */
 export async function embedStaged(
   deps: EmbeddingDeps,
@@ -56,7 +56,7 @@ export async function embedStaged(
   return { after: last.id };
 }
 
-/** Has an ingestion wait for room in a budget of the workspace that pays. Gives until when (ISO 8601); null: it is over. */
+/** Pauses an ingestion until a budget of the paying workspace has room. Returns until when (ISO 8601), or null when the run has ended. */
 export function pauseIngest(transact: EmbeddingDeps['transact'], input: IngestInput): Promise<string | null> {
   return transact(async (tx) => {
     const found = await lockIngest(tx, input);

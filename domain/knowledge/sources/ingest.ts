@@ -18,7 +18,7 @@ import { extractorOf } from './sources.ts';
 
 const deletedAtOnce = 1_000;
 
-/** What is known of a sync that is about to be published. */
+/** What a sync publishes about its source. */
 export interface Published {
   readonly contentHash: string;
   readonly mediaType: string | null;
@@ -27,8 +27,8 @@ export interface Published {
 }
 
 /**
- * Puts what a run has staged in the place of the source's items, in the caller's one transaction: pairs of equal words keep the old item, other old ones are deleted.
- * False: the base was frozen, deleted or set up anew meanwhile.
+ * Replaces the source's items by the staged items of a run, in one transaction of the caller: where the text is equal the old item stays, other old items are
+ * deleted. Returns false when the base was frozen, deleted or reconfigured meanwhile.
  */
 export async function publishItems(
   tx: TenantTransaction,

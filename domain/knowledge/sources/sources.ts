@@ -19,7 +19,7 @@ import { requireBase } from '../bases/base-rights.ts';
 import { refuseFrozenBase } from '../bases/frozen-base.ts';
 import { toMetadata } from '../items/item-rules.ts';
 
-/** What a source is made of: exactly one of attachment, address and text. */
+/** The origin of a source: exactly one of attachment, address and text. */
 export interface NewSource {
   readonly attachmentId?: string;
   readonly url?: string;
@@ -30,20 +30,21 @@ export interface NewSource {
   readonly kind?: KnowledgeItemKind;
 }
 
-/** States in which a run is at work on a source. */
+/** States in which a run is working on a source. */
 const liveStates: readonly KnowledgeSource['state'][] = ['queued', 'fetching', 'parsing', 'indexing'];
-/** Items that a deleted source takes along in one statement. */
+/** The number of items of a deleted source that one statement deletes. */
 const deletedAtOnce = 1_000;
 const extractorName = 'longhaul-1';
 
-/** Names what makes parts of a source and how its items are cut: another one makes them anew. */
+/** Names the extractor of a source's parts and the chunk sizes of its items: when the name changes, both are made again. */
 export function extractorOf({ chunking }: Pick<ItemBase, 'chunking'>): string {
   return `${extractorName}/${chunking.size_tokens}/${chunking.overlap_tokens}`;
 }
 
 /**
- * Makes a source and starts the ingestion of it.
- * @throws 422 unless exactly one of attachment, url and text is there, and for an attachment that does not resolve; 409 for one that is not ready; 404, 403, 423
+ * Creates a source and starts its ingestion.
+ * @throws 422 unless exactly one of attachment, url and text is given, and for an attachment that does not resolve; 409 for one that is not ready; 404, 403,
+ * 423
  */
 export async function createSource(
   ctx: Changing,
@@ -89,7 +90,8 @@ async function originOf(ctx: Changing, base: ItemBase, { attachmentId, url, text
 }
 
 /**
- * A file that is to become content of a base. One of another place is none: its admins could read there what the base keeps.
+ * Returns a file that is to become content of a base. A file of another workspace or organization is refused: admins there could read the content that the base
+ * protects.
  * @throws 422 `reference`, 409 `attachment_not_ready`
  */
 export async function attachmentForBase(
@@ -110,8 +112,8 @@ function checkedUrl(url: string): string {
 }
 
 /**
- * Reads a source anew. Nothing is started when its bytes are known to be those of the last sync: a file and a text never change, and a page must be fetched.
- * @throws 409 `run_in_progress` while a run is at work on it; 404, 403, 423
+ * Reads a source again. Starts nothing when its bytes are known to equal those of the last sync: files and texts never change, while a page has to be fetched.
+ * @throws 409 `run_in_progress` while a run works on it; 404, 403, 423
  */
 export async function syncSource(ctx: Changing, sourceId: string, currency: string): Promise<KnowledgeSource> {
   const { base, source } = await seeSourceForChange(ctx, sourceId);
@@ -121,7 +123,7 @@ export async function syncSource(ctx: Changing, sourceId: string, currency: stri
   return source;
 }
 
-/** Deletes a source that no run is at work on, and its items with it unless they are kept. 409 `run_in_progress`; 404, 403, 423. */
+/** Deletes a source that no run works on, and its items with it unless `keepItems` is set. Throws 409 `run_in_progress`; 404, 403, 423. */
 export async function deleteSource(
   ctx: Changing,
   sourceId: string,
@@ -165,7 +167,7 @@ async function seeSourceForChange(
   return { base, source };
 }
 
-/** Makes the run of a source and starts its workflow after the commit. */
+/** Creates the run of a source and starts its workflow after the commit. */
 async function startIngest(ctx: Changing, source: KnowledgeSource, currency: string): Promise<void> {
   const { organizationId, workspaceId } = source;
   if (organizationId === null) throw fail('resource_forbidden', { detail: 'Bases of the platform have no sources.' });
@@ -184,7 +186,7 @@ export interface IngestToStart {
   readonly workspaceId: string | null;
 }
 
-/** Starts `ingest:<source>:<n>` after the commit. `occasion` names a start beside the first one, for a workflow that was lost. */
+/** Starts `ingest:<source>:<n>` after the commit. `occasion` names a start after the first one, for a workflow that was lost. */
 export async function startIngestWorkflow(
   tx: TenantTransaction,
   { sourceId, syncNo, runId, organizationId, workspaceId }: IngestToStart,

@@ -17,28 +17,28 @@ export interface StagingJob {
   readonly input: IngestInput;
   readonly embedder: Embedder;
   readonly signal: AbortSignal;
-  /** Is given one sentence about each part that is left out. */
+  /** Receives one sentence about each omitted part. */
   readonly onFault: (detail: string) => void;
 }
 
 /** Writes the parts of a file as staged items, a batch at a time. */
 export interface Stager {
-  /** Takes the next part. When it completes a batch, waits until this is cut; while it is written the next one may be cut. */
+  /** Adds the next part. When it completes a batch, waits until the batch is chunked; while the batch is written the next one may be chunked. */
   add(part: ParsedPart): Promise<void>;
-  /** Waits until all is written; gives how many items are staged. */
+  /** Waits until everything is written; returns the number of staged items. */
   finish(): Promise<number>;
-  /** Waits until nothing is being written any more, whatever became of it. */
+  /** Waits until no write is under way, whatever its outcome. */
   settle(): Promise<void>;
 }
 
-/** Staged in one transaction: so many parts, or so many characters. Two batches are in memory at a time, with vectors that are several times as large as their texts. */
+/** The parts, or characters, that one transaction stages. Two batches are in memory at a time, with vectors several times as large as their texts. */
 const partsAtOnce = 250;
 const charsAtOnce = 100_000;
 
 /**
- * Stages parts with their chunks, each batch in a transaction of its own; one whose words a live item of the source has already, on the same pages, gets no chunks.
- * They are cut and lexed before it, while the batch before is written, and get their vectors where these cost no more than that. An element of JSON whose fields are
- * none of an item is left out. Methods throw 409 `changed_since` when base or run are not as they were.
+ * Stages parts with their chunks, each batch in its own transaction; a part whose text a live item of the source already has, on the same pages, gets no
+ * chunks. A batch is chunked and lexed before its transaction, while the preceding batch is written, and gets its vectors then if they cost no more than that.
+ * A JSON element whose fields do not fit an item is omitted. Methods throw 409 `changed_since` when base or run have changed.
  */
 export function createStager(transact: Transact, job: StagingJob): Stager {
   let parts: ParsedPart[] = [];
@@ -121,7 +121,7 @@ async function writeBatch(transact: Transact, { base, input }: StagingJob, { ite
 
 interface DraftedRows {
   readonly rows: readonly StagedRow[];
-  /** Those of the batch before, which the transaction may see or not. */
+  /** Rows of the preceding batch, which the transaction may or may not see. */
   readonly beingWritten: readonly NewItemRow[];
 }
 

@@ -5,13 +5,13 @@ import { Failure } from '../../../workflows/contracts/failure.ts';
 import { readElementFields, type ElementFields } from './element-fields.ts';
 import { fitsMetadata, toItemRow, toMetadata, type NewItem } from '../items/item-rules.ts';
 
-/** What of a source goes into its items, and whether it was ever published; nothing changes these while a run is at work on it. */
+/** The fields of a source that go into its items, and whether it was ever published; nothing changes these while a run works on it. */
 export type StagedSource = Pick<KnowledgeSource, 'id' | 'kind' | 'itemKind' | 'title' | 'tags' | 'metadata' | 'createdBy' | 'lastSyncedAt'>;
 
 /** An item of a part, without its index. */
 export type StagedRow = ReturnType<typeof toItemRow>;
 
-/** The item that a part of a file becomes, or what is wrong with its fields, in one sentence. */
+/** Returns the item for a part of a file, or what is wrong with its fields, in one sentence. */
 export function toStagedRow(part: ParsedPart, source: StagedSource): StagedRow | { readonly fault: string } {
   const fields = readElementFields(part.fields ?? {});
   const at = part.place ?? 'A part of the file';
@@ -41,7 +41,7 @@ function rowOf(part: ParsedPart, source: StagedSource, { external_id: ownId, ...
   return toItemRow(item, from, { baseKind: 'documents', pointer: '' });
 }
 
-/** Metadata of several origins as far as one item holds them: the first ones are kept, and later ones win where they name the same. */
+/** Joins metadata of several origins as far as they fit into one item: earlier ones are retained, and later ones win for the same name. */
 function joinedMetadata(...origins: readonly KnowledgeMetadata[]): KnowledgeMetadata {
   let joined: KnowledgeMetadata = {};
   for (const [name, value] of origins.flatMap((origin) => Object.entries(origin))) {

@@ -44,7 +44,7 @@ const Source = Type.Object({
   media_type: nullable(text(200)),
   content_hash: nullable(text(64)),
 });
-/** What a file may say of an item beside its words. */
+/** The fields of an item in a file, beside its text. */
 export const itemFields = {
   external_id: nullable(text(200, 1)),
   kind: Type.Optional(oneOf(knowledgeItemKinds)),
@@ -113,13 +113,13 @@ const forms = {
   grant: Compile(Grant),
 };
 
-/** What is wrong with a line: a code of its own, and words without its contents. */
+/** What is wrong with a line: a code, and a message without the line's contents. */
 export interface RowFault {
   readonly code: 'bad_json' | 'unknown_type' | 'bad_field' | 'bad_text';
   readonly detail: string;
 }
 
-/** A line as the row that it is, or what is wrong with it. Members that no release knows are ignored. */
+/** Returns the row of a line, or what is wrong with it. Ignores unknown members. */
 export function toBundleRow(record: BundleRecord | null): BundleRow | RowFault {
   if (record === null) return { code: 'bad_json', detail: 'The line is no JSON object with a type, or not UTF-8.' };
   const { type } = record;

@@ -14,7 +14,7 @@ import { iso } from '../../../db/sql.ts';
 import type { BundleRecord } from '../../../ports/parsing/knowledge-bundle.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 
-/** What an export holds beside sources, items and relations. */
+/** What an export contains beside sources, items and relations. */
 export interface ExportOptions {
   readonly includeVectors: boolean;
   readonly includeGrants: boolean;
@@ -23,8 +23,8 @@ export interface ExportOptions {
 type Read = <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
 
 /**
- * The lines of a base's bundle but the last one, a page of rows at a time: its header, sources, live items (each followed by its vectors, if wanted),
- * relations, and grants, if wanted. Bytes of files are not in it. Throws 404 where the base is gone.
+ * Yields all lines of a base's bundle but the last one, a page of rows at a time: its header, sources, live items (each followed by its vectors, if wanted),
+ * relations, and grants, if wanted. Bytes of files are not included. Throws 404 when the base no longer exists.
  */
 export async function* exportRecords(
   read: Read,

@@ -27,14 +27,14 @@ import type { Indexer } from '../items/index-plan.ts';
 import { countOnRun, moveOn } from '../runs/run-batches.ts';
 import { distinct, toMetadata } from '../items/item-rules.ts';
 
-/** A row of a bundle and where it stands. */
+/** A row of a bundle and its position. */
 export interface Placed<Row> {
   readonly row: Row;
   readonly line: number;
   readonly offset: number;
 }
 
-/** What an import knows of the rows before: which ids of the bundle are which of the base, what it has made, and what takes the place of what. */
+/** What an import knows of the preceding rows: the base's ids for those of the bundle, the items that it has created, and which items succeed which. */
 export interface ImportMemory {
   readonly itemIds: Map<string, string>;
   readonly sourceIds: Map<string, string>;
@@ -46,13 +46,13 @@ export function emptyMemory(): ImportMemory {
   return { itemIds: new Map(), sourceIds: new Map(), own: new Set(), successors: [] };
 }
 
-/** The id of what a run makes of a line: the same whenever it is asked. */
+/** The id of the row that a run creates for a line: always the same. */
 export function idOfLine({ id, createdAt }: Pick<KnowledgeRun, 'id' | 'createdAt'>, line: number): string {
   const seed = createHash('sha256').update(`${id}:${line}`).digest().subarray(0, 16);
   return derivedId({ at: new Date(createdAt), seq: line, seed });
 }
 
-/** Rows that are written together, by what they are. */
+/** Rows that are written together, by type. */
 export interface ImportGroup {
   readonly sources: readonly Placed<BundleSource>[];
   readonly items: readonly (Placed<BundleItem> & { readonly prepared: PreparedItem })[];
@@ -69,13 +69,13 @@ export interface ImportWork {
   readonly memory: ImportMemory;
 }
 
-/** What a group came to. What it changed of the memory counts once its transaction has committed. */
+/** The outcome of a group. Its changes of the memory count once its transaction has committed. */
 export interface GroupResult {
   readonly counts: Record<string, number>;
   readonly errors: RunError[];
 }
 
-/** Writes a group of rows in the caller's transaction; what is wrong with one of them is its error, and the rest lands. */
+/** Writes a group of rows in the caller's transaction; a faulty row becomes an error, and the others are written. */
 async function writeGroup(tx: TenantTransaction, work: ImportWork, group: ImportGroup): Promise<GroupResult> {
   const result: GroupResult = { counts: {}, errors: [] };
   for (const source of group.sources) await writeSource(tx, work, { placed: source, result });
@@ -89,7 +89,7 @@ function count({ counts }: GroupResult, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
 
-/** Notes what is wrong with a row. */
+/** Returns the error of a faulty row. */
 export function rowError({ line, offset }: Pick<Placed<unknown>, 'line' | 'offset'>, code: string, detail: string): RunError {
   return { stage: 'rows', code, detail, ids: { line, offset } };
 }
@@ -201,7 +201,7 @@ async function writeGrant(
   count(result, 'grants_created');
 }
 
-/** Learns again what a killed try had made of rows: by the ids that it gave, else by what they are the same as. */
+/** Restores the memory of rows that a killed try has written: by the ids that it assigned, else by equal rows. */
 export async function relearn(
   tx: TenantTransaction,
   { run, base, memory, rules }: ImportWork,
@@ -228,7 +228,7 @@ export async function relearn(
   }
 }
 
-/** The base that an import writes to, as it is now. Throws 404. */
+/** Returns the base that an import writes to, in its current state. Throws 404. */
 export async function readImportBase(tx: TenantTransaction, kbId: string): Promise<ItemBase> {
   return (await importedBase(tx, kbId, { isLocked: false })) ?? baseGone();
 }
@@ -237,15 +237,15 @@ function baseGone(): never {
   throw fail('not_found', { detail: 'The knowledge base has been deleted.' });
 }
 
-/** Where an import stands. */
+/** How far an import is. */
 export interface ImportCursor {
   readonly stage: 'check' | 'rows' | 'done';
-  /** The last line whose row has landed or is an error. */
+  /** The last line whose row has been written or is an error. */
   readonly line: number;
   readonly total: number;
 }
 
-/** Lines that are written together: their rows, and what was wrong with others. `line`: the last of them. */
+/** Lines that are written together: their rows, and the errors of others. `line`: the last of these lines. */
 export interface ImportStep {
   readonly group: ImportGroup;
   readonly errors: readonly RunError[];
@@ -253,7 +253,7 @@ export interface ImportStep {
   readonly total: number;
 }
 
-/** Writes a group with its errors on a run that is locked. Throws 404 and 423 where the base was deleted or frozen meanwhile. */
+/** Writes a group with its errors for a locked run. Throws 404 and 423 when the base was deleted or frozen meanwhile. */
 export async function landGroup(
   tx: TenantTransaction,
   run: KnowledgeRun,
@@ -269,12 +269,12 @@ export async function landGroup(
   moveOn(run, { stage: 'rows', done: line - 1, total: total - 1, cursor: { stage: 'rows', line, total } });
 }
 
-/** Links superseded items to what took their place, where both have landed. */
+/** Links superseded items to their successors, where both have been written. */
 export async function landSuccessors(tx: TenantTransaction, kbId: string, pairs: readonly (readonly [string, string])[]): Promise<void> {
   await linkSuccessors(tx, kbId, pairs);
 }
 
-/** Ends the rows of a run that is locked: numbers of sources, and an entry in the log. */
+/** Ends the rows stage of a locked run: counts the sources, and writes an audit entry. */
 export async function endRows(
   tx: TenantTransaction,
   run: KnowledgeRun,

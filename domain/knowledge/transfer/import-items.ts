@@ -19,7 +19,7 @@ export interface ImportRules {
   readonly createdBy: ActorRef;
 }
 
-/** An item of a bundle with its new id, and those that its references stand for. */
+/** An item of a bundle with its new id and the new ids of its references. */
 export interface ItemToImport {
   readonly row: BundleItem;
   readonly newId: string;
@@ -28,12 +28,12 @@ export interface ItemToImport {
   readonly vectors: BundleVectors | null;
 }
 
-/** The same, indexed, before any transaction. `fault`: what refuses its fields. */
+/** The same, checked and indexed before any transaction. `fault`: why its fields are refused. */
 export type PreparedItem =
   | { readonly item: ItemToImport; readonly draft: ItemDraft; readonly hasVectors: boolean }
   | { readonly item: ItemToImport; readonly fault: string };
 
-/** Checks and indexes an item of a bundle. Its vectors count where model, dimension and chunks are those of the base. */
+/** Checks and indexes an item of a bundle. Its vectors are used if model, dimension and chunks are those of the base. */
 export async function prepareImport(
   base: ItemBase,
   item: ItemToImport,
@@ -67,7 +67,7 @@ function toPages(pages: BundleItem['pages']) {
   return pages?.map(({ page, start }) => ({ page, start })).toSorted((left, right) => left.start - right.start) ?? null;
 }
 
-/** Here long documents are cut too: no request waits. */
+/** Long documents are chunked here too: no request waits. */
 async function planOf(base: ItemBase, document: ItemDraft['row'], indexer: Indexer): Promise<IndexPlan> {
   const plan = await planIndex(base, document, indexer);
   return plan.prepared === null ? { ...plan, prepared: prepareIndex(base, document, indexer.embedder) } : plan;
@@ -91,7 +91,7 @@ function withVectors(
   return { plan: { ...plan, prepared: { ...prepared, vectors: all } }, hasVectors: true };
 }
 
-/** What became of an item of a bundle, and which item its id stands for from here on. */
+/** The outcome of an item of a bundle, and the item that its id stands for from here on. */
 export interface ImportedItem {
   readonly item: ItemToImport;
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'already_exists' | 'bad_field';
@@ -99,7 +99,7 @@ export interface ImportedItem {
   readonly detail: string;
 }
 
-/** Writes prepared items in the caller's transaction, in their order. Two of equal content in one bundle are two items. Throws 423 for a frozen base. */
+/** Writes prepared items in the caller's transaction, in their order. Two items of equal content in one bundle stay two items. Throws 423 for a frozen base. */
 export async function importItems(
   tx: TenantTransaction,
   base: ItemBase,
@@ -125,7 +125,7 @@ export async function importItems(
 
 type Outcome = { readonly status: 'created' } | { readonly status: 'existing'; readonly itemId: string } | { readonly status: 'failed' };
 
-/** What would become of drafts. */
+/** The outcomes that drafts would have. */
 async function tryOut(tx: TenantTransaction, base: ItemBase, drafts: readonly ItemDraft[]): Promise<Outcome[]> {
   const hashes = drafts.map(({ row }) => row.contentHash);
   const externalIds = drafts.flatMap(({ row }) => (row.externalId === null ? [] : [row.externalId]));

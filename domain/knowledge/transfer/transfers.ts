@@ -10,12 +10,12 @@ import { refuseLiveRuns } from '../upkeep/purge.ts';
 import { startKnowledgeRun } from '../runs/runs.ts';
 import { attachmentForBase } from '../sources/sources.ts';
 
-/** For how long an export stays; the file of an import too, so that its errors can be looked up in it. */
+/** How many days an export is retained; the file of an import too, so that its errors can be looked up in it. */
 const keptDays = 7;
 
 /**
- * Starts the export of a base, for whoever manages it.
- * @throws 404, 403; 409 `reembed_in_progress` for one that is being built, `run_in_progress` while it is purged; 423 in a frozen place
+ * Starts the export of a base for a caller who manages it.
+ * @throws 404, 403; 409 `reembed_in_progress` for a base that is being built, `run_in_progress` while it is purged; 423 in a frozen workspace or organization
  */
 export async function startExport(
   ctx: Changing,
@@ -28,7 +28,7 @@ export async function startExport(
   return startKnowledgeRun(ctx, base, { kind: 'export', currency, params: { ...options, slug: base.slug } });
 }
 
-/** What an export was asked to hold. */
+/** The requested options of an export. */
 export function exportOptionsOf({ params }: Pick<KnowledgeRun, 'params'>): ExportOptions {
   return { includeVectors: params['includeVectors'] === true, includeGrants: params['includeGrants'] === true };
 }
@@ -39,13 +39,13 @@ export function exportName({ params, createdAt }: Pick<KnowledgeRun, 'params' | 
   return `${slug}-${new Date(createdAt).toISOString().slice(0, 10)}.jsonl.gz`;
 }
 
-/** Has the file of an export stay with its run, which is locked. */
+/** Links the file of an export to its run, which is locked. */
 export async function keepExport(tx: TenantTransaction, run: KnowledgeRun, attachmentId: string): Promise<void> {
   run.attachmentId = attachmentId;
   await linkToRun(tx, run, { attachmentId, days: keptDays });
 }
 
-/** What an import was asked to do. */
+/** The parameters of an import. */
 export interface ImportRequest {
   readonly attachmentId: string;
   readonly mode: 'create' | 'upsert';
@@ -55,9 +55,9 @@ export interface ImportRequest {
 }
 
 /**
- * Starts the import of a bundle into a base, for whoever manages it.
- * @throws 404, 403; 422 `reference` for an attachment that does not resolve, 409 for one that is not ready; 423 for a frozen base and in a frozen place; 409
- * `run_in_progress` while another import, a purge or a re-embed is at work
+ * Starts the import of a bundle into a base for a caller who manages it.
+ * @throws 404, 403; 422 `reference` for an attachment that does not resolve, 409 for one that is not ready; 423 for a frozen base and in a frozen workspace or
+ * organization; 409 `run_in_progress` while another import, a purge or a re-embed is working
  */
 export async function startImport(
   ctx: Changing,

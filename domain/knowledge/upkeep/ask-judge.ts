@@ -6,8 +6,8 @@ import type { JudgeQuestion, Judgement } from './judge.ts';
 import type { MaintenanceCursor, TaskBatch } from './maintenance.ts';
 
 /**
- * Asks the judge of the policy at the cost of the run. The answer stays with the cursor of the run until the batch commits, so that a worker that takes over
- * neither asks nor pays again. Throws 422 `judge_model_required` where the policy names none any more, 402 and 429 by the budget.
+ * Asks the judge of the policy, at the run's cost. The answer is stored in the cursor of the run until the batch commits, so that a worker that takes over
+ * neither asks nor pays again. Throws 422 `judge_model_required` when the policy no longer names a judge, 402 and 429 by the budget.
  */
 export async function askJudge(
   batch: TaskBatch,
@@ -34,11 +34,11 @@ interface KeptAnswer {
   readonly answer: Judgement;
 }
 
-/** A run that has ended meanwhile keeps nothing. */
+/** Stores nothing for a run that has ended meanwhile. */
 async function keepAnswer(tx: TenantTransaction, { runId, cursor, step, answer }: KeptAnswer): Promise<void> {
   const run = await lockKnowledgeRun(tx, runId);
   if (run === null || run.finishedAt !== null) return;
-  // Written by this function and `noteProgress` alone.
+  // Only this function and `noteProgress` write the cursor.
   const answers = (run.cursor as Pick<MaintenanceCursor, 'answers'> | null)?.answers;
   run.cursor = { ...cursor, answers: { ...answers, [step]: answer } };
   await tx.em.flush();

@@ -35,9 +35,10 @@ interface Summary {
 }
 
 /**
- * Task `consolidate`: of three facts or more about one subject a judge writes a summary, an item of origin derived that is pending until a curator has read
- * it, with the items as its evidence and relations derived_from; it takes the place of older ones of the subject (`supersedeSummaries`). A subject whose items
- * have not changed since gets no second one, and one whose items are again what they were gets a new one, with which it ends. An answer off its schema, or with other ids, is dropped and counted. A dry run counts subjects.
+ * Task `consolidate`: for three facts or more about one subject a judge writes a summary, an item of origin derived that is pending until a curator has
+ * reviewed it, with the items as its evidence and relations derived_from; it replaces older summaries of the subject (`supersedeSummaries`). A subject whose
+ * items have not changed since gets no second summary; a subject whose items have returned to an earlier state gets a new one, so that the newest one stands.
+ * An answer that does not fit its schema, or names other ids, is dropped and counted. A dry run counts subjects.
  */
 export async function consolidateStep(batch: TaskBatch): Promise<void> {
   const { run, base, cursor, itemIds, read, commit } = batch;
@@ -116,7 +117,7 @@ async function writeSummary(
   const base = await shareForWriting(tx, batch.run.kbId);
   const older = await lockSummaries(tx, base.id, subject);
   if (older.some(({ contentHash }) => contentHash === draft.row.contentHash)) return false;
-  // A superseded one may say the same: what counts is that the newest one stands.
+  // A superseded summary may have the same content, which is allowed: the newest one has to stand.
   const [outcome] = await createItems(tx, asItemBase(base), { drafts: [draft], onDuplicate: 'allow', indexer: indexerOf(batch) });
   if (outcome?.status !== 'created') return false;
   const { id: kbId, organizationId, workspaceId } = base;
@@ -134,7 +135,7 @@ async function writeSummary(
   return supersedeSummaries(batch, tx, { base, summary: outcome.item, older });
 }
 
-/** The run was begun by somebody who manages the base, and works in its name. */
+/** The run was started by a caller who manages the base, and acts with these rights. */
 function asItemBase(base: MaintainedBase) {
   return { ...base, canRead: true, canWrite: true, canCurate: true, reembedRunId: null, retentionDays: null };
 }

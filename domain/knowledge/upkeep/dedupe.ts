@@ -19,8 +19,8 @@ const atOnce = 50;
 const rank: Readonly<Record<string, number>> = { promoted: 0, reviewed: 1, pending: 2 };
 
 /**
- * Task `dedupe`: pairs of live items of equal content, then of those that are as near as the policy says, by vectors or else by lexemes. Each is a finding;
- * with auto_merge the pair is merged at once: the evidence of both stays with the one that is curated further or older, which supersedes the other.
+ * Task `dedupe`: finds pairs of live items of equal content, then pairs at least as similar as the policy's threshold, by vectors or else by lexemes. Each pair
+ * is a finding; with auto_merge it is merged at once: the item that is curated further, or else is older, gets the evidence of both and supersedes the other.
  */
 export async function dedupeStep(batch: TaskBatch): Promise<void> {
   const { run, cursor, itemIds } = batch;
@@ -51,7 +51,7 @@ async function findPairs({ policy }: TaskBatch, tx: TenantTransaction, { base, i
   return [...equal, ...near];
 }
 
-/** A pair whose words change is another finding. */
+/** When the text of a pair changes, it becomes another finding. */
 async function findingsOf(tx: TenantTransaction, pairs: readonly DuplicatePair[]): Promise<NewFinding[]> {
   if (pairs.length === 0) return [];
   const known = await readHashes(tx, [...new Set(pairs.flatMap(({ olderId, newerId }) => [olderId, newerId]))]);
@@ -61,13 +61,13 @@ async function findingsOf(tx: TenantTransaction, pairs: readonly DuplicatePair[]
   });
 }
 
-/** What makes an observation about items and their words one finding. */
+/** The fingerprint of an observation about items and their texts: equal fingerprints are one finding. */
 export function printOf(hashes: Readonly<Record<string, string>>): string {
   const parts = Object.entries(hashes).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-/** False: one of the two was merged before, or has changed; the finding stays for a person. */
+/** Returns false when one of the two was merged before or has changed; the finding then stays for a person. */
 async function mergeNow(
   { tools }: TaskBatch,
   tx: TenantTransaction,

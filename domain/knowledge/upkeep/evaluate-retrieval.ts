@@ -13,25 +13,25 @@ const queriesAtOnce = 5;
 /** Weights of the vector leg that are compared. */
 const weights = [0, 0.25, 0.5, 1, 1.5, 2] as const;
 const modes = ['lexical', 'vector', 'hybrid'] as const satisfies readonly SearchMode[];
-/** Chunks that are read for ten items: several may be of one. */
+/** The chunks to read for ten items, since several chunks may belong to one item. */
 const chunksRead = 50;
 
 interface Sums {
   readonly queries: number;
-  /** Sums of scores by leg; a leg that the base has not is missing. */
+  /** Sums of scores by leg; a leg that the base lacks is missing. */
   readonly legs: Readonly<Record<string, RetrievalScores>>;
-  /** Sums of nDCG of the fused ranking by weight of the vector leg. */
+  /** Sums of nDCG of the fused ranking, by weight of the vector leg. */
   readonly weights: Readonly<Record<string, number>>;
-  /** Places of golden queries none of whose answers is among the first ten of the fused ranking. */
+  /** Indexes of golden queries without an answer among the first ten of the fused ranking. */
   readonly misses: readonly number[];
-  /** Places of those that name no live item, and are not counted. */
+  /** Indexes of golden queries that name no live item, and are not counted. */
   readonly unknown: readonly number[];
 }
 
 const nothing: Sums = { queries: 0, legs: {}, weights: {}, misses: [], unknown: [] };
 
 /**
- * Task `evaluate_retrieval`: asks the golden queries of the policy by words, by vectors and fused, and with other weights of the vector leg, and says how
+ * Task `evaluate_retrieval`: runs the golden queries of the policy by words, by vectors and fused, and with other weights of the vector leg, and reports how
  * well each answers and which weight is best. Changes nothing.
  */
 export async function evaluateStep(batch: TaskBatch): Promise<void> {
@@ -42,7 +42,7 @@ export async function evaluateStep(batch: TaskBatch): Promise<void> {
   const [base] = await read((tx) => listSearchedBases(tx, { visible: always, canRead: always, kbIds: [run.kbId], limit: 1 }));
   if (!base) throw fail('not_found');
 
-  // Written by this function alone.
+  // Only this function writes the sums.
   let sums = (cursor.sums as Sums | undefined) ?? nothing;
   for (const [n, golden] of queries.entries()) sums = await addQuery(batch, { base, golden, at: at + n }, sums);
   const isDone = at + queriesAtOnce >= policy.goldenQueries.length;
@@ -90,9 +90,9 @@ function withWeight(base: SearchedBase, weight: number): SearchedBase {
   return { ...base, retrieval: { ...base.retrieval, vector_weight: weight } };
 }
 
-/** Items, best first, each at the place of its best passage. */
+/** Items, best first, each at the rank of its best passage. */
 async function rank({ tools }: TaskBatch, { base, golden }: Pick<Asked, 'base' | 'golden'>, mode: SearchMode): Promise<string[]> {
-  // Of the form of a search's own filters, which the policy was checked by.
+  // The policy's filters were checked against the form of a search's filters.
   const filters = (golden.filters ?? {}) as SearchFilters;
   const { hits } = await searchBases(tools.search, [base], {
     query: golden.query,

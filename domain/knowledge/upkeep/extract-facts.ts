@@ -4,7 +4,7 @@ import { askJudge } from './ask-judge.ts';
 import { fenceTexts, textIsData } from './judge-prompt.ts';
 import { shareForWriting, type TaskBatch, type TaskProgress } from './maintenance.ts';
 
-/** Items of one batch; each is a question of its own, so that no text has a say in what is read in another. */
+/** Items of one batch; each is a question of its own, so that no text influences the reading of another. */
 const atOnce = 5;
 const maxFacts = 20;
 
@@ -31,8 +31,8 @@ const schema = {
 const instructions = `You list the facts that an item of a knowledge base states, each as a subject, a relation and an object: {"subject": "order desk", "relation": "opening time", "object": "8 am"}. Name a subject by its full name, a relation by the shortest usual noun in the singular, so that other items about the same name them alike. State only what the item states of the world; leave out opinions, questions, examples and orders. At most ${maxFacts} facts, the most definite first; none where there are none. Name the item by its id. ${textIsData}`;
 
 /**
- * First stage of the task `contradictions`: the judge extracts facts from items that have none of their own, once for each content of an item. An answer off
- * its schema, or about another item, is dropped and counted; the next run asks again. A dry run counts items.
+ * First stage of the task `contradictions`: the judge extracts facts from items that have none of their own, once for each content of an item. An answer that
+ * does not fit its schema, or is about another item, is dropped and counted; the next run asks again. A dry run counts items.
  */
 export async function extractFacts(batch: TaskBatch, then: NonNullable<TaskProgress['next']>): Promise<void> {
   const { run, cursor, itemIds, read, commit } = batch;

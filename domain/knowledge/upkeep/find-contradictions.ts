@@ -7,7 +7,7 @@ import { fenceTexts, idsOf, textIsData } from './judge-prompt.ts';
 import type { Judgement } from './judge.ts';
 import { shareForWriting, type TaskBatch } from './maintenance.ts';
 
-/** Pairs that are read at once, and those of them that are judged in one batch. */
+/** Pairs that are read at once, and how many of them are judged in one batch. */
 const pageSize = 50;
 const judgedAtOnce = 5;
 
@@ -25,9 +25,9 @@ const schema = {
 const instructions = `You compare two items of a knowledge base that state something about the same subject and relation at the same time; each begins with what it states of them. Say whether both can not be true at once. Different wording, more or less detail, and statements that add to each other are no contradiction. Name both items by their ids. ${textIsData}`;
 
 /**
- * Task `contradictions`: facts are extracted where items have none of their own, then pairs of items of equal normalised subject and relation, other objects
- * and overlapping validity are judged, each pair of contents once; each that contradict each other are a finding. An answer off its schema, or with other ids,
- * is dropped and counted; the next run asks again. A dry run counts items and pairs.
+ * Task `contradictions`: extracts facts from items that have none of their own, then judges pairs of items with equal normalised subject and relation,
+ * different objects and overlapping validity, each pair of contents once; each contradiction is a finding. An answer that does not fit its schema, or names
+ * other ids, is dropped and counted; the next run asks again. A dry run counts items and pairs.
  */
 export async function contradictionsStep(batch: TaskBatch): Promise<void> {
   const { stage, after } = batch.cursor;
@@ -60,7 +60,7 @@ async function judgePairs(batch: TaskBatch): Promise<void> {
   });
 }
 
-/** The next pairs that no judge has answered yet, and where the task goes on behind them. */
+/** Returns the next pairs that no judge has answered yet, and where the task continues after them. */
 async function nextPairs({ run, cursor, itemIds }: TaskBatch, tx: Parameters<typeof findFactPairs>[0]) {
   const page = await findFactPairs(tx, run.kbId, { after: cursor.after, ids: itemIds, limit: pageSize });
   const asked = page.map((pair) => ({ fingerprint: fingerprintOf(pair), newerId: pair.newer.id }));
@@ -72,7 +72,7 @@ async function nextPairs({ run, cursor, itemIds }: TaskBatch, tx: Parameters<typ
   return { fresh, next: last !== undefined && isMore ? { stage: 'pairs', after: `${last.newer.id}:${last.older.id}` } : null };
 }
 
-/** A pair of which a judge says that it is no contradiction is remembered with the newer item. */
+/** A pair that the judge finds free of contradiction is recorded with the newer item. */
 function clearedItems(pairs: readonly FactPair[]) {
   const byItem = new Map<string, { id: string; hash: string; cleared: string[] }>();
   for (const pair of pairs) {
@@ -121,7 +121,7 @@ function hashesOf({ older, newer }: FactPair): Record<string, string> {
   return { [older.id]: older.hash, [newer.id]: newer.hash };
 }
 
-/** Other words, or other facts, are another question. */
+/** When texts or facts change, the question is a new one. */
 function fingerprintOf(pair: FactPair): string {
   return printOf({ ...hashesOf(pair), about: JSON.stringify(pair.about) });
 }

@@ -5,7 +5,7 @@ import { shareForWriting, type TaskBatch } from './maintenance.ts';
 
 const atOnce = 500;
 
-/** Task `decay`: a finding for each item past its validity, or unused for as long as the policy says. What decay does to scores is the search's business. */
+/** Task `decay`: a finding for each item past its validity, or unused for as long as the policy says. The search applies decay to scores. */
 export async function decayStep({ run, cursor, itemIds, policy, tools, commit }: TaskBatch): Promise<void> {
   await commit(async (tx) => {
     const base = await shareForWriting(tx, run.kbId);

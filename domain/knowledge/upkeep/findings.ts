@@ -8,11 +8,11 @@ import { requireBase } from '../bases/base-rights.ts';
 import { refuseFrozenBase } from '../bases/frozen-base.ts';
 import { resolveFinding, undoResolution, type Resolution } from './resolve-finding.ts';
 
-/** What a caller does about a finding; `undo` opens it again. */
+/** The requested action on a finding; `undo` opens it again. */
 export type FindingRequest = Omit<Resolution, 'by' | 'now' | 'action'> & { readonly action: Resolution['action'] | 'undo' };
 
 /**
- * Does something about a finding that the caller sees.
+ * Applies an action to a finding that the caller sees.
  * @throws 404; 403 without curate on its base; 423 for a frozen one; 422 and 409 as `resolveFinding` and `undoResolution`.
  */
 export async function settleFinding(

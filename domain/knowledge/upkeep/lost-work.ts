@@ -11,8 +11,8 @@ import { startRunWorkflow } from '../runs/runs.ts';
 import { startIngestWorkflow } from '../sources/sources.ts';
 
 /**
- * Has a run go on that has no workflow any more. One whose workflow is `missing` gets it again, and goes on behind its last commit; one whose workflow was
- * `closed` from outside ends failed (`interrupted`), or cancelled where that is asked for. Gives what became of it; `left`: it has ended meanwhile.
+ * Resumes a run without a workflow. If the workflow is `missing` it is started again, and continues after its last commit; if it was `closed` from outside the
+ * run ends as failed (`interrupted`), or as cancelled when that was requested. Returns the outcome; `left`: the run has ended meanwhile.
  */
 export async function resumeRun(transact: Transact, run: LiveRun, state: 'closed' | 'missing'): Promise<'started' | 'ended' | 'left'> {
   const { id: runId, kind, sourceId, syncNo, organizationId, workspaceId, kbId } = run;
@@ -27,12 +27,12 @@ export async function resumeRun(transact: Transact, run: LiveRun, state: 'closed
   });
   if (status !== 'to_end') return status;
   if (kind === 'ingest' && sourceId !== null) await giveUpIngest(transact, { sourceId, runId });
-  // An ingestion whose source has another run by now has no source to say so.
+  // The source of an ingestion may have another run by now; the run itself still has to end.
   await transact((tx) => endGivenUp(tx, runId, followedTime(tx.em)));
   return 'ended';
 }
 
-/** Has the index of a base go on that has no workflow any more. False: nothing waits for it by now. */
+/** Resumes the index of a base without a workflow. Returns false when no item waits for it any more. */
 export async function resumeIndex(tx: TenantTransaction, base: LiveWork): Promise<boolean> {
   if (!(await hasPendingItems(tx, base.id))) return false;
   await requestIndex(tx, base, `lost:${newId()}`);

@@ -14,37 +14,37 @@ import type { Judge, Judgement } from './judge.ts';
 import { countOnRun, moveOn } from '../runs/run-batches.ts';
 import type { SearchDeps } from '../search/search.ts';
 
-/** What a run of maintenance can do, in the order in which it does what it is asked for. */
+/** The tasks of a maintenance run, in the order in which they are done. */
 export const maintenanceTasks = ['verify', 'repair', 'dedupe', 'decay', 'contradictions', 'consolidate', 'evaluate_retrieval'] as const;
 export type MaintenanceTask = (typeof maintenanceTasks)[number];
 
 /** Tasks that ask a judge model. */
 export const judgedTasks: readonly MaintenanceTask[] = ['contradictions', 'consolidate'];
 
-/** Where a run of maintenance stands: a task, a stage of it, and what is behind it in that stage. */
+/** How far a maintenance run is: a task, a stage of it, and the last position in that stage. */
 export interface MaintenanceCursor {
   readonly task: MaintenanceTask;
   readonly stage: string | null;
   readonly after: string | null;
   /** What a task adds up over its batches. */
   readonly sums?: Readonly<Record<string, unknown>>;
-  /** Answers of a judge in the batch that stands here, by question: a retry of the batch has them. */
+  /** Answers of a judge in the current batch, by question: a retry of the batch reuses them. */
   readonly answers?: Readonly<Record<string, Judgement>>;
 }
 
-/** What a batch comes to: where the task goes on (null: it is done), what it did, and what the run shows of the task. */
+/** The outcome of a batch: where the task continues (null: it is done), what it did, and what the run shows of the task. */
 export interface TaskProgress {
   readonly next: Omit<MaintenanceCursor, 'task'> | null;
-  /** Items, queries or groups that it went through. */
+  /** Items, queries or groups that it processed. */
   readonly done: number;
   readonly counts?: Readonly<Record<string, number>>;
   readonly result?: Readonly<Record<string, unknown>>;
 }
 
-/** What the tasks work with beside rows. */
+/** What the tasks need beside rows. */
 export interface MaintenanceTools {
   readonly embedder: Embedder;
-  /** Searches at the cost of the run: what keeps a model from the vector of a query ends the try, so that no leg is scored that did not run. */
+  /** Searches at the run's cost: a missing query vector ends the try, so that no leg is scored that did not run. */
   readonly search: SearchDeps;
   readonly judge: Judge;
   readonly now: () => Date;
@@ -56,26 +56,26 @@ export interface TaskBatch {
   readonly base: MaintainedBase;
   readonly policy: PolicyRow;
   readonly cursor: MaintenanceCursor;
-  /** The items that the run is about; null: all. */
+  /** The items of the run; null: all. */
   readonly itemIds: readonly string[] | null;
   readonly tools: MaintenanceTools;
   readonly signal: AbortSignal;
   readonly read: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
-  /** One transaction with the run locked; what the work gives is noted in it. */
+  /** Runs one transaction with the run locked, and records the progress that the work returns. */
   readonly commit: (work: (tx: TenantTransaction, run: KnowledgeRun) => Promise<TaskProgress>) => Promise<void>;
 }
 
 /** Does one batch of a task, and commits it once. */
 export type TaskStep = (batch: TaskBatch) => Promise<void>;
 
-/** How a batch of a run reaches the database. */
+/** How a batch of a run accesses the database. */
 export interface BatchAccess {
   readonly read: TaskBatch['read'];
   readonly commit: <R>(work: (tx: TenantTransaction, run: KnowledgeRun) => Promise<R>) => Promise<R>;
   readonly signal: AbortSignal;
 }
 
-/** Does one batch of the task that a run is at. False: all of its tasks are done. Throws 404 where the base is gone. */
+/** Does one batch of the run's current task. Returns false when all of its tasks are done. Throws 404 when the base no longer exists. */
 export async function maintainBatch(
   run: Readonly<KnowledgeRun>,
   { read, commit, signal }: BatchAccess,
@@ -106,11 +106,11 @@ export async function maintainBatch(
   return true;
 }
 
-/** Where a run goes on; null behind its last task. */
+/** Where a run continues; null after its last task. */
 function cursorOf({ cursor, tasks }: Pick<KnowledgeRun, 'cursor' | 'tasks'>): MaintenanceCursor | null {
   const first = tasksInOrder(tasks)[0];
   if (cursor === null) return first === undefined ? null : { task: first, stage: null, after: null };
-  // Written by `noteProgress` alone.
+  // Only `noteProgress` writes it.
   const stored = cursor as unknown as MaintenanceCursor | { readonly task: null };
   return stored.task === null ? null : stored;
 }
@@ -130,7 +130,7 @@ function noteProgress(run: KnowledgeRun, cursor: MaintenanceCursor, { next, done
   if (result !== undefined) run.result = { ...run.result, [cursor.task]: { ...result } };
 }
 
-/** Keeps the base as it is until the transaction ends. Throws 423 where it has been frozen or superseded, 404 where it has been deleted. */
+/** Locks the base against changes until the transaction ends. Throws 423 when it has been frozen or superseded, 404 when it has been deleted. */
 export async function shareForWriting(tx: TenantTransaction, kbId: string): Promise<MaintainedBase> {
   const base = await shareMaintainedBase(tx, kbId);
   if (base === null) throw fail('not_found', { detail: 'The knowledge base has been deleted.' });

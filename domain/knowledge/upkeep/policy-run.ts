@@ -10,7 +10,7 @@ import { startKnowledgeRun } from '../runs/runs.ts';
 /** Why no run was started, or that one was. */
 export type PolicyRunOutcome = 'started' | 'no_tasks' | 'gone' | 'frozen' | 'at_work' | 'budget';
 
-/** Starts the run that the policy of a base asks for, once an occasion: not while its last one is at work, the base is frozen, or a budget is spent. */
+/** Starts the run that the policy of a base demands, once per occasion, unless its last run is still working, the base is frozen, or a budget is spent. */
 export async function startByPolicy(
   tx: TenantTransaction,
   { kbId, occasion, currency, now }: { readonly kbId: string; readonly occasion: string; readonly currency: string; readonly now: Date },
@@ -19,7 +19,7 @@ export async function startByPolicy(
   if (base === null) return 'gone';
   const { tasks, schedule } = await readPolicy(tx, kbId);
   if (schedule === null || tasks.length === 0) return 'no_tasks';
-  // Its hours that clocks skip are compiled for the next 400 days: once a month they are compiled anew.
+  // The hours that clock changes skip are compiled into the schedule for the next 400 days, so it is compiled again once a month.
   await requestSync(tx, base, now.toISOString().slice(0, 7));
   if ((base.isFrozen || base.successorId !== null) && tasks.some((task) => task !== 'verify')) return 'frozen';
   if (await hasPolicyRun(tx, kbId, occasion)) return 'at_work';

@@ -20,7 +20,7 @@ import type { Embedder } from '../../../ports/embeddings/index.ts';
 import { embeddedText, prepareIndex } from '../items/index-item.ts';
 import type { IndexedDocument } from '../items/index-plan.ts';
 
-/** What a purge of a run removes, as `startPurge` wrote it. */
+/** The target of a purge run, as `startPurge` wrote it. */
 export function purgeTargetOf({ params }: Pick<KnowledgeRun, 'params'>): PurgeTarget {
   return params as unknown as PurgeTarget; // written by startPurge alone
 }
@@ -28,15 +28,15 @@ export function purgeTargetOf({ params }: Pick<KnowledgeRun, 'params'>): PurgeTa
 /** A base as a purge finds it, deleted or not. */
 export type PurgedBase = NonNullable<Awaited<ReturnType<typeof readPurgedBase>>>;
 
-/** The next items to be removed, with what vectors may have been made of. Read without a lock. */
+/** The next items to be removed, with the texts that may have been embedded. Read without a lock. */
 export interface PurgePage {
   readonly ids: readonly string[];
   readonly last: string;
-  /** SHA-256 of texts whose vectors the cache may have. */
+  /** SHA-256 of texts whose vectors the cache may hold. */
   readonly hashes: readonly string[];
 }
 
-/** Reads the next page of items behind `after`; null when none is left. Of a subject's items what was derived from them goes along. */
+/** Reads the next page of items after `after`; null when none is left. For a subject, includes the items derived from the subject's items. */
 export async function readPurgePage(
   tx: TenantTransaction,
   base: PurgedBase,
@@ -51,7 +51,7 @@ export async function readPurgePage(
   return { ids, last, hashes: await hashesOf(base, texts, embedder) };
 }
 
-/** Texts of deleted items and earlier versions have no chunks any more: they are cut again, as the base cuts now. */
+/** Texts of deleted items and earlier versions have no chunks any more: they are split again, by the base's current settings. */
 async function hashesOf(base: PurgedBase, texts: readonly IndexedDocument[], embedder: Pick<Embedder, 'find'>): Promise<string[]> {
   const hashes = new Set<string>();
   for (const text of texts) {
@@ -68,7 +68,7 @@ export interface PurgedPage {
   readonly copiesIn: readonly string[];
 }
 
-/** Removes a page of items in the caller's transaction, with all that was made of them. */
+/** Removes a page of items in the caller's transaction, with everything derived from them. */
 export async function purgePage(
   tx: TenantTransaction,
   base: PurgedBase,
@@ -83,7 +83,7 @@ export async function purgePage(
   await removeChunks(tx, ids, changes);
   const chunks = -changes.chunks;
   const { versions, relations } = await removeItems(tx, ids);
-  // A deleted item's source has other items by now, and stays.
+  // The source of a deleted item has other items by now, and stays.
   const sourceIds = new Set(items.flatMap(({ sourceId }) => (sourceId === null || target.mode === 'tombstones' ? [] : [sourceId])));
   await closeSources(tx, [...sourceIds]);
   await forgetReplies(tx, [...ids, ...sourceIds]);

@@ -18,16 +18,16 @@ import { endSchedule } from '../bases/policies.ts';
 import { purgePage, type PurgedBase, type PurgePage } from './purge-batch.ts';
 import { countOnRun, moveOn } from '../runs/run-batches.ts';
 
-/** What a purge does one after the other; each begins where nothing of it is left. */
+/** The stages of a purge, in order; each begins when nothing of the preceding one is left. */
 const stages = ['items', 'sources', 'files', 'findings', 'quotes', 'base', 'done'] as const;
 export type PurgeStage = (typeof stages)[number];
 
-/** Where a purge stands. */
+/** How far a purge is. */
 export interface PurgeCursor {
   readonly stage: PurgeStage;
-  /** The last item that was looked at in the stage. */
+  /** The last item that the stage has processed. */
   readonly after: string | null;
-  /** Superseded bases in which copies were seen. */
+  /** Superseded bases in which copies were found. */
   readonly copiesIn: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export function purgeCursorOf({ cursor }: Pick<KnowledgeRun, 'cursor'>): PurgeCu
   return (cursor ?? { stage: 'items', after: null, copiesIn: [] }) as unknown as PurgeCursor; // written by this file alone
 }
 
-/** How many items a purge is about to remove, where nobody has counted yet. */
+/** How many items a purge will remove; counted only the first time. */
 export async function purgeTotal(
   tx: TenantTransaction,
   base: PurgedBase,
@@ -67,7 +67,7 @@ export async function purgeItems(
   moveOn(run, { stage: 'items', done, total: Math.max(total, done), cursor: { ...cursor, after: page.last, copiesIn } });
 }
 
-/** Removes a source with its files. Gives the keys of their bytes, to be removed behind the commit. */
+/** Removes a source with its files. Returns the keys of their bytes, which are removed after the commit. */
 export async function purgeSources(tx: TenantTransaction, { run, base, target, cursor }: PurgeStep): Promise<readonly string[]> {
   const deletedBefore = target.mode === 'tombstones' ? target.deletedBefore : null;
   const removed = await removeNextSource(tx, { kbId: base.id, isAll: takesAll(target), deletedBefore });
@@ -80,7 +80,7 @@ export async function purgeSources(tx: TenantTransaction, { run, base, target, c
   return removed.keys;
 }
 
-/** Removes exports and imported bundles. Gives the keys of their bytes. */
+/** Removes exports and imported bundles. Returns the keys of their bytes. */
 export async function purgeFiles(tx: TenantTransaction, { run, base, cursor }: PurgeStep): Promise<readonly string[]> {
   const removed = await removeRunFiles(tx, base.id);
   countOnRun(run, { files: removed.length });
@@ -88,7 +88,7 @@ export async function purgeFiles(tx: TenantTransaction, { run, base, cursor }: P
   return removed;
 }
 
-/** Removes findings, or what those say that are about removed items. */
+/** Removes findings, or the contents of findings about removed items. */
 export async function purgeFindings(tx: TenantTransaction, { run, base, target, cursor }: PurgeStep): Promise<readonly string[]> {
   const n = takesAll(target) ? await removeFindings(tx, base.id) : await emptyFindings(tx, base.id, { kind: 'system', id: null });
   countOnRun(run, { findings: n });
@@ -96,7 +96,7 @@ export async function purgeFindings(tx: TenantTransaction, { run, base, target, 
   return [];
 }
 
-/** Takes quotes of what is gone out of the evidence of other items. */
+/** Removes quotes of removed items from the evidence of other items. */
 export async function purgeQuotes(tx: TenantTransaction, { run, base, cursor }: PurgeStep): Promise<readonly string[]> {
   const { looked, last, changed } = await emptyQuotes(tx, base.id, cursor.after);
   countOnRun(run, { quotes: changed });
@@ -105,7 +105,7 @@ export async function purgeQuotes(tx: TenantTransaction, { run, base, cursor }: 
   return [];
 }
 
-/** Where the whole base goes, what came while it was purged goes first. Ends with an entry in the log. */
+/** Removes the base when all of it is purged, after the items that arrived during the purge. Ends with an audit entry. */
 export async function purgeBase(tx: TenantTransaction, { run, base, target, cursor }: PurgeStep): Promise<readonly string[]> {
   if (takesAll(target) && (await removeTerms(tx, base.id)) > 0) return [];
   if (target.mode === 'all') {
@@ -123,7 +123,7 @@ export async function purgeBase(tx: TenantTransaction, { run, base, target, curs
   return [];
 }
 
-/** What went, in the log: numbers alone. */
+/** Writes an audit entry of what was removed: numbers alone. */
 async function noteCounts(
   tx: TenantTransaction,
   base: PurgedBase,

@@ -11,9 +11,9 @@ import { startKnowledgeRun } from '../runs/runs.ts';
 
 export const purgeModes = ['tombstones', 'items', 'subject', 'all'] as const;
 
-/** What is asked to be purged, by the names of the code. */
+/** The parameters of a purge, with the names of the code. */
 export interface PurgeRequest {
-  /** The base's slug, so that nobody purges another one by mistake. */
+  /** The base's slug, so that no caller purges another base by mistake. */
   readonly confirm: string;
   readonly mode: (typeof purgeModes)[number];
   readonly itemIds?: readonly string[];
@@ -22,9 +22,9 @@ export interface PurgeRequest {
 }
 
 /**
- * Starts the purge of a base, for whoever manages it and for admins of its place; a frozen one too. `all` freezes it at once.
- * @throws 404; 403 without the right, and below operator for a superseded base; 422 for another slug, for members that the mode has not, for ids that are no
- * items of the base; 409 `reembed_in_progress`, `run_in_progress`; 423 in a frozen place
+ * Starts the purge of a base, for callers who manage it and admins of its row scope; of a frozen base too. `all` freezes it at once.
+ * @throws 404; 403 without the right, and below operator for a superseded base; 422 for another slug, for members that the mode does not have, for ids that are
+ * no items of the base; 409 `reembed_in_progress`, `run_in_progress`; 423 in a frozen workspace or organization
  */
 export async function startPurge(
   ctx: Changing,
@@ -46,7 +46,7 @@ export async function startPurge(
   return startKnowledgeRun(ctx, base, { kind: 'purge', currency, params: { ...target } });
 }
 
-/** 409 `run_in_progress` while a run works on a base; `kinds`: of these kinds alone. */
+/** Throws 409 `run_in_progress` while a run works on a base; `kinds`: only runs of these kinds. */
 export async function refuseLiveRuns(ctx: Pick<Changing, 'em'>, kbId: string, kinds?: readonly KnowledgeRunKind[]): Promise<void> {
   const run = await findLiveRun(ctx, kbId, kinds);
   if (run)

@@ -23,9 +23,9 @@ import { requestIndex } from '../items/request-index.ts';
 import { afterItems, checkedAtOnce, integrityPrints, itemFaults, orphansAtOnce } from './verify-base.ts';
 
 /**
- * Task `repair`: makes anew the derived rows that `verify` names, and no others: chunks of items from their content, whose vectors the workflow `index:<kb>`
- * then makes; orphaned chunks and relations go; counters and terms are counted. Items, their states and versions stay, and nothing deleted comes back.
- * A dry run counts.
+ * Task `repair`: rebuilds the derived rows in which `verify` finds faults, and no others: chunks of items from their content, whose vectors the workflow
+ * `index:<kb>` then makes; orphaned chunks and relations are removed; counters and terms are counted again. Items, their states and versions stay, and nothing
+ * deleted comes back. A dry run counts.
  */
 export async function repairStep(batch: TaskBatch): Promise<void> {
   const { stage } = batch.cursor;
@@ -103,7 +103,7 @@ async function repairOrphans(batch: TaskBatch): Promise<void> {
   });
 }
 
-/** Writers of the base wait meanwhile: what they would add is either counted here or added to what was counted. */
+/** Writers of the base wait meanwhile: their rows are either counted here or added to the new counts. */
 async function repairNumbers(batch: TaskBatch): Promise<void> {
   const { run } = batch;
   await batch.commit(async (tx) => {

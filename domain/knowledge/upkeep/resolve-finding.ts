@@ -12,26 +12,27 @@ export const findingActions = ['merge', 'supersede', 'keep_both', 'retire', 'dis
 
 export interface Resolution {
   readonly action: (typeof findingActions)[number];
-  /** Which item stays; of merge and supersede alone. */
+  /** The item that stays; for merge and supersede alone. */
   readonly keepItemId: string | null;
-  /** Which item is retired; of retire alone. */
+  /** The item to retire; for retire alone. */
   readonly itemId: string | null;
   readonly reason: string | null;
   readonly by: ActorRef;
   readonly now: Date;
 }
 
-/** Evidence that an item keeps at most. */
+/** The most evidence that an item holds. */
 const maxEvidence = 50;
 const standing: readonly string[] = ['pending', 'reviewed', 'promoted'];
 
-/** An item as an undo puts it back: as it was, and which version says that nobody has changed it since. */
+/** An item's state before the resolution, which an undo restores, and the version that shows that it has not changed since. */
 interface UndoItem extends ItemChange {
   readonly versionAfter: number;
 }
 
 /**
- * Resolves an open finding, which is locked, and its base against a freeze. Nothing is deleted: states and links of items change, and `undo` puts them back.
+ * Resolves an open finding, which is locked, with its base locked against a freeze. Deletes nothing: it changes states and links of items, and `undo` restores
+ * them.
  * @throws 422 for an action that does not fit the finding, or names none of its items; 409 `already_resolved`, `changed_since`.
  */
 export async function resolveFinding(tx: TenantTransaction, { base, finding }: LockedFinding, resolution: Resolution): Promise<void> {
@@ -60,7 +61,7 @@ export async function resolveFinding(tx: TenantTransaction, { base, finding }: L
   await tx.em.flush();
 }
 
-/** A finding and its base; the base is shared, the finding locked for itself. */
+/** A finding and its base; the base is locked in share mode, the finding exclusively. */
 export interface LockedFinding {
   readonly base: BasePlace;
   readonly finding: KnowledgeFinding;
@@ -83,7 +84,7 @@ function refuseMismatch({ itemIds, kind }: KnowledgeFinding, { action, keepItemI
     throw invalid(keeps ? '/keep_item_id' : '/item_id', 'reference', 'The finding is not about this item.', { kind: 'item' });
 }
 
-/** Not what was found any more: other words, or an item that counts no longer. */
+/** Whether the item is no longer what was found: its text has changed, or it no longer counts. */
 function hasMoved({ detail }: KnowledgeFinding, { id, contentHash, curationState }: FindingItem): boolean {
   const { hashes } = detail;
   const known: unknown = typeof hashes === 'object' && hashes !== null ? Reflect.get(hashes, id) : undefined;
@@ -130,8 +131,8 @@ async function writeChanges(
 }
 
 /**
- * Opens a resolved finding again, and puts its items back as they were.
- * @throws 409 `illegal_transition` for one that is open or that a repair has resolved, `retention_over`, `changed_since`.
+ * Opens a resolved finding again, and restores its items.
+ * @throws 409 `illegal_transition` for a finding that is open or that a repair has resolved, `retention_over`, `changed_since`.
  */
 export async function undoResolution(
   tx: TenantTransaction,
@@ -163,7 +164,7 @@ export function undoUntil(resolvedAt: Date, retentionDays: number): Date {
 }
 
 function undoItems({ undo }: KnowledgeFinding): UndoItem[] {
-  // Written by `resolveFinding` alone.
+  // Only `resolveFinding` writes it.
   const stored = undo as { readonly items?: readonly UndoItem[] } | null;
   return [...(stored?.items ?? [])];
 }

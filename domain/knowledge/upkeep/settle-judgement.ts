@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { MeteredCall } from '../../billing/metered-call.ts';
 import type { JudgeQuestion, Judgement } from './judge.ts';
 
-/** A call of a judge that was made, and what it used. */
+/** A completed call of a judge, and its usage. */
 export interface JudgeCall {
   readonly callKey: string;
   readonly question: JudgeQuestion;
@@ -14,13 +14,13 @@ export interface JudgeCall {
   readonly estimated: boolean;
   readonly currency: string;
   readonly metered: Pick<MeteredCall, 'prices' | 'reservedAt'>;
-  /** Null where the call gave none. */
+  /** Null when the call returned none. */
   readonly answer: Judgement | null;
-  /** The answer as the model gave it. */
+  /** The answer as the model returned it. */
   readonly raw: string;
 }
 
-/** Settles a call of a judge at the cost of its run, once a call key, and keeps its answer. */
+/** Settles a call of a judge at its run's cost, once per call key, and stores its answer. */
 export async function settleJudgement(tx: TenantTransaction, { question, model, metered, answer, raw, ...call }: JudgeCall): Promise<void> {
   const { organizationId, workspaceId, runId } = question;
   await question.flight?.end(tx);

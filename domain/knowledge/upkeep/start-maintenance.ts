@@ -13,13 +13,13 @@ import { seeBase } from '../bases/see-base.ts';
 
 export interface NewMaintenance {
   readonly tasks: readonly MaintenanceTask[];
-  /** Undefined: a run that repairs is one, others are none. */
+  /** Undefined: true for a run that repairs, false for others. */
   readonly dryRun: boolean | undefined;
   readonly itemIds: readonly string[] | undefined;
   readonly currency: string;
 }
 
-/** Locks a base that the caller manages against a freeze. Throws 404, 403, 423 where its organization or workspace is not active. */
+/** Locks a base that the caller manages against a freeze. Throws 404, 403, 423 when its organization or workspace is not active. */
 export async function manageBase(ctx: Changing, kbId: string): Promise<KnowledgeBaseRow> {
   await shareMaintainedBase(ctx, kbId);
   const base = await seeBase(ctx, kbId, 'manage');
@@ -29,7 +29,8 @@ export async function manageBase(ctx: Changing, kbId: string): Promise<Knowledge
 
 /**
  * Starts a run of maintenance on a base.
- * @throws 404, 403; 422 `judge_model_required`, `reference` for ids of other bases; 423 for a frozen base, unless the run verifies alone; 402, 429 by the budget.
+ * @throws 404, 403; 422 `judge_model_required`, `reference` for ids of other bases; 423 for a frozen base, unless the run only verifies; 402, 429 by the
+ * budget.
  */
 export async function startMaintenance(
   ctx: Changing,
@@ -47,7 +48,7 @@ export async function startMaintenance(
   return startKnowledgeRun(ctx, base, { kind: 'maintenance', tasks, dryRun: dryRun ?? tasks.includes('repair'), params, currency });
 }
 
-/** Throws 422 `judge_model_required` for tasks that ask a judge, where none is named. */
+/** Throws 422 `judge_model_required` for tasks that ask a judge, when none is named. */
 export function refuseUnjudged(tasks: readonly string[], judgeModel: string | null): void {
   if (judgeModel !== null || !judgedTasks.some((task) => tasks.includes(task))) return;
   throw fail('validation_failed', {

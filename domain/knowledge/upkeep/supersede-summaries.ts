@@ -18,19 +18,19 @@ interface Replacement {
   readonly base: MaintainedBase;
   /** The new summary. */
   readonly summary: { readonly id: string; readonly contentHash: string };
-  /** Locked ones of the same subject. */
+  /** Locked older summaries of the same subject. */
   readonly older: readonly FindingItem[];
 }
 
-/** What became of older summaries. */
+/** The outcome for older summaries. */
 export interface ReplacedSummaries {
   readonly summaries_superseded: number;
   readonly findings: number;
 }
 
 /**
- * Has a new summary of a subject take the place of the older ones: each is a finding `duplicate`. A pending one, which no curator has read, is superseded at
- * once, which a person can undo; one that a curator has taken stays until a person decides.
+ * Replaces the older summaries of a subject by a new one: each is a finding `duplicate`. A pending summary, which no curator has reviewed, is superseded at
+ * once, which a person can undo; a summary that a curator has accepted stays until a person decides.
  */
 export async function supersedeSummaries(
   { run, tools }: TaskBatch,

@@ -21,10 +21,10 @@ import type { TaskBatch, TaskProgress } from './maintenance.ts';
 export const checkedAtOnce = 100;
 /** Orphans of one batch. */
 export const orphansAtOnce = 500;
-/** Terms that a finding names. */
+/** The most terms that a finding names. */
 const namedTerms = 100;
 
-/** What makes observations one finding; a repair resolves findings by them. */
+/** Fingerprints that join observations into one finding; a repair resolves findings by them. */
 export const integrityPrints = {
   item: (id: string) => `item:${id}`,
   chunks: (itemId: string) => `chunks:${itemId}`,
@@ -34,8 +34,8 @@ export const integrityPrints = {
 } as const;
 
 /**
- * Task `verify`: counters against what there is, chunks against the content of their items, chunks, vectors, terms and relations that are missing or
- * have lost what they belong to, derived items without evidence. Writes findings and nothing else; a dry run counts them.
+ * Task `verify`: checks counters against the actual rows, chunks against the content of their items; finds chunks, vectors, terms and relations that are
+ * missing or orphaned, and derived items without evidence. Writes findings and nothing else; a dry run counts them.
  */
 export async function verifyStep(batch: TaskBatch): Promise<void> {
   const { stage } = batch.cursor;
@@ -68,14 +68,14 @@ async function verifyItems(batch: TaskBatch): Promise<void> {
   });
 }
 
-/** Behind the last items come the orphans, unless the run is about some items alone. */
+/** The orphans follow the last items, unless the run is limited to some items. */
 export function afterItems({ itemIds }: Pick<TaskBatch, 'itemIds'>, ids: readonly string[]): TaskProgress['next'] {
   const last = ids.at(-1);
   if (last !== undefined && ids.length === checkedAtOnce) return { stage: 'items', after: last };
   return itemIds === null ? { stage: 'orphans', after: null } : null;
 }
 
-/** What is wrong with the index of live items that do not wait for it. */
+/** What is wrong with the index of live items that are not pending. */
 export async function itemFaults(tx: TenantTransaction, base: MaintainedBase, ids: readonly string[]): Promise<ItemFault[]> {
   if (ids.length === 0) return [];
   const faults = await findItemFaults(tx, ids, base.embeddingModel !== 'none');

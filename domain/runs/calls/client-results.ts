@@ -13,16 +13,16 @@ import { endCall, resultBatch } from './tool-calls.ts';
 import { settleStatuses } from '../waiting.ts';
 import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 
-/** What a client says of a call that it has executed. */
+/** The result that a client reports for a call that it has executed. */
 export interface ClientResult {
   readonly tool_call_id: string;
   readonly status: 'succeeded' | 'failed';
   readonly output?: unknown;
-  /** For the model, when it failed. */
+  /** Message for the model when the call failed. */
   readonly message?: string | null;
 }
 
-/** Results for calls of a run and of those below it; `runs` are locked (`lockRunsOfCalls`). */
+/** Results for calls of a run and of its descendants; `runs` are locked (`lockRunsOfCalls`). */
 export interface ClientResults {
   readonly runId: string;
   readonly runs: readonly RunState[];
@@ -30,8 +30,8 @@ export interface ClientResults {
 }
 
 /**
- * Gives calls that the client executes their results, all or none. The same result again changes nothing. Throws 422 for an id that is no call of the run
- * or a descendant, 409 `not_awaited` for a call that is not the client's or has ended otherwise, `result_recorded` for another result than the stored one.
+ * Writes the results of calls that the client executes, all or none. Repeating the same result changes nothing. Throws 422 for an id that is no call of the run
+ * or a descendant, 409 `not_awaited` for a call that is not the client's or has ended otherwise, `result_recorded` for a result other than the stored one.
  */
 export async function addClientResults(tx: TenantTransaction, { runId, runs, results }: ClientResults): Promise<void> {
   const below = runs.filter((run) => run.id === runId || run.lineage.includes(runId)).map(({ id }) => id);
@@ -51,7 +51,7 @@ export async function addClientResults(tx: TenantTransaction, { runId, runs, res
   const lead: FrameBatch[] = [];
   for (const { call, end } of due) {
     const frame = await endCall(tx, call, null, end);
-    // A scope above every try of the call: nobody else can speak for it any more.
+    // The frame scope lies above every try of the call, so that no try can append to it any more.
     if (frame !== null) lead.push(resultBatch(call, call.attempt + 1, frame));
   }
   await settleStatuses(tx, runs, { lead });
@@ -75,7 +75,7 @@ function refuseUnawaited(call: CallState, end: CallOutcome, stored: StoredResult
   if (!isSame) throw fail('state_conflict', { reason: 'result_recorded', detail: 'The call has another result already.', context });
 }
 
-/** The result as the model and the watchers get it, cut at the tool's limit. */
+/** The result as the model and the watchers get it, truncated at the tool's limit. */
 function endOf(call: CallState, { status, output, message }: ClientResult): CallOutcome {
   const isText = typeof output === 'string';
   const text = isText ? output : output === undefined || output === null ? '' : JSON.stringify(output);

@@ -18,8 +18,8 @@ import {
 } from '../../../db/runs/calls/call-rows.ts';
 
 /**
- * Records why a try of a call ended without a result, so that it doesn't count as lost: its worker stops (`shutdown`), or people are to say what
- * becomes of the call.
+ * Records why a try of a call ended without a result, so that it doesn't count as lost: its worker stops (`shutdown`), or a person has to decide what becomes
+ * of the call.
  */
 export async function recordRetry(
   tx: TenantTransaction,
@@ -31,8 +31,8 @@ export async function recordRetry(
 }
 
 /**
- * Claims a try of a call, in a commit of its own before any effect: ready → executing, attempt raised, its frame written.
- * From here on only a repeatable call may be executed again.
+ * Claims a try of a call, in a commit of its own before any effect: ready → executing, attempt raised, frame written. From here on only a repeatable call may
+ * be executed again.
  */
 export async function claimCall(tx: TenantTransaction, call: CallState): Promise<number> {
   const attempt = call.attempt + 1;
@@ -44,8 +44,8 @@ export async function claimCall(tx: TenantTransaction, call: CallState): Promise
 }
 
 /**
- * Ends a call once: row, answer for the model, step. Gives its result frame for the caller to append, or null when the call had ended
- * or a later try holds it; the result is dropped then. `attempt` null ends it whoever holds it.
+ * Ends a call once: row, answer for the model, step. Returns the result frame for the caller to append, or null when the call had ended or a later try holds
+ * it; the result is dropped then. With `attempt` null the call ends whichever try holds it.
  */
 export async function endCall(
   tx: TenantTransaction,
@@ -57,13 +57,13 @@ export async function endCall(
   return ended && ended.frame;
 }
 
-/** A call that has ended. `hasWaits`: others of its run stand before people, clients or children, so that the run may have come to wait now. */
+/** A call that has ended. `hasWaits`: other calls of its run wait for people, clients or children, so that the run may now be waiting. */
 export interface EndedCall {
   readonly frame: FrameDraft;
   readonly hasWaits: boolean;
 }
 
-/** The same, and whether the run's state has to be settled (`settleStatus`) once this is committed. */
+/** Does the same, and also returns whether the run's state has to be settled (`settleStatus`) once this is committed. */
 export async function endCallBeside(
   tx: TenantTransaction,
   call: CallState,
@@ -71,7 +71,7 @@ export async function endCallBeside(
   end: CallOutcome,
 ): Promise<EndedCall | null> {
   const { result } = end;
-  // Whoever opens a wait holds all open calls: it is seen here, or sees this end.
+  // A transaction that opens a wait locks all open calls: either this statement sees the wait, or that transaction sees this end.
   const closed = await writeCallEnd(tx, call.id, { attempt, end });
   if (!closed) return null;
 
@@ -84,12 +84,12 @@ export async function endCallBeside(
   return { frame, hasWaits: closed.has_waits };
 }
 
-/** Appends a call's result under its own scope, so that a try that was replaced can add nothing. */
+/** Appends a call's result under the call's own scope, so that a try that was replaced can add nothing. */
 export async function appendResult(tx: TenantTransaction, call: CallState, attempt: number, frame: FrameDraft): Promise<void> {
   await appendFrames(tx, [resultBatch(call, attempt, frame)]);
 }
 
-/** A call's result as a batch of a larger change. */
+/** Returns a call's result as a batch of a larger change. */
 export function resultBatch(call: CallState, attempt: number, frame: FrameDraft): FrameBatch {
   return { ...scopeOf(call, attempt), batch: 2, frames: [frame] };
 }
@@ -98,7 +98,7 @@ function scopeOf(call: CallState, attempt: number) {
   return { run: identityOfCall(call), scope: `c:${call.id}`, attempt };
 }
 
-/** Tells that a call is executed from now on, here or by its client, and until when. */
+/** Announces that a call is executed from now on, here or by its client, and until when. */
 export function executingFrame(call: CallState, deadline: string): FrameDraft {
   const identity = {
     toolCallId: call.id,
@@ -121,7 +121,7 @@ function contentOf(result: ToolResult): ContentBlock[] {
 
 function outputBlocks(result: ToolResult): ContentBlock[] {
   if (result.outputType === 'json') return [{ type: 'json', value: result.output }];
-  // The first block is what the model reads; the files behind it are for people.
+  // The model reads the first block; the files after it are for people.
   if (result.outputType === 'attachment') return [{ type: 'json', value: result.output }, ...(result.files ?? []).map(attachmentBlock)];
   return [{ type: 'text', text: String(result.output ?? '') }];
 }

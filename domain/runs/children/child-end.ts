@@ -18,8 +18,8 @@ const maxToldChars = 600;
 const maxRestBytes = 2 * 1024 * 1024;
 
 /**
- * Ends a delegate call with the end of its child: result, step with the child's usage, files that the parent may read from now on. Gives the
- * frames for the parent's stream, none when the call had ended before. The caller holds the parent's row.
+ * Ends a delegate call with the outcome of its child: result, step with the child's usage, files that the parent may read from now on. Returns the frames for
+ * the parent's stream, none when the call had ended before. The caller has locked the parent's row.
  */
 export async function endChildCall(tx: TenantTransaction, call: CallState, child: ChildRun): Promise<FrameDraft[]> {
   const frame = await endCall(tx, call, null, endOf(call, child));
@@ -47,7 +47,7 @@ function summaryOf({ output }: ChildRun): string | null {
 
 function endOf(call: CallState, child: ChildRun): CallOutcome {
   if (child.status === 'succeeded') return succeeded(call, child);
-  // Its parent is ending and takes it along.
+  // The parent is ending and cancels the child with it.
   if (child.status === 'cancelled' || !isTerminal(child.status))
     return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };
   const state = child.finish_reason === 'timeout' ? 'timed_out' : 'failed';
@@ -80,7 +80,7 @@ function succeeded(call: CallState, child: ChildRun): CallOutcome {
   };
 }
 
-/** What the model gets of a run: `{run_id, status, output}`, and its files where there are any. */
+/** The output of a child as the model gets it: `{run_id, status, output}`, and its files if it has any. */
 function outputOf(call: CallState, child: ChildRun, maxChars = Infinity): Record<string, unknown> {
   const files = child.output?.attachments ?? [];
   return {
@@ -91,7 +91,7 @@ function outputOf(call: CallState, child: ChildRun, maxChars = Infinity): Record
   };
 }
 
-/** What is too long is cut; JSON then becomes the text of its beginning. */
+/** Truncates what is too long; JSON then becomes the beginning of its text. */
 function cut(words: unknown, maxChars: number): unknown {
   const text = typeof words === 'string' ? words : JSON.stringify(words);
   return text.length <= maxChars ? words : cutText(text, maxChars);
@@ -101,7 +101,7 @@ function pinnedOutput({ manifest, slug }: CallState): DelegateOutput {
   return manifest?.tools.find((tool) => tool.slug === slug)?.delegate?.output ?? 'text';
 }
 
-/** As JSON where it was asked for and is some; else as text, whichever form the agent gave. */
+/** Returns JSON where it was requested and can be parsed, else text, whichever form the agent gave. */
 function wordsOf(output: RunOutput | null, asked: DelegateOutput): unknown {
   if (output === null) return null;
   if (asked === 'json') return output.json ?? parsed(output.text);
@@ -117,7 +117,7 @@ function parsed(text: string | null): unknown {
   }
 }
 
-/** Why the call failed, in the codes of results, with what the agent had said by then. */
+/** Why the call failed, in the codes of results, with the text that the agent had produced by then. */
 function faultOf(child: ChildRun): StepFault {
   const isTimeout = child.finish_reason === 'timeout';
   const why = child.error?.message ?? `it ended with ${child.finish_reason ?? child.status}`;

@@ -11,7 +11,7 @@ import { prependMessage } from '../../../db/runs/children/child-rows.ts';
 const summaryTurns = 20;
 const maxSummaryChars = 8_000;
 
-/** What a delegate call hands over as the child's input; a fault when it names files that the run may not read, or that are not ready. */
+/** Returns the child's input from the arguments of a delegate call, or a fault when they name files that the run may not read or that are not ready. */
 export async function inputOfCall(
   tx: TenantTransaction,
   call: CallState,
@@ -50,14 +50,14 @@ async function filesOfCall(tx: TenantTransaction, runId: string, ids: readonly s
   return refs.length === ids.length ? refs : null;
 }
 
-/** Puts what was said before in the parent's conversation, shortened, before the child's task. */
+/** Prepends the earlier turns of the parent's conversation, shortened, to the child's task. */
 export async function injectHistory(tx: TenantTransaction, parent: RunState, childRunId: string): Promise<void> {
   const told = tellTurns(turnsOf(await readHistory(tx, parent, summaryTurns)).map(shortTurn));
   if (told === null) return;
   await prependMessage(tx, childRunId, told);
 }
 
-/** The newest that fit; null when there is nothing to tell. */
+/** Joins the newest turns that fit; null when there are none. */
 function tellTurns(turns: readonly string[]): string | null {
   const told: string[] = [];
   let chars = 0;

@@ -4,10 +4,10 @@ import type { RunLimitsDraft } from '../../../db/runs/start/run-limits.ts';
 import { remainingMs, type RunState } from '../../../db/runs/run-state.ts';
 import type { RunLimits, StepFault } from '../../../db/runs/run-types.ts';
 
-/** No run is shorter by its limits; the end of its parent ends a child anyway. */
+/** The minimum `max_duration_s` of any run; a child ends with its parent anyway. */
 const minDurationS = 10;
 
-/** What a child may ask for at most: what is left to its parent, and what the call allows. Its own revision narrows it further. */
+/** The upper bounds of a child's limits: what is left to its parent, and what the call allows. The child's own revision narrows them further. */
 export function limitsForChild(
   parent: RunState,
   call: { readonly maxCost: string | null; readonly timeoutS: number; readonly descendants: number; readonly now: Date },
@@ -26,7 +26,7 @@ export function limitsForChild(
   };
 }
 
-/** Why none of the runs above takes a further child, in words for the model; null when all do. The caller holds them all. */
+/** Returns why one of the runs above refuses a further child, worded for the model; null when all allow it. The caller has locked them all. */
 export function refusalOfChild(runs: readonly RunState[], below: ReadonlyMap<string, number>, now: Date): StepFault | null {
   const [parent] = runs.toReversed();
   if (!parent) return null;

@@ -26,11 +26,11 @@ export interface OpenChild {
   readonly toolCallId: string;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
-  /** What stands against the call as its tool's row is now: its result, or what people have to approve first. */
+  /** Judges the call by the current row of its tool: the fault that refuses it, or the approval that it needs first. */
   readonly judge: (call: CallState) => { readonly refusal: StepFault | null; readonly gate: CallApproval | null };
 }
 
-/** A child that waits for its workflow. */
+/** A child whose workflow is to be started. */
 export interface StartableChild {
   readonly runId: string;
   readonly agentId: string;
@@ -38,15 +38,15 @@ export interface StartableChild {
   readonly workspaceId: string;
 }
 
-/** `over`: the call or its run has its end. `gated`: people have to say first. */
+/** `over`: the call or its run has ended. `gated`: the call awaits approval. */
 export type OpenedChild =
   | { readonly kind: 'over' | 'cancelling' | 'frozen' | 'gated' }
-  /** `from`: where a child that was opened before takes up its rows, should its workflow be lost. */
+  /** `from`: the point at which a child that was opened before resumes from its rows, should its workflow have been lost. */
   | { readonly kind: 'child'; readonly child: StartableChild; readonly from?: RestartPoint };
 
 /**
- * Makes the run of a delegate call, once, within what is left to its ancestors; or ends the call when there may be none. Nobody is told of its
- * start: the parent's workflow starts it. Throws what `startRun` refuses; nothing is written then.
+ * Creates the run of a delegate call, once, within what is left to its ancestors, or ends the call when no child is allowed. Writes no start message: the
+ * parent's workflow starts the child. Throws the failures of `startRun`; nothing is written then.
  */
 export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<OpenedChild> {
   const locked = await lockRunWithAncestors(tx, ask.runId);
@@ -72,7 +72,7 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
   }
   const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeout_s, descendants: below.get(run.id) ?? 0, now });
   const childRunId = newId();
-  // The parent's stream names the child before the child speaks.
+  // The parent's stream names the child before the child's first frame.
   await claimForChild(tx, { run, call, delegate, childRunId, seconds: limits.max_duration_s });
   await startRun(tx, {
     id: childRunId,
@@ -108,7 +108,7 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
   };
 }
 
-/** Ends a delegate call that can't be made: a result for the model, which may do without. */
+/** Ends a delegate call that can't be made, with a result for the model, which may do without it. */
 export async function refuseChild(
   tx: TenantTransaction,
   { runId, toolCallId }: Pick<OpenChild, 'runId' | 'toolCallId'>,
@@ -137,7 +137,7 @@ async function refuse(tx: TenantTransaction, { call, ...runs }: HeldCall, fault:
   await settleStatus(tx, runs, frame === null ? {} : { lead: [stateBatch(identityOf(runs.run), [frame])] });
 }
 
-/** The answer to a repeated request, whose first answer was lost: the child as it was made, or nothing when it has ended meanwhile. */
+/** Answers a repeated request whose first answer was lost: the child as it was created, or `over` when it has ended meanwhile. */
 async function openedBefore(tx: TenantTransaction, { call, ...runs }: HeldCall, childRunId: string): Promise<OpenedChild> {
   const child = await readChild(tx, childRunId);
   if (child !== null && !isTerminal(child.status))
@@ -155,11 +155,11 @@ interface ClaimForChild {
   readonly call: CallState;
   readonly delegate: PinnedDelegate;
   readonly childRunId: string;
-  /** Time that the child has. */
+  /** The child's time limit. */
   readonly seconds: number;
 }
 
-/** The call is the child's from here on: row, step and frames say so. */
+/** Hands the call to the child: row, step and frames say so from here on. */
 async function claimForChild(tx: TenantTransaction, { run, call, delegate, childRunId, seconds }: ClaimForChild): Promise<void> {
   const attempt = call.attempt + 1;
   const deadlineAt = await writeChildClaim(tx, call.id, { attempt, childRunId, seconds });
@@ -175,7 +175,7 @@ async function claimForChild(tx: TenantTransaction, { run, call, delegate, child
   await appendFrames(tx, [stateBatch(identityOf(run), [executingFrame(call, deadline), subAgentFrame(child, 'started')])]);
 }
 
-/** What stands behind the parent stands behind the child. */
+/** The child has the same cause as its parent. */
 async function causeOf(tx: TenantTransaction, run: RunState): Promise<StartCause> {
   const found = await readCause(tx, run.id);
   return {

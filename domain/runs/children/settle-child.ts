@@ -11,27 +11,30 @@ import { identityOf, lockRunWithAncestors } from '../../../db/runs/run-state.ts'
 import { settleStatus } from '../waiting.ts';
 import { readChild, readLiveChild } from '../../../db/runs/children/child-rows.ts';
 
-/** How long a child that is told to end with its parent may take to say what it has cost. */
+/** How long a child that is cancelled with its parent may take to report its cost. */
 const graceMs = 3_000;
 const lookMs = 150;
 
 type Transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
 
-/** Ends a delegate call with the end of its child, whose workflow is over. A child whose row is not was lost with it, and is ended first. */
+/**
+ * Ends a delegate call with the outcome of its child, whose workflow has closed. A child whose row is still live was lost with its workflow, and is ended
+ * first.
+ */
 export async function settleChild(
   { transact }: { readonly transact: Transact },
   { runId, toolCallId }: RunToolInput,
 ): Promise<SettleToolResult> {
   const live = await transact((tx) => readLiveChild(tx, toolCallId));
-  // Its own locks come first: conversation, then runs.
+  // This takes its own locks first: conversation, then runs.
   if (live !== null) await transact((tx) => finishRun(tx, { runId: live, reason: 'error', error: lost }));
   await transact((tx) => endWithChild(tx, { runId, toolCallId }));
   return { again: false };
 }
 
 /**
- * A parent that is ending waits for its child no longer: it is told to end too, and given a moment for it, so that the parent's last frame tells all
- * that was spent. What still lives then goes with the parent's own end.
+ * Ends the delegate call of a parent that is ending: cancels the child and gives it a moment to end, so that the parent's last frame includes all costs. A
+ * child that still lives then ends with the parent.
  */
 export async function leaveChild({ transact }: { readonly transact: Transact }, { runId, toolCallId }: RunToolInput): Promise<void> {
   const childRunId = await transact((tx) => readLiveChild(tx, toolCallId));

@@ -16,18 +16,18 @@ import {
 } from '../../../db/runs/end/cancellable-runs.ts';
 import { insertBulkCancels, countCancelled } from '../../../db/runs/end/bulk-cancels.ts';
 
-/** What one cancel of many came to, by the run's state when it was locked. */
+/** Counts of one bulk cancel, by the run's state when it was locked. */
 export interface CancelCounts {
   /** Ended here: they had not begun. */
   readonly cancelled: number;
   /** Asked to end, now or before. */
   readonly cancelling: number;
   readonly alreadyFinished: number;
-  /** Not there when they were locked. */
+  /** Had no row when they were to be locked. */
   readonly gone: number;
 }
 
-/** Cancels these runs, with their descendants, in the transaction. The caller may change each of them. */
+/** Cancels these runs and their descendants in the transaction. The caller is authorized to change each of them. */
 export async function cancelAll(tx: TenantTransaction, runIds: readonly string[], cancel: Cancel): Promise<CancelCounts> {
   const locked = await lockForCancel(tx, runIds);
   const asked = new Set(runIds);
@@ -43,7 +43,7 @@ export async function cancelAll(tx: TenantTransaction, runIds: readonly string[]
   };
 }
 
-/** Leaves what still matches to the workflow `cancel:<id>`, one a workspace: it goes on until none is left. Gives how many there are. */
+/** Leaves the runs that still match to the workflow `cancel:<id>`, one per workspace, which continues until none is left. Returns the number of workflows. */
 export async function leaveToWorkflow(ctx: Changing, filter: CancelFilter, cancel: Cancel): Promise<number> {
   const places = await workspacesOfMatches(ctx, filter);
   const drafts = places.map((place) => ({ ...place, id: newId() }));
@@ -72,7 +72,7 @@ function startOf(ctx: Scoped, place: RunAddress) {
   } as const;
 }
 
-/** One round of it: cancels up to `limit` of the runs that match and were there when it was asked for. Gives how many there were; none: it is done. */
+/** One round of the workflow: cancels up to `limit` of the matching runs that existed at the time of the request. Returns how many it found; 0 means done. */
 export async function cancelRound(tx: TenantTransaction, bulk: OpenBulkCancel, limit: number): Promise<number> {
   const ids = await matchesOf(tx, bulk, limit);
   if (ids.length > 0) await cancelAll(tx, ids, { policy: bulk.policy, reason: bulk.reason });

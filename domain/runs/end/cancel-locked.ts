@@ -19,26 +19,26 @@ import { activateNext } from '../start/conversations.ts';
 export interface Cancel {
   readonly policy: CancelPolicy;
   readonly reason: string | null;
-  /** A run of the same conversation takes their place: they end as superseded. */
+  /** Another run of the same conversation replaces them: they end as superseded. */
   readonly isSuperseded?: boolean;
 }
 
-/** Runs with all that their cancel has to hold. */
+/** Runs with all rows that their cancel has to lock. */
 export interface LockedForCancel {
   readonly conversations: readonly ConversationRow[];
-  /** The runs that were asked for, their live descendants, and the ancestors of both, by ascending id. */
+  /** The requested runs, their live descendants, and the ancestors of both, by ascending id. */
   readonly runs: readonly RunState[];
 }
 
-/** Locks the conversations of runs, then the runs with their trees, each by ascending id. What is not there is left out. */
+/** Locks the conversations of runs, then the runs with their trees, each by ascending id. Runs that don't exist are omitted. */
 export async function lockForCancel(tx: TenantTransaction, runIds: readonly string[]): Promise<LockedForCancel> {
   const conversations = await lockConversationsOfRuns(tx, runIds);
   return { conversations, runs: conversations.length === 0 ? [] : await lockRunsWithTrees(tx, runIds) };
 }
 
 /**
- * Ends or asks to end every live run among `runIds` and below them, all in the same few statements. Those that are cancelling or over are left alone.
- * Gives the runs that ended here, as they were before: what hangs on their end (`followRunEnd`) is the caller's.
+ * Ends, or asks to end, every live run among `runIds` and below them, all in the same few statements. Runs that are cancelling or have ended stay as they are.
+ * Returns the runs that ended here, as they were before; the caller settles what depends on their end (`followRunEnd`).
  */
 export async function cancelLocked(
   tx: TenantTransaction,
@@ -58,7 +58,7 @@ export async function cancelLocked(
       { policy: cancel.policy, finishReason: finishReasonOf(cancel), isSuperseded: cancel.isSuperseded ?? false, finishedAt },
     );
   await closeRunCaps(tx, queued);
-  // Streams are locked by ascending id too: all of both kinds before the first is written.
+  // Streams are locked by ascending id too, so lock those of both kinds before writing the first.
   if (queued.length > 0 && working.length > 0)
     await lockStreams(
       tx,
@@ -80,14 +80,14 @@ export async function cancelLocked(
   return queued;
 }
 
-/** Frees the conversations in whose line nobody stands, all at once; gives the others. */
+/** Frees the conversations with an empty queue, all at once; returns the others. */
 async function withoutFreed(tx: TenantTransaction, conversationIds: readonly string[]): Promise<string[]> {
   const freed = await releaseConversations(tx, conversationIds);
   const ids = new Set(freed);
   return conversationIds.filter((id) => !ids.has(id));
 }
 
-/** What was to start later need not be waited for; a workflow that has done its work is not there any more. */
+/** Cancels the workflows that wait to start these runs; one that has finished no longer exists. */
 async function cancelDelayedStarts(tx: TenantTransaction, ended: readonly RunState[]): Promise<void> {
   const delayed = ended.filter((run) => run.start_after !== null).map(({ id }) => workflowIds.delayedStart(id));
   await addOutboxAll(
@@ -99,7 +99,7 @@ async function cancelDelayedStarts(tx: TenantTransaction, ended: readonly RunSta
   );
 }
 
-/** Runs above those that are cancelled: what they waited for down there is over. */
+/** Settles the runs above those that are cancelled: what they waited for below is over. */
 async function settleAbove(tx: TenantTransaction, runs: readonly RunState[], meant: readonly RunState[]): Promise<void> {
   const ids = new Set(meant.map((run) => run.id));
   const above = runs.filter((run) => !ids.has(run.id) && meant.some((one) => one.lineage.includes(run.id)));

@@ -11,8 +11,8 @@ export interface CancelRun extends Cancel {
 }
 
 /**
- * Asks a live run to end, its descendants with it. A queued one ends here and the line moves; a running or waiting one becomes `cancelling`, its workflow
- * and activities are told after the commit. A repeat changes nothing. Throws 404, and 409 `run_finished` with the run for a terminal one.
+ * Asks a live run to end, and its descendants with it. A queued run ends here and the queue advances; a running or waiting one becomes `cancelling`, and its
+ * workflow and activities are notified after the commit. A repeat changes nothing. Throws 404, and 409 `run_finished` with the run for a terminal one.
  */
 export async function cancelRun(tx: TenantTransaction, { runId, ...cancel }: CancelRun): Promise<RunRow> {
   const locked = await lockForCancel(tx, [runId]);
@@ -29,7 +29,7 @@ export async function cancelRun(tx: TenantTransaction, { runId, ...cancel }: Can
   return row;
 }
 
-/** `cancelLocked`, and what schedules have to do about the runs that ended with it. */
+/** `cancelLocked`, followed by what depends on the end of the runs that ended with it (`followRunEnd`). */
 export async function cancelAndClose(
   tx: TenantTransaction,
   locked: LockedForCancel & { readonly runIds: readonly string[] },
@@ -38,7 +38,7 @@ export async function cancelAndClose(
   for (const run of await cancelLocked(tx, locked, cancel)) await followRunEnd(tx, run, 'cancelled');
 }
 
-/** Cancels the runs of an agent that is deleted, in the order given. One may end by itself between being found and being locked. */
+/** Cancels the runs of an agent that is deleted, in the order given. A run may end by itself between being found and being locked. */
 export async function cancelRunsOfDeletedAgent(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
   for (const runId of runIds) {
     try {

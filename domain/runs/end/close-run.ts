@@ -13,8 +13,8 @@ import { readChild } from '../../../db/runs/children/child-rows.ts';
 import { insertPartialMessage, readLastAnswer, settleMessages, closeSteps, writeFinished } from '../../../db/runs/end/end-rows.ts';
 
 /**
- * Every open call gets a result, so that a provider accepts the history: cancelled, and unknown where a write may have happened. A child's end is
- * its call's. The caller has locked the calls.
+ * Gives every open call a result, so that a provider accepts the history: cancelled, or unknown where a write may have happened. A child's call gets the
+ * child's outcome. The caller has locked the calls.
  */
 export async function closeCalls(tx: TenantTransaction, calls: readonly CallState[]): Promise<FrameDraft[]> {
   const frames: FrameDraft[] = [];
@@ -29,9 +29,9 @@ async function closeCall(tx: TenantTransaction, call: CallState): Promise<readon
   return frame === null ? [] : [frame];
 }
 
-/** How a call ends that is stopped from outside. */
+/** The outcome of a call that is stopped from outside. */
 export function cancelledEnd(call: CallState): CallOutcome {
-  // What people were asked about after a try that was lost may have happened as well.
+  // A call that awaits confirmation after a lost try may have happened as well.
   const isInDoubt = call.state === 'executing' || call.gate === 'confirmation';
   if (!isInDoubt || isRepeatable(call)) return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };
   const error = {
@@ -43,7 +43,7 @@ export function cancelledEnd(call: CallState): CallOutcome {
   return { state: 'unknown', result: resultWithoutOutput('cancelled', error), rest: null };
 }
 
-/** Messages that were being streamed become whole as far as they got. */
+/** Stores messages that were being streamed as far as they got. */
 export async function closeMessages(
   tx: TenantTransaction,
   run: RunState,
@@ -75,7 +75,7 @@ export async function closeMessages(
   return frames;
 }
 
-/** The last thing the model said, whole or partial; nothing of a turn that is discarded. */
+/** The model's last answer, complete or partial; null when the turn is discarded. */
 export async function readOutput(tx: TenantTransaction, run: RunState, end: Pick<FinishedRun, 'status'>): Promise<RunOutput | null> {
   if (isDiscarded(run, end)) return null;
   const last = await readLastAnswer(tx, run.id);
@@ -85,12 +85,12 @@ export async function readOutput(tx: TenantTransaction, run: RunState, end: Pick
   return { text: text === '' ? null : text, json: json?.type === 'json' ? json.value : null, attachments: last.files, truncated: false };
 }
 
-/** Cancelled with rollback, or before it began: the turn goes with its input. */
+/** Cancelled with rollback, or before it began: the turn is discarded with its input. */
 function isDiscarded(run: RunState, end: Pick<FinishedRun, 'status'>): boolean {
   return end.status === 'cancelled' && (run.cancel_policy === 'rollback' || run.started_at === null);
 }
 
-/** Commits or discards the turn, closes the steps that are open, writes the run's end. */
+/** Commits or discards the turn, closes open steps, writes the run's end. */
 export async function writeEnd(tx: TenantTransaction, run: RunState, end: FinishedRun): Promise<void> {
   await settleMessages(tx, run.id, isDiscarded(run, end) ? 'discarded' : 'committed');
   await closeSteps(tx, run.id, { status: end.status === 'cancelled' ? 'cancelled' : 'failed', error: end.error });

@@ -22,9 +22,9 @@ import { lockOpenCalls, type CallState } from '../../../db/runs/calls/call-state
 import { activateNext } from '../start/conversations.ts';
 
 /**
- * Ends a run, once, and with it the live runs below it: closes open messages and calls, commits or discards the turn, writes the run and its last
- * frames, moves the conversation's line. A run that has ended already, or is gone, is left as it is. `more`: a message came in that the model has
- * not read, or a later step has begun, so that the run goes on instead of succeeding.
+ * Ends a run, once, and with it the live runs below it: closes open messages and calls, commits or discards the turn, writes the run and its last frames,
+ * advances the conversation's queue. A run that has ended already, or no longer exists, is left as it is. `more`: a message arrived that the model has not
+ * read, or a later step has begun, so that the run continues instead of succeeding.
  */
 export async function finishRun(tx: TenantTransaction, input: FinishRunInput): Promise<FinishRunResult> {
   const [conversation, locked, isPast] = await Promise.all([
@@ -44,13 +44,13 @@ export async function finishRun(tx: TenantTransaction, input: FinishRunInput): P
   let heads = lockedHeads;
   if (descendants.length > 0) {
     const batches: FrameBatch[] = [];
-    // Children before their parents, whose calls tell of their end.
+    // Children come before their parents, whose calls report the children's outcome.
     for (const child of descendants.toReversed())
       batches.push((await close(tx, { run: child, answers, calls, heads }, cancelledWithParent)).batch);
     await appendFrames(tx, batches);
     for (const child of descendants) await emitRunEvent(tx, child, 'cancelled');
     heads = await headsOf(tx, [run.id]);
-    // Whatever of them is still at work hears of it at once.
+    // Activities that still work for descendants are notified at once.
     tx.outgoing.cancelledRunIds.push(...descendants.map(({ id }) => id));
   }
 
@@ -62,8 +62,8 @@ export async function finishRun(tx: TenantTransaction, input: FinishRunInput): P
 }
 
 /**
- * Whether the run has gone on after the step that is told to be its last: who tells it is a worker whose task another one has taken over. Asked behind
- * the lock of the run, which a step takes when it begins.
+ * Whether the run has continued after the step that is reported as its last one: the report comes from a worker whose task another worker has taken over.
+ * Checked under the lock of the run, which a step takes when it begins.
  */
 async function hasLaterStep(tx: TenantTransaction, { runId, reason, step }: FinishRunInput): Promise<boolean> {
   if (reason !== 'stop' || step === undefined) return false;
@@ -76,15 +76,15 @@ const cancelledWithParent: Ending = { status: 'cancelled', finishReason: 'cancel
 
 interface Closing {
   readonly run: RunState;
-  /** Frames of the questions that are withdrawn, by run. */
+  /** Frames of the withdrawn questions, by run. */
   readonly answers: ReadonlyMap<string, readonly FrameDraft[]>;
   /** Open calls, of other runs too. */
   readonly calls: readonly CallState[];
-  /** Last numbers of the streams, all locked. */
+  /** Last frame numbers of the streams, all of them locked. */
   readonly heads: ReadonlyMap<string, number>;
 }
 
-/** Writes all that the end of one run changes; gives its last frames. */
+/** Writes everything that the end of one run changes; returns its last frames. */
 async function close(
   tx: TenantTransaction,
   { run, answers, calls, heads }: Closing,
@@ -108,7 +108,7 @@ async function close(
   return { batch: stateBatch(identityOf(run), [...frames, finishedFrame(run, end)]), end };
 }
 
-/** Only a run in cancelling ends cancelled: one that its parent takes along turns so first. */
+/** Only a run in `cancelling` ends as cancelled, so a run that ends with its parent first announces that state. */
 function announcedCancel({ status }: RunState, ending: Ending): FrameDraft[] {
   if (ending.status !== 'cancelled' || (status !== 'running' && status !== 'waiting')) return [];
   return [statusFrame({ status: 'cancelling', previous: status })];
@@ -119,12 +119,12 @@ async function headsOf(tx: TenantTransaction, runIds: readonly string[]): Promis
   return new Map([...streams].map(([id, { headSeq }]) => [id, headSeq]));
 }
 
-/** Only a row in cancelling ends cancelled, only `stop` succeeds; every other end keeps what there is and says why. */
+/** Only a row in `cancelling` ends as cancelled, only `stop` succeeds; every other end retains what there is and gives a reason. */
 function endingOf(run: RunState, input: FinishRunInput): Ending {
   if (run.status === 'cancelling')
     return { status: 'cancelled', finishReason: run.is_superseded ? 'superseded' : 'cancelled', error: null };
   if (input.reason === 'stop') return { status: 'succeeded', finishReason: 'stop', error: null };
-  // Only its parent's workflow stops a child's: the parent is ending.
+  // Only the parent's workflow stops a child's: the parent is ending.
   if (input.reason === 'cancelled' && run.parent_run_id !== null) return cancelledWithParent;
   if (input.reason === 'cancelled')
     return {
@@ -140,7 +140,7 @@ function endingOf(run: RunState, input: FinishRunInput): Ending {
   };
 }
 
-/** What is said where the workflow only knows the reason. */
+/** The error of an end for which the workflow knows only the reason. */
 function untold(reason: FinishRunInput['reason']): NonNullable<FinishRunInput['error']> {
   const code = reason === 'budget_exceeded' ? 'budget_exceeded' : 'internal_error';
   return { code, message: errorCodes[code].title };

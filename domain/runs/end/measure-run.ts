@@ -2,7 +2,7 @@ import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { FinishedRun } from '../../../db/runs/run-frames.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';
 
-/** Notes the end of a run, which the same transaction writes, for the metrics. */
+/** Records the end of a run, which the same transaction writes, for the metrics. */
 export function measureEnd(
   { outgoing }: TenantTransaction,
   run: RunState,
@@ -11,7 +11,7 @@ export function measureEnd(
   outgoing.measurements.push({ kind: 'run_ended', status, source: run.source, activeS: activeSeconds(run, finishedAt) });
 }
 
-/** Notes how long somebody waited for the first frame of the model's answer. A run that was never active has none. */
+/** Records how long the first frame of the model's answer took after the run became active. A run that was never active has none. */
 export function measureFirstFrame({ outgoing }: TenantTransaction, { source, activated_at }: RunState, at: Date): void {
   if (activated_at === null) return;
   outgoing.measurements.push({ kind: 'first_frame', source, afterS: secondsBetween(activated_at, at) });
@@ -23,7 +23,7 @@ function activeSeconds({ started_at, waiting_since, waited_ms }: RunState, end: 
   return Math.max(0, secondsBetween(started_at, end) - waited_ms / 1_000 - waitingS);
 }
 
-/** Clocks of two machines may differ: never below zero. */
+/** Seconds between two instants, never below zero, since the clocks of two machines may differ. */
 function secondsBetween(start: string, end: Date): number {
   return Math.max(0, (end.getTime() - new Date(start).getTime()) / 1_000);
 }

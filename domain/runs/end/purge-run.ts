@@ -7,9 +7,9 @@ import { settleLostCallsOf } from '../steps/lost-calls.ts';
 import { lockTree, eraseRuns } from '../../../db/runs/end/erase-rows.ts';
 
 /**
- * Erases a run that has ended, with its descendants: messages, steps, calls and their outputs, approvals, added input, frames, and every column of content; its
- * rows stay as names for the ledger, and its votes keep their rating. Then nothing of it is found any more, and whatever still writes finds nothing to write
- * to. Gives how many runs that were. Throws 404, 409 `not_a_root_run`, 409 `run_not_finished` while one of them lives.
+ * Erases a run that has ended, with its descendants: messages, steps, calls and their outputs, approvals, added input, frames, and every column of content. Its
+ * rows remain as names for the ledger, and its votes keep their rating. Nothing of it is found afterwards, and late writers find nothing to write to. Returns
+ * the number of erased runs. Throws 404, 409 `not_a_root_run`, 409 `run_not_finished` while one of them lives.
  */
 export async function purgeRun(tx: TenantTransaction, runId: string): Promise<number> {
   const conversation = await lockConversationOfRun(tx, runId);

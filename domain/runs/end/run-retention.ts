@@ -12,21 +12,24 @@ import { purgeRun } from './purge-run.ts';
 import { lockEndedTrees } from '../../../db/runs/end/erase-rows.ts';
 import { type Position, organizationsWithRetention, rootsPastRetention } from '../../../db/runs/end/past-retention.ts';
 
-/** A transaction erases at most so many trees of runs: their conversations wait for it. */
+/** The most trees of runs that one transaction erases: their conversations stay locked meanwhile. */
 const rootsATransaction = 20;
 
 export interface RetentionOptions {
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Sends what a transaction lets out: what Redis still holds of the runs. Left out where there is no way to it; it keeps nothing for longer than an hour. */
+  /**
+   * Sends what leaves after the commit: the erasure of what Redis still holds of the runs. Omitted without a connection to Redis, which retains nothing longer
+   * than an hour.
+   */
   readonly send?: (outgoing: Outgoing) => Promise<void>;
 }
 
 /**
- * Erases runs that ended before the `run_retention_days` of their organization, with those of their sub-agents, as `DELETE /runs/{id}` does: what they cost
- * stays in the ledger, and so does what a lost worker has not settled. Passed over is a run below which one lives or of which a call still holds a part of a budget. Each transaction takes some and writes
- * one `purge` entry with their number, so that whoever is killed anywhere goes on at the next time. An organization whose runs can't be erased keeps no other
- * from it; its error is thrown at the end. Gives how many runs.
+ * Erases runs that ended before the `run_retention_days` of their organization, with those of their sub-agents, as `DELETE /runs/{id}` does: their costs stay
+ * in the ledger, and so do calls that a lost worker has not settled. Skips a run that has a live descendant or a call that still holds part of a budget. Each
+ * transaction erases some runs and writes one `purge` entry with their number, so that a process killed at any point resumes the next time. An organization
+ * whose runs can't be erased does not block the others; its error is thrown at the end. Returns the number of erased runs.
  */
 export async function eraseOldRuns(db: Databases, options: RetentionOptions): Promise<number> {
   const organizations = await sweep(db, organizationsWithRetention);
@@ -64,7 +67,7 @@ async function eraseOfOrganization(db: Databases, organizationId: string, { sign
 
 interface Erased {
   readonly erased: number;
-  /** Null: there is nothing behind. */
+  /** Null: nothing follows. */
   readonly last: Position | null;
 }
 
@@ -72,8 +75,8 @@ async function eraseSome(tx: TenantTransaction, organizationId: string, after: P
   const due = await rootsPastRetention(tx, { organizationId, after, limit: rootsATransaction });
   if (due.length === 0) return { erased: 0, last: null };
   const roots = due.map(({ id }) => id);
-  // All at once and in the order of everybody: two that lock several would deadlock else. Calls of lost workers are settled before the first run goes: from
-  // then on windows and rollups are held, and no run is waited for.
+  // Locks all conversations at once and in the common order; otherwise two transactions that lock several would deadlock. Settles calls of lost workers before
+  // erasing the first run: from then on budget windows and rollups are locked, and this transaction waits for no run.
   await lockConversationsOfRuns(tx, roots);
   await settleLostCallsOf(tx, await lockEndedTrees(tx, roots));
   let erased = 0;
@@ -87,7 +90,7 @@ async function eraseSome(tx: TenantTransaction, organizationId: string, after: P
   return { erased, last: due.at(-1) ?? null };
 }
 
-/** What is refused here was erased or began to live again after it was found. */
+/** Erases a run unless it was erased or came back to life after it was found. */
 async function purgeUnlessBusy(tx: TenantTransaction, runId: string): Promise<number> {
   try {
     return await purgeRun(tx, runId);

@@ -4,8 +4,8 @@ import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { readStopOfRun } from '../../../db/operator/stopped-runs.ts';
 
 /**
- * Cancels a run whose place is stopped, by what the rows say in this transaction: the newest state wins. False when the place works. A run
- * that has ended, or has been told already, stays as it is.
+ * Cancels a run whose workspace or organization is stopped, by the rows of this transaction: the newest state wins. Returns false when it is not stopped. A run
+ * that has ended, or was asked to end already, stays as it is.
  */
 export async function stopRun(tx: TenantTransaction, runId: string): Promise<boolean> {
   const found = await readStopOfRun(tx, runId);

@@ -13,14 +13,14 @@ import type { RunInput } from '../../../db/runs/read/run-view.ts';
 import { writeWhole, insertInput, takeUnread } from '../../../db/runs/input/input-rows.ts';
 
 const maxTextChars = 262_144;
-/** Of an open object in a body: what is joined would be taken as one, too. */
+/** The limit of an open object in a request body, which joined JSON has to meet as well. */
 const maxJsonBytes = 65_536;
 const maxFiles = 20;
 
 /**
- * Adds a message to a live run. A queued one asks it together with its input; any other reads it before its next model call, and its workflow is
- * woken after the commit. The caller holds the locks of the conversation and then of the run: whoever ends the run finds it unread, or has ended
- * the run before. Throws 422 at `pointer` where it would make a queued run's input too large.
+ * Adds a message to a live run. A queued run asks it together with its input; any other reads it before its next model call, and its workflow is woken after
+ * the commit. The caller has locked the conversation and then the run, so that the transaction that ends the run either finds the message unread or has ended
+ * the run before. Throws 422 at `pointer` when the message would make a queued run's input too large.
  */
 export async function addMessage(tx: TenantTransaction, run: RunState, input: RunInput, pointer = '/input'): Promise<void> {
   const place = { id: run.id, organizationId: run.organization_id, workspaceId: run.workspace_id, conversationId: run.conversation_id };
@@ -41,7 +41,7 @@ export async function addMessage(tx: TenantTransaction, run: RunState, input: Ru
   );
 }
 
-/** What was asked first and what was added, as one input: texts below each other, values side by side. */
+/** Joins the original and the added input into one: texts below each other, JSON properties merged. */
 function joined(first: RunInput, added: RunInput, pointer: string): RunInput {
   const text = [first.text, added.text].filter((part) => part !== undefined).join('\n\n');
   const json = first.json === undefined && added.json === undefined ? undefined : { ...first.json, ...added.json };
@@ -63,12 +63,12 @@ function tooLong(pointer: string, limit: number): Failure {
   return invalid(pointer, 'maxLength', 'The input of the queued run would be too long.', { limit });
 }
 
-/** Counted as the schema of an input counts: characters, however they are coded. */
+/** Counts as the schema of an input does: in characters, however they are encoded. */
 function isLonger(text: string): boolean {
   return text.length > maxTextChars && Array.from(text).length > maxTextChars;
 }
 
-/** Makes what waits in the conversation part of the run, as messages behind what there is, before the model call of a step; gives their frames. */
+/** Appends the conversation's unread messages to the run's messages, before the model call of a step; returns their frames. */
 export async function readAddedInput(tx: TenantTransaction, run: RunState, step: number): Promise<FrameDraft[]> {
   const read = await takeUnread(tx, run, step);
   return read.map(({ id, content }) =>

@@ -8,7 +8,7 @@ import { identityOf, type RunState } from '../../../db/runs/run-state.ts';
 import { storePassages } from '../../../db/runs/input/input-rows.ts';
 
 /**
- * Keeps passages of knowledge bases as the system's message of a run, before its input, and tells of it. Once a run: a second try gets the message of the
+ * Stores passages of knowledge bases as a system message of a run, before its input, and writes its frame. Once per run: a second try gets the message of the
  * first one, so that the prompt stays the same.
  */
 export async function insertPassages(tx: TenantTransaction, run: RunState, text: string): Promise<HistoryMessage> {

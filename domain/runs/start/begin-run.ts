@@ -20,9 +20,9 @@ import { type SourceRow, readSource, writeBegun, readPendingInputs } from '../..
 const maxWarnings = 20;
 
 /**
- * Takes a queued, active run to running: pins the manifest, writes run.started and the input. A run that is running, waiting or
- * cancelling already, or whose place is frozen, is returned as it is; null means that it has ended or is gone. Throws upstream_failed
- * `model_unavailable` when the deployment can't call the model.
+ * Moves a queued, active run to running: pins the manifest, writes run.started and the input. A run that is already running, waiting or cancelling, or whose
+ * workspace is frozen, is returned as it is; null means that it has ended or no longer exists. Throws upstream_failed `model_unavailable` when the deployment
+ * can't call the model.
  */
 export async function beginRun(tx: TenantTransaction, runId: string, deployment: Deployment): Promise<RunState | null> {
   const run = await lockRun(tx, runId);
@@ -51,14 +51,14 @@ export async function beginRun(tx: TenantTransaction, runId: string, deployment:
   return running;
 }
 
-/** What the run keeps to its end. */
+/** Pins what the run uses until its end. */
 async function pin(
   tx: TenantTransaction,
   run: RunState,
   deployment: Deployment,
 ): Promise<{ manifest: Manifest; warnings: PinnedWarning[] }> {
   const source = await readSource(tx, run);
-  // An agent is deleted with its runs; one that was started at the same moment ends here.
+  // An agent is deleted with its runs; a run that was started at the same moment ends here.
   if (source === null) throw fail('not_found', { detail: 'The agent of the run is gone.' });
   const document = upgradeDocument(source.document);
   const bound = await readBoundRows(tx, {
@@ -71,7 +71,7 @@ async function pin(
   const effective = effectiveConfiguration(deployment, { document, persona: source.persona?.document ?? null, bound });
   if (effective.model === null) throw modelUnavailable(source.persona?.document.model ?? document.model);
   const { warnings, ...pins } = pinsOf(mayDelegate(run.limits) ? effective : withoutDelegates(effective));
-  // The texts of these are in the prompt from the first step on.
+  // The texts of these skills are in the prompt from the first step on.
   await recordSkillUse(
     tx,
     run,

@@ -8,8 +8,8 @@ import { activateFirst } from '../../../db/runs/start/queue-rows.ts';
 import { type StartableRun, runStartMessage } from '../../../db/runs/start/conversations.ts';
 
 /**
- * Moves the line of a conversation whose active run has ended: the first in line becomes active, gets its turn and its workflow; without one
- * the conversation is free. The caller holds the conversation's lock and has written the ended run. Gives the activated run's id.
+ * Advances the queue of a conversation whose active run has ended: the first queued run becomes active and gets its turn and its workflow; with an empty queue
+ * the conversation is free. The caller has locked the conversation and written the ended run. Returns the activated run's id.
  */
 export async function activateNext(tx: TenantTransaction, conversationId: string): Promise<string | null> {
   const activated = await activateFirst(tx, conversationId);
@@ -34,7 +34,7 @@ export async function activateNext(tx: TenantTransaction, conversationId: string
   return activated.id;
 }
 
-/** Writes the start of an active run's workflow into the outbox; a second one for the same run changes nothing. */
+/** Writes the start of an active run's workflow into the outbox; a second start of the same run changes nothing. */
 export async function addRunStart(tx: TenantTransaction, run: StartableRun): Promise<void> {
   await addOutbox(tx, runStartMessage(run, tx.correlationId), { dedupeKey: workflowIds.run(run.id) });
 }

@@ -14,15 +14,15 @@ import { statusFrame } from '../../../db/runs/status-frame.ts';
 import { readDelayed, enqueueRun, failQueued } from '../../../db/runs/start/queue-rows.ts';
 import { activateNext } from './conversations.ts';
 
-/** How long a run whose time has come waits for a place in a full line before it asks again. */
+/** How long a due run waits before it tries a full queue again. */
 const fullLineMs = 30_000;
 
-/** What became of a delayed run. */
+/** The outcome of admitting a delayed run. */
 export type Admission = { readonly isDone: true } | { readonly isDone: false; readonly dueInMs: number };
 
 /**
- * Gives a delayed run its place once it is due: active, or in line as its `on_busy` says; with `reject` it ends in a busy conversation. One that is
- * not delayed any more is left as it is. While its line is full it stays delayed.
+ * Admits a delayed run once it is due: it becomes active, or is queued as its `on_busy` says; with `reject` it ends when the conversation is busy. A run that
+ * is no longer delayed is left as it is. While the queue is full the run stays delayed.
  */
 export async function admitRun(tx: TenantTransaction, runId: string): Promise<Admission> {
   const conversation = await lockConversationOfRun(tx, runId);
@@ -43,7 +43,7 @@ export async function admitRun(tx: TenantTransaction, runId: string): Promise<Ad
   }
   if (conversation.queue_length >= limitQueue) return { isDone: false, dueInMs: fullLineMs };
 
-  // It is a run already: its input can't join another one.
+  // It is a run already, so its input can't join another run.
   const answer = await answerBusy(tx, conversation, delayed.on_busy === 'steer' ? 'enqueue' : delayed.on_busy);
   if (answer.kind !== 'line') throw new Error('a delayed run has no other place');
   await enqueueRun(tx, { run, conversation }, answer.line);
@@ -60,7 +60,7 @@ function lastPlace(conversation: ConversationRow): WaitingPosition {
   return { kind: 'line', queueNo: conversation.next_queue_no, position: conversation.queue_length + 1, isFirst: false };
 }
 
-/** The run that was not to wait ends where it would have begun, its question discarded. */
+/** Ends a run that must not wait, at the point where it would have begun; its question is discarded. */
 async function endBusy(tx: TenantTransaction, run: RunState, activeRunId: string): Promise<void> {
   const { code, detail, retryable } = conversationBusy(activeRunId);
   const error: RunFault = { code, message: detail, retryable, reason: 'conversation_busy' };

@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { RunInput } from '../../../db/runs/read/run-view.ts';
 import { limitCopied, type ForkPoint, type ForkedRun, readMessage, readBefore, insertForked } from '../../../db/runs/start/fork-rows.ts';
 
-/** Throws 422 unless the message was committed in the run's conversation, not after its turn. */
+/** Throws 422 unless the message was committed in the run's conversation, at the latest in the run's turn. */
 export async function readFork(tx: TenantTransaction, run: ForkedRun, messageId: string): Promise<ForkPoint> {
   const point = await readMessage(tx, run, messageId);
   if (!point)
@@ -15,7 +15,7 @@ export async function readFork(tx: TenantTransaction, run: ForkedRun, messageId:
   return { role, content, ...renumbered(wholeTurns(found).toReversed()) };
 }
 
-/** Newest first: without the turn that would be cut, unless it is the only one. */
+/** Newest first, without the turn that the limit would split, unless it is the only one. */
 function wholeTurns<M extends { readonly turn: number }>(newestFirst: readonly M[]): M[] {
   if (newestFirst.length <= limitCopied) return [...newestFirst];
   const cutTurn = newestFirst.at(-1)?.turn;
@@ -33,7 +33,7 @@ function renumbered(oldestFirst: readonly { readonly id: string; readonly turn: 
   return { copied, turns: numbers.size };
 }
 
-/** What a user's message asked, to be asked again. Throws 422 for any other: then the input has to say it. */
+/** The input of a user's message, to be asked again. Throws 422 for any other message: then the request has to give the input. */
 export function inputOfMessage({ role, content }: Pick<ForkPoint, 'role' | 'content'>): RunInput {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   const json = content.find((block) => block.type === 'json');
@@ -48,7 +48,7 @@ export function inputOfMessage({ role, content }: Pick<ForkPoint, 'role' | 'cont
   };
 }
 
-/** Makes the conversation of a fork, as if it had had these turns. Throws 409 `already_exists` for a session key that has one. */
+/** Creates the conversation of a fork, as if it had had these turns. Throws 409 `already_exists` when the session key already has a conversation. */
 export async function forkedConversation(
   tx: TenantTransaction,
   run: ForkedRun,

@@ -6,15 +6,15 @@ import { firstQueueNo, limitQueue, type ConversationRow, type WaitingPosition } 
 import { lockRun, lockRunsWithTrees, type RunState } from '../../../db/runs/run-state.ts';
 import type { CancelPolicy, OnBusy } from '../../../db/runs/read/run-view.ts';
 
-/** What a busy conversation does with a start. */
+/** How a busy conversation answers a start. */
 export type BusyAnswer =
-  /** `supersedes`: the active run is to be cancelled for it, once it stands in line. */
+  /** `supersedes`: the active run, to be cancelled once the new run is queued. */
   | { readonly kind: 'line'; readonly line: WaitingPosition; readonly supersedes: LockedForCancel | null }
   /** The input joins the active run, which is locked. */
   | { readonly kind: 'steer'; readonly run: RunState };
 
 /**
- * Decides about a start in a conversation with an active run; the conversation is locked. Writes nothing. Throws 409 `conversation_busy`,
+ * Decides about a start in a conversation with an active run; the conversation is locked. Writes nothing. Throws 409 `conversation_busy` or
  * `conversation_queue_full`, both with `active_run_id`.
  */
 export async function answerBusy(tx: TenantTransaction, conversation: ConversationRow, onBusy: OnBusy): Promise<BusyAnswer> {
@@ -43,12 +43,12 @@ export async function answerBusy(tx: TenantTransaction, conversation: Conversati
   }
 }
 
-/** How the active run ends for one that takes its place. */
+/** How the active run ends when another run replaces it. */
 export function policyOf(onBusy: OnBusy): CancelPolicy {
   return onBusy === 'rollback' ? 'rollback' : 'interrupt';
 }
 
-/** 409: another run is active there. */
+/** 409: another run is active in the conversation. */
 export function conversationBusy(activeRunId: string): Failure {
   return fail('state_conflict', {
     reason: 'conversation_busy',

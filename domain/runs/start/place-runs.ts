@@ -36,13 +36,13 @@ import { noUsage } from '../../../db/runs/steps/usage-totals.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';
 import type { StartTarget } from '../../../db/runs/start/start-target.ts';
 
-/** What became of starts, and the runs that ended with it, as they were before: their occurrences are still to be closed. */
+/** Outcomes of starts, and the runs that they ended, as they were before: the caller still has to close the occurrences of these. */
 export interface PlacedRuns {
   readonly outcomes: readonly (StartedRun | Failure)[];
   readonly ended: readonly RunState[];
 }
 
-/** What `startRuns` does, but for the occurrences of the scheduled runs whose place was taken. */
+/** `startRuns` without closing the occurrences of the scheduled runs that were replaced. */
 export async function enqueueRuns(tx: TenantTransaction, starts: readonly StartRun[]): Promise<PlacedRuns> {
   const targets = refuseUnready(starts, await refuseUnpriced(tx, starts, await resolveStarts(tx, starts)));
   const ready = starts.flatMap((start, n) => {
@@ -63,11 +63,11 @@ export async function enqueueRuns(tx: TenantTransaction, starts: readonly StartR
 
 interface Batch {
   readonly tx: TenantTransaction;
-  /** Which starts are early is the database's to say: it is asked for its time when one of them names an instant. */
+  /** Database time, which decides whether a start is delayed; read only when a start names an instant. */
   readonly now: Date;
-  /** Locked, as they stand after the starts so far. */
+  /** Locked; as the starts so far have left them. */
   readonly conversations: Map<string, ConversationRow>;
-  /** Written and not announced yet. */
+  /** Written, not announced yet. */
   readonly made: NewRun[];
   readonly ended: RunState[];
 }
@@ -85,7 +85,7 @@ async function orFailure(work: () => Promise<StartedRun>): Promise<StartedRun | 
   }
 }
 
-/** Puts one start where it belongs. Every refusal comes before the first write. */
+/** Places one start: active, queued, delayed or joined. Every refusal comes before the first write. */
 async function place(batch: Batch, start: StartRun, target: StartTarget): Promise<StartedRun> {
   const { tx, now, conversations } = batch;
   const at = followedTime(tx.em);
@@ -96,7 +96,7 @@ async function place(batch: Batch, start: StartRun, target: StartTarget): Promis
   if (conversation === null || conversation.active_run_id === null)
     return write(batch, draftOf(start, target, { conversation, session, at, line: { kind: 'active' } }));
 
-  // An earlier start of the batch may be the active one: what it may cost is there before it is answered for.
+  // The active run may be an earlier start of this batch: its cap has to be written before this start is decided.
   if (start.onBusy !== 'enqueue' && start.onBusy !== 'reject') await announce(batch);
   const answer = await answerBusy(tx, conversation, start.onBusy);
   if (answer.kind === 'steer') {
@@ -118,7 +118,7 @@ async function place(batch: Batch, start: StartRun, target: StartTarget): Promis
 
 interface Placing {
   readonly conversation: ConversationRow | null;
-  /** Name of the conversation within the batch; null: nobody else can come to it. */
+  /** Name of the conversation within the batch; null: no other start can reach it. */
   readonly session: string | null;
   readonly line: QueuePosition;
   readonly at: Date;
@@ -171,7 +171,7 @@ function afterwards(run: NewRun): ConversationRow {
   };
 }
 
-/** Caps of what has been written since the last time, and first frames of children. */
+/** Writes the caps of runs written since the last call, and the first frames of children. */
 async function announce({ tx, made }: Batch): Promise<void> {
   const runs = made.splice(0);
   await openCaps(tx, runs.flatMap(capOf));
@@ -190,7 +190,7 @@ function queuedFrame(run: NewRun) {
   return statusFrame({ status: 'queued', previous: null, queuePosition: positionOf(run) });
 }
 
-/** A run that may cost so much and no more has a cap of its own. */
+/** A run with a maximum cost has its own cap. */
 function capOf({ id, target, limits, start }: NewRun): CapDraft[] {
   const { organizationId, workspaceId } = target;
   if (limits.max_cost === null) return [];

@@ -12,28 +12,28 @@ import { copyMessages, type ForkPoint } from '../../../db/runs/start/fork-rows.t
 import { type EndedRun, readEnded, hasMovedOn, usableFiles, discardTurn } from '../../../db/runs/start/retry-rows.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';
 
-/** How a run is asked again. */
+/** How a run is retried. */
 export interface RetryAsk {
-  /** `pinned`: the revision that it used. */
+  /** `pinned`: the revision that the run used. */
   readonly revision: 'pinned' | 'current';
-  /** Null: in its own conversation, in place of its turn. */
+  /** Null: the retry stays in the run's conversation and replaces its turn. */
   readonly fork: {
     readonly messageId: string;
-    /** Null: what that message asked. */
+    /** Null: the input of that message. */
     readonly input: { readonly text?: string; readonly json?: Record<string, unknown>; readonly attachmentIds: readonly string[] } | null;
     readonly sessionKey: string | null;
   } | null;
-  /** Over those that the run was started with. */
+  /** Override those that the run was started with. */
   readonly limits: RunLimitsDraft;
   readonly onBusy: OnBusy;
 }
 
-/** Who asks, as every start says it. */
+/** Who starts the retry, in the fields of every start. */
 export type RetryStarter = Pick<StartRun, 'source' | 'createdBy' | 'currency' | 'pricing' | 'starter'>;
 
 /**
- * Asks a run that has ended once more. Without a fork the new run takes the place of its turn, which has to be the conversation's last and is discarded when the
- * new one begins; with one it goes on from a message in a conversation of its own, with copies of what was said before. Throws 404, 409 `run_not_finished`,
+ * Retries a run that has ended. Without a fork the new run replaces the old one's turn, which has to be the conversation's last and is discarded when the new
+ * run begins; with a fork it continues from a message, in a conversation of its own with copies of the earlier messages. Throws 404, 409 `run_not_finished`,
  * `not_a_root_run`, `conversation_moved_on`, `agent_inactive`, `already_exists` for a used session key, 422 for a message that can't be forked at, and what
  * `startRun` throws.
  */
@@ -56,7 +56,7 @@ async function replaceTurn(
   run: EndedRun,
   { ask, by }: { readonly ask: RetryAsk; readonly by: RetryStarter },
 ): Promise<StartedRun> {
-  // Its turn has been used by the run that asked for it.
+  // The parent run has already used this turn.
   if (run.parent_run_id !== null)
     throw fail('state_conflict', { reason: 'not_a_root_run', detail: 'A run of a sub-agent can be forked, not replaced.' });
   if (await hasMovedOn(tx, run))
@@ -95,13 +95,13 @@ async function forkAt(tx: TenantTransaction, run: EndedRun, { fork, ask, by }: F
   return started;
 }
 
-/** What the message asked, to be asked again. */
+/** The input of the message, to be asked again. */
 async function askedAt(tx: TenantTransaction, point: ForkPoint) {
   const { attachments = [], ...input } = inputOfMessage(point);
   return { ...input, attachmentIds: await usableFiles(tx, attachments) };
 }
 
-/** What both kinds have of the old run. */
+/** What both kinds of retry take from the old run. */
 function startOf(run: EndedRun, ask: RetryAsk, by: RetryStarter) {
   const { subject_kind: kind, subject_id: id } = run;
   return {
@@ -115,7 +115,7 @@ function startOf(run: EndedRun, ask: RetryAsk, by: RetryStarter) {
     onBusy: ask.onBusy,
     limits: { ...askedLimits(run), ...ask.limits },
     metadata: run.metadata,
-    // Whoever asks again asks for no more than was allowed, with words from where they came.
+    // A retry may do no more than the run was allowed, and its input is trusted no more than before.
     cause: {
       rootEventId: run.root_event_id,
       eventDepth: run.event_depth,
@@ -126,15 +126,15 @@ function startOf(run: EndedRun, ask: RetryAsk, by: RetryStarter) {
   };
 }
 
-/** The limits that the run was started with beside those of its revision: another revision has its own. */
+/** The limits that the run was started with, without those of its revision: another revision has its own. */
 function askedLimits({ limits, revision_limits: revision }: EndedRun): RunLimitsDraft {
   const own = limitsOfRun({}, revision);
   return Object.fromEntries(Object.entries(limits).filter(([name, value]) => Reflect.get(own, name) !== value));
 }
 
 /**
- * Discards the turn that a run replaces, when it begins: it stays readable with the old run and is in no prompt any more. A fork replaces nothing, since it
- * has a conversation of its own. No statement for a run that is no retry.
+ * Discards the turn that a run replaces, when the run begins: the turn stays readable with the old run but is in no prompt any more. A fork replaces nothing,
+ * since it has a conversation of its own. Sends no statement for a run that is no retry.
  */
 export async function discardReplaced(
   tx: TenantTransaction,

@@ -5,8 +5,8 @@ import type { StartRun } from '../../../db/runs/start/start-run.ts';
 import { type StartTarget, readPricedModels } from '../../../db/runs/start/start-target.ts';
 
 /**
- * The targets of starts, with a Failure (422 `unpriced_model`) where the run would only fail with it later. One query, and none where nothing
- * rejects models without a price.
+ * Returns the targets of starts, with a Failure (422 `unpriced_model`) where the run would only fail with it later. Sends one query, or none when nothing
+ * rejects unpriced models.
  */
 export async function refuseUnpriced(
   tx: TenantTransaction,
@@ -24,7 +24,7 @@ export async function refuseUnpriced(
   });
 }
 
-/** The model that needs a price; null: none does. */
+/** The model that needs a price, or null when none does. */
 function judgedModel(start: StartRun | undefined, target: StartTarget | Failure): string | null {
   if (!start?.pricing || start.parent || target instanceof Failure) return null;
   if (!rejectsUnpriced(start.pricing.unpriced, target.spending.is_enforced)) return null;

@@ -5,7 +5,9 @@ import { agentInactive } from './start-target.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';
 import type { StartTarget } from '../../../db/runs/start/start-target.ts';
 
-/** The targets of starts, with a Failure where the place or the agent takes none now or the input lacks what the agent demands. */
+/**
+ * Returns the targets of starts, with a Failure where the workspace or the agent accepts no start now or the input lacks a variable that the agent requires.
+ */
 export function refuseUnready(
   starts: readonly StartRun[],
   targets: readonly (StartTarget | Failure)[],
@@ -32,11 +34,13 @@ function refusalOf({ input, parent }: StartRun, target: StartTarget, liveRuns: n
     if (variable.required && variable.default === null && !isGiven)
       return invalid(`/input/json/${variable.name}`, 'required', 'The agent demands a value for this variable.');
   }
-  // A child spends out of what its parent was admitted for; its calls pass the gate like all others.
+  // A child spends what its parent was allowed at its start; its calls pass the budget check like all others.
   return parent ? null : spendingRefusal(target.spending);
 }
 
-/** 402 `budget_exceeded` where an enforced budget is spent, 429 `rate_limited` (`budget_reserved`) where only calls in flight fill it; else null. */
+/**
+ * Returns 402 `budget_exceeded` when an enforced budget is spent, 429 `rate_limited` (`budget_reserved`) when only holds of calls in flight fill it, else null.
+ */
 export function spendingRefusal({ full_at: fullAt, is_held: isHeld }: BudgetStanding): Failure | null {
   if (fullAt !== null) return fail('budget_exceeded', { context: { period: fullAt }, detail: `The budget of the ${fullAt} is spent.` });
   if (!isHeld) return null;

@@ -4,7 +4,7 @@ import { readNamed, type NamedThings, type StartScope } from './starter.ts';
 import type { StartRun } from '../../../db/runs/start/start-run.ts';
 import { type StartTarget, type TargetRow, type FoundTarget, readTargets } from '../../../db/runs/start/start-target.ts';
 
-/** Resolves workspace, agent and revision of a start. Throws 422 for what does not resolve in the starter's sight. */
+/** Resolves workspace, agent and revision of a start. Throws 422 for references that do not resolve among what the starter may see. */
 export async function resolveStart(tx: TenantTransaction, start: StartRun): Promise<StartTarget> {
   const [target] = await resolveStarts(tx, [start]);
   if (target === undefined) throw new Error('a start gave no target');
@@ -13,8 +13,8 @@ export async function resolveStart(tx: TenantTransaction, start: StartRun): Prom
 }
 
 /**
- * Resolves what starts refer to, all of them together: in one statement, one more where live runs have to be
- * counted, and two more where users and files are named. A start that does not resolve in its starter's sight gives its Failure instead of a target.
+ * Resolves the references of all starts together: in one statement, one more when live runs have to be counted, and two more when users and files are named. A
+ * start with a reference that its starter can't see yields its Failure instead of a target.
  */
 export async function resolveStarts(tx: TenantTransaction, starts: readonly StartRun[]): Promise<readonly (StartTarget | Failure)[]> {
   const found = await readTargets(tx, starts);
@@ -34,7 +34,7 @@ function placeOf(found: TargetRow | undefined): StartScope | null {
   return organizationId === null || workspaceId === null ? null : { organizationId, workspaceId };
 }
 
-/** What a start resolved to; throws the first thing that did not. */
+/** Returns what a start resolved to; throws for the first reference that did not resolve. */
 function targetOf(start: StartRun, found: FoundTarget | undefined, named: NamedThings): StartTarget {
   if (!found || found.chosen_id === null) throw workspaceRequired();
   const place = placeOf(found);
@@ -70,7 +70,7 @@ function targetOf(start: StartRun, found: FoundTarget | undefined, named: NamedT
   };
 }
 
-/** 409: the agent is switched off or nothing of it is published. */
+/** 409: the agent is switched off or has no published revision. */
 export function agentInactive() {
   return fail('state_conflict', { reason: 'agent_inactive', detail: 'The agent is not active or has no active revision.' });
 }

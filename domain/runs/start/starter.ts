@@ -13,9 +13,12 @@ export interface StartScope {
 
 /** What a start names beside its agent, looked up. */
 export interface NamedThings {
-  /** Throws 403 below the floor, 422 for a user out of the starter's sight, 403 for another user's subject below admin. */
+  /**
+   * Throws 403 when the starter's role is below the floor, 422 for a user whom the starter can't see, 403 for another user as subject when the starter is below
+   * admin.
+   */
   refusePlace(): void;
-  /** The files that its input names, in its order; throws what forbids them. */
+  /** Returns the files that the start's input names, in its order; throws when one of them may not be used. */
   attachments(): readonly AttachmentRef[];
 }
 
@@ -26,7 +29,10 @@ interface Placed {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Looks up the users and files that starts name, each kind in one statement for all of them. They have one starter, or none: the platform. */
+/**
+ * Looks up the users and files that starts name, each kind in one statement for all starts. All starts have the same starter, or none when the platform starts
+ * them.
+ */
 export async function readNamed(starts: readonly Placed[]): Promise<(n: number) => NamedThings> {
   const starter = starts.find(({ start }) => start.starter)?.start.starter ?? null;
   const seen = await readSubjects(starter, starts);
@@ -56,7 +62,7 @@ function refusePlace(
   refuseRank(ctx.caller, place.workspaceId, 'admin');
 }
 
-/** The user for whom the agent is to work, when it is not the caller. */
+/** The subject of the run when it is another user than the caller. */
 function otherUser({ caller }: Scoped, { subject }: StartRun): string | null {
   return subject?.kind === 'user' && subject.id !== caller.userId ? subject.id : null;
 }

@@ -10,9 +10,9 @@ import { settleStepUsage } from './step-usage.ts';
 import { type LostCall, callsInFlightOf } from '../../../db/runs/steps/lost-call-queries.ts';
 
 /**
- * Settles the call of a try whose worker was lost after it had left: its prompt and what was archived of its answer, estimated, at the prices of
- * its start and in the windows in which it was reserved. One that held and never left gives that back. A bill that the try itself still
- * sends, because its worker only stood still, finds it settled. In a transaction of its own, which locks the run; may be repeated.
+ * Settles the call of a try whose worker was lost after the call had left: tokens estimated from its prompt and the archived part of its answer, at the prices
+ * of its start and in the windows in which it was reserved. Releases the hold of a try whose call never left. When the worker was only frozen and the try still
+ * reports its usage, that report finds the call settled. Runs in its own transaction, locks the run, and may be repeated.
  */
 export async function settleLostCall(tx: TenantTransaction, step: LostCall): Promise<boolean> {
   const locked = await lockRunWithAncestors(tx, step.runId);
@@ -28,8 +28,9 @@ export async function settleLostCall(tx: TenantTransaction, step: LostCall): Pro
 }
 
 /**
- * The same for all calls that runs which have ended still have in flight: their steps are about to go, and who would settle them with these. The caller has
- * locked these runs. Several calls hold several rollups, which others may want in another order: meanwhile nobody else settles in their workspaces.
+ * Settles all calls that ended runs still have in flight, because their steps are about to be erased and nothing could settle them afterwards. The caller has
+ * locked these runs. Several calls lock several rollups, which other transactions may lock in another order, so no other transaction settles in their
+ * workspaces meanwhile (`lockLedger`).
  */
 export async function settleLostCallsOf(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
   const lost = await callsInFlightOf(tx, runIds);

@@ -17,24 +17,24 @@ export interface OpenedStep {
   readonly kind: 'open';
   readonly run: RunState & { readonly manifest: Manifest };
   readonly document: RevisionDocument;
-  /** The row's count of tries, this one included; fences what an older try still writes. */
+  /** The row's count of tries, this one included; fences the late writes of older tries. */
   readonly attempt: number;
   readonly retries: readonly StepRetry[];
-  /** What the try before this one failed with; null when none did, or it said nothing. */
+  /** The error of the preceding try; null when there was none, or it recorded none. */
   readonly lastError: string | null;
   /** An earlier try whose worker was lost: its call may have left and is not settled. Null: there is none. */
   readonly unsettled: number | null;
   readonly history: readonly HistoryMessage[];
   readonly tools: readonly RunTool[];
-  /** The pinned persona; null when the run wears none. */
+  /** The pinned persona; null when the run has none. */
   readonly persona: PersonaDocument | null;
-  /** Skills as the prompt names or holds them. */
+  /** Skills as the prompt names or contains them. */
   readonly skills: readonly PromptSkill[];
 }
 
 /**
- * What claiming a model step finds: nothing to do any more, a place that takes no more work, a result that an earlier try has stored, an earlier try
- * that holds it and has not said its end, or the claim.
+ * The outcome of claiming a model step: nothing left to do, a frozen workspace, the stored result of an earlier try, an earlier try that holds the step and has
+ * not ended, or the claim.
  */
 export type StepClaim =
   | { readonly kind: 'ended' }
@@ -46,11 +46,11 @@ export type StepClaim =
 export interface StepToOpen {
   readonly runId: string;
   readonly step: number;
-  /** The try that it may be taken from: whoever asks knows that nobody waits for that one. Null: from none. */
+  /** The try from which the step may be taken, which the caller knows to be given up. Null: from none. */
   readonly over?: number | null;
 }
 
-/** Claims the try of a model step: raises the attempt in its row and reads all that the call needs. */
+/** Claims a try of a model step: raises the attempt in its row and reads all that the call needs. */
 export async function openModelStep(tx: TenantTransaction, { runId, step, over = null }: StepToOpen): Promise<StepClaim> {
   const run = await lockRunWithDocument(tx, runId);
   if (!run || isTerminal(run.status) || run.status === 'cancelling' || run.manifest === null) return { kind: 'ended' };
@@ -78,18 +78,18 @@ export async function openModelStep(tx: TenantTransaction, { runId, step, over =
     tools: await readRunTools(tx, manifest),
     ...(await readPinnedTexts(tx, manifest)),
   };
-  // The streams are locked last.
+  // Streams are locked last.
   if (added.length > 0) await appendFrames(tx, [stateBatch(identityOf(run), added)]);
   return opened;
 }
 
-/** Why the try speaks anew, for the announcement before its first frames; null for a first try. */
+/** Why the answer is streamed again, for the notice before the try's first frames; null for a first try. */
 export function retryNoteOf(retries: readonly StepRetry[]): RetryNotice | null {
   const last = retries.at(-1);
   return last ? { cause: last.cause, errorCode: last.error_code, delayMs: last.delay_ms } : null;
 }
 
-/** The try before this one, where it left no word. */
+/** The preceding try, if its worker was lost and recorded no error. */
 function lostTry({ attempt, retries }: ClaimedRow): number | null {
   const last = retries.at(-1);
   return last?.cause === 'worker_lost' && last.error_code === null && last.attempt === attempt - 1 ? last.attempt : null;

@@ -25,11 +25,11 @@ export interface StepTotals {
   readonly call: UsageTotals;
   readonly own: UsageTotals;
   readonly subtree: UsageTotals;
-  /** The tightest limit above it; null: none. */
+  /** The tightest limit above the run; null: none. */
   readonly budget: BudgetState | null;
 }
 
-/** Adds a settled call to the run's own totals and to the subtrees of the run and all its ancestors; null when it has been settled before. */
+/** Adds a settled call to the run's own totals and to the subtree totals of the run and all its ancestors; returns null when it has been settled before. */
 export async function settleStepUsage(
   tx: TenantTransaction,
   { run, ancestors }: RunWithAncestors,
@@ -46,7 +46,7 @@ export async function settleStepUsage(
   return settled;
 }
 
-/** The same for a step that is stored whole; its row then says what it has cost. */
+/** Does the same for a completely stored step, and writes the cost into its row. */
 export async function settleStep(tx: TenantTransaction, runs: RunWithAncestors, stepCall: StepCall): Promise<StepTotals | null> {
   const settled = await settleStepUsage(tx, runs, stepCall);
   if (settled === null) return null;
@@ -56,7 +56,7 @@ export async function settleStep(tx: TenantTransaction, runs: RunWithAncestors, 
   return { call, own: addUsage(run.usage_own, call), subtree: addUsage(run.usage_subtree, call), budget };
 }
 
-/** What a step has cost, and what the run and all below it have by now. */
+/** The cost of a step, and the totals of the run and everything below it so far. */
 export function usageFrame(result: StepCall & { readonly model: string }, totals: StepTotals): FrameDraft {
   return {
     type: 'usage',

@@ -20,8 +20,8 @@ import {
 } from '../../../db/runs/steps/stored-step.ts';
 
 /**
- * Stores a whole model step: message, calls, usage, step row; `append` writes its frames in the same transaction. `fenced` when a later
- * try has taken the step, `ended` when the run is cancelling or over: nothing is stored then. May be repeated: what is stored stays.
+ * Stores a complete model step: message, calls, usage, step row; `append` writes its frames in the same transaction. Returns `fenced` when a later try has
+ * taken the step, `ended` when the run is cancelling or has ended: nothing is stored then. May be repeated: what is stored stays.
  */
 export async function storeModelStep(
   tx: TenantTransaction,

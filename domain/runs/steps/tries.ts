@@ -10,8 +10,8 @@ import { releaseHold } from '../../billing/holds.ts';
 import { settleStepUsage, type RunWithAncestors } from './step-usage.ts';
 
 /**
- * Takes back the claim of a try that has called nothing and said nothing: the next one has its number again and nothing is told of it. False:
- * a later try has the step. May be repeated: a commit whose answer was lost has done it.
+ * Takes back the claim of a try that has called no model and written no frame: the next try gets the same number, and no frame mentions this one. Returns false
+ * when a later try has the step. May be repeated: if the answer of a commit was lost, the claim is already taken back.
  */
 export function unclaimStep(
   tx: TenantTransaction,
@@ -20,12 +20,12 @@ export function unclaimStep(
   return takeBackClaim(tx, claim);
 }
 
-/** Says that the call leaves now. False: a later try has the step, and it must not leave. May be repeated. */
+/** Records that the call leaves now. Returns false when a later try has the step: the call must not leave then. May be repeated. */
 export function markInFlight(tx: TenantTransaction, step: StepOfCall, call: CallInFlight): Promise<boolean> {
   return writeInFlight(tx, step, call);
 }
 
-/** A try of a model step that came to nothing, and what it may have cost. */
+/** A try of a model step that produced no result, and what it may have cost. */
 export interface EndedTry {
   /** As the try has read it. */
   readonly run: RunState;
@@ -33,11 +33,11 @@ export interface EndedTry {
   readonly attempt: number;
   /** Null: nothing. */
   readonly usage: ModelUsage | null;
-  /** The key of what it holds of budgets; null: it was not counted. */
+  /** The key of the try's budget holds; null: it was not counted. */
   readonly holdKey: string | null;
 }
 
-/** Ends a try that has failed: why it did goes into its step, and what it has cost into the ledger. */
+/** Ends a failed try: records the cause in its step and its cost in the ledger. */
 export async function endFailedTry(
   tx: TenantTransaction,
   tried: EndedTry,
@@ -48,40 +48,40 @@ export async function endFailedTry(
   await account(tx, runs, tried);
 }
 
-/** The same for a try of which nobody has to be told, since its run ends. */
+/** Settles a try without recording a cause, since its run ends. */
 export async function settleTry(tx: TenantTransaction, tried: EndedTry): Promise<void> {
   await account(tx, await lockTried(tx, tried), tried);
 }
 
-/** Another try has the step. This one has cost what it has, and it is no lost one: its worker lives. */
+/** Settles a try whose step another try has taken, and records that it was not lost: its worker lives. */
 export async function yieldTry(tx: TenantTransaction, tried: EndedTry): Promise<void> {
   const runs = await lockTried(tx, tried);
   await sayAlive(tx, { runId: runs.run.id, step: tried.step, toolCallId: null, attempt: tried.attempt });
   await account(tx, runs, tried);
 }
 
-/** A run that was purged meanwhile has cost all the same: the ledger, which outlives it, knows it by what the try has read. */
+/** A run that was purged meanwhile still has its cost recorded: the ledger outlives the run and takes its identity from what the try has read. */
 async function lockTried(tx: TenantTransaction, { run }: EndedTry): Promise<RunWithAncestors> {
   return (await lockRunWithAncestors(tx, run.id)) ?? { run, ancestors: [] };
 }
 
-/** What the try has cost goes into the ledger; one that cost nothing gives back what it holds. */
+/** Records the cost of the try in the ledger; a try without cost releases its hold. */
 async function account(tx: TenantTransaction, runs: RunWithAncestors, { run, step, attempt, usage, holdKey }: EndedTry): Promise<void> {
   await endFlight(tx, { runId: run.id, step, attempt });
   if (usage !== null) await settleStepUsage(tx, runs, { step, attempt, usage });
   else if (holdKey !== null) await releaseHold(tx, holdKey);
 }
 
-/** A try of a model step or of a call that was taken for lost. */
+/** A try of a model step or of a call that was considered lost. */
 export interface TakenTry {
   readonly runId: string;
   readonly step: number;
-  /** Null: the model's. */
+  /** Null: the model step. */
   readonly toolCallId: string | null;
   readonly attempt: number;
 }
 
-/** A try that was taken for lost says that its worker lives: it is no lost one then. Nothing where it was not. */
+/** Records that the worker of a try considered lost is alive, so that the try no longer counts as lost. Changes nothing when it did not count as lost. */
 export async function sayAlive(tx: TenantTransaction, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
   await correctRetry(tx, { runId, step, toolCallId }, { from: lost(attempt), to: { error_code: stoodStill } });
 }
@@ -90,7 +90,7 @@ function lost(attempt: number): LostRetry {
   return { attempt, cause: 'worker_lost', error_code: null };
 }
 
-/** Records why a try failed, so that the next one can say it and tries are counted by cause. Nothing where a later try has the step. */
+/** Records why a try failed, for the next try's notice and for counting tries by cause. Changes nothing when a later try has the step. */
 async function recordFailedTry(tx: TenantTransaction, failed: FailedTry): Promise<void> {
   const retry: StepRetry = {
     attempt: failed.attempt,
