@@ -36,7 +36,7 @@ export interface ActivityDeps {
   readonly embedder: Embedder;
   readonly providers: Providers;
   readonly egress: Egress;
-  /** Where schemas, templates, pages and files of tenants are worked on. */
+  /** Where schemas, templates, pages and files of tenants are processed. */
   readonly work: Pick<WorkPool, 'ended' | 'run'>;
   readonly schemas: SchemasByTenant;
   readonly templates: TemplatesByTenant;
@@ -49,9 +49,9 @@ export interface ActivityDeps {
   /** Mirrors of repositories on the disk of this worker. */
   readonly mirrors: Mirrors;
   readonly storage: Storage;
-  /** The way out for mails and where their readers are sent; null: the deployment has no mailer. */
+  /** The mailer and the addresses that its readers are sent to; null: the deployment has no mailer. */
   readonly mail: { readonly mailer: Mailer; readonly publicUrl: string; readonly linkUrl: string | null } | null;
-  /** Puts the heads of the audit log beside the database. */
+  /** Writes the heads of the audit log outside the database. */
   readonly anchor: Anchor;
   readonly log: Logger;
   readonly metrics: ActivityMetrics;
@@ -62,20 +62,20 @@ export interface ActivityDeps {
     readonly billingCurrency: string;
     /** `UNPRICED_MODEL`. */
     readonly unpricedModel: UnpricedRule;
-    /** `DATABASE_OWNER_URL`, given to bulk workers: whoever owns the tables may index them. Null: nothing is indexed, and vectors are scanned. */
+    /** `DATABASE_OWNER_URL`, set for bulk workers: the owner of the tables may index them. Null: nothing is indexed, and vectors are scanned. */
     readonly databaseOwnerUrl: string | null;
-    /** `MCP_OAUTH_REDIRECT_URI`; null: no toolkit can be given a person's consent. */
+    /** `MCP_OAUTH_REDIRECT_URI`; null: no toolkit can get a person's consent. */
     readonly mcpRedirectUri: string | null;
-    /** `PUBLIC_URL`, under which people and chat services reach the API; null: the worker was not told. */
+    /** `PUBLIC_URL`, under which people and chat services reach the API; null: not configured for this worker. */
     readonly publicUrl: string | null;
-    /** Where the chat services of channels are. */
+    /** Addresses of the chat services of channels. */
     readonly channelUrls: ChannelUrls;
-    /** Where the Git host is, and the deployment's own App there. */
+    /** Address of the Git host, and the deployment's own App there. */
     readonly github: GitHubSettings;
-    /** Bounds of stored files and who looks at them. */
+    /** Limits of stored files, and their scanner. */
     readonly attachments: AttachmentSettings;
   };
-  /** Drops what Redis holds of these runs. Rejects where it is away; repeatable. */
+  /** Deletes what Redis holds of these runs. Rejects while Redis is unavailable; repeatable. */
   readonly eraseStreams: (runIds: readonly string[]) => Promise<void>;
   /** Publishes frames and sends outbox rows after a commit; never throws. */
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;

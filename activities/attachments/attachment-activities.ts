@@ -17,7 +17,7 @@ const keysARound = 500;
 /** Younger bytes may belong to a request whose row is not committed yet. */
 const orphanAgeMs = 3_600_000;
 
-/** The activities of files; each may be cut off anywhere and repeated. */
+/** The activities of files; each may be interrupted at any point and repeated. */
 export function createAttachmentActivities(deps: ActivityDeps): AttachmentActivities & Pick<MaintenanceActivities, 'sweepAttachments'> {
   return {
     async scanAttachment({ attachmentId }) {
@@ -25,7 +25,7 @@ export function createAttachmentActivities(deps: ActivityDeps): AttachmentActivi
       if (found === null) return 'gone';
       const verdict = found.state === 'scanning' ? await askScanner(deps, found) : found.state;
       await transactAsSystem(deps, (tx) => settleScan(tx, attachmentId, verdict));
-      // Behind the commit, and again when it was cut off here: bytes that were rejected don't stay.
+      // After the commit, and again when the activity was interrupted here: rejected bytes do not stay.
       if (verdict === 'rejected') await deps.storage.remove(found.storage_key);
       deps.log.info({ attachment_id: attachmentId, verdict }, 'attachment looked at');
       return verdict;
@@ -34,7 +34,7 @@ export function createAttachmentActivities(deps: ActivityDeps): AttachmentActivi
   };
 }
 
-/** Gives how many attachments and stray objects went. */
+/** Returns how many attachments and stray objects were removed. */
 export async function sweepAttachments(deps: SweepDeps): Promise<number> {
   const { db, log } = deps;
   for (const { what, releaseSome } of releases) await sweepAll(log, { what, deleteSome: (limit) => releaseSome(db, limit) });
@@ -44,7 +44,7 @@ export async function sweepAttachments(deps: SweepDeps): Promise<number> {
   return deleted;
 }
 
-/** Rows first: bytes whose removal is cut off are strays of the next pass. */
+/** Rows first: bytes whose removal is interrupted are strays of the next pass. */
 async function removeExpired({ db, storage }: SweepDeps): Promise<number> {
   let removed = 0;
   for (;;) {

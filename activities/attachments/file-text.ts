@@ -6,15 +6,15 @@ import { Failure } from '../../workflows/contracts/failure.ts';
 import { cleanText } from '../model/wire/plain-text.ts';
 import type { WebPages } from '../tools/builtin/web-fetch.ts';
 
-/** What reading a file needs of a process. */
+/** What reading a file needs from its process. */
 export interface FileDeps {
   readonly storage: Storage;
   readonly pages: Pick<WebPages, 'read'>;
-  /** Whose file it is. */
+  /** The organization that owns the file. */
   readonly organizationId: string | null;
 }
 
-/** No more of a file is read into memory at once. */
+/** Maximum bytes of a file that are read into memory at once. */
 export const maxFileBytes = 20 * 1024 * 1024;
 
 const textTypes: ReadonlySet<string> = new Set([
@@ -31,7 +31,7 @@ export function isReadable(mediaType: string): boolean {
   return mediaType.startsWith('text/') || textTypes.has(mediaType) || mediaType === 'application/pdf';
 }
 
-/** The bytes of a file; null when they are gone, or are too many. Faults of the storage are thrown, so that a later try finds them. */
+/** Returns the bytes of a file; null when they are deleted or too many. Storage errors are thrown, so that a later try can succeed. */
 export async function bytesOfFile({ storage }: Pick<FileDeps, 'storage'>, file: RunFile): Promise<Buffer | null> {
   try {
     return await readWhole(storage, { storageKey: file.storage_key, sizeBytes: file.size_bytes }, maxFileBytes);
@@ -41,7 +41,7 @@ export async function bytesOfFile({ storage }: Pick<FileDeps, 'storage'>, file: 
   }
 }
 
-/** The text of a file: as it is, HTML as markdown, PDF page by page; null when there is none to be had. */
+/** Returns the text of a file: as it is, HTML as markdown, PDF page by page; null when there is none. */
 export async function textOfFile(parts: FileDeps, file: RunFile): Promise<string | null> {
   if (!isReadable(file.media_type)) return null;
   const bytes = await bytesOfFile(parts, file);
@@ -54,12 +54,12 @@ export async function textOfFile(parts: FileDeps, file: RunFile): Promise<string
   return read === null ? null : cleanText(read.text);
 }
 
-/** A file of knowledge may be of another encoding than UTF-8. */
+/** A knowledge file may have another encoding than UTF-8. */
 function textOf(bytes: Buffer, contentType: string): string {
   return cleanText(readBodyText({ bytes, contentType }) ?? bytes.toString('utf8'));
 }
 
-/** What can't be read, or not within its limits, is no text; a fault of the process is thrown on. */
+/** A file that can't be read, or not within its limits, has no text; errors of the process are rethrown. */
 function noText(error: unknown): null {
   if (error instanceof WorkLimit || error instanceof WorkProblem) return null;
   throw error;

@@ -15,7 +15,7 @@ import { cutText } from '../../workflows/contracts/cut-text.ts';
 /** Files of a result whose bytes are stored; their rows are written with the result itself. */
 export interface StoredFiles {
   readonly stored: readonly StoredFile[];
-  /** What the model is told beside them: the tool's text, and which files were not taken. */
+  /** The text for the model beside them: the tool's text, and which files were not stored. */
   readonly text: string;
 }
 
@@ -35,8 +35,8 @@ export interface KeepOptions {
 const maxFiles = 20;
 
 /**
- * Stores the bytes of a result before there is a transaction for it. What is then not recorded stays without a row, and the sweep removes
- * it. A file that may not be stored is told to the model and left out.
+ * Stores the bytes of a result before its transaction begins. Bytes that are then not recorded stay without a row, and the sweep removes them. A file that may
+ * not be stored is named to the model and left out.
  */
 export async function storeFiles(
   storage: Storage,
@@ -57,11 +57,11 @@ export async function storeFiles(
 /** Stored files whose rows are to be written. */
 export interface RecordedFiles {
   readonly stored: readonly StoredFile[];
-  /** What a tool brings is a stranger's: it is looked at like an upload, where somebody looks. */
+  /** What a tool returns comes from strangers: it is scanned like an upload, where there is a scanner. */
   readonly isScanned: boolean;
 }
 
-/** Writes the rows of kept files, in the transaction that records the call's result; the run holds them. */
+/** Writes the rows of stored files, in the transaction that records the call's result; the run references them. */
 export async function recordFiles(tx: TenantTransaction, run: KeptFor, { stored, isScanned }: RecordedFiles): Promise<AttachmentRef[]> {
   const made: AttachmentRef[] = [];
   for (const file of stored) {
@@ -84,12 +84,12 @@ export async function recordFiles(tx: TenantTransaction, run: KeptFor, { stored,
   return made;
 }
 
-/** For whom the files of a call are kept. */
+/** Returns the run that a call's files are stored for. */
 export function retainedFor(call: CallState): KeptFor {
   return { runId: call.run_id, organizationId: call.organization_id, workspaceId: call.workspace_id, conversationId: call.conversation_id };
 }
 
-/** The end of a call that gave files: their names and ids, beside the tool's text. */
+/** Returns the outcome of a call that returned files: their names and ids, beside the tool's text. */
 export function filesEnd(files: readonly AttachmentRef[], text: string, maxChars: number): CallOutcome {
   const output = { text: cutText(cleanText(text), maxChars), attachments: files };
   const totalChars = JSON.stringify({ ...output, text }).length;

@@ -6,7 +6,7 @@ import type { ModelStepRequest } from '../model/step.ts';
 import { cutText } from '../tools/calls/output.ts';
 import { bytesOfFile, isReadable, maxFileBytes, textOfFile, type FileDeps } from './file-text.ts';
 
-/** Where the rows of files are read. */
+/** The rows of files and the dependencies to read them. */
 export interface FileSource extends FileDeps {
   readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
 }
@@ -19,7 +19,7 @@ const maxAllTextChars = 262_144;
 const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 const audioTypes: ReadonlySet<string> = new Set(['audio/mpeg', 'audio/wav']);
 
-/** What is left of the request's room for files. */
+/** What remains of the request's budget for files. */
 interface Room {
   files: number;
   bytes: number;
@@ -27,8 +27,8 @@ interface Room {
 }
 
 /**
- * Puts the files of the history in the place of their names: as bytes where the model can, else as text, else as a note of how to read
- * them. The newest come first when there is not room for all.
+ * Replaces the names of files in the history: with bytes where the model accepts them, otherwise with text, otherwise with a note on how to read them. The
+ * newest come first when the budget does not cover all.
  */
 export async function withFiles(source: FileSource, runId: string, request: ModelStepRequest): Promise<ModelStepRequest> {
   const blocks = request.messages.flatMap((message) => (message.role === 'user' ? message.content.filter(isAttached) : []));

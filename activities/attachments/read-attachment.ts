@@ -6,7 +6,7 @@ import { textOfFile } from './file-text.ts';
 
 const readLimitChars = 20_000;
 
-/** Builtin `attachment_read`: text of a file that the conversation was given or has made, from `offset` on. */
+/** Builtin `attachment_read`: text of a file that was given to the conversation or created in it, from `offset` on. */
 export async function readAttachment(execution: ToolExecution, parts: ToolDeps): Promise<ToolOutcome> {
   const { attachment_id: id, offset } = execution.args;
   const { run } = execution;

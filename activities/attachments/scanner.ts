@@ -8,12 +8,12 @@ import type { ActivityDeps } from '../deps.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
 
 const maxAnswerBytes = 65_536;
-/** Less than its activity may take. */
+/** Less than the timeout of its activity. */
 const maxMs = 240_000;
 
 /**
- * Has somebody look at the bytes: a POST of them to `ATTACHMENT_SCAN_URL`, whose answer of 200 with `{"verdict": "clean" | "infected"}`
- * decides. Any other answer is none, and is asked for again; without a scanner what still waits is let through.
+ * Has the operator's scanner check the bytes: POSTs them to `ATTACHMENT_SCAN_URL`, and a 200 with `{"verdict": "clean" | "infected"}` decides. Any other reply
+ * decides nothing, and the request is retried; without a scanner, waiting files pass as ready.
  */
 export async function askScanner(deps: ActivityDeps, file: RunFile & { readonly sha256: string }): Promise<'ready' | 'rejected'> {
   const { scan, maxBytes } = deps.env.attachments;
@@ -44,7 +44,7 @@ export async function askScanner(deps: ActivityDeps, file: RunFile & { readonly 
   return verdict === 'clean' ? 'ready' : 'rejected';
 }
 
-/** The operator names the scanner, so it may lie inside. */
+/** The operator configures the scanner, so its address may be internal. */
 function policyOf(url: string): EgressPolicy {
   const { hostname, port, protocol } = new URL(url);
   return {
@@ -57,7 +57,7 @@ function verdictOf({ body, headers }: EgressResponse): 'clean' | 'infected' | nu
   try {
     const { verdict } = JSON.parse(readBodyText({ bytes: body, contentType: headers['content-type'] ?? 'application/json' }) ?? '') as {
       readonly verdict?: unknown;
-    }; // whatever JSON came
+    }; // any JSON may have come
     return verdict === 'clean' || verdict === 'infected' ? verdict : null;
   } catch {
     return null;

@@ -6,7 +6,7 @@ import { planParts } from './plan-parts.ts';
 import { createDrafts } from './stream-reply.ts';
 import { syncChannel } from './sync-channel.ts';
 
-/** The activities of channels: each is judged by its rows and may be repeated anywhere. */
+/** The activities of channels: each decides by its rows and may be repeated on any worker. */
 export function createChannelActivities(deps: ActivityDeps): ChannelActivities & ChannelSyncActivities {
   const drafts = createDrafts(deps);
   return {

@@ -9,13 +9,13 @@ import { deadlineIn } from '../../ports/deadline.ts';
 import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import type { ActivityDeps } from '../deps.ts';
 
-/** A channel with what its calls need, read before they leave: a call holds no connection. */
+/** A channel with what its calls need, read before they leave: a call holds no database connection. */
 export interface ReadyChannel {
   readonly channel: OpenedChannel;
   readonly policy: EgressPolicy;
 }
 
-/** Null: the channel is deleted. */
+/** Returns null when the channel is deleted. */
 export async function readyChannel(deps: ActivityDeps, tx: TenantTransaction, channelId: string): Promise<ReadyChannel | null> {
   const channel = await openChannel(tx, deps.keys, channelId);
   if (!channel) return null;
@@ -23,7 +23,7 @@ export async function readyChannel(deps: ActivityDeps, tx: TenantTransaction, ch
   return { channel, policy: { allowHttp: deps.env.allowHttp, exceptions } };
 }
 
-/** What an answer to the message carries for its service. */
+/** Returns the token that an answer to the message carries for its service. */
 export async function tokenOf(
   deps: ActivityDeps,
   tx: TenantTransaction,
@@ -33,7 +33,7 @@ export async function tokenOf(
 }
 
 const callLimitMs = 15_000;
-/** Of a try that carries files; below the time of its activity. */
+/** Time limit of a try that carries files; less than the timeout of its activity. */
 export const fileLimitMs = 30_000;
 
 export function serviceDeps({ egress, env }: ActivityDeps, policy: EgressPolicy, maxMs = callLimitMs): ServiceDeps {

@@ -12,7 +12,7 @@ import { wasFrozenSince } from '../support/process-freeze.ts';
 import { fileLimitMs, readyChannel, serviceDeps, tokenOf, type ReadyChannel } from './channel-deps.ts';
 import { partFiles, type PartFiles } from './part-files.ts';
 
-/** Makes the next try of a part, if its turn has come. */
+/** Makes the next try of a part, if it is due. */
 export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): Promise<ChannelPartStep> {
   const startedAt = performance.now();
   const claim = await transactAsSystem(deps, async (tx) => {
@@ -29,7 +29,7 @@ export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): 
   if (claim.state === 'waiting') return { isOver: false, waitMs: claim.waitMs };
 
   const { part, message, ready, isUncertain } = claim;
-  // Whoever stood still since the claim may have been overtaken: it gives the part back instead of sending it a second time.
+  // A process that was frozen since the claim may have been overtaken: it releases the part instead of sending it a second time.
   if (wasFrozenSince(startedAt)) return release(deps, part, { isUncertain, waitMs: 0 });
   if (claim.files.isScanned) return release(deps, part, { isUncertain, waitMs: scanWaitMs });
   const outgoing = outgoingOf(claim, claim);
@@ -41,7 +41,7 @@ export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): 
   return verdict.delayMs === null ? { isOver: true } : { isOver: false, waitMs: verdict.delayMs };
 }
 
-/** Until somebody has looked at a file, the part asks again. */
+/** Delay before the part is tried again while a file is being scanned. */
 const scanWaitMs = 2_000;
 
 interface Claimed {
@@ -79,7 +79,7 @@ interface Sending {
   readonly isUncertain: boolean;
 }
 
-/** Of an upload its own. */
+/** Returns how an uncertain try is resolved; an upload has a rule of its own. */
 function afterUncertainOf({ channel }: ReadyChannel, { file }: ServicePart): 'again' | 'never' | Lookup {
   const service = serviceOf(channel.kind);
   if (file === null || service.files.kind !== 'upload') return service.afterUncertain;
@@ -113,7 +113,7 @@ async function send(deps: ActivityDeps, { channel, policy }: ReadyChannel, { par
       throw error;
     }
   });
-  // Only a service that was asked and has it not is sent it again.
+  // Sent again only when the service was asked and does not have it.
   if (found.result === 'failed' && found.error === 'not there') return sendNow();
   if (found.result !== 'sent') return { result: 'uncertain', error: found.error };
   // It may be a draft of the answer.
@@ -133,7 +133,7 @@ async function release(deps: ActivityDeps, part: PartRow, { isUncertain, waitMs 
   return { isOver: false, waitMs };
 }
 
-/** Logs name the part, never its text or where it went. */
+/** Logs name the part, never its text or its destination. */
 function report({ log }: ActivityDeps, { part, ready, result }: Pick<Claimed, 'part' | 'ready'> & { readonly result: string }): void {
   const level = result === 'failed' || result === 'unknown' ? 'warn' : 'info';
   log[level](

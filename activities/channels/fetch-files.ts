@@ -13,12 +13,12 @@ import { readyChannel, serviceDeps, type ReadyChannel } from './channel-deps.ts'
 
 const maxFileBytes = 20 * 1024 * 1024;
 const fileLimitMs = 50_000;
-/** As often as the workflow tries. */
+/** As many attempts as the workflow makes. */
 const maxAttempts = 3;
 
 type FileToFetch = Awaited<ReturnType<typeof filesToFetch>>[number];
 
-/** Brings the files of the messages of a run into the storage. What can't be had is rejected, and the run goes on without it. */
+/** Stores the files of the messages of a run. A file that can't be fetched is rejected, and the run goes on without it. */
 export async function fetchFiles(deps: ActivityDeps, { messageId }: ChannelReplyInput): Promise<void> {
   const found = await readAsSystem(deps, async (tx) => {
     const message = await readAnswered(tx, messageId);
@@ -48,7 +48,7 @@ async function fetchOne(deps: ActivityDeps, ready: ReadyChannel | null, file: Fi
   );
 }
 
-/** Null: it may not be had, or not be kept. */
+/** Returns null when the file may not be fetched, or not be stored. */
 async function store(deps: ActivityDeps, { channel, policy }: ReadyChannel, { source, name, storageKey }: FileToFetch) {
   const service = serviceOf(channel.kind);
   const address = (await service.fileAt?.(serviceDeps(deps, policy), channel, source)) ?? null;

@@ -5,17 +5,17 @@ import { filesOfPart, firstFilePart } from '../../domain/channels/answer-files.t
 import type { ChannelService, ServiceFile } from '../../ports/channels/service.ts';
 import type { ActivityDeps } from '../deps.ts';
 
-/** What a part carries beside its text. */
+/** The files of a part, beside its text. */
 export interface PartFiles {
   readonly file: ServiceFile | null;
   readonly files: readonly ServiceFile[];
-  /** Somebody still looks at one of them. */
+  /** Whether one of them is still being scanned. */
   readonly isScanned: boolean;
-  /** The part is a file that is gone, or may not be given away. */
+  /** Whether the part is a file that is deleted, or must not be passed on. */
   readonly isGone: boolean;
 }
 
-/** The files of a part, whose bytes are read when they are sent. Of those that come with a text the ones that are gone are left out. */
+/** Returns the files of a part, whose bytes are read when they are sent. Files that accompany a text and no longer exist are left out. */
 export async function partFiles(
   deps: Pick<ActivityDeps, 'storage'>,
   tx: TenantTransaction,

@@ -14,7 +14,7 @@ import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 
 const nothing: ChannelPlan = { due: [], isOver: true, streams: false };
 
-/** Writes what is to be sent by now, and says what of it has not left. */
+/** Writes the parts that are to be sent by now, and returns which of them have not been sent. */
 export async function planParts(deps: ActivityDeps, { messageId }: ChannelReplyInput): Promise<ChannelPlan> {
   const found = await readAsSystem(deps, async (tx) => {
     const message = await readAnswered(tx, messageId);
@@ -57,7 +57,7 @@ async function write(deps: ActivityDeps, { message, channel, told }: Telling): P
   await transactAsSystem(deps, (tx) => writeTold(tx, message, { told, parts, afterUncertain }));
 }
 
-/** Splits in a child of the pool; what takes it too long is cut as plain text. */
+/** Splits in a child of the pool; a text that takes too long there is split as plain text. */
 export async function splitFor(
   deps: Pick<ActivityDeps, 'work'>,
   { kind, organizationId }: { readonly kind: ChannelKind; readonly organizationId: string },
@@ -71,5 +71,5 @@ export async function splitFor(
   }
 }
 
-/** More than a model writes. */
+/** More characters than a model writes. */
 const maxChars = 2_000_000;

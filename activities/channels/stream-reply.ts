@@ -14,7 +14,7 @@ import { splitFor } from './plan-parts.ts';
 import { newestOpenText } from '../../db/streams/open-messages.ts';
 
 const pollEveryMs = 1_000;
-/** Less would be a message for a word. */
+/** Below this, each word would become a message. */
 const minChars = 40;
 
 interface Shown extends ReadyChannel {
@@ -23,10 +23,10 @@ interface Shown extends ReadyChannel {
   readonly token: string | null;
 }
 
-/** How many answers a process shows at once while they grow: the runs that write them need its activities, too. */
+/** How many growing answers a process shows at once: the runs that write them need its activities, too. */
 const maxAtOnce = 15;
 
-/** Shows answers while they grow, as many as there is room for. */
+/** Shows answers while they grow, up to the limit of the process. */
 export function createDrafts(deps: ActivityDeps): { show(input: ChannelReplyInput): Promise<void> } {
   let open = 0;
   return {
@@ -43,8 +43,8 @@ export function createDrafts(deps: ActivityDeps): { show(input: ChannelReplyInpu
 }
 
 /**
- * Shows the answer of a run while it grows: one message, changed at most once a second, with the first part of what there is. Best effort: what fails here is made up for by
- * the answer itself. Ends when the run has ended or waits.
+ * Shows the answer of a run while it grows: one message, edited at most once a second, with the first part of the text so far. Best effort: the final answer
+ * makes up for a failure here. Ends when the run has ended or waits.
  */
 async function streamReply(deps: ActivityDeps, { messageId }: ChannelReplyInput): Promise<void> {
   const shown = await readAsSystem(deps, async (tx): Promise<Shown | null> => {
@@ -70,7 +70,7 @@ async function streamReply(deps: ActivityDeps, { messageId }: ChannelReplyInput)
   }
 }
 
-/** Puts a text into the thread, or in place of the one before. Gives how long the service wants to be left alone; null: it wants no drafts. */
+/** Posts a text to the thread, or replaces the previous one. Returns how long the service wants no further edit; null: it accepts no drafts. */
 async function show(deps: ActivityDeps, shown: Shown, text: string): Promise<number | null> {
   const { channel, policy, message } = shown;
   const [part] = await splitFor(deps, channel, text);
@@ -82,7 +82,7 @@ async function show(deps: ActivityDeps, shown: Shown, text: string): Promise<num
     return pauseOf(edited);
   }
   const claimed = await transactAsSystem(deps, (tx) => openDraft(tx, message));
-  // The answer itself has begun, or another attempt did not say what became of its message.
+  // The answer itself has begun, or another attempt did not record what happened to its message.
   if (!claimed) return null;
   const sent = await service.send(serviceDeps(deps, policy), channel, partOf(shown, claimed, part));
   await transactAsSystem(deps, (tx) => settleDraft(tx, claimed, sent));

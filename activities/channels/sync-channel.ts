@@ -7,7 +7,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { readyChannel, serviceDeps } from './channel-deps.ts';
 
-/** Tells the service of a channel what the newest row says. What it refuses is the channel's state, and is tried again with the next change. */
+/** Registers the channel with its service as the newest row says. A refusal is stored as the channel's state, and retried with the next change. */
 export async function syncChannel(deps: ActivityDeps, { channelId: id }: ChannelSyncInput): Promise<boolean> {
   const ready = await readAsSystem(deps, (tx) => readyChannel(deps, tx, id));
   const register = ready && serviceOf(ready.channel.kind).register;

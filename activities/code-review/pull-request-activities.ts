@@ -13,7 +13,7 @@ import { takeCommand } from './host/take-command.ts';
 /** Ends a run by its row. */
 type Finish = (input: FinishRunInput) => Promise<unknown>;
 
-/** The activities that follow pull requests and bindings. Rows say what has come and what is done, so that each may be repeated anywhere. */
+/** The activities of pull requests and bindings. Rows record what has arrived and what is done, so each activity may be repeated on any worker. */
 export function createPullRequestActivities(deps: ActivityDeps, finish: Finish): PullRequestActivities & BindingActivities {
   const currency = deps.env.billingCurrency;
   return {

@@ -14,7 +14,7 @@ import { postReview } from './host/post-review.ts';
 import { asSystemStep } from './system-step.ts';
 import { settleThreads } from './host/threads.ts';
 
-/** Activities of `codeReviewRun`, in the signed tenant of the workflow. Rows say what is done, so that each may be cut off anywhere and repeated. */
+/** Activities of `codeReviewRun`, in the signed tenant of the workflow. Rows record what is done, so each may be interrupted at any point and repeated. */
 export function createReviewRunActivities(deps: ActivityDeps): ReviewRunActivities {
   return {
     fetchDiff: (input) => fetchDiff(deps, input),

@@ -12,7 +12,7 @@ import { redeliverLost } from './host/redeliver.ts';
 const maxATick = 500;
 const mirrorUnusedMs = 14 * 86_400_000;
 
-/** What keeps code review whole beside its workflows. */
+/** Maintenance of code review outside its workflows: lost deliveries, old rows, and work that waits without a workflow. */
 export function createReviewUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities, 'redeliverGithub' | 'sweepReviews'> {
   return {
     redeliverGithub: () => redeliverLost(deps),
@@ -24,7 +24,7 @@ export function createReviewUpkeep(deps: ActivityDeps): Pick<MaintenanceActiviti
   };
 }
 
-/** What waits without a workflow is looked at again. */
+/** Wakes pull requests and bindings whose work waits without a workflow. */
 async function wakeLost(deps: ActivityDeps): Promise<number> {
   const pulls = await sweep(deps.db, (em) => lostPulls(em, maxATick));
   const bindings = await sweep(deps.db, (em) => lostBindings(em, maxATick));

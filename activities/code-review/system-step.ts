@@ -6,8 +6,8 @@ import { transactAsRun } from '../runs/as-run.ts';
 import { runCancelled, toApplicationFailure } from '../support/failures.ts';
 
 /**
- * Does work on git or the host as a step of its run, which tells what was done and how it ended. Its tries are counted in the step's row. Throws
- * what the work throws, and `run_cancelled` where the run is cancelling or over.
+ * Runs work on git or the host as a step of its run; the step records what was done and its outcome. Its tries are counted in the step's row. Throws what the
+ * work throws, and `run_cancelled` when the run is cancelling or over.
  */
 export async function asSystemStep<R>(
   deps: ActivityDeps,

@@ -7,13 +7,13 @@ import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import type { HostPull } from './read/read-pull.ts';
 
-/** Whether a pull request is reviewed, and by a model. */
+/** Whether a pull request is reviewed, and whether by a model. */
 export interface Triage {
   readonly skipReason: SkipReason | null;
   readonly isSummaryOnly: boolean;
 }
 
-/** Judges a pull request by the rules of its binding, then by what is left of its budgets. */
+/** Judges a pull request by the rules of its binding, then by what remains of its budgets. */
 export async function triage(
   deps: ActivityDeps,
   run: ReviewRun,
@@ -46,7 +46,7 @@ export async function triage(
     : { skipReason: 'budget', isSummaryOnly: false };
 }
 
-/** A question is answered whatever keeps reviews out. The caps of the binding stand above its call, which finds them full or not. */
+/** A question is answered whatever prevents reviews. The caps of the binding apply to its model call, whose budget check finds them full or not. */
 export async function triageAsk(deps: ActivityDeps, run: ReviewRun): Promise<Triage> {
   await transactAsSystem(deps, (tx) => openBudgetCaps(tx, run, deps.env.billingCurrency));
   return { skipReason: null, isSummaryOnly: false };

@@ -3,13 +3,13 @@ import type { DeliveryEvent } from '../../db/alerts/alert-delivery.entity.ts';
 import type { AlertSnapshot } from '../../db/alerts/alert-snapshot.ts';
 import type { Letter } from './letter.ts';
 
-/** An event of an alert as it is told. */
+/** An event of an alert, as messages present it. */
 export interface ToldAlert {
   readonly event: DeliveryEvent;
   readonly alert: AlertSnapshot;
-  /** Of the workspace that the alert is about; null where it is about all of them. */
+  /** Name of the workspace that the alert is about; null when it is about all of them. */
   readonly workspaceName: string | null;
-  /** `PUBLIC_URL`; null where the worker has none, and then there is no link. */
+  /** `PUBLIC_URL`; null when the worker has none, and then there is no link. */
   readonly publicUrl: string | null;
 }
 
@@ -27,7 +27,7 @@ export function alertLetter(told: ToldAlert): Letter {
 }
 
 /**
- * The body that an incoming webhook of Slack takes (https://api.slack.com/messaging/webhooks). What stands between `<` and `>` would be a link or a
+ * Returns the body that an incoming webhook of Slack takes (https://api.slack.com/messaging/webhooks). Text between `<` and `>` would become a link or a
  * mention, so the three characters are escaped (https://api.slack.com/reference/surfaces/formatting#escaping).
  */
 export function slackMessage(told: ToldAlert): string {
@@ -78,7 +78,7 @@ function factsOf({ alert, workspaceName }: ToldAlert): [string, string][] {
   return facts.flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, value]]));
 }
 
-/** A value with the unit that its kind is measured in; of money the currency stands in the title. */
+/** Returns a value with the unit of its kind; the currency of money is in the title. */
 function amountOf(kind: AlertSnapshot['kind'], value: string | null): string | null {
   if (value === null || kind === 'spend') return value;
   const number = new Decimal(value).toFixed();

@@ -19,7 +19,7 @@ export interface Composed {
   readonly letter: Letter;
 }
 
-/** A mail to be sent, or why there is none. */
+/** A mail to send, or why there is none. */
 type Composition = Composed | Extract<DeliveryResult, 'expired' | 'void'>;
 
 export interface ComposeDeps {
@@ -30,7 +30,7 @@ export interface ComposeDeps {
 
 type RequestOf<T extends MailRequest['template']> = Extract<MailRequest, { template: T }>;
 
-/** Writes one mail from the rows as they are now. Throws when the key of its token is no longer given. */
+/** Composes one mail from the rows as they are now. Throws when the key of its token is no longer configured. */
 export async function composeMail(deps: ComposeDeps, outboxId: string, { message, isStale }: StoredMail): Promise<Composition> {
   const { mail } = message;
 
@@ -56,7 +56,7 @@ export async function composeMail(deps: ComposeDeps, outboxId: string, { message
   }
 }
 
-/** The look-up that the request itself didn't do. */
+/** Looks up the account, which the request itself did not do. */
 async function composeReset(
   deps: ComposeDeps,
   outboxId: string,

@@ -1,17 +1,17 @@
-/** What a mail says, before it becomes text and HTML. A line of code stands alone and can be copied. */
+/** The content of a mail, before it becomes text and HTML. A line of code is on its own and can be copied. */
 export interface Letter {
   readonly subject: string;
   readonly parts: readonly (string | { readonly code: string } | { readonly link: string })[];
 }
 
-/** The letter as plain text; its lines are not broken, so that tokens stay whole. */
+/** Returns the letter as plain text; its lines are not wrapped, so that tokens stay intact. */
 export function toText({ parts }: Letter): string {
   return parts
     .map((part) => (typeof part === 'string' ? paragraph(part) : 'code' in part ? indent(part.code) : `  ${part.link}`))
     .join('\n\n');
 }
 
-/** The same as HTML, without anything to be loaded from elsewhere. */
+/** Returns the letter as HTML that loads nothing from elsewhere. */
 export function toHtml({ subject, parts }: Letter): string {
   const body = parts.map((part) => {
     if (typeof part === 'string') return `<p>${escaped(paragraph(part))}</p>`;
@@ -23,7 +23,7 @@ export function toHtml({ subject, parts }: Letter): string {
   return `<!doctype html><html lang="en"><head>${head}</head><body>\n${body.join('\n')}\n</body></html>`;
 }
 
-/** A name with line breaks in it, Unicode's own among them, adds no lines of its own to a mail. */
+/** Replaces line breaks in a name, including Unicode's, so that it adds no lines to a mail. */
 function paragraph(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }

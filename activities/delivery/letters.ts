@@ -2,15 +2,15 @@ import type { InvitationFacts, Reader } from '../../db/tenancy/people/mail-facts
 import type { MailRequest } from '../../workflows/contracts/upkeep/mail.ts';
 import type { Letter } from './letter.ts';
 
-/** Where readers are sent. */
+/** The addresses that readers are sent to. */
 export interface Places {
   /** `PUBLIC_URL`. */
   readonly publicUrl: string;
-  /** `MAIL_LINK_URL`, whose pages take tokens; null: the mail names the operation. */
+  /** `MAIL_LINK_URL`, whose pages accept tokens; null: the mail names the operation. */
   readonly linkUrl: string | null;
 }
 
-/** A token and its end, as the database gives it. */
+/** A token and its expiry, as the database returns it. */
 export interface MailedToken {
   readonly token: string;
   readonly expiresAt: string;
@@ -117,7 +117,7 @@ const notices: Readonly<Record<Notice, { readonly subject: string; readonly word
   },
 };
 
-/** Tells a user what has happened to the account. */
+/** Informs a user about a change to the account. */
 export function noticeLetter({ publicUrl }: Places, template: Notice, reader: Reader): Letter {
   const { subject, words, advice } = notices[template];
   return { subject, parts: [greeting(reader.fullName), `${words} (${publicUrl})`, advice] };
@@ -131,7 +131,7 @@ function passwordAction(page: string): Action {
   return { page, operation: 'POST /auth/password/reset', body: { new_password: 'the password that you choose' } };
 }
 
-/** Product pages take the token, where the deployment has them; else the operation of the API, ready to be pasted. */
+/** Links to the product page that takes the token, where the deployment has one; otherwise shows the operation of the API, ready to paste. */
 function actionParts({ publicUrl, linkUrl }: Places, { token, expiresAt }: MailedToken, action: Action): Letter['parts'] {
   const end = `It works once, until ${readableTime(expiresAt)}.`;
 

@@ -5,19 +5,19 @@ import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from
 /** How long a receiver may take, connecting included. */
 export const tryLimitMs = 15_000;
 
-/** A POST to an address that a tenant has named. */
+/** A POST to an address that a tenant has configured. */
 export interface OutgoingPost {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly policy: EgressPolicy;
-  /** What an answer means; by `outcomeOfStatus` unless given. */
+  /** Maps an answer to its outcome; `outcomeOfStatus` by default. */
   readonly judge?: (status: number, retryAfterS: number | null) => TryOutcome;
 }
 
 /**
- * Posts once, through the guard and without following redirects. Never throws for what the receiver does. The head of its answer says whether it has taken the
- * message: the body is not read, so that one that drips, never ends or breaks makes of a message taken no failed one.
+ * Posts once, through the guard and without following redirects. Never throws because of the receiver. The head of its answer decides whether it has accepted
+ * the message: the body is not read, so a body that is slow, endless or broken off does not turn an accepted message into a failed one.
  */
 export async function postMessage(
   egress: Pick<Egress, 'open'>,

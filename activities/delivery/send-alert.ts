@@ -16,14 +16,14 @@ import { failed, postMessage, refused, tryLimitMs } from './post-message.ts';
 
 export type SendAlertDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'egress' | 'env'>;
 
-/** What a delivery needs of the database, read before it leaves: a try holds no connection. */
+/** What a delivery needs from the database, read before it leaves: a try holds no connection. */
 type Route =
   | { readonly kind: 'none'; readonly outcome: TryOutcome }
   | { readonly kind: 'mail'; readonly to: string }
   | { readonly kind: 'webhook'; readonly url: string; readonly secret: string; readonly policy: EgressPolicy }
   | { readonly kind: 'slack'; readonly url: string; readonly policy: EgressPolicy };
 
-/** Finds out where a delivery goes now: readers who have left, secrets that were changed and rules that are paused count as they are. */
+/** Resolves the current destination of a delivery: readers who have left, changed secrets and paused rules are taken into account. */
 export async function routeOf(
   deps: SendAlertDeps,
   tx: TenantTransaction,
@@ -44,7 +44,7 @@ export async function routeOf(
   return target.kind === 'slack' ? { kind: 'slack', url: value, policy } : { kind: 'webhook', url: target.url, secret: value, policy };
 }
 
-/** Sends a delivery once. Never throws for what the receiver does. */
+/** Sends a delivery once. Never throws because of the receiver. */
 export async function sendAlert(deps: SendAlertDeps, delivery: DueDelivery, route: Route): Promise<TryOutcome> {
   const { id, event, snapshot: alert, workspaceName } = delivery;
   const told = { event, alert, workspaceName, publicUrl: deps.mail?.publicUrl ?? null };

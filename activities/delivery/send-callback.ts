@@ -74,7 +74,7 @@ function send({ egress, db }: SendCallbackDeps, { id, url }: DueCallback, { body
   return postMessage(egress, { url, policy, body, headers: { ...signed, [hopsHeader]: String(hops + 1) }, judge: outcomeOfCallback });
 }
 
-/** What every try of a callback says. An outcome that is too long is left out, and the run's address says where it is. */
+/** Returns the body of every try of a callback. An outcome that is too long is left out, and the run's address says where it is. */
 function bodyOf(
   { deliveryId }: DueCallback,
   run: RunRow,

@@ -8,12 +8,12 @@ import type { ActivityDeps } from '../deps.ts';
 import { composeMail, type Composed } from './compose.ts';
 import { toHtml, toText } from './letter.ts';
 
-/** Below the 30 s of the activity, so that a try says itself what became of it. */
+/** Less than the 30 s of the activity, so that a try reports its own outcome. */
 const tryLimitMs = 25_000;
 
 export type DeliveryDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'log' | 'metrics'>;
 
-/** Activities of `delivery`. Their logs name the outbox row and the kind of mail, never whom it is for. */
+/** Activities of `delivery`. Their logs name the outbox row and the kind of mail, never its receiver. */
 export function createDeliveryActivities(deps: DeliveryDeps): DeliveryActivities {
   return { sendMail: (input) => sendMail(deps, input) };
 }
@@ -34,7 +34,7 @@ async function sendMail(deps: DeliveryDeps, { outboxId }: DeliveryInput): Promis
   return result;
 }
 
-/** Composes anew each time: the same token, and never a mail whose reason has gone. */
+/** Composes the mail anew each time: with the same token, and never when its reason no longer exists. */
 async function attempt(deps: DeliveryDeps, outboxId: string, stored: StoredMail): Promise<DeliveryResult> {
   if (!deps.mail) return withoutMailer(stored.message);
   const composed = await composeMail({ db: deps.db, keys: deps.keys, places: deps.mail }, outboxId, stored);
@@ -43,7 +43,7 @@ async function attempt(deps: DeliveryDeps, outboxId: string, stored: StoredMail)
   return handOver(deps.mail, outboxId, composed);
 }
 
-/** What an API with a mailer alone lets through waits until this worker is given one, too; everything else goes unsaid. */
+/** Mails that only an API with a mailer allows wait until this worker has one, too; all other mails are dropped. */
 function withoutMailer({ mail: { template } }: MailMessage): DeliveryResult {
   if (template !== 'invitation' && template !== 'password_set') return 'no_mailer';
   throw fail('upstream_failed', { detail: 'This worker has neither SMTP_URL nor MAIL_DIR.', reason: 'no_mailer' });

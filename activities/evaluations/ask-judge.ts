@@ -9,11 +9,11 @@ import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { createJudge } from '../knowledge/judge-model.ts';
 
-/** Whose vote is asked for. */
+/** The vote to ask for. */
 export interface VoteAsked {
   readonly evaluation: EvaluationState;
   readonly result: ClaimedResult;
-  /** Names the vote within the result: stored under it, it is asked for once. */
+  /** Names the vote within the result: it is stored under this name, and asked for once. */
   readonly name: string;
   readonly model: string;
   readonly prompt: JudgePrompt;
@@ -26,8 +26,8 @@ const maxRaw = 8_192;
 const maxPauseS = 120;
 
 /**
- * A vote of a judge: the stored one, else a new one, which is stored in the transaction that bills it. A call has two minutes and three tries, with the pause that its provider asks for.
- * Throws an EvaluatorError for a judge that gives none, 402 `budget_exceeded`, and the signal's reason.
+ * Returns a vote of a judge: the stored one, or a new one, which is stored in the transaction that bills it. A call has two minutes and three tries, with the
+ * pause that its provider asks for. Throws an EvaluatorError for a judge that returns none, 402 `budget_exceeded`, and the signal's reason.
  */
 export async function askVote(deps: ActivityDeps, asked: VoteAsked): Promise<StoredVote> {
   const stored = asked.result.votes[asked.name];
@@ -51,18 +51,18 @@ export async function askVote(deps: ActivityDeps, asked: VoteAsked): Promise<Sto
   throw last;
 }
 
-/** Calls in flight take the rest of the budget: the judge has not been asked, and is once they have ended. */
+/** Whether calls in flight hold the rest of the budget: the judge has not been asked yet, and is asked once they have ended. */
 function waitsForRoom(error: unknown): boolean {
   return error instanceof Failure && error.code === 'rate_limited' && error.context['reason'] === 'budget_reserved';
 }
 
-/** Null: the answer has another form. Throws an EvaluatorError where the judge says no. */
+/** Returns null when the answer has another form. Throws an EvaluatorError when the judge refuses. */
 async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): Promise<StoredVote | null> {
   const { evaluation, result, name, model, prompt, signal } = asked;
   let vote: StoredVote | null = null;
   let callKey = '';
   const { kind } = await createJudge(deps)({
-    // Whoever takes over from a lost worker makes calls of its own: each that reached the provider is a row of the ledger.
+    // A worker that takes over from a lost one makes calls of its own: each call that reached the provider is a row of the ledger.
     step: `${result.id}:${name}:${result.attempts}:${attempt}`,
     sourceKind: 'evaluation',
     runId: evaluation.id,
@@ -91,12 +91,12 @@ async function askOnce(deps: ActivityDeps, asked: VoteAsked, attempt: number): P
   return kind === 'fits' ? vote : null;
 }
 
-/** Throws what ends more than this score; gives what may pass by itself. */
+/** Throws errors that end more than this score; returns those that may pass. */
 function faultOf(error: unknown): EvaluatorError {
   if (error instanceof DOMException && error.name === 'TimeoutError')
     return new EvaluatorError('judge_timeout', 'The judge did not answer in time.');
   if (!(error instanceof Failure)) throw error;
-  // The deployment itself is away: that says nothing of the judge.
+  // The deployment itself is unavailable: that says nothing about the judge.
   if (error.code === 'budget_exceeded' || error.code === 'service_unavailable') throw error;
   if (error.code === 'upstream_timeout') return new EvaluatorError('judge_timeout', 'The judge did not answer in time.');
   const { reason } = error.context;

@@ -16,8 +16,8 @@ import { judgeByRubric, judgePair, type Judging } from './judges.ts';
 const tries = 3;
 
 /**
- * What one evaluator says of one result. Whatever fails in it is its own error with a code. Throws 402 `budget_exceeded`, which ends the evaluation, faults of the deployment itself, after which the
- * result is scored again, and the signal's reason.
+ * Returns the outcome of one evaluator for one result. A failure inside it becomes its own error with a code. Throws 402 `budget_exceeded`, which ends the
+ * evaluation, errors of the deployment itself, after which the result is scored again, and the signal's reason.
  */
 export async function evaluate(deps: ActivityDeps, judging: Judging): Promise<EvaluatorOutcome> {
   try {
@@ -37,7 +37,7 @@ export async function evaluate(deps: ActivityDeps, judging: Judging): Promise<Ev
   }
 }
 
-/** What may pass by itself is tried again: a provider of vectors that is away, a pool of child processes that is full. */
+/** Retries errors that may pass: an unavailable provider of vectors, a full pool of child processes. */
 async function retried<R>(signal: AbortSignal, work: () => Promise<R>): Promise<R> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -61,7 +61,7 @@ async function outcomeOf(deps: ActivityDeps, judging: Judging): Promise<Scoring>
     case 'json_schema': {
       const json = answer.text === '' ? undefined : parsedJson(answer.text);
       if (json === undefined) return scored(0, 'The output is no JSON.');
-      const { schema } = evaluator.params as { readonly schema: Readonly<Record<string, unknown>> }; // checked when the evaluation was made
+      const { schema } = evaluator.params as { readonly schema: Readonly<Record<string, unknown>> }; // checked when the evaluation was created
       const problems = await deps.schemas.of(evaluation.organizationId).validate(schema, json);
       if (problems.some(({ rule }) => rule === 'schema')) throw new EvaluatorError('evaluator_limit', 'The schema could not be applied.');
       return passedIf(problems.length === 0, 'The output does not fit the schema.', { problems: problems.slice(0, 20) });
@@ -78,7 +78,7 @@ async function outcomeOf(deps: ActivityDeps, judging: Judging): Promise<Scoring>
 }
 
 async function matchPattern(deps: ActivityDeps, { evaluator, answer, evaluation }: Judging): Promise<Scoring> {
-  const { pattern, flags } = evaluator.params as { readonly pattern: string; readonly flags: string }; // checked when the evaluation was made
+  const { pattern, flags } = evaluator.params as { readonly pattern: string; readonly flags: string }; // checked when the evaluation was created
   const found = await createEvaluatorWork(deps.work, deps.schemas, evaluation.organizationId).find(pattern, flags, answer.text);
   if (found === 'limit') throw new EvaluatorError('evaluator_limit', 'The pattern took more than it may.');
   if (found === 'unreadable') throw new EvaluatorError('pattern_unreadable', 'The pattern can not be read.');
@@ -88,7 +88,7 @@ async function matchPattern(deps: ActivityDeps, { evaluator, answer, evaluation 
 async function similarity(deps: ActivityDeps, { evaluator, answer, evaluation, result, signal }: Judging): Promise<Scoring> {
   if (answer.expected === null) return notApplicable('The item expects nothing.');
   const expected = typeof answer.expected === 'string' ? answer.expected : JSON.stringify(answer.expected);
-  const { model } = evaluator.params as { readonly model: string | null }; // checked when the evaluation was made
+  const { model } = evaluator.params as { readonly model: string | null }; // checked when the evaluation was created
   if (expected === answer.text) return scored(1);
   if (expected === '' || answer.text === '') return scored(0);
   const metering = {

@@ -9,7 +9,7 @@ import { advancePass } from './pass.ts';
 import { stopWork } from './stop.ts';
 import { summaryOf } from './summarize.ts';
 
-/** Activities of `evaluation`, in the signed tenant of the workflow. Rows say what is done, so that each may be cut off anywhere and repeated. */
+/** Activities of `evaluation`, in the signed tenant of the workflow. Rows record what is done, so each may be interrupted at any point and repeated. */
 export function createEvaluationActivities(deps: ActivityDeps): EvaluationActivities {
   return {
     beginEvaluation: ({ evaluationRunId }) => transactAsSystem(deps, (tx) => beginEvaluation(tx, evaluationRunId)),

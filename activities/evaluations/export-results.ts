@@ -13,7 +13,8 @@ import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 const pageSize = 200;
 
 /**
- * Writes all results of an evaluation as JSON Lines into one attachment of its workspace, once: what a try that was killed has left are bytes that no row names, which a sweep removes.
+ * Writes all results of an evaluation as JSON Lines into one attachment of its workspace, once. A killed try leaves bytes that no row names, which a sweep
+ * removes.
  */
 export async function exportResults(deps: ActivityDeps, id: string, signal: AbortSignal): Promise<void> {
   const evaluation = await readAsSystem(deps, (tx) => readEvaluationState(tx, id));

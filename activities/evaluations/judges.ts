@@ -24,9 +24,9 @@ interface JudgeParams {
   readonly include: readonly ('input' | 'expected' | 'context' | 'trajectory')[];
 }
 
-/** Asks a model for so many scores by a rubric; the median counts, scaled to 0 to 1. Throws as `askVote` does. */
+/** Asks a model for several scores by a rubric; the median counts, scaled to 0 to 1. Throws as `askVote` does. */
 export async function judgeByRubric(deps: ActivityDeps, { evaluation, evaluator, result, answer, signal }: Judging): Promise<Scoring> {
-  const { rubric, model: named, scale, votes, include } = evaluator.params as unknown as JudgeParams; // checked when the evaluation was made
+  const { rubric, model: named, scale, votes, include } = evaluator.params as unknown as JudgeParams; // checked when the evaluation was created
   const model = judgeModel(deps, named);
   const prompt = scorePrompt(rubric, scale, [...include.flatMap((part) => partOf(part, result, answer)), ['output', answer.text]]);
   const given: { readonly score: number; readonly reasoning: string; readonly raw: string }[] = [];
@@ -41,10 +41,11 @@ export async function judgeByRubric(deps: ActivityDeps, { evaluation, evaluator,
 }
 
 /**
- * Asks a model which is better, this output or the baseline's, in both orders: preferred twice is 1 or 0, everything else 0.5. Equal outputs are 0.5 without a question. Throws as `askVote` does.
+ * Asks a model in both orders which output is better, this one or the baseline's: preferred twice is 1, rejected twice 0, anything else 0.5. Equal outputs are
+ * 0.5 without a question. Throws as `askVote` does.
  */
 export async function judgePair(deps: ActivityDeps, { evaluation, evaluator, result, answer, signal }: Judging): Promise<Scoring> {
-  const { rubric, model: named } = evaluator.params as unknown as Pick<JudgeParams, 'rubric' | 'model'>; // checked when the evaluation was made
+  const { rubric, model: named } = evaluator.params as unknown as Pick<JudgeParams, 'rubric' | 'model'>; // checked when the evaluation was created
   const { baselineId } = evaluation;
   const base = baselineId === null ? null : await readAsSystem(deps, (tx) => readBaselineOutput(tx, baselineId, result));
   if (base === null) return notApplicable('The baseline has no answer to the same question.');

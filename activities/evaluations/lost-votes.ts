@@ -5,7 +5,7 @@ import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 
 const atOnce = 100;
 
-/** Votes that an earlier worker had asked for when it was lost. */
+/** Returns the votes that an earlier worker had asked for when it was lost. */
 export function openVotesOf({ id, votes }: Pick<ClaimedResult, 'id' | 'votes'>): OpenVote[] {
   return Object.entries(votes).flatMap(([name, vote]) => ('asked' in vote ? [{ resultId: id, name, asked: vote.asked }] : []));
 }
@@ -18,7 +18,7 @@ export async function settleLostVotes(deps: ActivityDeps, evaluation: Evaluation
   }
 }
 
-/** The same for all votes that an evaluation still asks for: nobody takes them over when it stops. */
+/** Settles all open votes of an evaluation: when it stops, no worker takes them over. */
 export async function settleOpenVotes(deps: ActivityDeps, evaluation: EvaluationState): Promise<void> {
   for (;;) {
     const votes = await readAsSystem(deps, (tx) => openVotes(tx, evaluation.id, atOnce));

@@ -7,7 +7,7 @@ import { transactAsSystem, readAsSystem } from '../support/as-system.ts';
 import { scoreResult } from './score-result.ts';
 import { summaryOf } from './summarize.ts';
 
-/** A pass takes new work for so long, and looks so long for the next when there is none: runs that end soon are worth waiting for. */
+/** `passMs`: how long a pass takes new work. `idleMs`: how long it checks for more when there is none, since runs that end soon are worth waiting for. */
 const passMs = 60_000;
 const idleMs = 1_000;
 const lookMs = 100;
@@ -15,8 +15,8 @@ const refreshEnds = 50;
 const refreshMs = 10_000;
 
 /**
- * Starts runs and scores what has ended, up to the concurrency of each, until there is nothing to do just now, or nothing left. Rows say what there is to do, so that whoever takes over
- * goes on; what two of them score at once ends once.
+ * Starts runs and scores ended ones, up to the concurrency of each, until there is nothing to do just now, or nothing left. Rows record what there is to do, so
+ * a worker that takes over continues; a result that two workers score at once ends once.
  */
 export async function advancePass(deps: ActivityDeps, id: string, signal: AbortSignal): Promise<EvaluationStep> {
   const stop = new AbortController();
@@ -49,7 +49,7 @@ class Pass {
   #fault: unknown = null;
   #ends = 0;
   #refreshedAt = performance.now();
-  /** A summary that takes long is made more seldom. */
+  /** A summary that takes long is computed less often. */
   #pauseMs = 0;
 
   constructor(deps: ActivityDeps, id: string, signal: AbortSignal) {
@@ -62,12 +62,12 @@ class Pass {
     return this.#scoring.size;
   }
 
-  /** Throws what kept a result from its score that is none of its own. */
+  /** Throws the error that kept a result from its score without being its own. */
   rethrow(): void {
     if (this.#fault !== null) throw this.#fault;
   }
 
-  /** Begins to score what waits for it; gives how many. */
+  /** Begins to score waiting results; returns how many. */
   async score({ evaluation, scoring }: Extract<Standing, { state: 'open' }>): Promise<number> {
     const { concurrency } = evaluation.settings;
     if (scoring <= this.#scoring.size || this.#scoring.size >= concurrency) return 0;
@@ -88,7 +88,7 @@ class Pass {
     }
   }
 
-  /** Writes the numbers of what has ended, every 50 ends or 10 seconds. */
+  /** Writes the numbers of the ended results, every 50 ends or 10 seconds. */
   async refresh(evaluation: EvaluationState): Promise<void> {
     const sinceMs = performance.now() - this.#refreshedAt;
     if (this.#ends === 0 || sinceMs < this.#pauseMs || (this.#ends < refreshEnds && sinceMs < refreshMs)) return;
@@ -99,7 +99,7 @@ class Pass {
     this.#pauseMs = 10 * (this.#refreshedAt - begunAt);
   }
 
-  /** Waits until a result has its scores, or so long. */
+  /** Waits until a result has its scores, or `ms` have passed. */
   async next(ms: number): Promise<void> {
     const ended = new AbortController();
     const timer = delay(ms, undefined, { signal: ended.signal }).catch(() => undefined);

@@ -11,10 +11,10 @@ import { transactAsSystem } from '../support/as-system.ts';
 import { evaluate } from './evaluate.ts';
 import { openVotesOf, settleLostVotes } from './lost-votes.ts';
 
-/** Whoever has begun a result so often was lost each time: its scores become errors. */
+/** A result that has been begun this often lost its worker each time: its scores become errors. */
 const maxAttempts = 4;
 
-/** Scores a result that waits for it and ends it, once, whoever else tries. Votes that are stored are not asked for again. */
+/** Scores a waiting result and ends it, once, even when several workers try. Stored votes are not asked for again. */
 export async function scoreResult(
   deps: ActivityDeps,
   { evaluation, resultId, signal }: { readonly evaluation: EvaluationState; readonly resultId: string; readonly signal: AbortSignal },

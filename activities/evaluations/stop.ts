@@ -5,11 +5,11 @@ import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { settleOpenVotes } from './lost-votes.ts';
 
-/** Runs that are cancelled end within moments, and what they cost counts; those whose worker is away are not waited for longer than this. */
+/** Cancelled runs end within moments, and their cost counts; runs whose worker is lost are not waited for longer than this. */
 const patienceMs = 60_000;
 const lookMs = 200;
 
-/** Ends what is left of an evaluation that stops: runs, questions to judges, results. */
+/** Ends what remains of an evaluation that stops: runs, questions to judges, results. */
 export async function stopWork(deps: ActivityDeps, id: string, signal: AbortSignal): Promise<void> {
   const evaluation = await readAsSystem(deps, (tx) => readEvaluationState(tx, id));
   if (evaluation === null || isEnded(evaluation)) return;

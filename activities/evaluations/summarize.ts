@@ -10,7 +10,10 @@ import { readAsSystem } from '../support/as-system.ts';
 /** Results that are read and added up at once: a few milliseconds. */
 const pageSize = 1_000;
 
-/** The numbers over what has ended of an evaluation, compared with its baseline, and the counts that decide how it ends. The event loop is free between slices. */
+/**
+ * Returns the numbers over the ended results of an evaluation, compared with its baseline, and the counts that decide how it ends. The event loop is free
+ * between slices.
+ */
 export async function summaryOf(
   deps: ActivityDeps,
   evaluation: EvaluationState,

@@ -10,7 +10,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 import { refusalOf } from '../tools/calls/refusal.ts';
 
-/** The activities of what a run waits for. Both judge rows and may be repeated. */
+/** The activities of what a run waits for. Both decide by rows and may be repeated. */
 export function createGateActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'openGates' | 'settleGates'> {
   return {
     openGates: (input) => look(deps, input, true),
@@ -28,11 +28,11 @@ async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Prom
   return cancels === undefined ? state : cancelTree(deps, input.runId, cancels);
 }
 
-/** Nobody waits inside an evaluation: its run is cancelled whole, in a transaction of its own, since the conversation is locked first. */
+/** Inside an evaluation no person answers: the whole run is cancelled, in a separate transaction, since the conversation is locked first. */
 async function cancelTree(deps: ActivityDeps, runId: string, rootId: string): Promise<CallApprovalState> {
   const cancel = { runId: rootId, policy: 'interrupt', reason: 'evaluation' } as const;
   await transactAsRun(deps, runId, (tx) => cancelRun(tx, cancel).then(() => failWaiting(tx, rootId))).catch((error: unknown) => {
-    // Ended meanwhile: as good as cancelled.
+    // Ended in the meantime, which is as good as cancelled.
     if (!(error instanceof Failure) || (error.code !== 'state_conflict' && error.code !== 'not_found')) throw error;
   });
   return { ...nothingOpen, ends: 'cancelled' };

@@ -12,8 +12,8 @@ import { tenantOfActivity } from '../support/tenant.ts';
 import type { BatchOutcome, RunBatch } from './run-activities.ts';
 
 /**
- * Writes a base as one file, a page of rows at a time, and links it to the run. A try that is killed leaves bytes that no row names, which a sweep removes;
- * the next one writes the file anew.
+ * Writes a base as one file, a page of rows at a time, and links it to the run. A killed try leaves bytes that no row names, which a sweep removes; the next
+ * try writes the file anew.
  */
 export async function exportBatch(batch: RunBatch): Promise<BatchOutcome> {
   const { run, deps, signal, commit } = batch;
@@ -23,7 +23,7 @@ export async function exportBatch(batch: RunBatch): Promise<BatchOutcome> {
   const counts: Record<string, number> = {};
   const read = <R>(work: Parameters<typeof readAsSystem<R>>[1]) => readAsSystem(deps, work);
   const records = counted(exportRecords(read, run.kbId, exportOptionsOf(run)), counts);
-  // What the rows throw ends the file too.
+  // An error while reading the rows ends the file too.
   const gzip = pipeline(Readable.from(writeBundle(records)), createGzip(), () => undefined);
   const size = { sizeBytes: 0, digest: createHash('sha256') };
   await deps.storage.put(storageKey, measured(gzip as AsyncIterable<Uint8Array>, size), { signal });

@@ -24,7 +24,7 @@ type Fetched =
   | { readonly kind: 'page'; readonly page: EgressResponse }
   | { readonly kind: 'refused'; readonly code: string; readonly detail: string };
 
-/** Gets the bytes of a page; ends the run of bytes that are those of the last sync. */
+/** Fetches the bytes of a page; ends the run when they are unchanged since the last sync. */
 export async function fetchSource(deps: ActivityDeps, input: IngestInput): Promise<IngestOutcome> {
   const begun = await transactAsSystem(deps, async (tx) => {
     const found = await lockIngest(tx, input);
@@ -52,7 +52,7 @@ interface Found {
   readonly stored: { readonly storageKey: string; readonly page: EgressResponse } | null;
 }
 
-/** The attachment of a page goes a day after, for nothing holds it; bytes of an unchanged one are nobody's, and swept. */
+/** The attachment of a page expires after a day, since nothing references it; the bytes of an unchanged page have no row, and a sweep removes them. */
 async function settle(deps: ActivityDeps, input: IngestInput, { hash, stored }: Found): Promise<IngestOutcome> {
   return transactAsSystem(deps, async (tx) => {
     const found = await lockIngest(tx, input);
@@ -75,7 +75,7 @@ async function settle(deps: ActivityDeps, input: IngestInput, { hash, stored }: 
       ...size,
       purpose: 'knowledge',
       isScanned: false,
-      // Nobody's upload: whoever made the source may not read its base any more.
+      // No person uploaded it: the creator of the source may no longer be allowed to read its base.
       createdBy: { kind: 'system', id: null },
     });
     run.attachmentId = row.id;

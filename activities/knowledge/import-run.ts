@@ -30,18 +30,18 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { readAsSystem } from '../support/as-system.ts';
 import type { BatchOutcome, RunBatch } from './run-activities.ts';
 
-/** Written in one transaction: so many rows, and so many bytes beyond the first. */
+/** Maximum rows per transaction, and maximum bytes beyond the first row. */
 const rowsAtOnce = 100;
 const bytesAtOnce = 1_000_000;
-/** A pass ends after so long: the next one finds what it made by its ids. */
+/** A pass ends after this time: the next one finds the rows that it created by their ids. */
 const passMs = 240_000;
 
 /**
- * Checks a bundle from end to end, then writes its rows, a hundred at a time, each with the line that it stands on: a try that is killed goes on behind the
- * last one, and what it made before is found by ids that follow from run and line.
+ * Checks a bundle from end to end, then writes its rows, a hundred at a time, each with its line number: after a killed try the next one continues behind the
+ * last line, and finds what was created before by ids that derive from run and line.
  */
 export async function importBatch(batch: RunBatch): Promise<BatchOutcome> {
-  const cursor = (batch.run.cursor ?? { stage: 'check', line: 0, total: 0 }) as unknown as ImportCursor; // written by this file alone
+  const cursor = (batch.run.cursor ?? { stage: 'check', line: 0, total: 0 }) as unknown as ImportCursor; // written only by this file
   if (cursor.stage === 'done') return { result: { ...batch.run.counts, dry_run: batch.run.dryRun } };
   if (cursor.stage === 'check') await check(batch);
   else await importRows(batch, cursor);
@@ -76,7 +76,7 @@ interface ReadRow extends Placed<BundleRow> {
   readonly bytes: number;
 }
 
-/** Rows since the last commit, and what was wrong with others. */
+/** Rows since the last commit, and the errors of others. */
 interface Pending {
   rows: ReadRow[];
   errors: RunError[];
@@ -142,7 +142,7 @@ async function relearnRows({ deps }: RunBatch, work: ImportWork, rows: readonly 
   await readAsSystem(deps, (tx) => relearn(tx, work, { sources, items }));
 }
 
-/** Rows by what they are; `vectors` by the item that they follow. */
+/** Groups rows by type; `vectors` by the item that they follow. */
 function sorted(rows: readonly ReadRow[]) {
   const of = <Type extends BundleRow['type']>(type: Type) =>
     rows.filter((placed): placed is ReadRow & { readonly row: Extract<BundleRow, { type: Type }> } => placed.row.type === type);
@@ -176,7 +176,7 @@ async function writeRows(
 
 const linkedAtOnce = 1_000;
 
-/** References that could not be followed before all rows had landed, the numbers of sources, and the entry in the log. */
+/** Resolves references that had to wait until all rows were stored, and writes the counts of sources and the audit entry. */
 async function finish({ commit }: RunBatch, { base, memory, rules }: ImportWork): Promise<void> {
   const pairs = memory.successors.flatMap(([id, old]): [string, string][] => {
     const successor = memory.itemIds.get(old);

@@ -26,7 +26,7 @@ export function createIndexActivities(deps: ActivityDeps): IndexActivities {
   };
 }
 
-/** What embedding takes of a worker, in the tenant of the running activity. */
+/** The dependencies of embedding on a worker, in the tenant of the running activity. */
 export function embeddingDeps(deps: ActivityDeps): EmbeddingDeps {
   return {
     embedder: deps.embedder,
@@ -36,7 +36,7 @@ export function embeddingDeps(deps: ActivityDeps): EmbeddingDeps {
   };
 }
 
-/** A fault of embedding as Temporal takes it: what a provider asked to wait is waited. Its own words stay out of the history. */
+/** Maps an error of embedding to Temporal's failure: a pause that a provider asks for is kept. The provider's message stays out of the history. */
 export function inTemporalsWords(error: unknown): unknown {
   if (!(error instanceof EmbeddingError)) return error;
   const { fault, isRetryable, retryAfterS } = error;

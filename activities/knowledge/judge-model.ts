@@ -15,10 +15,10 @@ import { streamModelStep, type ModelFinish, type ModelStepRequest } from '../mod
 import { countPrompt, ledgerTokens, type TokenUsage } from '../model/usage/usage.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 
-/** Longest answer of a judge. */
+/** Maximum tokens of a judge's answer. */
 const maxOutputTokens = 2_000;
 
-/** A judge that asks the chat models of the registry: each call passes the budgets and is settled once under the key of its question. */
+/** A judge that asks the chat models of the registry: each call passes the budget check and is settled once under the key of its question. */
 export function createJudge(deps: ActivityDeps): Judge {
   return async (question) => {
     const model = deps.models.resolve(question.model);
@@ -82,7 +82,7 @@ async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
     const { finish, given } = await measureCall(deps, model.provider, () => collect(deps, request));
     const spent = { usage: finish.usage, providerRequestId: finish.providerRequestId, raw: rawOf(given) };
     const answer = await checked(deps, asked, given).catch(async (error: unknown) => {
-      await settle(deps, asked, { ...spent, answer: null }); // the call was made, whatever becomes of its answer
+      await settle(deps, asked, { ...spent, answer: null }); // the call was made, whatever happens to its answer
       throw error;
     });
     await settle(deps, asked, { ...spent, answer });
@@ -107,7 +107,7 @@ async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
   }
 }
 
-/** Has it on record that the call leaves now. One that could not be announced, or is not wanted any more, gives back what it holds and does not leave. */
+/** Records that the call leaves now. A call that could not be announced, or is not wanted any more, releases its hold and does not leave. */
 async function announce(deps: ActivityDeps, { question, model, request, metered, key }: Asked): Promise<void> {
   const { flight, signal } = question;
   try {
@@ -142,16 +142,16 @@ async function checked(deps: ActivityDeps, { question, request }: Asked, given: 
   return judged.kind === 'fits' ? judged : { kind: 'off_schema' };
 }
 
-/** The words of an answer and what its result tool was called with. */
+/** The text of an answer and the arguments of its result tool. */
 interface GivenAnswer {
   readonly args: unknown;
   readonly argsText: string;
   readonly text: string;
-  /** The model said no, whatever its provider calls that end. */
+  /** The model refused, whatever its provider calls that finish reason. */
   readonly isRefused: boolean;
 }
 
-/** An answer as it came: what the result tool was called with, else its words. */
+/** Returns an answer as it arrived: the arguments of the result tool, otherwise its text. */
 function rawOf({ argsText, text }: GivenAnswer): string {
   return argsText === '' ? text : argsText;
 }

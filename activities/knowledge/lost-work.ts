@@ -26,14 +26,14 @@ import { compensateReembed } from './reembed-activities.ts';
 
 const pageSize = 200;
 
-/** One kind of work: which is live, the workflow of each, and what is done where that one is gone. Gives whether something was done. */
+/** One kind of work: which work is live, the workflow of each, and how to resume work whose workflow is lost. `resume` returns whether it did anything. */
 interface Kind<Work extends LiveWork> {
   readonly live: (em: Pick<TenantTransaction, 'em'>, page: WorkPage) => Promise<Work[]>;
   readonly workflowId: (work: Work) => string | null;
   readonly resume: (deps: ActivityDeps, work: Work, state: 'closed' | 'missing') => Promise<boolean>;
 }
 
-/** Nothing else would ever open its base again. */
+/** Nothing else would ever reopen its base. */
 const reembeds: Kind<LiveReembed> = {
   live: liveReembeds,
   workflowId: ({ id }) => workflowIds.reembed(id),
@@ -45,7 +45,7 @@ const reembeds: Kind<LiveReembed> = {
 
 const runs: Kind<LiveRun> = {
   live: liveRuns,
-  workflowId: (run) => workflowOfRun({ ...run, targetKbId: null }), // no re-embed
+  workflowId: (run) => workflowOfRun({ ...run, targetKbId: null }), // not a re-embed
   async resume(deps, run, state) {
     const outcome = await resumeRun((work) => transactAsSystem(deps, work), run, state);
     if (outcome !== 'left')
@@ -69,7 +69,7 @@ const evaluations: Kind<LiveWork> = {
   },
 };
 
-/** Looks after evaluations and work on bases whose workflow is gone and whose start does not wait to be sent either. */
+/** Resumes evaluations and work on bases whose workflow is lost and whose start is not waiting to be sent either. */
 export function createLostWorkUpkeep(deps: ActivityDeps, temporal: Temporal): Pick<MaintenanceActivities, 'tendReembeds'> {
   return {
     tendReembeds: async () =>

@@ -23,7 +23,7 @@ const steps: Readonly<Record<MaintenanceTask, TaskStep>> = {
   evaluate_retrieval: evaluateStep,
 };
 
-/** Does one batch of a run of maintenance. */
+/** Does one batch of a maintenance run. */
 export const maintain: RunWork = async ({ run, deps, signal, commit }) => {
   const isWorking = await maintainBatch(
     run,
@@ -35,7 +35,7 @@ export const maintain: RunWork = async ({ run, deps, signal, commit }) => {
 
 function toolsOf(deps: ActivityDeps, { id, cursor }: RunBatch['run'], signal: AbortSignal): MaintenanceTools {
   const { embedder } = deps;
-  // Made anew each batch, which its cursor names.
+  // Created for each batch, which its cursor names.
   const queries = { runId: id, step: `query ${JSON.stringify(cursor?.['after'] ?? null)}`, signal };
   const { now } = deps.db.clock;
   return {

@@ -19,7 +19,7 @@ import type { IngestInput, IngestOutcome, ParseInput, ParseSourceOutcome } from 
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 
-/** A reader that was killed is no fault of its file, at first. */
+/** A killed reader does not count against its file, at first. */
 const maxCrashes = 3;
 const maxWarnings = 20;
 
@@ -31,8 +31,8 @@ interface ParsedFile {
 }
 
 /**
- * Makes staged items of a source's bytes. What is wrong with the bytes ends the run with its reason. Of the files that find no parser free one waits
- * here, and the others are told how many they are: were all of them to wait, a few long files would keep all other work of this worker from its slots.
+ * Turns the bytes of a source into staged items. An error in the bytes ends the run with its reason. Of the files that find no free parser, one waits here and
+ * the others are told their number: if all of them waited, a few long files would take this worker's slots from all other work.
  */
 export async function parseSource(deps: ActivityDeps, input: ParseInput): Promise<ParseSourceOutcome> {
   if (!input.callsAgain) return parse(deps, input, undefined);
@@ -121,7 +121,7 @@ async function stageFile(
     }
     staged = await stager.finish();
   } finally {
-    // Nothing is staged behind the back of the next try, which begins by dropping what is.
+    // Nothing is staged after the next try has begun, which first drops everything that is staged.
     await stager.settle();
   }
   const [first] = warnings.list;
@@ -129,7 +129,7 @@ async function stageFile(
   return { warnings: warnings.list, title };
 }
 
-/** What a source shows of its warnings: the first ones, and how many there are more. */
+/** The warnings that a source shows: the first ones, and the number of others. */
 class Warnings {
   readonly #first: ParseWarning[] = [];
   #more = 0;
@@ -153,7 +153,7 @@ async function refuse(deps: ActivityDeps, input: IngestInput, { code, stage, mes
   await dropStagedItems((work) => transactAsSystem(deps, work), input.runId);
 }
 
-/** What the activities before have put down of a sync in its run. */
+/** Returns what earlier activities of a sync have stored in its run. */
 export function facts({ params }: KnowledgeRun): Published {
   const { hash, mediaType, title, warnings } = params;
   return {

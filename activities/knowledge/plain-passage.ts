@@ -1,7 +1,7 @@
 /**
- * What could be loaded or followed in a passage becomes plain text: images keep their description, links their words. What no reader sees, comments and
- * characters of Unicode's tag block, is left out. Each pattern stops at the next bracket of its kind, so that time grows with the length of the text alone;
- * what they leave of the syntax, nested or cut off, is broken at the end, so that no reader of Markdown or HTML takes it for a link, an image or a tag.
+ * Turns everything in a passage that could be loaded or followed into plain text: images keep their description, links their text. What no reader sees,
+ * comments and characters of Unicode's tag block, is removed. Each pattern stops at the next bracket of its kind, so that the time is linear in the length of
+ * the text; remaining syntax, nested or truncated, is broken at the end, so that no reader of Markdown or HTML takes it for a link, an image or a tag.
  */
 export function plainPassage(text: string): string {
   return text

@@ -8,7 +8,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
-/** Activities of maintenance policies, in the signed tenant of their workflow; both are judged by rows and may be repeated anywhere. */
+/** Activities of maintenance policies, in the signed tenant of their workflow; both decide by rows and may be repeated on any worker. */
 export function createPolicyActivities(deps: ActivityDeps, temporal: Temporal): PolicyActivities {
   return {
     async syncPolicy({ kbId }) {

@@ -26,7 +26,7 @@ const works: Readonly<Record<Exclude<PurgeStage, 'items' | 'done'>, Work>> = {
   base: purgeBase,
 };
 
-/** Does one batch of a purge. What went is gone for good, also where the run is cancelled or killed behind it. */
+/** Does one batch of a purge. Deleted rows stay deleted, even when the run is cancelled or killed afterwards. */
 export async function purgeBatch(batch: RunBatch): Promise<BatchOutcome> {
   const { run, deps, commit } = batch;
   const cursor = purgeCursorOf(run);
@@ -38,7 +38,7 @@ export async function purgeBatch(batch: RunBatch): Promise<BatchOutcome> {
   if (stage === 'items') await removeItems(batch, step);
   else {
     const keys = await commit((tx, locked) => works[stage](tx, { ...step, run: locked }));
-    // Their rows are gone. What is cut off here is found by the sweep of files that no row names.
+    // Their rows are deleted. If this is interrupted, the sweep of files without a row removes the rest.
     for (const key of keys) await deps.storage.remove(key);
   }
   return 'more';

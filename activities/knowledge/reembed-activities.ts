@@ -40,7 +40,7 @@ export function createReembedActivities(deps: ActivityDeps): ReembedActivities {
   };
 }
 
-/** Does a stage; a budget that is spent pauses the run, and what no further try mends fails it. */
+/** Runs a stage; a spent budget pauses the run, and an error that no further try can fix fails it. */
 async function step(
   deps: ActivityDeps,
   { runId, stage }: { readonly runId: string; readonly stage: string },
@@ -93,7 +93,7 @@ async function buildIndex(deps: ActivityDeps, runId: string): Promise<void> {
   deps.log.info({ knowledge_base_id: to.id, built }, 'vector index built');
 }
 
-/** Takes a re-embed back in the tenant of the activity. */
+/** Undoes a re-embed in the tenant of the activity. */
 export async function compensateReembed(deps: ActivityDeps, runId: string): Promise<void> {
   const { databaseOwnerUrl: ownerUrl } = deps.env;
   const kbId = await transactAsSystem(deps, async (tx) => {
@@ -101,7 +101,7 @@ export async function compensateReembed(deps: ActivityDeps, runId: string): Prom
     return run === null || run.finishedAt !== null || run.cutOverAt !== null ? null : run.targetKbId;
   });
   if (kbId === null) return;
-  // Its rows go all the same; the daily upkeep drops an index that is left.
+  // Its rows are deleted all the same; the daily maintenance drops an index that is left.
   const dropped = ownerUrl === null ? null : dropVectorIndex({ ownerUrl, kbId, signal: cancellationSignal() });
   await dropped?.catch((err: unknown) => deps.log.error({ err, knowledge_base_id: kbId }, 'vector index not dropped'));
   const isUndone = await undoReembed((work) => transactAsSystem(deps, work), runId);

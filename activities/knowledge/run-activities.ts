@@ -10,30 +10,30 @@ import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { inTemporalsWords } from './index-activities.ts';
 
-/** What a batch of a run came to: there is another one, or it was the last, with what the run then shows. */
+/** The outcome of a batch of a run: there is another one, or it was the last, with the result that the run then shows. */
 export type BatchOutcome = 'more' | { readonly result: Readonly<Record<string, unknown>> | null };
 
 /** What a batch works with. */
 export interface RunBatch {
-  /** The run as its batch began: what it is to do, and where it stands. Read only. */
+  /** The run as its batch began: its task, and its progress. Read only. */
   readonly run: Readonly<KnowledgeRun>;
   readonly deps: ActivityDeps;
-  /** Aborted when the run is cancelled or nobody waits for the batch any more. */
+  /** Aborted when the run is cancelled or Temporal has given up the attempt. */
   readonly signal: AbortSignal;
-  /** One transaction with the run locked: what it writes counts with the cursor that it moves on. Throws where the run has ended or is to end. */
+  /** Runs one transaction with the run locked: its writes are committed together with the cursor that it moves. Throws when the run has ended or is to end. */
   readonly commit: <R>(work: (tx: TenantTransaction, run: KnowledgeRun) => Promise<R>) => Promise<R>;
 }
 
-/** Does one batch of a run, of a few seconds at most. It commits through `commit` alone, so that a repeat goes on behind the last commit. */
+/** Does one batch of a run, of a few seconds at most. It commits only through `commit`, so that a repeat continues after the last commit. */
 export type RunWork = (batch: RunBatch) => Promise<BatchOutcome>;
 
-/** What does the batches of each kind of run that `maint:<run>` works on. */
+/** The function for each kind of run that `maint:<run>` works on. */
 export type RunWorks = Partial<Record<KnowledgeRunKind, RunWork>>;
 
-/** An activity does batches for so long. */
+/** How long an activity runs batches. */
 const passMs = 60_000;
 
-/** The run has ended meanwhile, or is to end: what the batch was about to write is not wanted any more. */
+/** The run has ended in the meantime, or is to end: what the batch was about to write is not wanted any more. */
 class RunStopped extends Error {}
 
 /** Activities of `knowledgeRun`, in the signed tenant of the workflow. */
@@ -101,7 +101,7 @@ function codeAndDetail({ code, context: { reason }, detail }: Failure): Pick<Run
   return { code: typeof reason === 'string' ? reason : code, detail };
 }
 
-/** No further try mends it. */
+/** Fails a run whose error no further try can fix. */
 async function giveUp(deps: ActivityDeps, runId: string, { code, detail }: Pick<RunError, 'code' | 'detail'>): Promise<KnowledgeRunStep> {
   await commitBatch(deps, runId, (tx, run) =>
     endRun(tx, run, { status: 'failed', now: deps.db.clock.now(), error: { stage: run.progress.stage, code, detail } }),

@@ -4,5 +4,5 @@ import { maintain } from './maintain.ts';
 import { purgeBatch } from './purge-run.ts';
 import type { RunWorks } from './run-activities.ts';
 
-/** What does the batches of each kind of run. */
+/** The function that does the batches of each kind of run. */
 export const runWorks: RunWorks = { export: exportBatch, import: importBatch, maintenance: maintain, purge: purgeBatch };

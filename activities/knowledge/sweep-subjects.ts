@@ -8,7 +8,7 @@ type SubjectDeps = Pick<ActivityDeps, 'db' | 'dispatch' | 'log'> & { readonly en
 
 const basesAtOnce = 500;
 
-/** Starts the purge of bases about persons who were deleted: all of each, itself included. Gives how many; the next pass finds the rest. */
+/** Starts the purge of bases about deleted persons: everything in each, and the base itself. Returns their number; the next pass finds the rest. */
 export async function sweepSubjects(deps: SubjectDeps): Promise<number> {
   const due = await sweep(deps.db, (em) => dueSubjectBases(em, basesAtOnce));
   for (const { id } of due) await startOne(deps, id);

@@ -9,14 +9,14 @@ const builtADay = 100;
 
 type UpkeepDeps = Pick<ActivityDeps, 'db' | 'env' | 'log'>;
 
-/** The activity of the daily upkeep of vector indexes. */
+/** The activity of the daily maintenance of vector indexes. */
 export function createIndexUpkeep(deps: UpkeepDeps): Pick<MaintenanceActivities, 'tendVectorIndexes'> {
   return { tendVectorIndexes: () => tendVectorIndexes(deps, cancellationSignal()) };
 }
 
 /**
- * Drops the vector indexes of small and deleted bases and builds those that large ones lack, as the role that owns the tables. Without its address nothing is
- * done, and vectors are scanned. Gives how many.
+ * Drops the vector indexes of small and deleted bases and builds missing ones of large bases, as the role that owns the tables. Without that role's URL nothing
+ * is done, and vectors are scanned. Returns how many it dropped and built.
  */
 export async function tendVectorIndexes(
   { db, env: { databaseOwnerUrl: ownerUrl }, log }: UpkeepDeps,

@@ -14,10 +14,10 @@ export type AlertDeps = Pick<ActivityDeps, 'db' | 'dispatch' | 'log'> & {
   readonly keys: Pick<ActivityDeps['keys'], 'headerKeys'>;
 };
 
-/** So many signed ids fit into a result of an activity. */
+/** Maximum number of signed ids in one result of an activity. */
 const organizationsAPage = 20;
 
-/** Activities of the alert tick and of the alerts' cleanup. Each may be repeated at any point. */
+/** Activities of the alert tick and of the cleanup of alerts. Each may be repeated at any point. */
 export function createAlertActivities(
   deps: AlertDeps,
 ): Pick<MaintenanceActivities, 'dueAlertOrganizations' | 'judgeAlerts' | 'sweepAlerts'> {

@@ -5,13 +5,13 @@ import { sweep } from '../../db/transaction.ts';
 import { takeHeads } from '../../domain/audit/anchored.ts';
 import type { AnchorFile } from '../../ports/storage/anchor-file.ts';
 
-/** Puts the heads of the audit log where whoever can write to the database can't reach. */
+/** Writes the heads of the audit log to a file beyond the reach of anyone who can write to the database. */
 export interface Anchor {
-  /** Appends the heads that this process has not appended yet, and tells them to the log. Throws when the file can't be written. */
+  /** Appends the heads that this process has not appended yet, and logs them. Throws when the file can't be written. */
   append(): Promise<void>;
-  /** The same once an hour. Never throws: sealing goes on without it. */
+  /** Does the same once an hour. Never throws: sealing goes on without it. */
   appendWhenDue(): Promise<void>;
-  /** How often the file could not be written since the start. */
+  /** How often writing the file has failed since the start. */
   readonly failures: number;
 }
 
@@ -19,12 +19,12 @@ export interface AnchorDeps {
   readonly db: Databases;
   readonly file: AnchorFile;
   readonly log: Logger;
-  /** MAC of the newest seal that is known to stand in the file, by chain. */
+  /** MAC of the newest seal that is known to be in the file, by chain. */
   readonly known?: Map<string, string>;
 }
 
 const everyMs = 3_600_000;
-/** Heads of one line of the log. */
+/** Heads per line of the log. */
 const headsALine = 100;
 
 /** The anchor of one process. */
@@ -51,7 +51,7 @@ export function createAnchor({ db, file, log, known = new Map() }: AnchorDeps): 
   };
 }
 
-/** The log is told also where the file can't be written. A file that is new or was emptied gets all heads. */
+/** The heads are logged even when the file can't be written. A file that is new or was emptied gets all heads. */
 async function appendChanged(
   { file, log, known }: Required<Pick<AnchorDeps, 'file' | 'log' | 'known'>>,
   heads: readonly ChainHead[],

@@ -4,7 +4,9 @@ import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/mai
 import type { ActivityDeps } from '../deps.ts';
 import { eraseByAge } from './erase-by-age.ts';
 
-/** Activities that seal the audit log, anchor its heads once an hour, and end what is kept no longer; across tenants, on the sweeper's pool, repeatable at any point. */
+/**
+ * Activities that seal the audit log, anchor its heads once an hour, and expire old entries; across tenants, on the sweeper's pool, repeatable at any point.
+ */
 export function createAuditActivities({
   db,
   keys,

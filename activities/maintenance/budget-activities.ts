@@ -19,8 +19,8 @@ export function createBudgetActivities(deps: TendingDeps): Pick<MaintenanceActiv
 }
 
 /**
- * Gives back what lost calls held, turns the periods that have ended, ends their alerts, and settles the calls of lost workers whose runs have ended. Each
- * transaction is repeatable; what is cut off waits for the next tick. Gives how many of all these there were.
+ * Releases the holds of lost calls, rolls the periods that have ended, ends their alerts, and settles the calls of lost workers whose runs have ended. Each
+ * transaction is repeatable; interrupted work waits for the next tick. Returns the total number of all these.
  */
 export async function tendBudgets(deps: TendingDeps, signal: AbortSignal): Promise<number> {
   const { db, log } = deps;
@@ -43,7 +43,7 @@ async function endAlerts({ db, log }: TendingDeps, signal: AbortSignal): Promise
   return alerts.length;
 }
 
-/** All of them, batch by batch. */
+/** Settles all of them, batch by batch. */
 async function settleLostCalls(deps: TendingDeps, signal: AbortSignal): Promise<number> {
   let count = 0;
   for (let after: LostCallOfTenant | null = null; ;) {

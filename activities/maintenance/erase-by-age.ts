@@ -11,20 +11,20 @@ export interface AgeDeps extends RetentionOptions {
   readonly keys: AuditKeys;
 }
 
-/** What went by age. */
+/** Numbers of rows that expired. */
 export interface ErasedByAge extends Retained {
   readonly runs: number;
   /** Notices of alerts. */
   readonly notices: number;
   /** Occurrences of schedules, and backfills. */
   readonly occurrences: number;
-  /** Deliveries of webhooks that went or lost their body, and what repeats are known by. */
+  /** Deliveries of webhooks that were deleted or lost their body, and the keys by which repeats are recognized. */
   readonly deliveries: number;
 }
 
 /**
- * Ends what is kept no longer by the settings of its organization: runs, notices of alerts, deliveries of webhooks, occurrences of schedules, audit entries and failed logins. Repeatable at any point. What
- * can't be ended keeps nothing else from it; the first error is thrown at the end.
+ * Expires what is past the retention settings of its organization: runs, notices of alerts, deliveries of webhooks, occurrences of schedules, audit entries and
+ * failed logins. Repeatable at any point. An error in one does not keep the others from expiring; the first error is thrown at the end.
  */
 export async function eraseByAge({ db, keys, ...options }: AgeDeps): Promise<ErasedByAge> {
   const faults: unknown[] = [];

@@ -17,7 +17,7 @@ export interface IdentityUpkeepDeps extends Pick<ActivityDeps, 'dispatch' | 'env
   readonly log: Logger;
 }
 
-/** Upkeep of identity: what is past its end goes, and what is about persons who were deleted; signing keys take their turns. */
+/** Maintenance of identity: deletes expired rows and those about deleted persons; rotates the signing keys. */
 export function createIdentityActivities(deps: IdentityUpkeepDeps): Pick<MaintenanceActivities, 'sweepIdentity' | 'turnSigningKeys'> {
   const { db, keys, log } = deps;
   return {

@@ -5,7 +5,7 @@ import { dropUnusedEmbeddings } from '../../domain/knowledge/items/sweep-embeddi
 import type { MaintenanceActivities } from '../../workflows/contracts/upkeep/maintenance.ts';
 import { sweepAll } from './sweep-all.ts';
 
-/** Upkeep of knowledge over all tenants. */
+/** Maintenance of knowledge across all tenants. */
 export function createKnowledgeUpkeep({
   db,
   log,

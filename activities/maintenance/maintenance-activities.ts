@@ -38,7 +38,7 @@ export function createMaintenanceActivities({ db, log, reconciler, dispatch }: M
   };
 }
 
-/** Round after round until nothing is due; each is repeatable, so one that is cut off loses nothing. */
+/** Works round after round until nothing is due; each round is repeatable, so an interrupted one loses nothing. */
 async function tendAll(db: Databases, log: Logger): Promise<number> {
   let saved = 0;
 

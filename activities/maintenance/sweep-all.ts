@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 
 const rowsAStatement = 5000;
 
-/** Deletes batch after batch, each a transaction of its own, until one is not full; gives how many rows. What is cut off loses nothing. */
+/** Deletes batch after batch, each in a separate transaction, until one is not full; returns the number of rows. An interruption loses nothing. */
 export async function sweepAll(
   log: Logger,
   { what, deleteSome }: { readonly what: string; readonly deleteSome: (limit: number) => Promise<number> },

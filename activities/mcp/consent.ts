@@ -12,12 +12,12 @@ export interface ConsentDeps extends Pick<ActivityDeps, 'egress'> {
   readonly env: Pick<ActivityDeps['env'], 'mcpRedirectUri'>;
 }
 
-/** A link is good for ten minutes where the person sits before it. */
+/** A link is valid for ten minutes when the person is present. */
 const linkS = 600;
 
 /**
- * Exchanges the code of a consent that has come back, if there is one. The code is spent by it: killed in the middle, the sync asks for
- * a new consent. False: none has. Throws McpOauthError when the authorization server refuses.
+ * Exchanges the code of a consent that has come back, if there is one. The exchange uses up the code: if it is interrupted, the sync asks for a new consent.
+ * False: no consent has come back. Throws McpOauthError when the authorization server refuses.
  */
 export async function exchangeReturned(deps: ConsentDeps, asker: McpAsker): Promise<boolean> {
   const { toolkit, principal, transact } = asker;
@@ -39,13 +39,13 @@ export async function exchangeReturned(deps: ConsentDeps, asker: McpAsker): Prom
   return true;
 }
 
-/** What is said of a consent, and whether one is under way. */
+/** The message about a consent, and whether one is under way. */
 export interface AskedConsent {
   readonly told: string;
   readonly isBegun: boolean;
 }
 
-/** A server wants authorization: where OAuth can give it, a consent is begun, whose link is good for `lifeS`. */
+/** The server requires authorization: where OAuth can provide it, a consent is begun whose link is valid for `lifeS`. */
 export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal: McpError, lifeS = linkS): Promise<AskedConsent> {
   const { toolkit, principal, transact } = asker;
   const { auth, url } = toolkit.config;

@@ -9,15 +9,15 @@ import type { Egress, EgressPolicy } from '../../ports/egress/egress.ts';
 import { McpError } from '../../ports/mcp/errors.ts';
 import { McpOauthError, refreshTokens } from '../../ports/mcp/oauth.ts';
 
-/** Who asks a toolkit's server, and by what means. */
+/** Who calls a toolkit's server, and with what dependencies. */
 export interface McpAsker {
   readonly toolkit: McpToolkit;
   readonly principal: McpPrincipal;
   readonly policy: EgressPolicy;
-  /** A short transaction in the tenant of the place. */
+  /** Runs a short tenant transaction in the workspace of the toolkit's use. */
   readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
   readonly secret: (name: string) => Promise<string | null>;
-  /** Told of tokens, so that none leaves in an output. */
+  /** Called with each token, so that none appears in an output. */
   readonly conceal?: (name: string, value: string) => void;
   readonly signal: AbortSignal;
 }
@@ -36,7 +36,7 @@ export interface McpCredential {
 const refreshPatienceMs = 20_000;
 const pollMs = 150;
 
-/** The credential as the rows hold it now; a token that ends within 10 s is refreshed first. Throws McpError. */
+/** Returns the credential that the rows hold now; a token that expires within 10 s is refreshed first. Throws McpError. */
 export async function credentialOf(parts: CredentialDeps, asker: McpAsker): Promise<McpCredential> {
   const { auth } = asker.toolkit.config;
   switch (auth.type) {
@@ -55,7 +55,7 @@ export async function credentialOf(parts: CredentialDeps, asker: McpAsker): Prom
   }
 }
 
-/** After a 401: a token other than the one of `refused`, refreshed here or by whoever was faster. Throws McpError `unauthorized`. */
+/** After a 401, returns a token other than that of `refused`, refreshed here or by a faster worker. Throws McpError `unauthorized`. */
 export function renewedCredential(parts: CredentialDeps, asker: McpAsker, refused: McpCredential): Promise<McpCredential> {
   return tokenCredential(parts, asker, refused.version);
 }
@@ -86,7 +86,7 @@ async function tokenCredential(parts: CredentialDeps, asker: McpAsker, refused: 
 
 function readConnection({ keys }: CredentialDeps, { toolkit, principal, transact }: McpAsker) {
   return transact(async (tx) => {
-    // A grant of the new server never goes to the former one.
+    // A grant of the new server is never sent to the previous one.
     const connection = (await isStillThere(tx, toolkit)) ? await findConnection(tx, toolkit.id, principal) : null;
     return { connection, grant: connection && (await readGrant(tx, keys, connection)) };
   });
@@ -97,7 +97,7 @@ interface Held {
   readonly grant: McpGrant;
 }
 
-/** Refreshes under the lease, outside any transaction. Whatever a faster writer did to the row stands. */
+/** Refreshes under the lease, outside any transaction. The change of a faster writer to the row stands. */
 async function refresh(parts: CredentialDeps, asker: McpAsker, { connection, grant }: Held): Promise<void> {
   const { refreshToken } = grant;
   if (refreshToken === null) {

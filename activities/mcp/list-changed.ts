@@ -12,11 +12,11 @@ export type ToolsChanged = (toolkit: McpToolkit, principal: McpPrincipal) => voi
 const pauseMs = 5_000;
 
 /**
- * What happens when a server says that its tools are others now: a sync, at most one a minute whatever the server says, and a look at our own
- * rows at most every five seconds. Never throws.
+ * Handles the announcement of a server that its tools have changed: one sync, at most once a minute however often the server announces it, and a query of our
+ * own rows at most every five seconds. Never throws.
  */
 export function createToolsChanged(deps: Pick<ActivityDeps, 'db' | 'log' | 'dispatch'>): ToolsChanged {
-  /** Toolkits that were heard of lately; true: again since then. */
+  /** Toolkits whose server has announced a change lately; true: again since then. */
   const heard = new Map<string, boolean>();
 
   async function ask(toolkit: McpToolkit, principal: McpPrincipal): Promise<void> {

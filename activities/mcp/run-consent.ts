@@ -5,12 +5,12 @@ import { McpError } from '../../ports/mcp/errors.ts';
 import { consentNeeded, exchangeReturned, type ConsentDeps } from './consent.ts';
 import { asNobody, type McpAsk, type McpDeps } from './use-mcp.ts';
 
-/** A run may wait for its user for so long. */
+/** How long a run may wait for its user. */
 const linkS = 86_400;
 
 /**
- * A server wants the consent of the user for whom a run works. `isGranted`: the consent has come back and is good, the call can be made. `isAsked`: one is
- * under way, the user has to be asked; neither: it can not be had.
+ * Handles a server that requires the consent of the user for whom a run works. `isGranted`: a valid consent has come back, the call can be made. `isAsked`: a
+ * consent is under way, the user has to be asked; neither: no consent is possible.
  */
 export async function consentForRun(
   deps: ConsentDeps & McpDeps,
@@ -19,7 +19,7 @@ export async function consentForRun(
 ): Promise<{ readonly isGranted: boolean; readonly isAsked: boolean }> {
   const { toolkit, principal, transact } = ask;
   const isGranted = await exchangeReturned(deps, ask).catch((error: unknown) => {
-    // A code that is not taken: the user is asked anew.
+    // The code is refused: the user is asked again.
     if (error instanceof McpOauthError && error.isRefusal) return false;
     throw error;
   });
@@ -27,13 +27,13 @@ export async function consentForRun(
     await transact((tx) => wakeConsenting(tx, toolkit.id, principal));
     return { isGranted, isAsked: false };
   }
-  // Another call may have asked a moment ago: a second link would kill the first.
+  // Another call may have asked a moment ago: a second link would invalidate the first.
   const isUnderWay = (await transact((tx) => openConsentUrl(tx, toolkit.id, principal))) !== null;
   if (isUnderWay) return { isGranted, isAsked: true };
   return { isGranted, isAsked: (await consentNeeded(deps, ask, await challenged(deps, ask, refusal), linkS)).isBegun };
 }
 
-/** Without a grant nobody was asked yet: the server's own refusal says where consent is to be had. Nothing is called for that. */
+/** Without a grant the server has not been called yet: its own refusal says where to get consent. No tool is called for that. */
 async function challenged(parts: McpDeps, ask: McpAsk, refusal: McpError): Promise<McpError> {
   if (refusal.challenge !== null) return refusal;
   try {

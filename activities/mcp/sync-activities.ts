@@ -31,7 +31,7 @@ import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 const timeoutMs = 60_000;
 const maxATick = 500;
 
-/** A sync that is to be done now. */
+/** A sync to do now. */
 export interface ClaimedSync {
   readonly revision: OpenSyncRow;
   readonly toolkit: McpToolkit;
@@ -41,7 +41,7 @@ export interface ClaimedSync {
 
 const limitNote = 500;
 
-/** Activities of `toolkitSync`. A revision that has ended is left alone, so each may run any number of times. A toolkit that was deleted has none. */
+/** Activities of `toolkitSync`. A revision that has ended is left alone, so each may run any number of times. A deleted toolkit has none. */
 export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities {
   return {
     syncToolkit: (input) => syncToolkit(deps, input),
@@ -52,7 +52,7 @@ export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities 
   };
 }
 
-/** Starts what is due by the clock, each by itself, so that one that can't start holds up no other. */
+/** Starts the syncs that are due, each by itself, so that one that can't start does not hold up the others. */
 export function createSyncUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities, 'startDueSyncs'> {
   return {
     async startDueSyncs() {
@@ -102,7 +102,7 @@ async function claim(deps: ActivityDeps, { toolkitId }: ToolkitSyncInput): Promi
   });
 }
 
-/** A toolkit whose users have grants of their own is listed as the user who asked for the sync. */
+/** A toolkit with a grant for each user is listed as the user who requested the sync. */
 function principalOf({ config }: McpToolkit, { createdBy: by }: OpenSyncRow): McpPrincipal {
   const isPerUser = config.auth.type === 'oauth' && config.auth.mode === 'per_user';
   return isPerUser && by.kind === 'user' && by.id !== null ? { kind: 'user', id: by.id } : sharedPrincipal;
@@ -123,7 +123,7 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
     return { tools, server, protocolVersion: session.protocolVersion, sourceHash, told: toldOf(found, limitNote), leftOut: found.leftOut };
   };
   return useMcp(deps, ask, work).catch((error: unknown) => {
-    // Without a grant nobody was asked yet: the server's own refusal says where consent is to be had.
+    // Without a grant the server has not been called yet: its own refusal says where to get consent.
     if (!(error instanceof McpError) || error.kind !== 'unauthorized' || error.challenge !== null) throw error;
     return asNobody(deps, ask, work);
   });
@@ -131,7 +131,7 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
 
 type Listing<R> = (session: McpSession, patience: McpPatience) => Promise<R>;
 
-/** What a failed look leaves: an error at once where a further try is of no use, else only after the last one. */
+/** Returns the findings of a failed sync: an error at once when another try is useless, otherwise only after the last try. */
 async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unknown): Promise<SyncFindings> {
   claimed.asker.signal.throwIfAborted();
   if (error instanceof McpError && error.kind === 'unauthorized')
@@ -169,13 +169,13 @@ function endSync(
   });
 }
 
-/** What a server echoes of a secret never reaches a row. */
+/** A secret that a server echoes never reaches a row. */
 function masked<V>({ maskOutcome }: SecretMask, value: V): V {
   const outcome = maskOutcome({ status: 'succeeded', type: 'json', value });
-  return outcome.status === 'succeeded' && outcome.type === 'json' ? (outcome.value as V) : value; // a mask changes texts only
+  return outcome.status === 'succeeded' && outcome.type === 'json' ? (outcome.value as V) : value; // a mask changes only texts
 }
 
-/** A tool of a server as a revision keeps it: with the hash that an approval is about, and what its annotations propose. */
+/** Returns a server's tool as a revision stores it: with the hash that approvals refer to, and with the settings that its annotations propose. */
 function toToolkitTool(found: FoundTool): ToolkitTool {
   const { readOnlyHint, idempotentHint } = found.annotations;
   const effect = readOnlyHint === true ? 'read' : 'write';

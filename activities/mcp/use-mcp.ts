@@ -8,15 +8,15 @@ export interface McpDeps extends CredentialDeps {
 }
 
 export interface McpAsk extends McpAsker {
-  /** The place for which it works: secrets of an organization's toolkit may differ from workspace to workspace. */
+  /** The workspace for which it works: secrets of an organization's toolkit may differ from workspace to workspace. */
   readonly workspaceId: string | null;
   readonly timeoutMs: number;
   readonly onToolsChanged?: () => void;
 }
 
 /**
- * Works with the client of a toolkit as a principal: the one way for calls and syncs. Credentials are read from the rows at each use; a
- * 401 on a token refreshes it once and asks again, since nothing was processed. Throws McpError, McpTooMuch or the guard's errors.
+ * Works with the client of a toolkit as a principal, for both calls and syncs. Credentials are read from the rows at each use; a 401 on a token refreshes it
+ * once and repeats the request, since nothing was processed. Throws McpError, McpTooMuch or the guard's errors.
  */
 export async function useMcp<R>(parts: McpDeps, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
   const credential = await credentialOf(parts, ask);
@@ -25,14 +25,14 @@ export async function useMcp<R>(parts: McpDeps, ask: McpAsk, work: (session: Mcp
   } catch (error) {
     if (!(error instanceof McpError) || error.kind !== 'unauthorized' || credential.version === null) throw error;
     const renewed = await renewedCredential(parts, ask, credential).catch((refusal: unknown) => {
-      // The server's own challenge says where consent is to be had.
+      // The server's own challenge says where to get consent.
       throw refusal instanceof McpError && refusal.kind === 'unauthorized' ? error : refusal;
     });
     return withCredential(parts, ask, { credential: renewed, work });
   }
 }
 
-/** The same without any credential: for a server whose challenge is wanted. */
+/** Does the same without any credential, to get the server's challenge. */
 export function asNobody<R>(parts: McpDeps, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
   return withCredential(parts, ask, { credential: { headers: {}, version: null }, work });
 }

@@ -27,7 +27,7 @@ import type { CheckedCall, ModelStepResult } from '../../db/runs/steps/stored-st
 
 const maxMs = 29 * 60_000;
 
-/** The activity of one model step: claims a try, streams it, stores message, calls and usage together. A later try returns what is stored. */
+/** The activity of one model step: claims a try, streams it, and stores message, calls and usage together. A later try returns what is stored. */
 export function createModelActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'callModel'> {
   return { callModel: (input) => callModel(deps, input) };
 }
@@ -40,7 +40,7 @@ function callModel(deps: ActivityDeps, { runId, step }: { runId: string; step: n
   );
 }
 
-/** Passes the gate, asks the model and stores what it says; a try that fails is settled and judged. */
+/** Passes the budget check, calls the model and stores its answer. A try that fails is settled, and its error decides what happens next. */
 async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry): Promise<CallModelResult> {
   const messageId = newId();
   let modelTry = claimed;
@@ -82,13 +82,13 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
   }
 }
 
-/** A model may end its turn without a word, as some do after a call; the run has no output then. */
+/** A model may end its turn without any output, as some do after a call; the run then has no output. */
 function emptyWarning({ content, calls, result }: CollectedStep): string[] {
   const isSaid = calls.length > 0 || result !== null || content.some(({ type }) => type !== 'reasoning_summary');
   return isSaid ? [] : ['the answer is empty'];
 }
 
-/** The request with passages and files in it. */
+/** Returns the request with its passages and files. */
 async function requestOf(deps: ActivityDeps, { opened, model }: ModelTry, signal: AbortSignal): Promise<ModelStepRequest> {
   const { organizationId } = tenantOfActivity();
   const named = await buildRequest(deps.templates.of(organizationId), await withPassages(deps, opened), model, signal);
@@ -129,8 +129,8 @@ async function toStepResult(deps: ActivityDeps, modelTry: ModelTry, { messageId,
 }
 
 /**
- * The content of a final answer. One that has to be JSON and isn't, or does not fit its schema, is asked for again once; the second such
- * answer of a run ends it (`output_invalid`).
+ * Returns the content of a final answer. If it must be JSON and is not, or does not fit its schema, the model is asked once more; the second such answer of a
+ * run ends the run (`output_invalid`).
  */
 async function finalAnswer(
   deps: ActivityDeps,
@@ -154,7 +154,7 @@ async function finalAnswer(
   return { content: [...content, ...given], followUp: { messageId: newId(), text: repairRequest(judged.told) } };
 }
 
-/** `error`: the answer was not accepted and the model is asked again. */
+/** `error`: the answer was not accepted, and the model is asked again. */
 function planOf(stopReason: ModelStepResult['stopReason'], calls: readonly PlannedCall[]): CallModelResult {
   if (stopReason === 'tool_calls' || stopReason === 'error') return { outcome: 'calls', calls };
   if (stopReason === 'max_output' || stopReason === 'refused') return { outcome: stopReason };

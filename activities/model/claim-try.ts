@@ -20,8 +20,8 @@ const maxLostTries = 3;
 export type ClaimedTry = Exclude<StepClaim, OpenedStep | { readonly kind: 'held' }> | { readonly kind: 'try'; readonly modelTry: ModelTry };
 
 /**
- * Claims a try; one that another holds is taken from it only by the delivery that Temporal waits for. `model`: asked before those that the run has
- * pinned; null: none.
+ * Claims a try. A try that another attempt holds is taken over only by the attempt that Temporal still waits for. `model` is tried before the models that the
+ * run has pinned; null: no such model.
  */
 export async function claimTry(deps: ActivityDeps, runId: string, step: number, model: string | null = null): Promise<ClaimedTry> {
   let over: number | null = null;
@@ -33,7 +33,7 @@ export async function claimTry(deps: ActivityDeps, runId: string, step: number, 
   }
 }
 
-/** One transaction, with the prices of now and what stands above the call. */
+/** One transaction, with the current prices and the budgets that apply to the call. */
 function claimOver(
   deps: ActivityDeps,
   { runId, step, over, model: first }: Required<StepToOpen> & { readonly model: string | null },
@@ -55,7 +55,7 @@ function claimOver(
   });
 }
 
-/** Tools that were to be approved once and have been; asked for only where the run has such tools. */
+/** Returns the tools whose one-time approval has been given; reads them only where the run has such tools. */
 async function approvedIn(tx: TenantTransaction, { run }: OpenedStep): Promise<ReadonlySet<string>> {
   return run.manifest.tools.some(({ gate }) => gate === 'first') ? readApprovedSlugs(tx, run.id) : new Set();
 }
@@ -66,7 +66,7 @@ function withModel(opened: OpenedStep, first: string): OpenedStep {
   return { ...opened, run: { ...opened.run, manifest: { ...manifest, models } } };
 }
 
-/** The pinned model, or after its tries are used up the next fallback. */
+/** Returns the pinned model, or the next fallback once its tries are used up. */
 function modelOf({ models }: ActivityDeps, opened: OpenedStep): ResolvedModel {
   const pinned = opened.run.manifest.models;
   const id = pinned[Math.min(Math.floor(triesWithError(opened.retries) / triesPerModel), pinned.length - 1)];
@@ -82,7 +82,7 @@ function modelOf({ models }: ActivityDeps, opened: OpenedStep): ResolvedModel {
   return model;
 }
 
-/** Under an enforced budget a model without a price would pass unseen: unless the deployment says otherwise, the run fails. */
+/** Under an enforced budget, the cost of a model without a price would go unseen: the run fails unless the deployment says otherwise. */
 function refuseUnpriced({ env }: ActivityDeps, model: ResolvedModel, { prices, isBounded }: CallTerms): void {
   if (model.isFree || prices.length > 0 || !rejectsUnpriced(env.unpricedModel, isBounded)) return;
   throw giveUp(

@@ -14,13 +14,13 @@ import type { ModelEvent, ModelFinish } from './step.ts';
 import { unnamedCall } from './wire/unnamed-call.ts';
 import type { CheckedCall } from '../../db/runs/steps/stored-step.ts';
 
-/** What a model step gave, once its stream has ended well. */
+/** The result of a model step whose stream has ended well. */
 export interface CollectedStep {
   readonly content: ContentBlock[];
-  /** Its words as they came. */
+  /** The text as it arrived. */
   readonly text: string;
   readonly calls: readonly CollectedCall[];
-  /** What the result tool was called with, when its call came alone; null else. */
+  /** The arguments of the result tool, when it was the only call; otherwise null. */
   readonly result: { readonly args: Record<string, unknown> | null; readonly argsText: string } | null;
   readonly finish: ModelFinish;
   readonly firstTokenAt: Date | null;
@@ -39,14 +39,14 @@ interface CollectedCall extends CallIdentity {
 
 export interface StepSink {
   readonly writer: FrameWriter;
-  /** The time of the rows that it is stored beside. */
+  /** The clock of the rows that are stored with the step. */
   readonly now: () => Date;
   readonly messageId: string;
   readonly step: number;
   readonly tools: readonly RunTool[];
-  /** Slug of the tool that gives the final result; its arguments stream as the JSON of the answer. Null: there is none. */
+  /** Slug of the tool that returns the final result; its arguments stream as the JSON of the answer. Null: there is none. */
   readonly resultTool: string | null;
-  /** How the answer is to be JSON: words that are stream as such. Null for an answer in words. */
+  /** How the answer is to be JSON; text that is JSON streams as such. Null for an answer in words. */
   readonly json: JsonAnswer['mode'] | null;
 }
 
@@ -54,7 +54,7 @@ export interface StepSink {
 interface Gathered {
   readonly blocks: Map<number, ContentBlock>;
   readonly calls: Map<number, CollectedCall>;
-  /** By position of the call of the result tool. */
+  /** Calls of the result tool by position. */
   readonly results: Map<number, ResultCall>;
   readonly json: Map<number, JsonDeltas>;
 }
@@ -67,7 +67,7 @@ interface ResultCall {
 
 const maxArgsBytes = 200 * 1024;
 
-/** Relays a model's events as frames while they come and puts the whole together. The loop waits for frames only when far too many wait. */
+/** Relays a model's events as frames while they arrive, and assembles the step from them. The loop waits for frames only when far too many are pending. */
 export async function collectStep(events: AsyncIterable<ModelEvent>, sink: StepSink): Promise<CollectedStep> {
   const gathered: Gathered = { blocks: new Map(), calls: new Map(), results: new Map(), json: new Map() };
   const { calls, results } = gathered;
@@ -90,7 +90,7 @@ export async function collectStep(events: AsyncIterable<ModelEvent>, sink: StepS
   throw new Error('the model step ended without its finish');
 }
 
-/** Judges the calls of a step: unknown tools, arguments that don't fit and used-up limits are results already, nothing is executed for them. */
+/** Checks the calls of a step. Unknown tools, arguments that don't fit and used-up limits become results at once; nothing is executed for them. */
 export async function checkCalls(collected: CollectedStep, schemas: TenantSchemas, limits: CallLimits): Promise<CheckedCall[]> {
   if (collected.finish.stopReason === 'max_output' || collected.finish.stopReason === 'refused') return [];
   const made = new Map(limits.made);
@@ -130,13 +130,13 @@ export async function checkCalls(collected: CollectedStep, schemas: TenantSchema
 
 export interface CallLimits {
   readonly maxToolCalls: number;
-  /** Calls that the run has made so far, by slug. */
+  /** Number of calls that the run has made so far, by slug. */
   readonly made: ReadonlyMap<string, number>;
-  /** Slugs of tools that people have approved in this run. */
+  /** Slugs of tools that have been approved in this run. */
   readonly approved: ReadonlySet<string>;
 }
 
-/** Why people are asked first, as the run pinned it: what has come since is found at the claim. */
+/** Returns why the call needs approval, as the run pinned it; later changes take effect when the call is claimed. */
 function gateOf(tool: RunTool | null, approved: ReadonlySet<string>): CallApproval | null {
   if (tool === null) return null;
   if (isQuestion(tool) && !tool.clientOwned) return 'input';
@@ -153,7 +153,7 @@ async function refusalOf(
   if (call.slug === unnamedCall) return fault('invalid_arguments', 'The call names no tool. Call again, with the name of a tool.', null);
   if (call.tool === null) return fault('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
   if (isOver) return fault('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
-  // The prompt shows `{}` in their place, since every provider wants an object.
+  // The prompt shows `{}` in their place, since every provider requires an object.
   if (call.args === null || inexactArgument(call.argsText) !== null)
     return fault('invalid_arguments', brokenArguments(call.argsText), null);
   if (isTooLong) return fault('invalid_arguments', 'The arguments are too long.', 'too_long');
@@ -176,7 +176,7 @@ function isResultCall(event: CallEvent, { resultTool }: StepSink): boolean {
   return resultTool !== null && event.type !== 'tool_args' && event.slug === resultTool;
 }
 
-/** The arguments are a block of their own behind those that have come; blocks that come later stand behind it. */
+/** The arguments form a block of their own after the blocks that have arrived; later blocks follow it. */
 function takeResult(event: CallEvent, { blocks, results }: Gathered, { writer, messageId, step }: StepSink): void {
   const taken = [...blocks.keys(), ...[...results.values()].map(({ index }) => index)];
   const result = results.get(event.pos) ?? { index: Math.max(-1, ...taken) + 1, args: null, argsText: '' };
@@ -281,7 +281,7 @@ function inOrder(blocks: ReadonlyMap<number, ContentBlock>): [number, ContentBlo
   return [...blocks.entries()].toSorted(([left], [right]) => left - right);
 }
 
-/** The blocks in their order; a text that streamed as JSON is a JSON block, if it is whole. */
+/** Returns the blocks in order. A text that streamed as JSON becomes a JSON block, if it is complete. */
 function contentOf({ blocks, json }: Gathered): ContentBlock[] {
   return inOrder(blocks).map(([index, block]) => {
     const value = json.get(index)?.kind === 'json' && block.type === 'text' ? parseJson(block.text) : undefined;

@@ -15,7 +15,7 @@ export interface FinishedCall {
 
 type FinishPart = Extract<ProviderPart, { type: 'finish' }>;
 
-/** The end of an answer. Throws when the provider's own end says that it is none: cut off, or withheld by a filter. */
+/** Returns how an answer ended. Throws when the provider's finish reason says that it is no answer: cut off, or withheld by a filter. */
 export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, contextOf: (call: C) => FaultContext): ModelFinish {
   const { request, relay } = call;
   const usage = bucketUsage(part.usage, {
@@ -68,7 +68,7 @@ function readEnd({ finishReason }: FinishPart, relay: Relay): StopReason | Extra
   }
 }
 
-/** Ends that OpenAI-compatible servers name in their own way. What isn't known to be an end is a cut. */
+/** Finish reasons that OpenAI-compatible servers name in their own way. An unknown reason counts as a cut-off stream. */
 function unusualEnd(raw: string, relay: Relay): StopReason | 'StreamCut' | 'ContentRefused' {
   if (/^(stop|eos|eos_token|end_turn|stop_sequence|complete|completed|done)$/i.test(raw)) return relay.hasCalls ? 'tool_calls' : 'stop';
   if (/^(length|max_tokens|max_output_tokens|model_length)$/i.test(raw)) return 'max_output';

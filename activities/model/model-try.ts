@@ -11,21 +11,21 @@ export interface ModelTry {
   readonly opened: OpenedStep;
   readonly step: number;
   readonly model: ResolvedModel;
-  /** Its prices, and whether it has to pass the gate. */
+  /** The model's prices, and whether the call has to pass the budget check. */
   readonly terms: CallTerms;
-  /** When it was claimed; once it has passed the gate, when it was reserved. */
+  /** When the try was claimed; once it has passed the budget check, when its hold was reserved. */
   readonly startedAt: Date;
   readonly callsMade: ReadonlyMap<string, number>;
-  /** Slugs of tools that people have approved in this run. */
+  /** Slugs of tools that have been approved in this run. */
   readonly approved: ReadonlySet<string>;
 }
 
-/** The key under which a try holds and settles. */
+/** The key under which a try reserves and settles its hold. */
 export function callKeyOf({ opened, step }: ModelTry): string {
   return callKey('run', opened.run.id, step, opened.attempt);
 }
 
-/** The call's line for the ledger, in disjoint buckets. */
+/** The call's ledger entry, in disjoint buckets. */
 export function usageOf(
   deps: ActivityDeps,
   { model, terms, startedAt }: ModelTry,

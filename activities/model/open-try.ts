@@ -10,14 +10,14 @@ import { claimTry, type ClaimedTry } from './claim-try.ts';
 import { settleLost } from './usage/lost-call.ts';
 import type { ModelTry } from './model-try.ts';
 
-/** A try of a model step that is this attempt's: where it writes its frames, and what ends it. */
+/** A try of a model step that belongs to this attempt: where it writes its frames, and what aborts it. */
 export interface OpenTry {
   readonly claimed: ModelTry;
   readonly writer: FrameWriter;
   readonly abort: ActivityAbort;
 }
 
-/** The step of a run; `model`: asked before those that the run has pinned. A try that takes longer than `maxMs` ends as `upstream_timeout`. */
+/** The step of a run. `model` is tried before the models that the run has pinned. A try that takes longer than `maxMs` ends as `upstream_timeout`. */
 export interface StepToTry {
   readonly runId: string;
   readonly step: number;
@@ -28,8 +28,8 @@ export interface StepToTry {
 export type StoredTry = Extract<ClaimedTry, { kind: 'stored' }>;
 
 /**
- * Claims a try of a step and has it made, or gives what `stored` makes of the answer that an earlier one has stored. Calls that earlier tries have lost
- * are settled first. Throws as `claimTry` does, and `run_cancelled` for a run that has ended or whose place is frozen.
+ * Claims a try of a step and runs `make`, or returns what `stored` makes of the answer that an earlier try has stored. Calls that earlier tries have lost are
+ * settled first. Throws as `claimTry` does, and `run_cancelled` for a run that has ended or whose tenant is suspended or archived.
  */
 export async function withOpenTry<R>(
   deps: ActivityDeps,

@@ -18,35 +18,35 @@ import { streamModelStep, type ModelFinish, type ModelStepRequest } from './step
 import { storeAnswered } from './store-answered.ts';
 import type { ModelStepResult } from '../../db/runs/steps/stored-step.ts';
 
-/** A question of the platform's own, within a run: not its conversation, but a prompt whose answer is JSON. */
+/** A question that the platform itself asks within a run: not its conversation, but a prompt whose answer is JSON. */
 export interface OwnQuestion {
   readonly runId: string;
-  /** The step of the run that it is. */
+  /** The number of its step in the run. */
   readonly step: number;
-  /** A model of the registry before those of the run's agent; null: only those. */
+  /** A model of the registry to try before those of the run's agent; null: only those. */
   readonly model: string | null;
   readonly instructions: string;
   readonly prompt: string;
-  /** JSON Schema of the answer, as the model is told it. The caller judges what comes. */
+  /** JSON Schema of the answer, as it is sent to the model. The caller validates the answer. */
   readonly schema: Readonly<Record<string, unknown>>;
   readonly maxOutputTokens: number;
-  /** What the answer becomes before it is stored. */
+  /** Transforms the answer before it is stored. */
   readonly clean: (value: unknown) => unknown;
-  /** Keeps the answer in the transaction that stores and bills the step. */
+  /** Stores the answer in the transaction that stores and bills the step. */
   readonly keep: (tx: TenantTransaction, value: unknown) => Promise<unknown>;
 }
 
 /**
- * `stored`: an earlier try has stored the step, and `keep` was called then. `unreadable`: the model gave no JSON, or nothing, in all its tries.
- * `wait`: it is not to be asked now.
+ * `stored`: an earlier try has stored the step, and `keep` was called then. `unreadable`: the model returned no JSON, or nothing, in all its tries. `wait`: the
+ * model cannot be asked now.
  */
 export type OwnAnswer = { readonly kind: 'given' | 'stored' | 'unreadable' } | { readonly kind: 'wait'; readonly wait: StepWait };
 
 const maxMs = 9 * 60_000;
 
 /**
- * Asks the model of a run a question of the platform's own, as a model step of the run: claimed, held in the budgets, billed once and stored with its
- * answer, like those of its conversation. Throws as `callModel` does, with `budget_exceeded` where the budget is full and the run does not wait for it.
+ * Asks the run's model a question of the platform's own, as a model step of the run: claimed, held in the budgets, billed once and stored with its answer, like
+ * the steps of its conversation. Throws as `callModel` does, with `budget_exceeded` when the budget is full and the run does not wait for it.
  */
 export function askOwnQuestion(deps: ActivityDeps, question: OwnQuestion): Promise<OwnAnswer> {
   const { runId, step, model } = question;
@@ -89,14 +89,14 @@ async function makeTry(deps: ActivityDeps, question: OwnQuestion, { claimed, wri
   }
 }
 
-/** The model answered, but not in JSON: it is asked again, as if its stream had been cut. */
+/** The model answered, but not in JSON: it is asked again, as if its stream had been cut off. */
 class UnreadableAnswer extends ModelError {
   constructor({ usage, providerRequestId }: ModelFinish) {
     super('StreamCut', { message: 'The answer is not a JSON value.', usage, providerRequestId });
   }
 }
 
-/** What the model will not answer is no fault of its provider. */
+/** A question that the model will not answer is no error of its provider. */
 function isWithoutAnswer(error: unknown): boolean {
   return (
     error instanceof UnreadableAnswer ||
@@ -119,7 +119,7 @@ function requestOf(question: OwnQuestion, { model }: ModelTry, signal: AbortSign
   };
 }
 
-/** No delta is shown: an answer is read when it is whole and clean. */
+/** No delta is shown: an answer is read once it is complete and clean. */
 async function collect(deps: ActivityDeps, request: ModelStepRequest): Promise<{ finish: ModelFinish; value: unknown }> {
   let text = '';
   let args: Record<string, unknown> | null = null;

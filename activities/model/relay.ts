@@ -21,15 +21,15 @@ interface OpenCall {
   readonly cleaner: TextCleaner;
 }
 
-/** Turns the parts of one answer into events, and keeps what its end needs. Lives as long as the answer. */
+/** Turns the parts of one answer into events, and collects what its end needs. Lives as long as the answer. */
 export class Relay {
-  /** Something readable has come. */
+  /** Whether any readable part has arrived. */
   hasBegun = false;
   hasCalls = false;
   hasRefusal = false;
-  /** Everything that was generated, arguments and reasoning included. */
+  /** All generated text, arguments and reasoning included. */
   outputText = '';
-  /** All but the reasoning. */
+  /** All generated text except the reasoning. */
   spokenText = '';
   providerModel: string | null = null;
   responseId: string | null = null;
@@ -44,7 +44,7 @@ export class Relay {
     this.#reasoningKind = adapter === 'openai_compatible' ? 'full' : 'summary';
   }
 
-  /** Adds the events of a part to `events`; false for a part that is no sign of progress (pings, metadata). */
+  /** Appends the events of a part to `events`. Returns false for a part that is no sign of progress (pings, metadata). */
   take(part: ProviderPart, events: ModelEvent[]): boolean {
     if (part.type === 'stream-start' || part.type === 'ping') return false;
     if (part.type === 'raw') {
@@ -114,7 +114,7 @@ export class Relay {
     if (part.type === 'reasoning-end') this.#close(`reasoning:${part.id}`, events);
   }
 
-  /** A block takes its index with its first character, so that empty blocks leave no hole. */
+  /** A block gets its index with its first character, so that empty blocks leave no gap. */
   #write(kind: TextKind, { id, delta }: { readonly id: string; readonly delta: string }, events: ModelEvent[]): void {
     if (delta === '') return;
     this.#generated(delta, kind !== 'reasoning');
@@ -191,7 +191,7 @@ export class Relay {
   }
 }
 
-/** The refusal that a raw chunk of Chat Completions or Responses holds: the SDK turns it into text like any other. */
+/** Returns the refusal in a raw chunk of Chat Completions or Responses, which the SDK turns into text like any other; null without one. */
 function refusalIn(raw: unknown): string | null {
   if (raw === null || typeof raw !== 'object') return null;
   if ('type' in raw) return raw.type === 'response.refusal.delta' && 'delta' in raw && typeof raw.delta === 'string' ? raw.delta : null;

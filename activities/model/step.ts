@@ -54,19 +54,19 @@ export type ModelEvent =
 
 export interface ModelFinish {
   readonly type: 'finish';
-  /** With `max_output` and `refused` no call of this step may be executed. */
+  /** With `max_output` and `refused`, no call of this step may be executed. */
   readonly stopReason: StopReason;
   readonly usage: TokenUsage;
   readonly providerRequestId: string | null;
   readonly providerModel: string | null;
   readonly providerState: ProviderState | null;
-  /** What was odd about an answer that counts all the same, for the operator. */
+  /** What was odd about an answer that is accepted all the same, for the operator. */
   readonly warnings?: readonly string[];
 }
 
 /**
- * One call of a model, once: trying again is the activity's business. Throws ModelError by the table of signals, and
- * ModelAborted when the caller's signal fires. Leaving the loop ends the request.
+ * Makes one call of a model, once; retrying is up to the activity. Throws ModelError by the table of signals, and ModelAborted when the caller's signal fires.
+ * Leaving the loop ends the request.
  */
 export async function* streamModelStep(
   deps: { readonly providers: Providers },
@@ -123,7 +123,7 @@ async function* relayed(call: ProviderCall, reader: ReadableStreamDefaultReader<
   }
 }
 
-/** Whatever ended the call, as one of the two errors of a step. */
+/** Maps whatever ended the call to one of the two errors of a step. */
 function asStepError(error: unknown, call: ProviderCall): Error {
   const { stopped } = call.watch;
   if (!stopped && error instanceof ModelError) return error;

@@ -6,7 +6,7 @@ import { transactAsRun } from '../runs/as-run.ts';
 import { fenced, runCancelled } from '../support/failures.ts';
 import type { ModelStepResult } from '../../db/runs/steps/stored-step.ts';
 
-/** A step that was answered, who writes its frames, and what else is kept with it. */
+/** A step that was answered, the writer of its frames, and what else to store with it. */
 export interface Answered {
   readonly result: ModelStepResult;
   readonly writer: FrameWriter;
@@ -14,7 +14,8 @@ export interface Answered {
 }
 
 /**
- * Stores a model step with its frames in one transaction. Its refusals are said in the workflow's words; a fenced try ends silently, since its successor speaks.
+ * Stores a model step with its frames in one transaction. Refusals are thrown in the workflow's terms. A fenced try ends silently, since its successor writes
+ * the frames.
  */
 export async function storeAnswered(deps: ActivityDeps, { result, writer, keep }: Answered): Promise<void> {
   const stored = await transactAsRun(deps, result.runId, async (tx) => {

@@ -1,7 +1,7 @@
 import { isLate } from '../../ports/deadline.ts';
 import { ModelError } from './faults/errors.ts';
 
-/** Set once the answer is whole: what is left of it is bounded by whoever reads it. */
+/** Set once the answer is complete: its reader bounds the time of what remains. */
 export interface Finishing {
   readonly isFinished: boolean;
 }
@@ -11,9 +11,9 @@ export interface Patience {
   readonly idleS: number;
 }
 
-/** Ends a call that stays silent for too long, or that its caller gives up. Lives as long as the call. */
+/** Ends a call that stays silent for too long, or that its caller aborts. Lives as long as the call. */
 export class Watch {
-  /** Why the call was ended from here: a ModelError, or the reason of the caller's signal. */
+  /** Why this side ended the call: a ModelError, or the reason of the caller's signal. */
   stopped: { readonly reason: unknown } | null = null;
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal;
@@ -54,7 +54,7 @@ export class Watch {
     }
   }
 
-  /** Something came: from now on the gap between parts counts. */
+  /** Records that something arrived: from now on the gap between parts counts. */
   progress(): void {
     this.#dueAt = performance.now() + this.#patience.idleS * 1_000;
     if (this.#hasBegun) {
@@ -67,7 +67,7 @@ export class Watch {
     this.#timer = setTimeout(this.#onSilence, this.#patience.idleS * 1_000);
   }
 
-  /** Ends the request if it is still open, and the timers. */
+  /** Ends the request if it is still open, and clears the timers. */
   close(): void {
     clearTimeout(this.#timer);
     this.#callerSignal.removeEventListener('abort', this.#onAbort);
@@ -77,7 +77,7 @@ export class Watch {
   readonly #onAbort = () => this.#stop(this.#callerSignal.reason);
 
   readonly #onSilence = () => {
-    if (!this.#isWaiting || this.#finishing.isFinished) return; // the consumer takes its time, not the provider, or all is said
+    if (!this.#isWaiting || this.#finishing.isFinished) return; // the consumer is slow, not the provider, or the answer is complete
     if (isLate(this.#dueAt)) return this.#giveTurn();
     const { firstTokenS, idleS } = this.#patience;
     this.#stop(
@@ -87,7 +87,7 @@ export class Watch {
     );
   };
 
-  /** It was this process that stood still: what the provider has sent meanwhile is read first. */
+  /** This process was frozen, not the provider: what the provider has sent meanwhile is read first. */
   #giveTurn(): void {
     const { firstTokenS, idleS } = this.#patience;
     const ms = (this.#hasBegun ? idleS : firstTokenS) * 1_000;

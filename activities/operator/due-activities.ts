@@ -11,7 +11,10 @@ import { eraseStreamsOf } from './erase-streams.ts';
 
 const maxATick = 500;
 
-/** What a day makes due. In no tenant, on the sweeper's pool; each place by itself, so that one that can't go holds up no other. */
+/**
+ * Starts what is due each day. In no tenant, on the sweeper's pool; each organization or workspace by itself, so that one that can't start does not hold up the
+ * others.
+ */
 export function createDueActivities(deps: ActivityDeps): Pick<MaintenanceActivities, 'startDuePurges' | 'purgeWorkspaces'> {
   return {
     async startDuePurges() {

@@ -4,7 +4,10 @@ import { runsOfPlace } from '../../db/operator/stopped-runs.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 
-/** Drops what Redis holds of all runs of a place, before their rows go, which alone know of them. Repeatable; rejects where Redis is away. */
+/**
+ * Deletes what Redis holds of all runs of an organization or workspace, before their rows are deleted, which are the only record of it. Repeatable; rejects
+ * while Redis is unavailable.
+ */
 export async function eraseStreamsOf({ db, eraseStreams }: Pick<ActivityDeps, 'db' | 'eraseStreams'>, place: PurgedScope): Promise<void> {
   for (let after: string | null = null; ;) {
     const from: string | null = after;

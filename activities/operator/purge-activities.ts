@@ -14,17 +14,17 @@ import { eraseStreamsOf } from './erase-streams.ts';
 import { settleLostIn } from './settle-lost.ts';
 import { stopRuns } from './stop-activities.ts';
 
-/** A table is left for another activity after this long. */
+/** After this long, a table is left for another activity. */
 const maxTableMs = 120_000;
 
-/** The activities of `orgPurge`, for the organization of the signed header. Each may be cut off anywhere and repeated. */
+/** The activities of `orgPurge`, for the organization of the signed header. Each may be interrupted at any point and repeated. */
 export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
   const step = <R>(work: (em: SqlEntityManager, organizationId: string) => Promise<R>): Promise<R> => {
     const { organizationId } = tenantOfActivity();
     return sweep(deps.db, (em) => work(em, organizationId));
   };
 
-  /** Before the rows, which alone know of them. */
+  /** Runs before the rows are deleted, which are the only record of these keys. */
   const removeElsewhere = async (): Promise<void> => {
     const keys = await step((em, organizationId) => keysElsewhere(em, organizationId, storagePlace(organizationId)));
     for (const key of keys) {

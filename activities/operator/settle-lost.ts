@@ -6,8 +6,8 @@ import { transactAndSend } from '../support/as-system.ts';
 import { lostCallsOfOrganization } from '../../db/runs/steps/lost-call-queries.ts';
 
 /**
- * Settles the calls that are still in flight in an organization whose runs have been stopped, before its rows go: the ledger outlives them. One that can't
- * be settled keeps no purge from going on.
+ * Settles the calls that are still in flight in an organization whose runs have been stopped, before its rows are deleted: the ledger outlives them. A call
+ * that can't be settled does not stop the purge.
  */
 export async function settleLostIn(
   { db, dispatch, log }: Pick<ActivityDeps, 'db' | 'dispatch' | 'log'>,

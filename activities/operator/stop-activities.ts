@@ -10,7 +10,7 @@ import { tenantOfActivity } from '../support/tenant.ts';
 
 const runsARound = 200;
 
-/** The activity of `orgStop` and `wsStop`: judged by the rows each time, so it may be repeated or cut off anywhere. */
+/** The activity of `orgStop` and `wsStop`: it decides by the rows each time, so it may be repeated or interrupted at any point. */
 export function createStopActivities(deps: ActivityDeps): StopActivities {
   return {
     async cancelRuns() {
@@ -28,7 +28,7 @@ export function createStopActivities(deps: ActivityDeps): StopActivities {
   };
 }
 
-/** Tells up to 200 runs of the tenant to end, each in a transaction of its own; gives how many there were. */
+/** Cancels up to 200 runs of the tenant, each in a separate transaction; returns how many there were. */
 export async function stopRuns(deps: ActivityDeps): Promise<number> {
   const runIds = await transactAsSystem(deps, (tx) => runsToStop(tx, runsARound));
 
@@ -39,7 +39,7 @@ export async function stopRuns(deps: ActivityDeps): Promise<number> {
   return runIds.length;
 }
 
-// A run that has ended by itself meanwhile is what was wanted.
+// A run that has ended in the meantime needs no stop.
 function ignoreEnded(error: unknown): void {
   if (error instanceof Failure && (error.code === 'state_conflict' || error.code === 'not_found')) return;
   throw error;

@@ -3,7 +3,7 @@ import type { DelayedStartActivities } from '../../workflows/contracts/runs/dela
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 
-/** The activity of `delayedStart`: judged by the run's row, so it may be repeated or cut off anywhere. */
+/** The activity of `delayedStart`: it decides by the run's row, so it may be repeated or interrupted at any point. */
 export function createAdmitActivities(deps: ActivityDeps): DelayedStartActivities {
   return {
     async admitRun({ runId }) {

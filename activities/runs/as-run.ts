@@ -4,12 +4,12 @@ import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
-/** One transaction of a run's activity in its signed tenant, as the run; what it let out is sent after the commit. */
+/** Runs one transaction of a run's activity in its signed tenant, as the run; its frames and outbox rows are sent after the commit. */
 export async function transactAsRun<R>(deps: ActivityDeps, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   return transactAndSend(deps, asRun(runId), work);
 }
 
-/** The same, each statement a transaction of its own: one round trip, and locks that last no longer than it. Nothing may be let out. */
+/** Does the same with autocommit: one round trip, and locks that last no longer than it. It must produce no frames or outbox rows. */
 export async function autocommitAsRun<R>(deps: ActivityDeps, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   return withAutocommit(deps.db, asRun(runId), work);
 }

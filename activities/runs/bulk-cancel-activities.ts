@@ -8,7 +8,7 @@ import { transactAsSystem } from '../support/as-system.ts';
 
 const runsARound = 200;
 
-/** The activity of `bulkCancel`: one transaction a round. */
+/** The activity of `bulkCancel`: one transaction per round. */
 export function createBulkCancelActivities(deps: ActivityDeps): BulkCancelActivities {
   return {
     async cancelMatching({ cancelId }) {
@@ -19,7 +19,7 @@ export function createBulkCancelActivities(deps: ActivityDeps): BulkCancelActivi
   };
 }
 
-/** How many runs there were; 0: none is left, or the cancel is done or gone. */
+/** Returns how many runs there were; 0: none is left, or the cancel is done or deleted. */
 async function cancelSome(tx: TenantTransaction, cancelId: string): Promise<number> {
   const bulk = await lockBulkCancel(tx, cancelId);
   if (!bulk) return 0;

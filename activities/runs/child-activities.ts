@@ -11,7 +11,7 @@ import { gateOf, refusalOf } from '../tools/calls/refusal.ts';
 import { transactAsRun } from './as-run.ts';
 import { stopSuspended } from './stop-frozen.ts';
 
-/** The activity that makes the run of a delegate call. Judged by the call's row: repeated, it gives the child that is there. */
+/** The activity that starts the run of a delegate call. It decides by the call's row: when repeated, it returns the existing child. */
 export function createChildActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'openChild'> {
   return { openChild: (input) => open(deps, input) };
 }
@@ -37,7 +37,7 @@ async function open(deps: ActivityDeps, input: RunToolInput): Promise<OpenChildR
   }
 }
 
-/** What a start refuses for good is the call's result; what may be otherwise a moment later is tried again. */
+/** A final refusal of a start is the call's result; an error that may pass is retried. */
 async function openOrRefuse(deps: ActivityDeps, input: RunToolInput, misfit: StepFault | null): Promise<OpenedChild> {
   const judge = (call: CallState) => ({ refusal: refusalOf(call) ?? misfit, gate: gateOf(call) });
   try {
@@ -56,7 +56,7 @@ async function openOrRefuse(deps: ActivityDeps, input: RunToolInput, misfit: Ste
   }
 }
 
-/** Whether the structured input fits what the asked agent takes. */
+/** Checks whether the structured input fits the input schema of the delegate agent. */
 async function misfitOf({ schemas }: ActivityDeps, ask: ChildAsk | null): Promise<StepFault | null> {
   if (ask === null) return null;
   const problems = await schemas.of(tenantOfActivity().organizationId).validate(ask.inputSchema, ask.input);

@@ -8,7 +8,7 @@ import { giveUp } from '../support/failures.ts';
 import { transactAsRun } from './as-run.ts';
 import { stopSuspended } from './stop-frozen.ts';
 
-/** The activities that begin and end a run; both are judged by the run's row and may be repeated. */
+/** The activities that begin and end a run; both decide by the run's row and may be repeated. */
 export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'beginRun' | 'finishRun'> {
   return {
     async beginRun({ runId }) {
@@ -32,7 +32,7 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
   };
 }
 
-/** In a frozen place nothing begins: a queued run ends there, a running one is told to. */
+/** In a suspended organization or archived workspace nothing begins: a queued run ends there, a running one is cancelled. */
 async function begin(deps: ActivityDeps, runId: string): Promise<RunState | null> {
   const run = await transactAsRun(deps, runId, (tx) => beginRun(tx, runId, { model: deps.models.resolve })).catch(giveUpWithoutModel);
   if (run === null || run.status === 'cancelling' || !run.is_frozen) return run;
@@ -40,7 +40,7 @@ async function begin(deps: ActivityDeps, runId: string): Promise<RunState | null
   return begin(deps, runId);
 }
 
-/** A model that the deployment does not have is not there a moment later either. */
+/** A model that the deployment lacks will not exist a moment later either. */
 function giveUpWithoutModel(error: unknown): never {
   throw error instanceof Failure && error.context['reason'] === 'model_unavailable' ? giveUp(error) : error;
 }

@@ -4,14 +4,14 @@ import type { ActivityDeps } from '../deps.ts';
 import { transactAsRun } from './as-run.ts';
 
 /**
- * An activity met a frozen place before the stop of the place met its run: the run is told to end, as the stop would have. False when the place
- * works again.
+ * Handles an activity that finds its organization suspended or its workspace archived before `orgStop` or `wsStop` has reached its run: cancels the run, as the
+ * stop would have. False when the tenant is active again.
  */
 export async function stopSuspended(deps: ActivityDeps, runId: string): Promise<boolean> {
   try {
     return await transactAsRun(deps, runId, (tx) => stopRun(tx, runId));
   } catch (error) {
-    // Ended meanwhile: as good as told.
+    // Ended in the meantime, which is as good as cancelled.
     if (error instanceof Failure && (error.code === 'state_conflict' || error.code === 'not_found')) return true;
     throw error;
   }

@@ -4,17 +4,17 @@ import { isGivenUp, isLost } from './stale-attempt.ts';
 import { runCancelled, workerShutdown } from './failures.ts';
 
 /**
- * Why an activity should stop: its run is cancelled, its worker stops, a later attempt of the same step or call has begun, or a limit passed, which
- * is the activity's own (`timeout`) or that of an attempt which Temporal has given up (`unawaited`).
+ * Why an activity should stop: its run is cancelled, its worker stops, a later attempt of the same step or call has begun, or a limit has passed, which is the
+ * activity's own (`timeout`) or that of an attempt that Temporal has given up (`unawaited`).
  */
 export type AbortCause = 'cancelled' | 'shutdown' | 'timeout' | 'fenced' | 'unawaited';
 
 export interface ActivityAbort {
   /** For every outgoing call. Its reason is the failure to throw. */
   readonly signal: AbortSignal;
-  /** What came first; null while nothing did. */
+  /** The first cause; null while there is none. */
   cause(): AbortCause | null;
-  /** Stops it from within, for a limit of the activity's own. */
+  /** Aborts from within, for a limit of the activity's own. */
   abort(cause: AbortCause, reason?: unknown): void;
   /** Stops listening; to be called when the activity ends. */
   close(): void;
@@ -30,12 +30,12 @@ export interface AbortSources {
 }
 
 /**
- * What an attempt that was given up has come to may still count, as long as no other has taken its place: it is ended only after this time, and
- * not while Temporal has lost its workflow, since the run then waits for it by its row.
+ * The work of a given-up attempt may still count, as long as no other attempt has taken its place. It is aborted only after this time, and not while Temporal
+ * has lost its workflow, since the run then waits for it by its row.
  */
 const maxUnawaitedMs = 60_000;
 
-/** One signal out of all the ways in which an activity hears that it should stop; the fastest wins. */
+/** Combines every way in which an activity learns that it should stop into one signal; the first one wins. */
 export function openAbort({ runId, cancelBus, signals = [], unawaitedMs = maxUnawaitedMs }: AbortSources): ActivityAbort {
   const context = Context.current();
   const controller = new AbortController();
@@ -90,7 +90,7 @@ function reasonOf(cause: AbortCause): unknown {
     case 'timeout':
     case 'fenced':
     case 'unawaited':
-      // Nobody waits for this attempt any more; what it throws is not read.
+      // Temporal waits for this attempt no more; its error is not read.
       return new DOMException(`attempt ${cause}`, 'AbortError');
     default:
       return cause satisfies never;

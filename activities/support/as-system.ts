@@ -5,7 +5,7 @@ import { tenantOfActivity } from './tenant.ts';
 
 type Sending = Pick<ActivityDeps, 'db' | 'dispatch'>;
 
-/** One transaction; what it lets out is sent after the commit. */
+/** Runs one transaction; its frames and outbox rows are sent after the commit. */
 export async function transactAndSend<R>(
   { db, dispatch }: Sending,
   options: TransactionOptions,
@@ -16,12 +16,12 @@ export async function transactAndSend<R>(
   return value;
 }
 
-/** One transaction in the signed tenant of the activity, as the system. */
+/** Runs one transaction in the signed tenant of the activity, as the system. */
 export function transactAsSystem<R>(deps: Sending, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   return transactAndSend(deps, systemOptions(), work);
 }
 
-/** Statements that only read, in the same tenant: no transaction is begun or committed for them. */
+/** Runs statements that only read, in the same tenant: no transaction is begun or committed for them. */
 export function readAsSystem<R>({ db }: Pick<ActivityDeps, 'db'>, read: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   return read(openReadOnly(db, systemOptions()).tx);
 }

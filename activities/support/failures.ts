@@ -5,9 +5,8 @@ import { errorCodes } from '../../workflows/contracts/error-codes.ts';
 import type { FinishReason } from '../../workflows/contracts/runs/runs.ts';
 
 /**
- * The failure as Temporal and the workflow read it: type is the code, the message is for users, `retryable` decides
- * whether it is tried again, Retry-After when. Without cause or stack of ours: histories hold no internals.
- * Anything unknown becomes a retryable internal error with a generic text.
+ * Returns the failure as Temporal and the workflow read it: its type is the code, its message is for users, `retryable` decides whether it is retried, and
+ * Retry-After when. It has no cause or stack of ours: histories hold no internals. Any unknown error becomes a retryable internal error with a generic text.
  */
 export function toApplicationFailure(error: unknown): ApplicationFailure {
   if (error instanceof ApplicationFailure) return error;
@@ -15,18 +14,18 @@ export function toApplicationFailure(error: unknown): ApplicationFailure {
   return translate(error, !error.retryable);
 }
 
-/** What the run's end says beside the failure: another reason than `error`, and `retryable` where it differs from the code's. */
+/** What the run's outcome adds to the failure: another reason than `error`, and `retryable` where it differs from the code's. */
 export interface GivenUp {
   readonly finishReason?: FinishReason | undefined;
   readonly retryable?: boolean;
 }
 
-/** A failure that no further try may follow, whatever its code says. */
+/** Returns a failure that is never retried, whatever its code says. */
 export function giveUp(failure: Failure, end: GivenUp = {}): ApplicationFailure {
   return translate(failure, true, end);
 }
 
-/** Three tries left neither result nor error: the run ends, so that it costs no further worker. */
+/** Three tries ended without result or error: the run ends, so that it costs no further worker. */
 export function workerLost(): ApplicationFailure {
   return ApplicationFailure.nonRetryable('The work was interrupted three times.', activityFailureTypes.workerLost);
 }
@@ -39,8 +38,8 @@ export function runCancelled(): ApplicationFailure {
 const fencedType = 'fenced';
 
 /**
- * Another try has taken the step or call: the one that Temporal waits for, and nobody hears of this. Should it be heard all the same, the work
- * is made once more.
+ * Another try has taken over the step or call, and Temporal waits for that one, so this failure is normally ignored. If Temporal still reads it, the work is
+ * done once more.
  */
 export function fenced(): ApplicationFailure {
   return ApplicationFailure.retryable('Another try has taken over.', fencedType);
@@ -48,7 +47,7 @@ export function fenced(): ApplicationFailure {
 
 const givenUpType = 'given_up';
 
-/** Temporal has given this delivery up and made another: nobody hears of this. */
+/** Temporal has given up this attempt and scheduled another, so this failure is ignored. */
 export function givenUp(): ApplicationFailure {
   return ApplicationFailure.retryable('Nobody waits for this attempt any more.', givenUpType);
 }
@@ -70,7 +69,8 @@ export function workerShutdown(): ApplicationFailure {
 
 function translate(failure: Failure, nonRetryable: boolean, { finishReason, retryable }: GivenUp = {}): ApplicationFailure {
   const { reason } = failure.context;
-  // A client's pause of a second is not ours: with the database away for a minute all tries would be gone. The activity's own backoff grows.
+  // A pause of a second that suits a client does not suit us: with the database unavailable for a minute, all tries would be used up. The activity's own
+  // backoff grows.
   const pauseS = failure.code === 'service_unavailable' ? null : failure.retryAfterS;
   const details: ActivityFailureDetails = {
     ...(typeof reason === 'string' ? { reason } : {}),

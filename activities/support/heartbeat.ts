@@ -3,9 +3,9 @@ import type { Context } from '@temporalio/activity';
 const everyMs = 1_500;
 
 /**
- * Beats for the whole life of an activity that has a heartbeat timeout; the answer to a beat is also how a cancellation
- * arrives. A timer and not progress: a tool may be silent for minutes. The first comes after the pause, too: most activities have ended by then. Gives
- * the function that ends it.
+ * Sends heartbeats for the whole life of an activity that has a heartbeat timeout; the reply to a heartbeat also delivers a cancellation. A timer drives it,
+ * not progress: a tool may be silent for minutes. The first one comes after the interval, too: most activities have ended by then. Returns the function that
+ * stops it.
  */
 export function keepHeartbeating(context: Context): () => void {
   if (!context.info.heartbeatTimeoutMs) return () => undefined;

@@ -10,7 +10,7 @@ import { keepHeartbeating } from './heartbeat.ts';
 import { asTenant, type ActivityTenant } from './tenant.ts';
 
 export interface ActivityGuards {
-  /** Checks the signature of the tenant header; throws when it is none of ours. */
+  /** Verifies the signature of the tenant header; throws when it is not ours. */
   readonly verify: (header: Payload) => ActivityTenant;
   /** Activities that act on no single tenant and therefore run without a header, in no tenant. */
   readonly systemActivities: ReadonlySet<string>;
@@ -18,8 +18,8 @@ export interface ActivityGuards {
 }
 
 /**
- * What stands around every activity: its tenant is proved, it beats, a delivery that Temporal has given up does nothing, and what it throws is
- * said in Temporal's words.
+ * Wraps every activity: its tenant is verified, heartbeats are sent, an attempt that Temporal has given up does nothing, and its errors are thrown as
+ * Temporal's failures.
  */
 export function guardActivities(guards: ActivityGuards): ActivityInterceptorsFactory {
   return (context) => ({

@@ -1,14 +1,13 @@
 const pollEveryMs = 500;
-/** Longer than a full machine keeps a loop waiting now and then. */
+/** Longer than a busy machine occasionally delays an event loop. */
 const stillMs = 3_000;
 
 let seen: { readonly monotonic: number; readonly wall: number } | null = null;
 let lastEnd = -Infinity;
 
 /**
- * Whether this process was frozen for seconds at a time and has run again since `at` (`performance.now()`): it was stopped or throttled, its
- * machine suspended or moved. A suspended machine stops the monotonic clock too, so the wall clock is asked as well; one that is set looks
- * the same.
+ * Whether this process was frozen for seconds at a time and has run again since `at` (`performance.now()`): it was stopped or throttled, or its machine was
+ * suspended or moved. A suspended machine stops the monotonic clock too, so the wall clock is checked as well; setting that clock looks the same.
  */
 export function wasFrozenSince(at: number): boolean {
   if (seen === null) setInterval(look, pollEveryMs).unref();

@@ -7,7 +7,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { givenUp } from './failures.ts';
 import { wasFrozenSince } from './process-freeze.ts';
 
-/** What came in while the process stood still is read after it, on a full machine seconds later. */
+/** What arrives while the process is frozen is read afterwards, on a busy machine seconds later. */
 const maxReadMs = 30_000;
 const answerMs = 5_000;
 const pauseMs = 500;
@@ -19,8 +19,8 @@ const notFound = 5;
 const knownAt = new WeakMap<Context, number>();
 
 /**
- * Throws `given_up` when Temporal may have given this attempt of an activity up: it arrived, or was running, while the process was frozen. Costs
- * nothing where that can't be. Of a local activity Temporal knows nothing: those change rows alone, which judge what comes late.
+ * Throws `given_up` when Temporal may have given up this attempt of an activity: it arrived, or was running, while the process was frozen. Costs nothing when
+ * that is impossible. Temporal knows nothing of a local activity: those change only rows, which reject what comes too late.
  */
 export async function refuseStale(): Promise<void> {
   const context = Context.current();
@@ -38,13 +38,13 @@ export async function refuseGivenUp(): Promise<void> {
   knownAt.set(context, askedAt);
 }
 
-/** What tools reach the outside through. */
+/** What tools use to reach the outside. */
 interface Outside {
   readonly egress: Egress;
   readonly mcp: McpSessions;
 }
 
-/** The same, but nothing is sent for an attempt that was given up while its process was frozen: between its claim and its request, say. */
+/** Returns the same, but sends nothing for an attempt that was given up while its process was frozen: between its claim and its request, for example. */
 export function sendingWhileAwaited({ egress, mcp }: Outside): Outside {
   const first = async <R>(send: () => Promise<R>): Promise<R> => {
     await refuseStale();
@@ -65,14 +65,14 @@ export function sendingWhileAwaited({ egress, mcp }: Outside): Outside {
   };
 }
 
-/** Whether a cancellation says that Temporal does not wait for this attempt any more; no person has cancelled anything then. */
+/** Whether a cancellation means that Temporal has given up this attempt; no person has cancelled anything then. */
 export function isGivenUp({ cancellationDetails }: Pick<Context, 'cancellationDetails'>): boolean {
   return cancellationDetails?.notFound === true || cancellationDetails?.timedOut === true;
 }
 
 /**
- * Whether Temporal has lost the workflow execution that scheduled this attempt, with its store or namespace; also while it gives no answer. One
- * that has ended, or schedules another attempt, is not lost.
+ * Whether Temporal has lost the workflow execution that scheduled this attempt, with its store or namespace; also true while Temporal does not answer. An
+ * execution that has ended, or schedules another attempt, is not lost.
  */
 export async function isLost({ client, info }: Pick<Context, 'client' | 'info'>): Promise<boolean> {
   const { workflowExecution: execution, namespace } = info;
@@ -87,13 +87,13 @@ export async function isLost({ client, info }: Pick<Context, 'client' | 'info'>)
 }
 
 /**
- * Asks Temporal by a heartbeat, whose token names the attempt: one that timed out, or whose next one is scheduled, is not found. The worker's own
- * heartbeats give no answer that could be waited for. Throws service_unavailable when there is none for a minute.
+ * Asks Temporal with a heartbeat, whose token names the attempt: Temporal does not find one that timed out, or whose successor is scheduled. The worker's own
+ * heartbeats return no reply to wait for. Throws service_unavailable when there is no reply for a minute.
  */
 async function isAwaited(context: Context): Promise<boolean> {
   for (const end = performance.now() + maxAwayMs; ; await delay(pauseMs)) {
     if (isGivenUp(context)) return false;
-    if (context.cancellationSignal.aborted) return true; // by a person, or as the worker stops: this is heard of it
+    if (context.cancellationSignal.aborted) return true; // cancelled by a person, or by the stopping worker: the attempt learns of it
     try {
       const { client, info } = context;
       await client.connection.withDeadline(Date.now() + answerMs, () =>

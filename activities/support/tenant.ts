@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** In whose name an activity works, from the signed header of its workflow. */
+/** The tenant in which an activity works, from the signed header of its workflow. */
 export interface ActivityTenant {
   readonly organizationId: string;
   readonly workspaceId: string | null;
@@ -9,7 +9,7 @@ export interface ActivityTenant {
 
 const current = new AsyncLocalStorage<ActivityTenant | null>();
 
-/** The tenant of the running activity. Throws in maintenance, which has none, and outside activities. */
+/** Returns the tenant of the running activity. Throws in maintenance, which has none, and outside activities. */
 export function tenantOfActivity(): ActivityTenant {
   const tenant = current.getStore();
 
@@ -17,7 +17,7 @@ export function tenantOfActivity(): ActivityTenant {
   return tenant;
 }
 
-/** Runs `work` as this tenant's; null hides whatever tenant there was. */
+/** Runs `work` in this tenant; null hides any tenant that was set. */
 export function asTenant<R>(tenant: ActivityTenant | null, work: () => Promise<R>): Promise<R> {
   return current.run(tenant, work);
 }

@@ -44,17 +44,17 @@ interface ClaimedCall {
   readonly policy: EgressPolicy;
 }
 
-/** A call that another try holds, which has not said its end. */
+/** A call that another try holds and has not ended. */
 interface HeldCall {
   readonly heldBy: number;
 }
 
-/** A call of an exclusive tool that has to hold it first. */
+/** A call of an exclusive tool that has to hold the tool first. */
 interface WaitingCall {
   readonly waiting: CallState;
 }
 
-/** What a claim finds beside the call: it has ended, or people are to say whether it may be executed. */
+/** What a claim may find instead of a call to execute: it has ended, or it awaits approval. */
 type NoClaim = 'ended' | 'gated';
 
 async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToolInput): Promise<RunToolResult> {
@@ -96,13 +96,13 @@ function placeOf({ run_id: runId, step, id: toolCallId }: CallState) {
   return { runId, step, toolCallId };
 }
 
-/** An earlier try that ended the call may have died before it said what its run waits for now. */
+/** An earlier try that ended the call may have died before it settled what its run waits for. */
 async function unclaimed(deps: ActivityDeps, { runId }: RunToolInput, found: NoClaim | WaitingCall): Promise<RunToolResult> {
   if (found === 'ended') await settleRun(deps, runId);
   return { gated: found === 'gated' };
 }
 
-/** Waits for an exclusive tool as long as a call of it may take. */
+/** Waits for an exclusive tool for as long as a call of it may take. */
 function lockTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Promise<HeldLease | null> {
   const key = {
     organizationId: call.organization_id,
@@ -114,8 +114,8 @@ function lockTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Pro
 }
 
 /**
- * Claims the call, or stops a run whose place takes no more work. `ended`: there is nothing to execute, the call has ended, or its run has, or its
- * client executes it. `waiting`: its tool is exclusive and not held yet. Throws when the call must not be executed again.
+ * Claims the call, or stops a run whose tenant accepts no more work. `ended`: there is nothing to execute, because the call or its run has ended, or because
+ * its client executes it. `waiting`: its tool is exclusive and not held yet. Throws when the call must not be executed again.
  */
 async function claim(deps: ActivityDeps, input: RunToolInput, hasTool: boolean): Promise<ClaimedCall | WaitingCall | NoClaim> {
   await refuseStale();
@@ -133,9 +133,9 @@ async function claim(deps: ActivityDeps, input: RunToolInput, hasTool: boolean):
 
 interface AskedCall {
   readonly input: RunToolInput;
-  /** Whether its tool is held for it, where that is demanded. */
+  /** Whether this call holds its tool, where that is required. */
   readonly hasTool: boolean;
-  /** The try that it may be taken from, which nobody waits for. */
+  /** The try that the call may be taken from, because Temporal has given it up. */
   readonly over: number | null;
 }
 
@@ -150,7 +150,7 @@ async function claimIn(
   if (call.is_frozen) return 'frozen';
   if (call.state === 'recorded' || call.state === 'gated') return 'gated';
   if (call.client_owned) return 'ended';
-  // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may judge it.
+  // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may decide on it.
   if (call.state === 'executing' && !isRepeatable(call)) throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
   if (isHeld(call) && call.attempt !== over) return { heldBy: call.attempt };
   if (lostTries(call) >= maxTries) throw workerLost();
@@ -165,7 +165,7 @@ async function claimIn(
   return { call, attempt, tool: tools.find((tool) => tool.slug === call.slug) ?? null, policy };
 }
 
-/** Counts how long an execution took and how it ended. */
+/** Measures the duration and outcome of an execution. */
 async function measured({ metrics }: ActivityDeps, { kind }: CallState, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   const startedAt = performance.now();
   let ended = 'aborted';
@@ -214,8 +214,8 @@ function execute(
 }
 
 /**
- * Never from a scope wider than the tool's own. The platform's own tools name none. A value that was set for another origin than the run's
- * version of the tool goes to is not taken.
+ * Reads a secret of the tool, never from a scope wider than the tool's. The platform's built-in tools name none. A value that was set for another origin than
+ * that of the run's version of the tool is not used.
  */
 async function secretOf(
   deps: ActivityDeps,
@@ -228,7 +228,7 @@ async function secretOf(
   return resolveSecret(tx, deps.keys, { name, row });
 }
 
-/** The tool was another call's all the time: a result for the model, which may try again. */
+/** Another call held the tool all the time: the result tells the model, which may try again. */
 async function recordBusy(deps: ActivityDeps, { id, run_id: runId, timeout_s: seconds }: CallState): Promise<RunToolResult> {
   await refuseStale();
   const error = toolError('tool_busy', `another call has held the tool for ${seconds} s`, true);
@@ -245,7 +245,7 @@ interface Came {
   readonly settle: Settlement;
 }
 
-/** Stores what came back; a result for an ended call is dropped, and so is that of a try which is not the call's any more: `fenced`. */
+/** Stores the outcome. A result for an ended call is dropped; a try that has lost its claim on the call throws `fenced`. */
 function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, { outcome, settle }: Came): Promise<RunToolResult> {
   return endAndSettle(deps, { runId: call.run_id, toolCallId: call.id }, async (tx) => {
     const locked = await lockCall(tx, call.run_id, call.id);

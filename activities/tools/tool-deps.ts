@@ -10,7 +10,7 @@ import type { ActivityDeps } from '../deps.ts';
 import type { ToolsChanged } from '../mcp/list-changed.ts';
 import type { WebPages } from './builtin/web-fetch.ts';
 
-/** What executors of tools share in one process. */
+/** What the executors of tools share in one process. */
 export interface ToolDeps {
   readonly egress: Egress;
   readonly templates: TemplatesByTenant;
@@ -20,10 +20,10 @@ export interface ToolDeps {
   readonly sandbox: Sandbox | null;
   readonly keys: Pick<KeyRing, 'keks'>;
   readonly env: Pick<ActivityDeps['env'], 'mcpRedirectUri' | 'billingCurrency' | 'unpricedModel'>;
-  /** Makes the vectors of queries. */
+  /** Computes the vectors of queries. */
   readonly embedder: Embedder;
   readonly schemas: SchemasByTenant;
   readonly mcp: McpSessions;
-  /** Told when an MCP server says that its tools are others now. */
+  /** Called when an MCP server announces that its tools have changed. */
   readonly toolsChanged: ToolsChanged;
 }

@@ -8,7 +8,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
-/** One step of a backfill: templates are filled outside of the transaction that starts. Null when rows changed in between: read them again. */
+/** Does one step of a backfill: templates are filled outside the transaction that starts runs. Returns null when rows changed in between: read them again. */
 export async function advance(deps: ActivityDeps, { backfillId }: BackfillInput): Promise<BackfillStep | null> {
   const read = await readAsSystem(deps, async (tx) => {
     const backfill = await readBackfill(tx, backfillId);

@@ -10,15 +10,15 @@ import { transactAsSystem } from '../support/as-system.ts';
 
 /** What is grouped: deliveries of an endpoint, or events of an event trigger. */
 export interface Grouped<Owner, Close> {
-  /** The owner of a key; null: it is gone or inactive. */
+  /** Returns the owner of a key; null: it is deleted or inactive. */
   read(tx: TenantTransaction, ownerId: string): Promise<Owner | null>;
-  /** What the run of a group is made of, outside of any transaction; null: it has been closed. */
+  /** Prepares the run of a group, outside any transaction; null: the group has been closed. */
   fill(owner: Owner, groupId: string): Promise<Close | null>;
   close(tx: TenantTransaction, owner: Owner, close: Close): Promise<void>;
   fail(tx: TenantTransaction, owner: Owner, groupId: string, failure: Failure): Promise<void>;
 }
 
-/** Closes the next group of a key, if one is due: once, whoever repeats it. */
+/** Closes the next group of a key, if one is due: once, however often it is repeated. */
 export async function closeNext<Owner extends Pick<Hook, 'coalescing'>, Close>(
   deps: Pick<ActivityDeps, 'db' | 'dispatch' | 'log'>,
   key: GroupKey,
@@ -36,11 +36,11 @@ export async function closeNext<Owner extends Pick<Hook, 'coalescing'>, Close>(
     const close = await grouped.fill(owner, groupId);
     if (close !== null) await transactAsSystem(deps, (tx) => grouped.close(tx, owner, close));
   } catch (error) {
-    // What no further try can mend ends the group, so that it keeps no later one from closing.
+    // An error that no further try can fix ends the group, so that it does not keep later ones from closing.
     const failure = error instanceof TemplateError ? fail('validation_failed', { reason: 'template_limit' }) : error;
     if (!(failure instanceof Failure) || failure.retryable) throw error;
     await transactAsSystem(deps, (tx) => grouped.fail(tx, owner, groupId, failure));
-    // Nobody waits for an answer that would tell of it.
+    // No caller waits for a reply that would report it.
     deps.log.warn({ owner_id: key.ownerId, group_id: groupId, code: failure.code, reason: failure.context['reason'] }, 'group failed');
   }
   return { state: 'closed' };

@@ -12,10 +12,10 @@ import { toApplicationFailure } from '../support/failures.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import type { EventDeps } from './event-groups.ts';
 
-/** An attempt takes no further trigger after so long; the next one goes on. */
+/** After this long an attempt takes no further trigger; the next attempt continues. */
 const longestMs = 5_000;
 
-/** The activity that starts the runs of an event. A match a trigger says what has been done, so that whoever repeats it starts no second run. */
+/** The activity that starts the runs of an event. One match per trigger records what has been done, so a repeat starts no second run. */
 export function createEventActivities(deps: EventDeps): EventActivities {
   return {
     fanOutEvent: async ({ eventId }) => {
@@ -25,7 +25,7 @@ export function createEventActivities(deps: EventDeps): EventActivities {
   };
 }
 
-/** Judges the triggers of an event, each run a transaction of its own, and then writes what starts none. False: some triggers are left. */
+/** Judges the triggers of an event, each run in a separate transaction, and then records the triggers that start none. False: some triggers are left. */
 async function fanOut(deps: EventDeps, pending: PendingEvent): Promise<boolean> {
   const until = performance.now() + longestMs;
   const settled: SettledMatch[] = [];
@@ -43,14 +43,14 @@ async function fanOut(deps: EventDeps, pending: PendingEvent): Promise<boolean> 
   const [refusal] = refusals;
   const isDone = !isLeft && refusal === undefined;
   if (settled.length > 0 || isDone) await transactAsSystem(deps, (tx) => settleEvent(tx, pending.event, { settled, isDone }));
-  // One that may start in a moment keeps no other from it.
+  // A trigger whose start may succeed in a moment does not hold up the others.
   if (refusal !== undefined) throw toApplicationFailure(refusal);
   return isDone;
 }
 
 type Came = 'done' | 'changed' | SettledMatch | Failure;
 
-/** What becomes of an event for one trigger. A Failure may be mended by a further try. */
+/** Judges an event for one trigger. A further try may fix a Failure. */
 async function matchOne(deps: EventDeps, pending: PendingEvent, trigger: LiveTrigger): Promise<Came> {
   const judged = judgeEvent(pending.event, trigger);
   if (judged) return { triggerId: trigger.id, ...judged };
@@ -65,7 +65,7 @@ async function matchOne(deps: EventDeps, pending: PendingEvent, trigger: LiveTri
   }
 }
 
-/** Fills what an event needs when it comes: its key where it is coalesced, and the texts of its run where one may start at once. */
+/** Fills what an event needs on arrival: its key where it is coalesced, and the texts of its run where one may start at once. */
 async function fill(deps: EventDeps, { event, now: nowText }: PendingEvent, trigger: LiveTrigger): Promise<MatchStart> {
   const templates = deps.templates.of(tenantOfActivity().organizationId);
   const now = new Date(nowText);

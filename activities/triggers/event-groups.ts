@@ -15,7 +15,7 @@ export interface EventDeps extends Pick<ActivityDeps, 'db' | 'dispatch' | 'log' 
   readonly env: Pick<ActivityDeps['env'], 'billingCurrency'>;
 }
 
-/** Closes the next group of events of a key, if one is due: once, whoever repeats it. */
+/** Closes the next group of events of a key, if one is due: once, however often it is repeated. */
 export function closeNextEvents(deps: EventDeps, key: GroupKey): Promise<GroupStep> {
   return closeNext<LiveTrigger, EventGroupClose>(deps, key, {
     read: readLiveTrigger,
@@ -25,7 +25,7 @@ export function closeNextEvents(deps: EventDeps, key: GroupKey): Promise<GroupSt
   });
 }
 
-/** Fills the templates for a group outside of any transaction; null: it has been closed. */
+/** Fills the templates for a group outside any transaction; null: the group has been closed. */
 async function fillGroup(deps: EventDeps, trigger: LiveTrigger, groupId: string): Promise<EventGroupClose | null> {
   const payload = trigger.coalescing?.payload ?? 'last';
   const { group, now } = await readAsSystem(deps, async (tx) => ({

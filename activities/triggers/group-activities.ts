@@ -11,7 +11,7 @@ import { closeNextEvents } from './event-groups.ts';
 import { readAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
-/** The activity that closes groups of deliveries and of events. Rows say what is due and what was taken, so that whoever repeats it starts no second run. */
+/** The activity that closes groups of deliveries and of events. Rows record what is due and what was taken, so a repeat starts no second run. */
 export function createGroupActivities(deps: ActivityDeps): GroupActivities {
   return {
     closeGroup: (input) => {
@@ -32,7 +32,7 @@ function closeNextDeliveries(deps: ActivityDeps, key: GroupKey): Promise<GroupSt
   });
 }
 
-/** Fills the templates for a group outside of any transaction. */
+/** Fills the templates for a group outside any transaction. */
 async function fillGroup(deps: ActivityDeps, hook: Hook, groupId: string): Promise<GroupClose> {
   const payload = hook.coalescing?.payload ?? 'last';
   const { used, hops, now } = await readAsSystem(deps, async (tx) => ({
@@ -45,7 +45,7 @@ async function fillGroup(deps: ActivityDeps, hook: Hook, groupId: string): Promi
   return { groupId, usedIds: used.map(({ id }) => id), run, warnings };
 }
 
-/** What templates see: the newest in time of those whose data count, and of a group whose data all count each of them. */
+/** Returns what templates see: the latest of the deliveries whose data count, and, for a group whose data all count, each of them. */
 function seenOf(used: readonly GroupedDelivery[], { isAll, now }: { readonly isAll: boolean; readonly now: Date }): SeenRequest {
   const newest = used.at(-1);
   const request = { method: newest?.method ?? 'POST', headers: newest?.headers ?? {}, query: newest?.query ?? {} } as const;
@@ -58,7 +58,7 @@ function itemOf(delivery: GroupedDelivery): HookItem {
   return { body: bodyOf(delivery), headers, query, method, occurred_at: new Date(occurredAt).toISOString() };
 }
 
-/** It was parsed when it came, so that it can be parsed again. */
+/** The body was parsed on arrival, so it can be parsed again. */
 function bodyOf({ body, headers }: GroupedDelivery): unknown {
   return parseHookBody(body ?? Buffer.alloc(0), headers['content-type']);
 }

@@ -14,10 +14,10 @@ import { tenantOfActivity } from '../support/tenant.ts';
 import { advance } from './backfill-step.ts';
 
 const maxReadings = 5;
-/** A try that failed so often is told by the schedule's `sync_state`; Temporal goes on trying. */
+/** After this many failed tries, the schedule's `sync_state` reports it; Temporal goes on retrying. */
 const triesBeforeError = 3;
 
-/** The activities of schedules: all are judged by the row and may be repeated anywhere. */
+/** The activities of schedules: all decide by the row and may be repeated on any worker. */
 export function createTriggerActivities(deps: ActivityDeps, temporal: Temporal): TriggerActivities {
   return {
     async fireOccurrence(input) {
@@ -35,7 +35,7 @@ export function createTriggerActivities(deps: ActivityDeps, temporal: Temporal):
   };
 }
 
-/** Somebody changes it without pause; the next try finds it at rest. */
+/** The row is being changed without pause; the next try finds it unchanged. */
 function changing() {
   return toApplicationFailure(fail('service_unavailable', { reason: 'schedule_changing' }));
 }
@@ -56,7 +56,7 @@ async function sync(deps: ActivityDeps, temporal: Temporal, { scheduleId }: Sche
   return schedule === null || transactAsSystem(deps, (tx) => markSynced(tx, scheduleId, schedule.version));
 }
 
-/** Temporal strikes at no instant before it has taken the schedule over: a request may have committed while the workers were away, or Temporal itself. */
+/** Temporal fires no instant before it has the schedule: a request may have committed while the workers, or Temporal itself, were unavailable. */
 async function catchUp(temporal: Temporal, schedule: ScheduleRow, strikesFrom: Date): Promise<void> {
   if (!schedule.is_active || schedule.next_run_at === null || new Date(schedule.next_run_at) > strikesFrom) return;
   const oldestMs = strikesFrom.getTime() - schedule.catch_up_seconds * 1_000;
@@ -64,7 +64,7 @@ async function catchUp(temporal: Temporal, schedule: ScheduleRow, strikesFrom: D
   await strikeSince(temporal, schedule, { from, to: strikesFrom });
 }
 
-/** False when the row changed between reading and locking: its templates may be others now. */
+/** Returns false when the row changed between reading and locking: its templates may have changed. */
 async function fire(deps: ActivityDeps, { scheduleId, nominalAt }: OccurrenceInput): Promise<boolean> {
   const schedule = await readAsSystem(deps, (tx) => readSchedule(tx, scheduleId));
   const due = dueInstant(schedule, new Date(nominalAt));

@@ -28,8 +28,8 @@ const maxATick = 200;
 type Upkeep = (tx: TenantTransaction, schedule: ScheduleRow) => Promise<void>;
 
 /**
- * Repairs of schedules: versions that never reached Temporal, schedules that it has lost, instants that nobody fired, gaps of the clocks that have
- * come nearer.
+ * Repairs schedules: versions that never reached Temporal, schedules that Temporal has lost, instants that were never fired, clock changes that have come
+ * nearer.
  */
 export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pick<MaintenanceActivities, 'tendTriggers'> {
   return {
@@ -50,13 +50,13 @@ export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pic
   };
 }
 
-/** Callbacks and fan-outs of events whose workflow was lost are started again. */
+/** Restarts callbacks and fan-outs of events whose workflow was lost. */
 async function tendHooks(deps: ActivityDeps): Promise<number> {
   const restarted = (await sweep(deps.db, restartLostCallbacks)) + (await sweep(deps.db, restartLostFanOuts));
   return restarted + (await tendChannels(deps));
 }
 
-/** Groups whose signal was lost, or had left before they were there, are woken. */
+/** Wakes groups whose signal was lost, or was sent before they existed. */
 export async function wakeOverdueGroups(deps: Pick<ActivityDeps, 'db' | 'dispatch'>): Promise<void> {
   const groups = await sweep(deps.db, async (em) => [
     ...(await overdueGroups(em, 'webhook_deliveries', maxATick)),
@@ -69,7 +69,7 @@ export async function wakeOverdueGroups(deps: Pick<ActivityDeps, 'db' | 'dispatc
   }
 }
 
-/** Answers whose workflow was lost are looked at again. */
+/** Wakes answers whose workflow was lost. */
 async function tendChannels(deps: ActivityDeps): Promise<number> {
   const replies = await sweep(deps.db, (em) => findLostReplies(em, maxATick));
   for (const reply of replies) {
@@ -80,7 +80,7 @@ async function tendChannels(deps: ActivityDeps): Promise<number> {
   return replies.length;
 }
 
-/** Visibility may miss some: sending one again that is there changes nothing. */
+/** Visibility may omit some: sending an existing one again changes nothing. */
 async function scheduleIdsOf({ client }: Temporal): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
   for await (const { scheduleId } of client.schedule.list()) ids.add(scheduleId);

@@ -13,10 +13,10 @@ import { openMirror, openRepository } from '../read/open-repository.ts';
 import { keepOf, readAttempt, type EditAttempt } from './attempt.ts';
 import { readShown } from './prepare-edit.ts';
 
-/** Rounds of an attempt; the workflow asks no more often. */
+/** Maximum rounds of an attempt; the workflow asks no more often. */
 const maxRounds = 8;
 
-/** Asks the editing model once, and shows it what it wants to see with the next question. */
+/** Asks the editing model once. Files that it asks to see come with the next question. */
 export async function askEditor(deps: ActivityDeps, input: EditInput & { readonly round: number }): Promise<EditTurn> {
   const attempt = await readAttempt(deps, input);
   if (attempt.start === null) throw runCancelled();
@@ -56,7 +56,7 @@ async function show(deps: ActivityDeps, { run, start }: EditAttempt, paths: read
   );
 }
 
-/** Keeps a round that is over; the next question tells of it. */
+/** Stores a finished round; the next question includes it. */
 async function again(
   deps: ActivityDeps,
   { runId, attempt, round }: EditInput & { readonly round: number },

@@ -15,7 +15,7 @@ import { transactAsRun } from '../../runs/as-run.ts';
 import { readAsSystem } from '../../support/as-system.ts';
 import { runCancelled } from '../../support/failures.ts';
 
-/** A run of the editor with what its attempt has come to. */
+/** A run of the editor with the stored results of its attempt. */
 export interface EditAttempt {
   readonly run: ReviewRun;
   readonly start: EditStart | null;
@@ -24,7 +24,7 @@ export interface EditAttempt {
   readonly pushed: EditPushed | null;
 }
 
-/** What an attempt keeps, by its stage. */
+/** What an attempt stores, by stage. */
 interface Kept {
   readonly start: EditStart;
   readonly past: KeptRound;
@@ -32,13 +32,13 @@ interface Kept {
   readonly pushed: EditPushed;
 }
 
-/** Reads an attempt. Throws `run_cancelled` where the run is gone. */
+/** Reads an attempt. Throws `run_cancelled` when the run no longer exists. */
 export async function readAttempt(deps: ActivityDeps, { runId, attempt }: Omit<EditInput, 'step'>): Promise<EditAttempt> {
   return readAsSystem(deps, async (tx) => {
     const run = await readReviewRun(tx, runId);
     if (run === null) throw runCancelled();
     const kept = async <S extends keyof Kept>(stage: S, ordinal: number) =>
-      (await readAnswer(tx, runId, { stage: editStages[stage], ordinal })) as Kept[S] | null; // `keepOf` has kept it
+      (await readAnswer(tx, runId, { stage: editStages[stage], ordinal })) as Kept[S] | null; // stored by `keepOf`
     const past = await readAnswers(tx, runId, [editStages.past]);
     return {
       run,
@@ -52,7 +52,7 @@ export async function readAttempt(deps: ActivityDeps, { runId, attempt }: Omit<E
   });
 }
 
-/** Keeps what a stage has come to; the first that is kept stays and is given. */
+/** Stores the result of a stage and returns the stored one: the first result that was stored stays. */
 export function keepOf<S extends keyof Kept>(
   deps: ActivityDeps,
   runId: string,

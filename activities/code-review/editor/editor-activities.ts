@@ -6,7 +6,10 @@ import { pushEdit } from './push-edit.ts';
 import { reportEdit } from './report-edit.ts';
 import { tryEdit } from './try-edit.ts';
 
-/** Activities of a repair, in the signed tenant of the workflow. What they have come to is kept among the answers of the run, so that each may be cut off anywhere and repeated. */
+/**
+ * Activities of a repair, in the signed tenant of the workflow. Their results are stored among the answers of the run, so each may be interrupted at any point
+ * and repeated.
+ */
 export function createEditorActivities(deps: ActivityDeps): EditorActivities {
   return {
     prepareEdit: (input) => prepareEdit(deps, input),

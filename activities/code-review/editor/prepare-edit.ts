@@ -23,7 +23,7 @@ import { keepOf, readAttempt } from './attempt.ts';
 const maxFindings = 30;
 const maxFiles = 30;
 
-/** Reads the pull request as it is now, what is open of its findings, and the files that they are about. False: the editor may do nothing. */
+/** Reads the pull request as it is now, its open findings, and the files that they are about. False: the editor may do nothing. */
 export async function prepareEdit(deps: ActivityDeps, input: EditInput): Promise<boolean> {
   const { run, start } = await readAttempt(deps, input);
   if (start !== null) return start.may !== 'nothing';
@@ -71,7 +71,7 @@ function toRepair({ id, path, startLine, endLine, title, scenario, suggestion }:
   return { id, path, startLine, endLine, title, scenario, suggestion };
 }
 
-/** Files of a commit as the model is shown them: text of a bounded size, else nothing. */
+/** Returns files of a commit as the model sees them: text of a bounded size, otherwise nothing. */
 export function readShown(
   mirror: Mirror,
   { sha, paths }: { readonly sha: string; readonly paths: readonly string[] },

@@ -21,10 +21,10 @@ import { readHostPull } from '../read/read-pull.ts';
 import { asSystemStep } from '../system-step.ts';
 import { keepOf, readAttempt } from './attempt.ts';
 
-/** Tokens that may push live in this activity alone. */
+/** Tokens that may push exist only in this activity. */
 const pushing = { contents: 'write', pull_requests: 'write', metadata: 'read' } as const;
 
-/** Pushes the commit of an attempt, if the head is where it was; what has arrived already, by the trailer of its commit, is not pushed again. */
+/** Pushes the commit of an attempt, if the head has not moved. A commit that has arrived already, by its trailer, is not pushed again. */
 export async function pushEdit(deps: ActivityDeps, input: EditInput): Promise<'done' | 'moved'> {
   const { run, start, made, pushed } = await readAttempt(deps, input);
   if (pushed !== null) return nextOf(pushed);
@@ -70,12 +70,12 @@ function notPushed(refusal: 'closed' | 'moved' | 'push_refused', detail: string 
   return { commitSha: null, branch: null, pullNumber: null, refusal, detail };
 }
 
-/** The head ref, and only if it still points at what was read; what has arrived already is not pushed again. */
+/** Pushes to the head ref, and only if it still points at the commit that was read; a commit that has arrived already is not pushed again. */
 async function toHead(mirror: Mirror, { run, start, commitSha }: Delivery, signal: AbortSignal): Promise<PushResult> {
   const head = await remoteHead(mirror, start.headRef, signal);
   if (head === start.headSha)
     return refusedByHost(() => pushCommit(mirror, { branch: start.headRef, expected: head, sha: commitSha }, signal));
-  // The branch itself: the host brings `refs/pull` up to it later.
+  // Fetches the branch itself: the host updates `refs/pull` later.
   const { clone } = run.binding.workspaceConfig;
   const isFetched = head !== null && (await fetchCommit(mirror, { sha: head, clone }, signal));
   const arrived = isFetched ? await commitOfRun(mirror, { since: start.headSha, head, runId: run.runId }, signal) : null;
@@ -94,7 +94,7 @@ function branchName({ run, start }: Delivery): string {
   return branchOf(run.binding.editorConfig, run.pull.pullNumber, start.headSha);
 }
 
-/** A token that may not push is a refusal of the host's like one of a protected branch. */
+/** A token that may not push counts as a refusal of the host, like a protected branch. */
 async function refusedByHost(push: () => Promise<PushResult>): Promise<PushResult> {
   try {
     return await push();
@@ -104,7 +104,7 @@ async function refusedByHost(push: () => Promise<PushResult>): Promise<PushResul
   }
 }
 
-/** The editor's own pull request onto the head branch; one that is open already is the one. */
+/** Opens the editor's own pull request onto the head branch, or returns the one that is open already. */
 function openOwnPull(
   client: RepositoryClient,
   { run, start, made, branch, signal }: Delivery & { readonly branch: string; readonly signal: AbortSignal },

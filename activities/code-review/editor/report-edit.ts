@@ -26,7 +26,7 @@ import { readAttempt, type EditAttempt } from './attempt.ts';
 
 const maxSuggestions = 30;
 
-/** Suggests what was not pushed, answers whoever asked, and keeps what the run ends with. */
+/** Suggests the repairs that were not pushed, answers the comment that asked, and stores the outcome of the run. */
 export async function reportEdit(deps: ActivityDeps, input: EditInput): Promise<void> {
   const attempt = await readAttempt(deps, input);
   if ((await readAsSystem(deps, (tx) => readAnswer(tx, input.runId, planAnswer))) !== null) return;
@@ -72,7 +72,7 @@ function textOf(
   });
 }
 
-/** What lies on lines that take a comment becomes a suggestion there; the rest is told in the reply. */
+/** Repairs on lines that accept a comment become suggestions there; the reply lists the rest. */
 async function sortSuggestions(
   deps: ActivityDeps,
   attempt: EditAttempt,
@@ -103,13 +103,13 @@ async function commentableLines(
   const work = createReviewWork(deps.work, { organizationId: run.organizationId, signal });
   const pull = await readHostPull(client, run.pull.pullNumber, signal);
   const change = await readChange(deps, { run, client, pull, work, signal });
-  // Lines were counted in the head that was edited.
+  // The line numbers are those of the head that was edited.
   if (change.headSha !== start.headSha) return () => false;
   const files = new Map(change.files.map((patch) => [patch.path, commentable(patch)]));
   return ({ path, startLine, line }) => (files.get(path)?.hunkOf({ side: 'RIGHT', startLine, line }) ?? null) !== null;
 }
 
-/** The thread of the comment that asked; null: the answer goes to the pull request itself. */
+/** Returns the thread of the comment that asked; null: the answer goes to the pull request itself. */
 async function threadOf(deps: ActivityDeps, { review }: ReviewRun): Promise<number | null> {
   const { command_id: commandId } = review;
   const asking = commandId === null ? null : await readAsSystem(deps, (tx) => readAskingComment(tx, commandId));

@@ -29,13 +29,13 @@ const maxArchiveBytes = 256 * 1024 * 1024;
 type TryInput = EditInput & { readonly round: number; readonly isLast: boolean };
 type Tried = 'push' | 'ask' | 'report';
 
-/** Applies the edits of a round, makes their commit and runs the commands that must pass over it. */
+/** Applies the edits of a round, makes their commit and runs the commands that it has to pass. */
 export async function tryEdit(deps: ActivityDeps, input: TryInput): Promise<Tried> {
   const { run, start, made } = await readAttempt(deps, input);
   if (made !== null) return nextOf(made);
   const ordinal = roundOrdinal(input.attempt, input.round);
   const kept = await readAsSystem(deps, (tx) => readAnswer(tx, input.runId, { stage: editStages.ask, ordinal }));
-  const answer = kept === null ? null : (kept as StageAnswer); // `askStage` has kept it
+  const answer = kept === null ? null : (kept as StageAnswer); // stored by `askStage`
   const said = answer?.kind === 'given' ? readEditorAnswer(answer.value) : null;
   if (start === null || said === null) throw runCancelled();
   return asSystemStep(deps, { runId: input.runId, step: input.step, name: 'Try the repair' }, async () => {
@@ -65,7 +65,7 @@ interface Trial {
   readonly signal: AbortSignal;
 }
 
-/** What the model may mend by another answer, and what is made if it gets no other turn. */
+/** What the model can correct with another answer, and what is made if it gets no further round. */
 interface Mendable {
   readonly problems: readonly string[];
   readonly shown: readonly { readonly path: string; readonly text: string | null }[];

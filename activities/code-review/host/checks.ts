@@ -23,7 +23,7 @@ import { openRepository } from '../read/open-repository.ts';
 import { postOnce } from './post-once.ts';
 import { readPlan } from '../read/read-plan.ts';
 
-/** Under which name the host shows our checks. */
+/** Name under which the host shows our checks. */
 const checkName = 'Longhaul review';
 const fixAction: CheckAction = { label: 'Fix', description: 'Repair the open findings', identifier: 'fix' };
 
@@ -33,7 +33,7 @@ interface CheckOf {
   readonly headSha: string;
 }
 
-/** Shows at the head of a run that its review has begun: one check a run, under the run's id. Throws in the workflow's words what the host fails with. */
+/** Shows at the head of a run that its review has begun: one check per run, under the run's id. Host errors are thrown as the workflow's failures. */
 export async function openCheck(deps: ActivityDeps, { runId }: { readonly runId: string }): Promise<void> {
   const { run } = await readPlan(deps, runId);
   const headSha = await readAsSystem(deps, (tx) => readReviewHead(tx, runId));
@@ -42,7 +42,7 @@ export async function openCheck(deps: ActivityDeps, { runId }: { readonly runId:
   await checkIdOf(deps, { run, client, headSha });
 }
 
-/** The id of the run's check; it is looked for before it is made. */
+/** Returns the id of the run's check, after looking for an existing one before creating it. */
 function checkIdOf(deps: ActivityDeps, { run, client, headSha }: CheckOf): Promise<number> {
   const signal = cancellationSignal();
   const named = { headSha, name: checkName, externalId: run.runId };
@@ -57,13 +57,13 @@ function checkIdOf(deps: ActivityDeps, { run, client, headSha }: CheckOf): Promi
 
 export interface CheckEnd {
   readonly runId: string;
-  /** In place of the plan's: `cancelled`, or `neutral` where the review has failed. */
+  /** Overrides the plan's conclusion: `cancelled`, or `neutral` when the review has failed. */
   readonly conclusion?: CheckConclusion;
 }
 
 /**
- * Ends the check of a run as its plan has it, or as the caller says; annotations go 50 a request, each batch once. A run that has shown no check, and has no plan, is left alone. Throws in the
- * workflow's words what the host fails with.
+ * Ends the check of a run with its plan's conclusion, or with the caller's. Annotations are sent 50 per request, each batch once. A run that has no check and
+ * no plan is left alone. Host errors are thrown as the workflow's failures.
  */
 export async function concludeCheck(deps: ActivityDeps, end: CheckEnd): Promise<void> {
   const { run, plan } = await readPlan(deps, end.runId);
@@ -91,7 +91,7 @@ export async function concludeCheck(deps: ActivityDeps, end: CheckEnd): Promise<
   await transactAsSystem(deps, (tx) => notePosted(tx, run, { key: keyOf(run, batches + 1), githubId: checkId }));
 }
 
-/** Ends the check of a run that has ended without its plan, as its row has ended. */
+/** Ends the check of a run that has ended without its plan, with the conclusion that the run's status implies. */
 export async function abandonCheck(deps: ActivityDeps, { runId }: { readonly runId: string }): Promise<void> {
   const { run } = await readPlan(deps, runId);
   await concludeCheck(deps, { runId, conclusion: run.status === 'cancelled' ? 'cancelled' : 'neutral' });
@@ -111,7 +111,7 @@ function batchOf<T>(items: readonly T[], batch: number): readonly T[] {
   return items.slice(batch * maxAnnotations, (batch + 1) * maxAnnotations);
 }
 
-/** Adds one batch; the host counts what it has, so that a batch whose answer was lost is not added again. */
+/** Adds one batch. The host counts the annotations that it has, so a batch whose reply was lost is not added again. */
 async function annotate(
   deps: ActivityDeps,
   at: CheckOf,
@@ -129,7 +129,7 @@ async function annotate(
   });
 }
 
-/** What the last request adds: nothing, where an earlier attempt of it has arrived. */
+/** Returns what the last request adds: nothing, when an earlier attempt of it has arrived. */
 async function lastBatch<T>(
   deps: ActivityDeps,
   at: CheckOf,

@@ -16,19 +16,19 @@ import { resolveOpen } from './threads.ts';
 
 const obeyed: ReadonlySet<string> = new Set(['accepted', 'done']);
 
-/** Shows the sender of a command that it is obeyed: eyes on its comment, once. A comment that is gone is left alone. */
+/** Shows the sender of a command that it is obeyed: an eyes reaction to its comment, once. A deleted comment is left alone. */
 export async function reactToCommand(deps: ActivityDeps, { commandId }: { readonly commandId: string }): Promise<void> {
   const opened = await openCommand(deps, commandId);
   if (opened === null) return;
   const { command, client } = opened;
-  // The host keeps one reaction of a kind: sent again it is the same.
+  // The host keeps one reaction of each kind: sending it again changes nothing.
   const send = () => react(client, { kind: command.commentKind, id: command.commentId }, 'eyes', cancellationSignal());
   await softly(deps, () =>
     postOnce(deps, { place: command, key: { ownerId: command.id, kind: 'reaction', ordinal: 0 }, find: send, send }),
   );
 }
 
-/** Answers a command with the text that its row holds, in its thread or in the conversation, once. */
+/** Answers a command with the text in its row, in its thread or in the conversation, once. */
 export async function replyToCommand(deps: ActivityDeps, { commandId }: { readonly commandId: string }): Promise<void> {
   const opened = await openCommand(deps, commandId);
   if (opened === null || opened.command.reply === null) return;
@@ -38,12 +38,12 @@ export async function replyToCommand(deps: ActivityDeps, { commandId }: { readon
   await softly(deps, () => postReply(deps, { place: command, ownerId, ordinal: 0, client, pullNumber, inReplyTo, text: text ?? '' }));
 }
 
-/** The comment that begins the thread of a command; null: it stands in the conversation. */
+/** Returns the comment that begins the thread of a command; null: the command is in the conversation. */
 export function threadOf({ commentKind, inReplyTo, commentId }: CommandPost): number | null {
   return commentKind === 'review' ? (inReplyTo ?? commentId) : null;
 }
 
-/** Brings the host's threads up to the ledger after a command: what was dismissed is resolved. */
+/** Updates the host's threads from the ledger after a command: threads of dismissed findings are resolved. */
 export async function settlePullThreads(deps: ActivityDeps, { bindingId, pullNumber }: PullRequestInput): Promise<void> {
   const dismissed = await readAsSystem(deps, (tx) => readDismissedComments(tx, { bindingId, pullNumber }));
   const client = dismissed.length === 0 ? null : await clientOf(deps, bindingId);
@@ -68,7 +68,7 @@ async function openCommand(
   return client && { command, client };
 }
 
-/** The client of a binding; null: the binding is gone. */
+/** Returns the client of a binding; null: the binding no longer exists. */
 export async function clientOf(deps: ActivityDeps, bindingId: string): Promise<RepositoryClient | null> {
   const place = await readAsSystem(deps, (tx) => readRepositoryPlace(tx, bindingId));
   return place && openRepository(deps, place);

@@ -7,15 +7,13 @@ import type { RepositoryClient } from '../../../ports/github/client.ts';
 const pageSize = 100;
 const maxPages = 30;
 
-/** Comments that the host takes where they lie, and those that it does not. */
+/** Comments that the host accepts at their lines, and those that it does not. */
 export interface SplitComments {
   readonly taken: readonly LineCommentText[];
   readonly refused: readonly LineCommentText[];
 }
 
-/**
- * Parts comments by the host's own diff, after it has refused a review: its diff may have other hunks than git's. Throws HostError.
- */
+/** Splits comments by the host's own diff, after the host has refused a review: its diff may have other hunks than git's. Throws HostError. */
 export async function splitByHost(
   client: RepositoryClient,
   { pullNumber, comments }: { readonly pullNumber: number; readonly comments: readonly LineCommentText[] },
@@ -40,7 +38,7 @@ function takes(patch: string | undefined, { path, side, lines }: LineCommentText
   return commentable(file).hunkOf({ side, ...lines }) !== null;
 }
 
-/** What the review says of comments that have no place in the host's diff. */
+/** Returns the review's text about comments that have no place in the host's diff. */
 export function refusedText(refused: readonly LineCommentText[]): string {
   const lines = refused.map(({ path, lines: { line }, body }) => `- ${titleLine(body)} (\`${path.replaceAll('`', "'")}\` line ${line})`);
   return `Without a place in the diff:\n${lines.join('\n')}`;

@@ -4,8 +4,8 @@ import { fail } from '../../../workflows/contracts/failure.ts';
 import { giveUp } from '../../support/failures.ts';
 
 /**
- * What the host or git failed with, in the workflow's words: tried again later, after the pause that the host asks for, or for good. Everything else is given back
- * as it came.
+ * Maps an error of the host or git to the workflow's failure: retried later, retried after the pause that the host asks for, or final. Any other error is
+ * returned unchanged.
  */
 export function hostFailure(error: unknown): unknown {
   if (error instanceof HostError) {
@@ -21,7 +21,7 @@ export function hostFailure(error: unknown): unknown {
 
 const lasting: ReadonlySet<string> = new Set(['no_ref', 'unavailable']);
 
-/** Runs work on the host and throws what it failed with in the workflow's words. */
+/** Runs work on the host and throws its errors as the workflow's failures. */
 export async function onHost<R>(work: () => Promise<R>): Promise<R> {
   try {
     return await work();

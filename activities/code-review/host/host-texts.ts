@@ -3,10 +3,10 @@ import { readFileAt } from '../../../ports/github/contents.ts';
 import type { Change } from '../read/read-change.ts';
 import { onHost } from './host-failure.ts';
 
-/** Texts that one review asks the host for, a request each: the first ones of a list count. */
+/** Maximum texts that one review requests from the host, one request each; the first ones of a list are taken. */
 const maxTexts = 50;
 
-/** Texts of files as the host gives them, where there is no mirror. Throws in the workflow's words what the host fails with. */
+/** Reads texts of files from the host, where there is no mirror. Host errors are thrown as the workflow's failures. */
 export function textsOfHost(client: RepositoryClient, signal: AbortSignal): Pick<Change, 'readText' | 'readTexts'> {
   const readText: Change['readText'] = (sha, path, maxBytes) => onHost(() => readFileAt(client, { sha, path, maxBytes }, signal));
   return {

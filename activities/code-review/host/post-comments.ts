@@ -14,23 +14,23 @@ import { postOnce } from './post-once.ts';
 /** Comments of a run or command on a pull request, as reviews of the host. */
 export interface CommentsToPost {
   readonly place: PostPlace;
-  /** The run or command that they are posted for. */
+  /** The run or command that posts them. */
   readonly ownerId: string;
   readonly bindingId: string;
   readonly client: RepositoryClient;
   readonly pullNumber: number;
-  /** The head whose lines the comments lie on. */
+  /** The head that the comments' lines refer to. */
   readonly commitSha: string;
   readonly comments: readonly CommentText[];
   /** Text of the first review; null: it has none. */
   readonly body: string | null;
   readonly event?: 'COMMENT' | 'REQUEST_CHANGES';
-  /** Writes more in the transaction that says that a review, or a comment on a file, is posted. */
+  /** Writes more rows in the transaction that records a review, or a comment on a file, as posted. */
   readonly keep?: (tx: TenantTransaction, posted: PostedComments) => Promise<void>;
 }
 
 export interface PostedComments {
-  /** Null: it is a comment on a file, of which the host makes a review of its own. */
+  /** Null: it is a comment on a file, which the host puts into a review of its own. */
   readonly reviewId: number | null;
   /** Whether this review holds `body`. */
   readonly hasBody: boolean;
@@ -38,8 +38,8 @@ export interface PostedComments {
 }
 
 /**
- * Posts comments, each once: up to 30 a review, those on whole files one by one. A body without comments is a review, too. Gives the ids of the reviews. Whatever is cut off is found again at
- * the host by the markers of our App.
+ * Posts comments, each once: up to 30 per review, those on whole files one by one. A body without comments is also a review. Returns the ids of the reviews.
+ * Posts of an interrupted attempt are found again at the host by the markers of our App.
  */
 export async function postComments(deps: ActivityDeps, toPost: CommentsToPost): Promise<{ readonly reviewIds: readonly number[] }> {
   const { batches, onFiles } = batchesOf(toPost.comments, { hasBody: toPost.body !== null });
@@ -64,7 +64,7 @@ async function postBatch(deps: ActivityDeps, toPost: CommentsToPost, { ordinal, 
       return found?.id ?? null;
     },
     send: () => sendBatch(toPost, { ordinal, comments, text }),
-    // Outside the transaction: it asks the host.
+    // Outside the transaction: it calls the host.
     prepare: async (reviewId) => {
       const made = comments.length === 0 ? [] : await commentsOfReview(client, { pullNumber, reviewId }, signal);
       const marked = made.flatMap(({ id, body }) => {
@@ -80,7 +80,7 @@ interface BatchToSend extends CommentBatch {
   readonly text: string | null;
 }
 
-/** Sends a review; what the host does not take where it lies is told in the body of it. */
+/** Sends a review. Comments that the host does not accept at their lines are listed in its body. */
 async function sendBatch(toPost: CommentsToPost, batch: BatchToSend): Promise<number> {
   const { client, pullNumber } = toPost;
   const signal = cancellationSignal();

@@ -9,21 +9,21 @@ import { fenced } from '../../support/failures.ts';
 import { wasFrozenSince } from '../../support/process-freeze.ts';
 import { onHost } from './host-failure.ts';
 
-/** Something that is to stand at the host once, however often its activity is cut off. */
+/** Something to post to the host once, however often its activity is interrupted. */
 export interface OncePosted {
   readonly place: PostPlace;
   readonly key: PostKey;
-  /** Asks the host whether an earlier attempt, begun at this time, has arrived; gives its id there. */
+  /** Asks the host whether an earlier attempt, begun at this time, has arrived; returns its id there, or null. */
   readonly find: (since: Date) => Promise<number | null>;
-  /** Sends it and gives its id. */
+  /** Sends it and returns its id. */
   readonly send: () => Promise<number>;
-  /** Asks the host for more of it; gives what is written in the transaction that says that it is posted. */
+  /** Reads more about it from the host; returns what to write in the transaction that records it as posted. */
   readonly prepare?: (id: number) => Promise<(tx: TenantTransaction) => Promise<void> | undefined>;
 }
 
 /**
- * Posts once: a row says `sending` before the request leaves, and `posted` after. Who finds `sending` asks the host before it sends again. Gives the id at the host. Throws in the
- * workflow's words what the host fails with.
+ * Posts once: a row says `sending` before the request leaves, and `posted` afterwards. An attempt that finds `sending` asks the host before it sends again.
+ * Returns the id at the host. Host errors are thrown as the workflow's failures.
  */
 export async function postOnce(deps: ActivityDeps, posted: OncePosted): Promise<number> {
   const { place, key, find, send, prepare } = posted;
@@ -34,7 +34,7 @@ export async function postOnce(deps: ActivityDeps, posted: OncePosted): Promise<
   return onHost(async () => {
     const found = turn.state === 'look' ? await find(turn.since) : null;
     if (found === null && turn.state === 'look') await resend(deps, key, turn);
-    // Whoever stood still since the claim may have been overtaken, and the next attempt asks the host.
+    // A process that was frozen since the claim may have been overtaken; the next attempt asks the host.
     if (found === null && wasFrozenSince(startedAt)) throw fenced();
     const id = found ?? (await sendOrRelease(deps, posted, send));
     const keep = await prepare?.(id);
@@ -60,7 +60,7 @@ async function sendOrRelease(deps: ActivityDeps, { key }: OncePosted, send: () =
   try {
     return await send();
   } catch (error) {
-    // A refusal tells that nothing was made.
+    // A refusal means that nothing was created.
     if (error instanceof HostError && !error.mayHaveActed) await transactAsSystem(deps, (tx) => withdrawPost(tx, key));
     throw error;
   }

@@ -9,21 +9,21 @@ import { postOnce } from './post-once.ts';
 
 export interface ReplyToPost {
   readonly place: PostPlace;
-  /** The run or command that answers. */
+  /** The run or command that replies. */
   readonly ownerId: string;
-  /** Of its replies; the same on each attempt. */
+  /** Position among the replies of its owner; the same on each attempt. */
   readonly ordinal: number;
   readonly client: RepositoryClient;
   readonly pullNumber: number;
-  /** Id of the comment that begins the thread; null: to the pull request. */
+  /** Id of the comment that begins the thread; null: the reply goes to the pull request. */
   readonly inReplyTo: number | null;
   readonly text: string;
 }
 
-/** Clocks of the host and of the database may differ by so much. */
+/** How far the clocks of host and database may differ. */
 const aroundMs = 10 * 60_000;
 
-/** Answers once, in a thread or to the pull request. Gives the id of the comment. Throws in the workflow's words what the host fails with. */
+/** Replies once, in a thread or to the pull request. Returns the id of the comment. Host errors are thrown as the workflow's failures. */
 export function postReply(
   deps: ActivityDeps,
   { place, ownerId, ordinal, client, pullNumber, inReplyTo, text }: ReplyToPost,

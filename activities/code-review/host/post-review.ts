@@ -16,14 +16,14 @@ import { postComments } from './post-comments.ts';
 import { readHostPull } from '../read/read-pull.ts';
 import { readPlannedReview } from '../read/read-plan.ts';
 
-/** What became of posting. `stale`: the pull request has another head; `closed`: it is closed. Nothing is posted then, and the run is cancelled. */
+/** The outcome of posting. `stale`: the pull request has another head; `closed`: it is closed. In both cases nothing is posted, and the run is cancelled. */
 export interface PostOutcome {
   readonly outcome: 'posted' | 'stale' | 'closed';
 }
 
 /**
- * Posts a review as its plan has it: the first one of a pull request with the summary as its body, which later ones edit in place if it says something new. Each part stands at the
- * host once; findings get into the ledger with their comments. Throws in the workflow's words what the host fails with.
+ * Posts a review by its plan. The first review of a pull request has the summary as its body; later ones edit that in place if it has changed. Each part is
+ * posted to the host once; findings enter the ledger with their comments. Host errors are thrown as the workflow's failures.
  */
 export async function postReview(deps: ActivityDeps, { runId }: { readonly runId: string }): Promise<PostOutcome> {
   const { run, plan } = await readPlannedReview(deps, runId);
@@ -44,7 +44,7 @@ export async function postReview(deps: ActivityDeps, { runId }: { readonly runId
   return { outcome: 'posted' };
 }
 
-/** `same`: it says what it said, or there is none. */
+/** `same`: the text has not changed, or there is none. */
 type SummaryChange = { readonly kind: 'same' | 'new' } | { readonly kind: 'edit'; readonly reviewId: number };
 
 function summaryOf({ pull }: ReviewRun, { summary, conclusion }: PlannedReview): SummaryChange {
@@ -60,7 +60,7 @@ interface Posting {
   readonly client: RepositoryClient;
 }
 
-/** Replaces the summary. False: its review is not there any more. The same edit again changes nothing. */
+/** Replaces the summary. False: its review no longer exists. Repeating the edit changes nothing. */
 async function editSummary(deps: ActivityDeps, { run, plan, client, reviewId }: Posting & { readonly reviewId: number }): Promise<boolean> {
   const body = `${plan.summary}\n\n${runMarker(run.runId, summaryOrdinal)}`;
   const isThere = await onHost(async () => {

@@ -20,8 +20,8 @@ export interface LedgerSource {
 }
 
 /**
- * Writes the ledger of a pull request again from what our App has posted there: for a pull request of which no review is known. Others' comments count for nothing, whatever marker they
- * carry. Gives how many findings it has written. Throws in the workflow's words what the host fails with.
+ * Rebuilds the ledger of a pull request from what our App has posted there, for a pull request without a known review. Comments of others are ignored, whatever
+ * marker they carry. Returns how many findings it has written. Host errors are thrown as the workflow's failures.
  */
 export async function rebuildLedger(deps: ActivityDeps, { run, client, headSha, patches }: LedgerSource): Promise<number> {
   const { pull, binding, runId } = run;
@@ -47,7 +47,7 @@ export async function rebuildLedger(deps: ActivityDeps, { run, client, headSha, 
   );
 }
 
-/** A summary has words beside the marker of its run. */
+/** A summary has text beside the marker of its run. */
 function isSummary(body: HostText['body']): boolean {
   const marker = readRunMarker(body);
   if (marker === null || (marker.ordinal !== 0 && marker.ordinal !== summaryOrdinal)) return false;

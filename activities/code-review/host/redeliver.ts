@@ -14,8 +14,8 @@ const maxAgeMs = 3 * 86_400_000;
 const workspacesAtOnce = 200;
 
 /**
- * Asks the host once more for deliveries of the last three days that failed and that no endpoint has taken: of the deployment's App, and of those of workspaces. At most
- * 100 of an App. Gives how many. An App that can't be asked keeps no other from it.
+ * Asks the host to send again the deliveries of the last three days that failed and that no endpoint has accepted, for the deployment's App and for those of
+ * workspaces, at most 100 per App. Returns their number. An App that can't be reached does not hold up the others.
  */
 export async function redeliverLost(deps: ActivityDeps): Promise<number> {
   const { app, hook } = deps.env.github;
@@ -50,12 +50,12 @@ async function ofApp(deps: ActivityDeps, app: AppCredentials, workspaceId: strin
   }
 }
 
-/** Deliveries of the last days of which no try has arrived, the newest try of each: guid to the host's id. */
+/** Returns the deliveries of the last days of which no try has arrived, the newest try of each: guid to the host's id. */
 async function failedDeliveries({ github }: ActivityDeps, app: AppCredentials): Promise<Map<string, number>> {
   const failed = new Map<string, number>();
   const arrived = new Set<string>();
   let cursor: string | null = null;
-  // The host says when each was delivered; how old they are is judged by its own newest one.
+  // The host dates each delivery; their age is measured from its newest one.
   let oldestMs: number | null = null;
   for (let page = 0; page < maxPages; page++) {
     const parameters: { per_page: number; cursor?: string } = { per_page: 100, ...(cursor === null ? {} : { cursor }) };
@@ -73,7 +73,7 @@ async function failedDeliveries({ github }: ActivityDeps, app: AppCredentials): 
   return failed;
 }
 
-/** Where the next page begins, by the header Link (RFC 8288); null: there is none. */
+/** Returns the cursor of the next page from the Link header (RFC 8288); null: there is none. */
 function nextCursor(link: string | undefined): string | null {
   const next = /<([^>]+)>;\s*rel="next"/.exec(link ?? '')?.[1];
   return next !== undefined && URL.canParse(next) ? new URL(next).searchParams.get('cursor') : null;

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityDeps } from '../../deps.ts';
 
-/** Runs work without which its caller is complete: what fails for good is told in the log and left; what may pass later is thrown. */
+/** Runs work that its caller can do without: a final failure is logged and ignored; a failure that may pass is thrown. */
 export async function softly(deps: Pick<ActivityDeps, 'log'>, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();

@@ -10,8 +10,8 @@ import { onHost } from './host-failure.ts';
 import { openRepository } from '../read/open-repository.ts';
 
 /**
- * Judges a command that waits: whoever may write to the repository is obeyed, everybody else gets no answer. The host is asked before the transaction that obeys. What is
- * written to the host afterwards is for the activities of posting.
+ * Decides on a queued command: a sender who may write to the repository is obeyed, any other gets no answer. The host is asked before the transaction that
+ * obeys. What is then written to the host is left to the posting activities.
  */
 export async function takeCommand(deps: ActivityDeps, { commandId }: { readonly commandId: string }): Promise<ObeyedCommand> {
   const command = await readAsSystem(deps, (tx) => readCommandState(tx, commandId));

@@ -12,8 +12,9 @@ import { readPlannedReview } from '../read/read-plan.ts';
 import { softly } from './softly.ts';
 
 /**
- * Brings the threads of a pull request to what a review has found: of what is fixed the thread gets one reply and is resolved, of what left the diff the comment is folded away, of what is
- * back the thread is opened again. The state of each is compared first. A thread that the host does not let be changed is left as it is: no review fails by it.
+ * Updates the threads of a pull request from what a review has found: the thread of a fixed finding gets one reply and is resolved, the comment of one that
+ * left the diff is minimized, the thread of one that is back is reopened. The state of each is compared first. A thread that the host does not let us change is
+ * left as it is: no review fails because of it.
  */
 export async function settleThreads(deps: ActivityDeps, { runId }: { readonly runId: string }): Promise<void> {
   const { run, plan } = await readPlannedReview(deps, runId);
@@ -42,7 +43,7 @@ async function reopen(client: RepositoryClient, thread: HostThread | undefined):
   if (thread?.isResolved) await onHost(() => reopenThread(client, thread.id, cancellationSignal()));
 }
 
-/** Resolves a thread that is not. */
+/** Resolves a thread that is not resolved yet. */
 export async function resolveOpen(client: RepositoryClient, thread: HostThread | undefined): Promise<void> {
   if (thread && !thread.isResolved) await onHost(() => resolveThread(client, thread.id, cancellationSignal()));
 }

@@ -20,10 +20,10 @@ import { readThread } from './read-thread.ts';
 import { asSystemStep } from '../system-step.ts';
 import { triage, triageAsk } from '../triage.ts';
 
-/** Where the material of a run is kept among its answers. */
+/** Where the material of a run is stored among its answers. */
 export const materialAnswer = { stage: 'material', ordinal: 0 } as const;
 
-/** Reads all that a review is made of, once; a repeat finds what is kept. */
+/** Reads everything that a review needs, once; a repeat finds the stored material. */
 export async function fetchDiff(deps: ActivityDeps, input: ReviewStepInput): Promise<FetchedDiff> {
   const run = await readAsSystem(deps, (tx) => readReviewRun(tx, input.runId));
   if (run === null) throw runCancelled();
@@ -61,7 +61,7 @@ async function readMaterial(deps: ActivityDeps, run: ReviewRun): Promise<ReviewM
   return isAsk ? { ...material, thread: await readThread(deps, run, client) } : material;
 }
 
-/** Only what a review of it reads. */
+/** Returns only the columns that a review reads. */
 function ledgerOf(ledger: readonly LedgerRow[]): ReviewMaterial['ledger'] {
   return ledger.map(
     ({ id, fingerprint, state, path, side, category, ruleId, severity, evidence, startLine, endLine, confidence, title, scenario }) => ({

@@ -10,26 +10,26 @@ import type { Change } from './read-change.ts';
 import { readInstructions } from './read-instructions.ts';
 import type { HostPull } from './read-pull.ts';
 
-/** What a review's material is gathered from. */
+/** The sources of a review's material. */
 export interface MaterialSource {
   readonly run: ReviewRun;
   readonly pull: HostPull;
   readonly change: Change;
   readonly work: ReviewWork;
   readonly ledger: ReviewMaterial['ledger'];
-  /** By path, what the last review judged. */
+  /** By path, the hunk hashes that the last review judged. */
   readonly hashes: ReadonlyMap<string, readonly string[]>;
   readonly isSummaryOnly: boolean;
 }
 
 const maxText = 2 * 1024 * 1024;
-/** Files whose surroundings a second look is shown. */
+/** Maximum files whose surroundings a second look shows. */
 const maxShown = 150;
-/** Characters of code that make a token: exact counts take a second a megabyte. */
+/** Characters of code per token: exact counts take a second per megabyte. */
 const charsOfToken = 3;
 const estimateTokens = (text: string): number => Math.ceil(text.length / charsOfToken);
 
-/** The material of a pull request that is not reviewed: who it is, and what the ledger holds of it. */
+/** Returns the material of a pull request that is not reviewed: its identity, and its findings in the ledger. */
 export function materialOfSkipped(
   run: ReviewRun,
   { pull, ledger, skipReason }: { readonly pull: HostPull; readonly ledger: ReviewMaterial['ledger']; readonly skipReason: SkipReason },
@@ -37,7 +37,7 @@ export function materialOfSkipped(
   return { ...emptyMaterial(run, pull), headSha: pull.headSha, changedFiles: pull.changedFiles, mode: 'no_change', skipReason, ledger };
 }
 
-/** Selects what of a change is judged, and gathers what models are shown of it. */
+/** Selects what is judged of a change, and gathers what the models see of it. */
 export async function gatherMaterial(source: MaterialSource): Promise<ReviewMaterial> {
   const { run, pull, change, isSummaryOnly } = source;
   const surface = surfaceOf(
@@ -114,7 +114,7 @@ function emptyMaterial(run: ReviewRun, pull: HostPull): ReviewMaterial {
   };
 }
 
-/** An ask reads everything, whatever was judged before. */
+/** A question reads everything, whatever was judged before. */
 function isFull({ review, binding }: ReviewRun): boolean {
   return review.full || review.kind === 'ask' || !binding.reviewConfig.incremental;
 }
@@ -125,7 +125,7 @@ function lastReviewOf({ run, hashes }: MaterialSource): LastReview | null {
   return { mergeBaseSha: lastMergeBaseSha, baseRef: lastBaseRef, playbookRevisionId: lastPlaybookRevisionId, hashes };
 }
 
-/** The playbook's list of paths and the binding's come first, then those of the passes, then those of the rules. */
+/** The path lists of playbook and binding come first, then those of the passes, then those of the rules. */
 const ownLists = 2;
 
 async function readPaths({ run, change, work }: MaterialSource): Promise<Map<string, PathReading>> {
@@ -143,7 +143,7 @@ async function readPaths({ run, change, work }: MaterialSource): Promise<Map<str
 
 const unknownPath: PathReading = { taken: [], languages: [], kind: 'unknown' };
 
-/** Files with something on the surface; in a full review those without hunks as well, which are named as unread. */
+/** Returns the files with hunks on the surface; in a full review also those without hunks, which are named as unread. */
 function filesToRead(
   { change }: MaterialSource,
   { surface, readings }: { readonly surface: Surface; readonly readings: ReadonlyMap<string, PathReading> },

@@ -8,7 +8,7 @@ import type { ActivityDeps } from '../../deps.ts';
 import { transactAsSystem } from '../../support/as-system.ts';
 import { giveUp } from '../../support/failures.ts';
 
-/** What a binding's repository is reached by. */
+/** What is needed to reach a binding's repository. */
 export interface RepositoryPlace {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -16,8 +16,8 @@ export interface RepositoryPlace {
 }
 
 /**
- * The host's client of a bound repository, by the App that proved it; its tokens open this repository alone. Ends the activity for good (409 `installation_gone`) where no App
- * may speak for the workspace any more. `permissions`: of its tokens; those of a review unless given.
+ * Returns the host's client of a bound repository, for the App that proved access to it; its tokens cover only this repository. Fails the activity without
+ * retry (409 `installation_gone`) when no App may act for the workspace any more. `permissions`: of its tokens; those of a review unless given.
  */
 export async function openRepository(
   deps: ActivityDeps,
@@ -36,7 +36,7 @@ export async function openRepository(
   return deps.github.repository({ app: found.app, installationId, repositoryId, fullName, ...(permissions ? { permissions } : {}) });
 }
 
-/** The mirror of a bound repository on this worker's disk. `fullName`: of the repository that it reaches, where that is a fork of it. */
+/** Returns the mirror of a bound repository on this worker's disk. `fullName`: of the repository to fetch from, when that is a fork of it. */
 export function openMirror(
   deps: ActivityDeps,
   binding: ReviewBinding,

@@ -21,11 +21,11 @@ export interface Change {
   readonly baseSha: string | null;
   readonly mergeBaseSha: string | null;
   readonly files: readonly HashedPatch[];
-  /** Paths whose patch is too large to be read. */
+  /** Paths whose patch is too large to read. */
   readonly tooLarge: readonly string[];
-  /** A file of a commit as text; null: it is not there, or is not text. Undefined: it can't be read here. */
+  /** Returns a file of a commit as text; null: it does not exist, or is not text. Undefined: it can't be read here. */
   readonly readText: (sha: string, path: string, maxBytes: number) => Promise<string | null | undefined>;
-  /** Several at once; those that `readText` has no text of are left out. */
+  /** Reads several files at once; omits those for which `readText` has no text. */
   readonly readTexts: (sha: string, paths: readonly string[], maxBytes: number) => Promise<ReadonlyMap<string, string>>;
 }
 
@@ -41,7 +41,7 @@ const maxDiffBytes = 24 * 1024 * 1024;
 const maxFileLines = 20_000;
 const maxAllLines = 300_000;
 
-/** Reads a change by git; where git is refused or the repository is larger than its binding lets it be, by the host's list of files. */
+/** Reads a change with git; when git is refused, or the repository is larger than its binding allows, from the host's list of files. */
 export async function readChange(deps: ActivityDeps, source: ChangeSource): Promise<Change> {
   try {
     return await readByGit(await openMirror(deps, source.run.binding, source.client), source);
@@ -76,7 +76,7 @@ async function readByGit(mirror: Mirror, { run, pull, work, signal }: ChangeSour
   };
 }
 
-/** Of a change that is too large as a whole, the files that fit, smallest first. */
+/** For a change that is too large as a whole, returns the files that fit, smallest first. */
 async function smallerFiles(
   mirror: Mirror,
   range: { readonly from: string; readonly to: string },
@@ -90,7 +90,7 @@ async function smallerFiles(
   for (const file of sized.toSorted((a, b) => a.lines - b.lines)) {
     lines += file.lines;
     if (file.lines > maxFileLines || lines > maxAllLines) left.push(file.path);
-    // Both names, so that git still sees a rename.
+    // Both names, so that git still detects a rename.
     else paths.push(file.path, ...(file.previousPath === null ? [] : [file.previousPath]));
   }
   return { paths, left };
@@ -99,7 +99,7 @@ async function smallerFiles(
 const filesOfPage = 100;
 const maxPages = 30;
 
-/** The host gives 3,000 files at most, and no patch of one that is large or binary. */
+/** The host returns at most 3,000 files, and no patch of a large or binary one. */
 async function readByHost({ run, client, pull, signal }: ChangeSource): Promise<Change> {
   const files: HashedPatch[] = [];
   const tooLarge: string[] = [];

@@ -4,7 +4,10 @@ import type { Change } from './read-change.ts';
 const instructionsPath = '.longhaul/review.md';
 const maxInstructions = 64 * 1024;
 
-/** What the repository asks of reviews and repairs; empty: nothing, or its binding does not want that read. It comes from the base branch: nothing that the pull request brings says how it is judged. */
+/**
+ * Returns the repository's instructions for reviews and repairs; empty: it has none, or its binding turns them off. They come from the base branch, so nothing
+ * in the pull request decides how it is judged.
+ */
 export async function readInstructions(
   { binding }: Pick<ReviewRun, 'binding'>,
   baseSha: string | null,

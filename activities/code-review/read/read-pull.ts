@@ -12,25 +12,25 @@ export interface HostPull {
   readonly labels: readonly string[];
   readonly headRef: string;
   readonly headSha: string;
-  /** `owner/name` of the head; null: the repository is gone. */
+  /** `owner/name` of the head; null: the repository is deleted. */
   readonly headRepository: string | null;
-  /** The author of a fork lets maintainers of the base push to the head. */
+  /** Whether the author of a fork lets maintainers of the base push to the head. */
   readonly maintainersMayEdit: boolean;
   readonly baseRef: string;
   readonly changedFiles: number;
 }
 
-/** Reads a pull request. Throws in the workflow's words what the host fails with. */
+/** Reads a pull request. Host errors are thrown as the workflow's failures. */
 export async function readHostPull(client: RepositoryClient, pullNumber: number, signal: AbortSignal): Promise<HostPull> {
   const { data: pull } = await onHost(() =>
     client.rest('GET /repos/{owner}/{repo}/pulls/{pull_number}', { pull_number: pullNumber }, { signal }),
   );
-  // The description says that the head's repository is always there; of a deleted fork it is null.
+  // GitHub's API description always has a head repository; that of a deleted fork is null.
   const head: { readonly full_name: string } | null = pull.head.repo;
   return {
     isOpen: pull.state === 'open',
     isDraft: pull.draft === true,
-    // A fork whose repository is deleted has no head repository any more.
+    // A fork whose repository is deleted has no head repository.
     isFork: pull.head.repo === null || pull.head.repo.id !== pull.base.repo.id,
     title: pull.title,
     description: pull.body ?? '',

@@ -11,8 +11,8 @@ import { clientOf } from '../host/command-posts.ts';
 import { onHost } from '../host/host-failure.ts';
 
 /**
- * Reads the reactions to the comments of a closed pull request, where they are due, and keeps them with the findings. A host that can't be asked now is asked again later, by the row: nothing
- * else of the pull request waits for it. One that will never answer is left alone.
+ * Reads the reactions to the comments of a closed pull request, when they are due, and stores them with the findings. When the host is unavailable now, the row
+ * makes it ask again later; nothing else of the pull request waits for it. A host that will never answer is left alone.
  */
 export async function readReactions(deps: ActivityDeps, input: PullRequestInput): Promise<void> {
   const due = await readAsSystem(deps, (tx) => reactionsDue(tx, input));

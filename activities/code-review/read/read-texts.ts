@@ -4,15 +4,15 @@ const readMs = 2 * 60_000;
 const maxAllBytes = 48 * 1024 * 1024;
 
 /**
- * The texts of some files of a commit, by path, all by one process of git; files that are not there, are no text, or are longer than `maxBytes` are left out, and so is what is behind 48 MB.
- * Throws GitError.
+ * Returns the texts of files of a commit by path, with one git process. Omits files that do not exist, are not text, or are longer than `maxBytes`, and
+ * everything after 48 MB. Throws GitError.
  */
 export async function readTexts(
   mirror: Mirror,
   { sha, paths, maxBytes }: { readonly sha: string; readonly paths: readonly string[]; readonly maxBytes: number },
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
-  // The list has a name a line.
+  // The input has one name per line.
   const asked = paths.filter((path) => path !== '' && !path.includes('\n'));
   if (asked.length === 0) return new Map();
   const input = Buffer.from(asked.map((path) => `${sha}:${path}\n`).join(''));
@@ -20,7 +20,7 @@ export async function readTexts(
   return readBatch(bytes, { asked, maxBytes });
 }
 
-/** The form of `git cat-file --batch`: `<object> SP <type> SP <size> LF <contents> LF`, or `<name> SP missing LF`, in the order of the names. */
+/** Parses the output of `git cat-file --batch`: `<object> SP <type> SP <size> LF <contents> LF`, or `<name> SP missing LF`, in the order of the names. */
 function readBatch(
   bytes: Buffer,
   { asked, maxBytes }: { readonly asked: readonly string[]; readonly maxBytes: number },

@@ -10,7 +10,10 @@ import { readAsSystem } from '../../support/as-system.ts';
 import { threadOf } from '../host/command-posts.ts';
 import { onHost } from '../host/host-failure.ts';
 
-/** What was said before a question: in its thread, or in the conversation of the pull request. Empty for a run that no comment asked for. Throws in the workflow's words what the host fails with. */
+/**
+ * Returns the comments before a question, from its thread or from the conversation of the pull request. Empty for a run that no comment asked for. Host errors
+ * are thrown as the workflow's failures.
+ */
 export async function readThread(deps: ActivityDeps, { review, pull }: ReviewRun, client: RepositoryClient): Promise<string> {
   const { command_id: commandId } = review;
   const command = commandId === null ? null : await readAsSystem(deps, (tx) => readCommandPost(tx, commandId));

@@ -12,33 +12,33 @@ import { readAsSystem } from '../../support/as-system.ts';
 import { readReviewState } from './next-calls.ts';
 import { questionOf } from './stage-questions.ts';
 
-/** What a model is asked in a stage. */
+/** The question of a stage to a model. */
 export interface StageQuestion {
   readonly instructions: string;
   readonly prompt: string;
   /** JSON Schema of the answer. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** A model of the registry before those of the run's agent; null: only those. */
+  /** A model of the registry to try before those of the run's agent; null: only those. */
   readonly model: string | null;
 }
 
 /** A call of a stage. */
 export interface StageAsked extends PlannedStageCall {
   readonly runId: string;
-  /** Makes the question, where there is no answer yet; null: there is nothing to ask any more. */
+  /** Makes the question, when there is no answer yet; null: there is nothing left to ask. */
   readonly questionOf: () => Promise<StageQuestion | null>;
 }
 
 const maxOutputTokens = 16_000;
 
 /**
- * The answer of a stage's call: the one that is kept, else a new one of a model, which is kept in the transaction that stores and bills its step. A full budget, and a model
- * that gives no answer, are answers, too. Throws what makes the call worth another try, and what ends the run.
+ * Returns the answer of a stage's call: the stored one, or a new one of a model, which is stored in the transaction that stores and bills its step. A full
+ * budget and a model that returns no answer are answers, too. Throws failures that make another try of the call worthwhile, and those that end the run.
  */
 export async function askStage(deps: ActivityDeps, asked: StageAsked): Promise<StageAnswer> {
   const { runId, step, stage, ordinal } = asked;
   const kept = await readAsSystem(deps, (tx) => readAnswer(tx, runId, { stage, ordinal }));
-  if (kept !== null) return kept as StageAnswer; // kept below, in this shape
+  if (kept !== null) return kept as StageAnswer; // stored below, in this shape
   const keepFailed = async (reason: 'budget' | 'model'): Promise<StageAnswer> => {
     const answer: StageAnswer = { kind: 'failed', reason };
     await transactAsRun(deps, runId, async (tx) => {
@@ -78,7 +78,7 @@ const faults = {
   },
 } as const;
 
-/** A review does not wait for a budget: what is verified by then is told. A provider that asks for a pause is asked again after it. */
+/** A review does not wait for a budget: it reports what is verified by then. When a provider asks for a pause, it is called again after it. */
 function onWait(
   wait: { readonly on: 'budget' } | { readonly on: 'timer'; readonly untilMs: number },
   { keepFailed, nowMs }: { readonly keepFailed: (reason: 'budget') => Promise<StageAnswer>; readonly nowMs: number },
@@ -88,7 +88,7 @@ function onWait(
   throw fail('upstream_failed', { reason: 'rate_limited', detail: 'The model provider asks for a pause.', retryAfterS });
 }
 
-/** Every text of a JSON value without shapes of tokens. */
+/** Redacts token-shaped strings in every text of a JSON value. */
 function redactValue(value: unknown): unknown {
   if (typeof value === 'string') return redactTokens(value);
   if (Array.isArray(value)) return value.map(redactValue);
@@ -96,7 +96,7 @@ function redactValue(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, redactValue(member)]));
 }
 
-/** Makes some calls of a review at once. One that fails does not stop the others; its failure is thrown when they have ended. */
+/** Makes several calls of a review at once. One that fails does not stop the others; its error is thrown when they have ended. */
 export async function askStages(
   deps: ActivityDeps,
   { runId, calls }: { readonly runId: string; readonly calls: readonly PlannedStageCall[] },

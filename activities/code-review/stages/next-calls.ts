@@ -18,19 +18,19 @@ import { readAsSystem } from '../../support/as-system.ts';
 import { runCancelled } from '../../support/failures.ts';
 import { materialAnswer } from '../read/fetch-diff.ts';
 
-/** Steps before the first call of a model: reading the pull request, opening its check. */
+/** Steps before the first model call: reading the pull request, opening its check. */
 const firstCallStep = 3;
-/** Stages whose answers are those of models. */
+/** Stages whose answers come from models. */
 const modelStages: readonly StageCall['stage'][] = ['summary', 'pass', 'verify', 'fixed', 'same', 'reply'];
 
-/** A review with what is known of it. */
+/** A review and what is known about it so far. */
 export interface ReviewState {
   readonly run: ReviewRun;
   readonly material: ReviewMaterial;
   readonly answers: StageAnswers;
 }
 
-/** Reads what a run's stages have come to. Throws `run_cancelled` where nothing of it is kept any more. */
+/** Reads the results of a run's stages. Throws `run_cancelled` when they are no longer stored. */
 export async function readReviewState(deps: ActivityDeps, runId: string): Promise<ReviewState> {
   return readAsSystem(deps, async (tx) => {
     const run = await readReviewRun(tx, runId);
@@ -39,14 +39,14 @@ export async function readReviewState(deps: ActivityDeps, runId: string): Promis
     const kept = await readAnswers(tx, runId, modelStages);
     return {
       run,
-      // `fetchDiff` and `askStages` have kept these, in these shapes.
+      // Stored by `fetchDiff` and `askStages`, in these shapes.
       material: unpackMaterial(material as PackedMaterial),
       answers: new Map(kept.map(({ stage, ordinal, answer }) => [`${stage}:${ordinal}`, answer as StageAnswer])),
     };
   });
 }
 
-/** Plans the next calls of a run; where none are left, keeps its plan. */
+/** Plans the next calls of a run; when none are left, stores its plan. */
 export async function nextCalls(deps: ActivityDeps, runId: string): Promise<NextCalls> {
   const state = await readReviewState(deps, runId);
   const advance = state.run.review.kind === 'ask' ? advanceAsk(state) : advanceReview(state.material, rulesOf(state.run), state.answers);
@@ -59,7 +59,7 @@ export async function nextCalls(deps: ActivityDeps, runId: string): Promise<Next
   });
 }
 
-/** The rules that a run goes by. */
+/** Returns the rules that apply to a run. */
 export function rulesOf({
   templates,
   binding,

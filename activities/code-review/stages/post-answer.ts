@@ -6,7 +6,7 @@ import { postReply } from '../host/post-reply.ts';
 import { readPlan } from '../read/read-plan.ts';
 import { threadOf } from '../host/command-posts.ts';
 
-/** Posts what a run answers to a question, or tells of a repair: below the command that asked, else in the conversation of the pull request; once. */
+/** Posts a run's answer to a question, or the report of a repair, once: below the command that asked, otherwise in the conversation of the pull request. */
 export async function postAnswer(deps: ActivityDeps, { runId }: { readonly runId: string }): Promise<void> {
   const { run, plan } = await readPlan(deps, runId);
   if (plan === null || plan.kind === 'review' || plan.text.trim() === '') return;

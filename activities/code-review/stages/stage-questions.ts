@@ -28,14 +28,14 @@ import { giveUp } from '../../support/failures.ts';
 import type { StageQuestion } from './ask-stage.ts';
 import { rulesOf, type ReviewState } from './next-calls.ts';
 
-/** A review with what is known of it, as far as its questions go. */
+/** The part of a review's state that its questions need. */
 export interface QuestionState extends Pick<ReviewState, 'material' | 'answers'> {
   readonly run: Pick<ReviewState['run'], 'organizationId' | 'templates'> & {
     readonly binding: Pick<ReviewState['run']['binding'], 'reviewConfig'>;
   };
 }
 
-/** The question of a planned call; null: what it was about is not there any more. */
+/** Returns the question of a planned call; null: its subject no longer exists. */
 export async function questionOf(
   deps: Pick<ActivityDeps, 'templates'>,
   state: QuestionState,
@@ -78,7 +78,7 @@ function contextOf({ run, material }: QuestionState): PromptContext {
   return { repoFullName: material.repoFullName, pull: material.pull, instructions: material.instructions, templates: run.templates };
 }
 
-/** One call's worth of the whole change. */
+/** Returns as much of the whole change as fits into one call. */
 function diffOf(files: readonly MaterialFile[]): string {
   const [first, ...more] = renderBatches(files);
   return more.length === 0 ? (first?.text ?? '') : `${first?.text ?? ''}[the rest of the diff is left out]\n`;
@@ -152,7 +152,7 @@ function voteQuestion(state: QuestionState, candidate: Candidate): Asked {
   };
 }
 
-/** Whether an earlier finding still stands, now that its code has changed. */
+/** Asks whether an earlier finding still applies, now that its code has changed. */
 function fixedQuestion(state: QuestionState, { ordinal }: PlannedStageCall): Asked | null {
   const finding = state.material.ledger[ordinal];
   if (finding === undefined) return null;
@@ -166,7 +166,7 @@ function fixedQuestion(state: QuestionState, { ordinal }: PlannedStageCall): Ask
 function candidateOfLedger({ startLine, endLine, category, ...finding }: LedgerFinding): Candidate {
   return {
     ...finding,
-    // The ledger holds what once was one.
+    // The ledger stores what was once a candidate.
     category: category as Candidate['category'],
     anchor: { path: finding.path, side: finding.side, startLine, line: endLine },
     saidLine: endLine,

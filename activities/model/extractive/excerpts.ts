@@ -5,11 +5,11 @@ export interface Source {
   readonly title: string | null;
   readonly url: string | null;
   readonly text: string;
-  /** The item of a knowledge base that it stands in. */
+  /** The item of a knowledge base that contains it. */
   readonly itemId?: string;
 }
 
-/** A sentence or line of a source, free of markup. `share` is the part of the question's words that it holds, 0–1. */
+/** A sentence or line of a source, without markup. `share` is the fraction of the question's words that it contains, 0–1. */
 export interface Excerpt {
   readonly text: string;
   readonly source: Source;
@@ -25,14 +25,14 @@ interface Passage {
   readonly headingStems: ReadonlySet<string>;
 }
 
-// What is read comes from strangers: every length is bounded, and no pattern below takes more than linear time.
+// These texts come from strangers: every length is bounded, and no pattern below takes more than linear time.
 const maxPassages = 20_000;
 const maxTerms = 60;
 const maxLine = 4_000;
 const maxExcerpt = 600;
 const longLinePieces = new RegExp(`.{1,${maxLine}}(?=\\s|$)|.{1,${maxLine}}`, 'g');
 
-/** The one to three passages that share most words with the question, best first; the opening ones when it asks nothing in particular. */
+/** Returns the one to three passages that share most words with the question, best first; the first ones when the question has no words to look for. */
 export function bestExcerpts(request: string, sources: readonly Source[]): Excerpt[] {
   const question = questionOf(request);
   const passages = sources.flatMap(passagesOf).slice(0, maxPassages);
@@ -53,11 +53,11 @@ export function bestExcerpts(request: string, sources: readonly Source[]): Excer
 interface Question {
   /** Stem → weight. */
   readonly terms: ReadonlyMap<string, number>;
-  /** "Which …", "who …": one answer is wanted. */
+  /** "Which …", "who …": the question wants one answer. */
   readonly asksForOne: boolean;
 }
 
-/** Everything there is to quote, when it is so short that it is its own answer: the time, a single value. */
+/** Returns everything there is to quote, when it is so short that it is its own answer: the time, a single value. */
 export function wholeIfShort(sources: readonly Source[]): Excerpt[] {
   if (sources.reduce((length, source) => length + source.text.length, 0) > 400) return [];
 
@@ -67,7 +67,7 @@ export function wholeIfShort(sources: readonly Source[]): Excerpt[] {
     .map((passage) => excerptOf(passage, { score: 0, share: 0 }));
 }
 
-/** The sentences that ask, if any do; else everything but addresses and the manner of asking. */
+/** Returns the sentences that ask, if any do; otherwise everything except addresses and phrases of asking. */
 export function questionOf(request: string): Question {
   const withoutUrls = request.slice(0, 20_000).replaceAll(/https?:\/\/\S+/g, ' ');
   const sentences = withoutUrls.split(/(?<=[.!?\n。！？:])/);
@@ -90,7 +90,7 @@ export function questionOf(request: string): Question {
   return { terms, asksForOne: /\b(which|who|when|where)\b/i.test(text) };
 }
 
-/** 0 for a word that stands everywhere, 1 for one that stands nearly nowhere. */
+/** 0 for a word that occurs in every passage, 1 for one that occurs in almost none. */
 function rarityOf(passages: readonly Passage[], terms: readonly string[]): Map<string, number> {
   const scale = Math.log(1 + passages.length) || 1;
 
@@ -142,7 +142,7 @@ interface Block {
   readonly text: string;
 }
 
-/** Headings, list items and single lines as they are; wrapped prose joined again, up to the longest line there may be. */
+/** Keeps headings, list items and single lines as they are, and joins wrapped prose again, up to the maximum line length. */
 function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
   let isOpen = false;
@@ -167,7 +167,7 @@ function blocksOf(text: string): Block[] {
   return blocks;
 }
 
-/** Lines as they are; one that is too long falls into pieces between words. */
+/** Keeps lines as they are; splits one that is too long between words. */
 function linesOf(text: string): string[] {
   return text.split('\n').flatMap((line) => (line.length <= maxLine ? [line] : (line.match(longLinePieces) ?? [])));
 }
@@ -191,7 +191,7 @@ function isSentence(text: string): boolean {
   return /[.!?。！？]["')\]]?$/.test(text) || text.length > 120;
 }
 
-/** One line without the marks of Markdown and HTML; names like `run_id` keep their underscores. */
+/** Returns one line without Markdown and HTML markup; names like `run_id` keep their underscores. */
 export function stripMarkup(line: string): string {
   return line
     .replaceAll(/\s+/g, ' ')
@@ -217,7 +217,7 @@ function excerptText(passage: Passage): string {
   return `${passage.text.slice(0, maxExcerpt).replace(/\s+\S*$/, '')}…`;
 }
 
-/** Without those that say nearly the same as a better one. */
+/** Drops excerpts that say nearly the same as a better one. */
 function distinct(excerpts: readonly Excerpt[]): Excerpt[] {
   const kept: { excerpt: Excerpt; stems: Set<string> }[] = [];
   for (const excerpt of excerpts.slice(0, 20)) {
@@ -229,7 +229,7 @@ function distinct(excerpts: readonly Excerpt[]): Excerpt[] {
   return kept.map(({ excerpt }) => excerpt);
 }
 
-/** Common words as a part of all words (Jaccard). */
+/** Common words as a fraction of all words (Jaccard). */
 function likeness(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
   const common = [...left].filter((word) => right.has(word)).length;
 

@@ -9,15 +9,15 @@ import { sourceOfPassage, sourceOfResult } from './result-source.ts';
 import type { ModelEvent, ModelFinish, ModelStepRequest } from '../step.ts';
 import { countPrompt, estimateTokens, noUsage } from '../usage/usage.ts';
 
-/** Why a deployment answers like this, said whenever there is nothing to quote. */
+/** Why a deployment answers like this; part of every answer that has nothing to quote. */
 const explanation =
   'This deployment runs without a language model: builtin/extractive only quotes what its read tools find. ' +
   'Name a URL that it may read, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHAUL_MODEL_BASE_URL to use a model.';
 
 /**
- * `builtin/extractive`, no language model: in its first step of a turn it calls once each read tool whose required arguments
- * the user's words fill; then it answers with the sentences of the results that share most words with the question, and
- * says where they stand. The same request always gives the same events. Throws ModelAborted when the signal fires.
+ * `builtin/extractive` is no language model: in the first step of a turn it calls once each read tool whose required arguments the user's words fill; then it
+ * answers with the sentences of the results that share most words with the question, and names their sources. The same request always yields the same events.
+ * Throws ModelAborted when the signal fires.
  */
 export async function* streamExtractive(
   request: ModelStepRequest,
@@ -48,7 +48,7 @@ export async function* streamExtractive(
 interface Turn {
   readonly number: number;
   readonly words: string;
-  /** Files that came with the question, as far as they are text, and passages of knowledge bases before it. */
+  /** The text of files that came with the question, and passages of knowledge bases before it. */
   readonly files: readonly Source[];
   readonly calls: PromptAssistant['toolCalls'];
   readonly results: readonly PromptToolResult[];
@@ -139,7 +139,7 @@ function argsOf(turn: Turn, result: PromptToolResult): Record<string, unknown> {
   return turn.calls.find((call) => call.id === result.toolCallId)?.args ?? {};
 }
 
-/** Without a result in this turn: earlier results and the instructions, if they hold most of what is asked for. */
+/** Without a result in this turn, quotes earlier results and the instructions, if they contain most of the question's words. */
 function fromMemory(request: ModelStepRequest, turn: Turn): Excerpt[] {
   if (questionOf(turn.words).terms.size === 0) return [];
   const earlier = request.messages.flatMap((message) =>
@@ -150,7 +150,7 @@ function fromMemory(request: ModelStepRequest, turn: Turn): Excerpt[] {
   return bestExcerpts(turn.words, [...earlier, instructions]).filter((excerpt) => excerpt.share >= 0.6);
 }
 
-/** The quoted passages, followed by where each stands. */
+/** Returns the quoted passages, followed by their sources. */
 function quotes(quoted: readonly Excerpt[]): string {
   const places = [...new Set(quoted.map(({ source }) => source))].map((source) =>
     source.url && source.title ? `${source.title} (${source.url})` : nameOf(source),
@@ -192,7 +192,7 @@ function bounded(answer: string, request: ModelStepRequest): { text: string; isC
   };
 }
 
-/** One to three words at a time, with the space that follows them. */
+/** Splits a text into one to three words at a time, each with the space that follows. */
 function pieces(text: string): string[] {
   const result: string[] = [];
   for (const word of text.match(/\s*\S+\s*/g) ?? []) {

@@ -1,7 +1,7 @@
 import type { PromptTool } from '../prompt/prompt.ts';
 import { stemsOf, wordsOf } from './words.ts';
 
-/** The arguments of a read tool as far as the user's words give them; null when a required one stays open. */
+/** Returns the arguments of a read tool as far as the user's words fill them; null when a required one stays empty. */
 export function fillArguments(tool: PromptTool, words: string): Record<string, unknown> | null {
   const properties = record(tool.inputSchema['properties']) ?? {};
   const required = Array.isArray(tool.inputSchema['required'])
@@ -19,7 +19,7 @@ export function fillArguments(tool: PromptTool, words: string): Record<string, u
   return args;
 }
 
-/** A tool that demands nothing is called with a search text if it takes one, else when the question is about it. */
+/** A tool without required arguments is called with a search text if it takes one; otherwise only when the question is about it. */
 function fillOptional(tool: PromptTool, properties: Record<string, unknown>, words: string): Record<string, unknown> | null {
   const search = Object.keys(properties).find((name) => /^(query|q|search|question)$/i.test(name));
   if (search !== undefined) return { [search]: fillOne(search, record(properties[search]) ?? {}, words) };

@@ -6,7 +6,7 @@ const bodyKeys = ['text', 'content', 'markdown', 'body', 'output', 'result', 'sn
 const deepest = 40;
 const itemIdPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/v;
 
-/** What a tool's result says, as texts with their places: a page, the rows of a search, or the values of any JSON. */
+/** Returns a tool's result as texts with their sources: a page, the rows of a search, or the values of any JSON. */
 export function sourceOfResult(result: PromptToolResult, args: Record<string, unknown>): Source[] {
   const url = typeof args['url'] === 'string' ? args['url'] : null;
   const origin = { title: null, url, fallback: result.slug };
@@ -63,7 +63,7 @@ function sourceOfRow(row: unknown, origin: Origin, depth = 0): Source[] {
   return [{ title: place.title ?? (place.url === null ? origin.fallback : null), url: place.url, text: leaves(row).join('\n') }];
 }
 
-/** `path: value` for each value of a JSON document, one a line. */
+/** Returns `path: value` for each value of a JSON document, one per line. */
 function leaves(value: unknown, path = '', depth = 0): string[] {
   if (value === null || value === undefined || depth > deepest) return [];
   if (typeof value !== 'object') return [path === '' ? String(value) : `${path}: ${String(value)}`];

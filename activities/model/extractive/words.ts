@@ -1,4 +1,4 @@
-// Words of the grammar and of the manner of asking: they say nothing about what is asked.
+// Function words and phrases of asking: they carry nothing of what is asked.
 const functionWords = new Set(
   (
     'a an and any are as at be been but by can could did do does for from get give had has have how i if in into is it its ' +
@@ -22,7 +22,7 @@ const synonyms = new Map(
   synonymGroups.flatMap((group) => group.map((word) => [stem(word), group.map(stem).filter((other) => other !== stem(word))] as const)),
 );
 
-/** The words of a text in order: lower case, without accents, compound names (`run_id`, `createRun`, paths) taken apart, Han and Kana in pairs. */
+/** Returns the words of a text in order: lower case, without accents, compound names (`run_id`, `createRun`, paths) taken apart, Han and Kana in pairs. */
 export function wordsOf(text: string): string[] {
   const plain = text
     .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
@@ -35,7 +35,7 @@ export function wordsOf(text: string): string[] {
   );
 }
 
-/** The words that carry meaning, as stems. */
+/** Returns the words that carry meaning, as stems. */
 export function stemsOf(text: string): string[] {
   return wordsOf(text)
     .filter((word) => !functionWords.has(word))

@@ -18,9 +18,9 @@ export type ModelErrorClass = (typeof modelErrorClasses)[number];
 const retryableClasses: ReadonlySet<ModelErrorClass> = new Set(['RateLimited', 'Unavailable', 'Unreachable', 'StreamCut', 'StreamIdle']);
 
 export interface ModelErrorFacts {
-  /** For people, at most 500 characters, redacted: holds no prompt, key or address. */
+  /** For humans, at most 500 characters, redacted: holds no prompt, key or address. */
   readonly message: string;
-  /** Only where the provider says something else than the class does (x-should-retry). */
+  /** Set only where the provider contradicts the class (x-should-retry). */
   readonly retryable?: boolean;
   readonly retryAfterMs?: number | null;
   readonly status?: number | null;
@@ -30,8 +30,8 @@ export interface ModelErrorFacts {
 }
 
 /**
- * A model call that failed. Nothing of the provider's own error object is kept, not even as `cause`: those carry the prompt.
- * `usage` is null when nothing can have been billed; else the call is settled with it.
+ * A model call that failed. Nothing of the provider's own error object is kept, not even as `cause`: those objects carry the prompt. `usage` is null when
+ * nothing can have been billed; otherwise the call is settled with it.
  */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
@@ -55,12 +55,12 @@ export class ModelError extends Error {
   }
 }
 
-/** Whether the same run, unchanged, can go well later: never where the provider refuses the request, its key or its model. */
+/** Whether the same run, unchanged, can succeed later: never where the provider refuses the request, its key or its model. */
 export function isWorthAnotherRun({ retryable, status }: ModelError): boolean {
   return retryable && (status === null || ![400, 401, 403, 404].includes(status));
 }
 
-/** The caller's own signal ended the call. `usage` is what was known by then, estimated. `cause` is the signal's reason. */
+/** The caller's own signal ended the call. `usage` is the estimate of what was used by then. `cause` is the signal's reason. */
 export class ModelAborted extends Error {
   override readonly name = 'ModelAborted';
   readonly usage: TokenUsage;
@@ -71,14 +71,14 @@ export class ModelAborted extends Error {
   }
 }
 
-/** What a run.status frame says about a retry after this class. */
+/** Returns the retry cause of this class for a run.status frame. */
 export function retryCauseOf(errorClass: ModelErrorClass): 'rate_limited' | 'timeout' | 'upstream_error' {
   if (errorClass === 'RateLimited') return 'rate_limited';
   if (errorClass === 'StreamIdle') return 'timeout';
   return 'upstream_error';
 }
 
-/** What steps, failures and metrics call a class. */
+/** Returns the name of a class in steps, failures and metrics. */
 export function reasonOf(errorClass: ModelErrorClass): ModelFault {
   switch (errorClass) {
     case 'RateLimited':

@@ -17,18 +17,18 @@ import { callKeyOf, usageOf, type ModelTry } from '../model-try.ts';
 import type { ModelFinish } from '../step.ts';
 import { contextTooLongCode, maxPauseMs, pauseMs, triesPerModel, triesWithError } from './tries.ts';
 
-/** Tries that failed for a fault of our own, before the run ends with it: each may have paid for a model call. */
+/** Tries that may fail for an error of our own before the run ends with it: each may have paid for a model call. */
 const maxOwnFaults = 5;
 
 export interface FailedTryFacts {
   readonly modelTry: ModelTry;
   readonly abort: ActivityAbort;
   readonly error: unknown;
-  /** Set when the model had given its whole answer and only storing it failed: the call is paid for all the same. */
+  /** Set when the model had returned its whole answer and only storing it failed: the call is paid for all the same. */
   readonly finished: ModelFinish | null;
 }
 
-/** The try has failed and the next one is so far away that the run waits for it, as a run and not as an activity. */
+/** The try has failed, and the next one is so far away that the run itself waits for it, not the activity. */
 export class StepWaiting {
   readonly wait: StepWait;
 
@@ -38,12 +38,12 @@ export class StepWaiting {
 }
 
 /**
- * Settles what a failed try may have cost and records why it failed; gives the failure to throw: tried again after a pause,
- * by the next fallback, or for good. StepWaiting, which is no failure: tried again after a wait of the run.
+ * Settles what a failed try may have cost and records why it failed. Returns the failure to throw: retried after a pause, retried with the next fallback, or
+ * final. Returns StepWaiting, which is no failure, when the step is retried after a wait of the run.
  */
 export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, finished }: FailedTryFacts): Promise<unknown> {
   const tokens = finished?.usage ?? (error instanceof ModelError || error instanceof ModelAborted ? error.usage : null);
-  // A whole answer is on the provider's bill under its id, stored or not.
+  // The provider bills a complete answer under its id, stored or not.
   const spent = tokens && usageOf(deps, modelTry, tokens, finished?.providerRequestId ?? null);
   const cause = abort.cause();
   if (cause === 'fenced' || isFenced(error)) {
@@ -107,7 +107,7 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
   });
 }
 
-/** The operator reads what the provider said, and by what to find the call there. */
+/** Logs for the operator what the provider said, and the ids to find the call there. */
 function logModelError(deps: ActivityDeps, { opened, step, model }: ModelTry, error: ModelError): void {
   const { class: error_class, message, status, providerCode, providerRequestId } = error;
   deps.log.warn(
@@ -132,7 +132,7 @@ function isTooLongAnew(error: ModelError, { opened }: ModelTry): boolean {
   return !opened.retries.some((retry) => retry.error_code === contextTooLongCode);
 }
 
-/** Faults of our own. A failure that is final stays so; anything else leaves its trace in the row and is tried again. */
+/** Errors of our own. A final failure stays final; any other error is recorded in the row and retried. */
 async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unknown, spent: ModelUsage | null): Promise<unknown> {
   if (error instanceof ApplicationFailure) {
     await settle(deps, modelTry, spent);
@@ -157,7 +157,7 @@ interface Recorded {
   readonly delayMs: number;
 }
 
-/** One transaction: why the try failed, and what it cost. Unrecorded it would count as a lost worker. */
+/** Records in one transaction why the try failed and what it cost. Unrecorded, it would count as a lost worker. */
 function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spent: ModelUsage | null): Promise<void> {
   const persist = recorded.cause === 'shutdown' ? retryDespiteCancellation : retryWhileUnavailable;
   return persist(() => transactAsRun(deps, modelTry.opened.run.id, (tx) => endFailedTry(tx, endedTry(modelTry, spent), recorded)));

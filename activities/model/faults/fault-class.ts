@@ -1,6 +1,6 @@
 import type { ModelErrorClass } from './errors.ts';
 
-/** What a fault says of itself beside its status. */
+/** What an error says about itself besides its status. */
 export interface NamedFault {
   readonly code: string | null;
   readonly message: string;
@@ -11,7 +11,7 @@ export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-/** The class of an answer with an error status. An overflow of the context is one under whatever status it comes, but for 429. */
+/** Returns the class of an answer with an error status. A context overflow is classed as one under any status except 429. */
 export function classOfStatus(status: number, fault: NamedFault): ModelErrorClass {
   if (status === 429) return 'RateLimited';
   if (isOverflow(fault)) return 'ContextTooLong';
@@ -22,8 +22,8 @@ export function classOfStatus(status: number, fault: NamedFault): ModelErrorClas
 }
 
 /**
- * The class of an error that came in a 200 or inside a stream. A status that it names counts like one of HTTP; else its code says what it is,
- * else its words; what nothing is known of has cut the stream.
+ * Returns the class of an error that came in a 200 or inside a stream. A status inside it counts like one of HTTP; otherwise its code decides, then its
+ * message. An error that nothing identifies counts as a cut-off stream.
  */
 export function classOfTold(fault: NamedFault & { readonly status: number | null }): ModelErrorClass {
   if (fault.status !== null) return classOfStatus(fault.status, fault);
@@ -40,7 +40,7 @@ export function classOfTold(fault: NamedFault & { readonly status: number | null
   return classOfMessage(fault.message);
 }
 
-/** Servers that send a bare sentence (Ollama, TGI, FastAPI) mean what their sentence says. */
+/** For servers that send only a sentence (Ollama, TGI, FastAPI), the sentence decides. */
 function classOfMessage(message: string): ModelErrorClass {
   if (/\b(invalid|incorrect|missing|no) api[ _-]?key\b|\bunauthorized\b|\bauthentication (failed|required)\b|\bforbidden\b/i.test(message))
     return 'AuthRefused';
@@ -51,7 +51,7 @@ function classOfMessage(message: string): ModelErrorClass {
   return 'StreamCut';
 }
 
-/** How servers say that a prompt is longer than the context. `docs/model-providers.md` lists whose words they are. */
+/** How servers say that a prompt is longer than the context. `docs/model-providers.md` lists which server says what. */
 const overflowMessages = [
   /context_?length_?exceeded|exceed_?context_?size|context_window_exceeded|string_above_max_length|request_too_large/i,
   /(maximum|max|model'?s?) (context|prompt|sequence|model) (length|window)/i,

@@ -14,7 +14,7 @@ export type ProviderFault =
       readonly code: string | null;
       readonly message: string;
     }
-  /** An error told inside a stream. */
+  /** An error reported inside a stream. */
   | { readonly kind: 'told'; readonly status: number | null; readonly code: string | null; readonly message: string }
   /** Bytes that are no answer, or an answer without its end. */
   | { readonly kind: 'garbled'; readonly message: string }
@@ -23,13 +23,13 @@ export type ProviderFault =
   | { readonly kind: 'refused_request' };
 
 export interface FaultContext extends Redaction {
-  /** Something readable had come before. */
+  /** Whether something readable had arrived before. */
   readonly hasBegun: boolean;
   readonly requestId: string | null;
   readonly usage: TokenUsage | null;
 }
 
-/** The table of signals: which class a fault has, whether it is worth another try, and when. */
+/** The table of signals: which class an error has, whether it is worth another try, and when. */
 export function toModelError(fault: ProviderFault, context: FaultContext): ModelError {
   const common = { providerRequestId: context.requestId, usage: context.usage };
 

@@ -13,7 +13,7 @@ import type { ModelStepRequest } from '../step.ts';
 import { contextTooLongCode } from '../faults/tries.ts';
 import { countPrompt } from '../usage/usage.ts';
 
-/** The request of a model step, from what was pinned and stored: equal rows give an equal prompt. */
+/** Builds the request of a model step from what was pinned and stored: equal rows yield an equal prompt. */
 export async function buildRequest(
   templates: Templates,
   opened: OpenedStep,
@@ -62,14 +62,14 @@ interface TakenRoom {
   readonly model: ResolvedModel;
   /** Tokens of instructions and tools. */
   readonly takenTokens: number;
-  /** Most tokens of the answer; Infinity when nothing caps it. */
+  /** Maximum tokens of the answer; Infinity when nothing caps it. */
   readonly answer: number;
 }
 
-/** An answer that nobody caps is left this much of the window. */
+/** Tokens of the window that are left for an answer without a cap. */
 const answerTokens = 8_192;
 
-/** What model and revision leave for the conversation, estimated. */
+/** Estimates the tokens that model and revision leave for the conversation. */
 function roomOf({ document, retries, lastError, tools }: OpenedStep, { model, takenTokens, answer }: TakenRoom): ContextBudget {
   const window = model.contextWindow - Math.min(answer, answerTokens, model.contextWindow / 2);
   return {
@@ -105,7 +105,7 @@ async function renderInstructions(templates: Templates, { document, run, persona
   }
 }
 
-/** The slug under which this agent can read on in a result that was cut; null when it has no such tool. */
+/** Returns the slug of the tool by which this agent can read the rest of a truncated result; null when it has no such tool. */
 function readerOf(tools: readonly RunTool[]): string | null {
   return tools.find((tool) => tool.kind === 'builtin' && tool.config['name'] === 'result_read')?.slug ?? null;
 }
@@ -121,7 +121,7 @@ function toPromptMessage(message: HistoryMessage, reader: string | null): Prompt
           role: 'assistant',
           content: [...message.content],
           toolCalls: message.calls.map((call) => ({ id: call.provider_call_id, slug: call.slug, args: call.args })),
-          providerState: message.provider_state as ProviderState | null, // stored by the step that gave it; opaque to everybody else
+          providerState: message.provider_state as ProviderState | null, // stored by the step that returned it; opaque to all other code
         },
       ];
     case 'tool':
@@ -132,13 +132,13 @@ function toPromptMessage(message: HistoryMessage, reader: string | null): Prompt
 }
 
 /**
- * What the model reads of a call's end: its state, its output whatever the state (a rejection has its comment there), and its error.
+ * Returns what the model reads about the end of a call: its state, its output in any state (a rejection carries its comment there), and its error.
  * `docs/model-providers.md` lists it by state and source.
  */
 function toToolResult(message: HistoryMessage, answers: HistoryAnswer, reader: string | null): PromptToolResult {
   const [block] = message.content;
   const stored = block === undefined ? null : block.type === 'json' ? block.value : 'text' in block ? block.text : null;
-  // Without an output the message holds the error's words, which are told once.
+  // Without an output, the message holds the error's text, which is stated only once.
   const output = answers.error !== null && stored === answers.error.message ? null : stored;
   return {
     role: 'tool',
@@ -150,7 +150,7 @@ function toToolResult(message: HistoryMessage, answers: HistoryAnswer, reader: s
   };
 }
 
-/** A model can't see that a text was cut, nor under which id we keep the rest. */
+/** A model can't see that a text was truncated, nor the id under which the rest is stored. */
 function withNote(text: string, answers: HistoryAnswer, reader: string | null): string {
   const cut = `[The result was cut after ${text.length} of ${answers.total_chars ?? text.length} characters.`;
   const more = reader === null ? ']' : ` ${reader} with call_id "${answers.tool_call_id}" and offset ${text.length} gives more of it.]`;

@@ -8,31 +8,31 @@ import { estimateTokens } from '../usage/usage.ts';
 
 export interface ContextBudget {
   readonly rules: ContextRules;
-  /** Tokens that model and revision leave for the prompt, an answer provided for. */
+  /** Tokens that model and revision leave for the prompt, with room for an answer already subtracted. */
   readonly maxTokens: number;
-  /** All that the model can read and write: what is longer is not sent. */
+  /** Tokens that the model can read and write in total: a longer prompt is not sent. */
   readonly windowTokens: number;
   /** Tokens of instructions and tools. */
   readonly takenTokens: number;
-  /** The model has refused a prompt of this step as too long: the history is cut to half of what it was. */
+  /** The model has refused a prompt of this step as too long: the history is shortened to half. */
   readonly wasTooLong: boolean;
-  /** What it said then, as its last word; null when it is not known. */
+  /** The provider's message of that refusal, quoted at the end of the error; null when it is unknown. */
   readonly refusal: string | null;
   /** Slug of the tool by which this agent can read a stored result; null when it has none. */
   readonly reader: string | null;
 }
 
-/** Once something has to go, enough goes for a while, so that the beginning of the prompt stays the same over the next steps. */
+/** Once something must be dropped, enough is dropped to last a while, so that the beginning of the prompt stays the same over the next steps. */
 const keptShare = 0.75;
-/** Share of what is kept that the shortened turns may take. */
+/** Share of the kept tokens that the shortened turns may take. */
 const shortShare = 0.25;
 /** A prompt that was refused and can't be made this much shorter is refused again. */
 const noShorterShare = 0.9;
 
 /**
- * Fits a conversation into the room that there is, by the model's own count of the run's earlier prompts: older turns, whole, are shortened to what
- * was asked and answered (`summarize`) or left out (`drop_oldest`), then the run's own old results, arguments and texts, then its oldest steps. `fail` ends the run
- * (`context_too_long`), and so does a prompt that can't be made to fit: the error says what takes the room.
+ * Fits a conversation into the context budget, by the model's own counts of the run's earlier prompts: older turns, as a whole, are shortened to question and
+ * answer (`summarize`) or left out (`drop_oldest`), then the run's own old results, arguments and texts are shortened, then its oldest steps are left out.
+ * `fail` ends the run (`context_too_long`), and so does a prompt that can't be made to fit: the error says what takes the tokens.
  */
 export function fitHistory(history: readonly HistoryMessage[], room: ContextBudget): readonly HistoryMessage[] {
   const factor = countFactor(history, room.takenTokens);
@@ -43,7 +43,7 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextBudg
   if (room.rules.on_overflow === 'fail')
     throw giveUp(tooLong(history, room, { factor, what: 'The conversation is longer than the agent allows' }));
 
-  // Whole steps of the run go only where the prompt could not be sent else: a model that forgets them may take them again.
+  // Whole steps of the run are dropped only where the prompt could not be sent otherwise: a model that forgets steps may repeat them.
   const maxTokens = room.wasTooLong ? limit : room.windowTokens / factor - room.takenTokens;
   const fitted = shorten(history, room, { limit: limit * keptShare, maxTokens });
   const size = tokensOf(fitted);
@@ -77,13 +77,13 @@ function shorten(
   return [...(isShortening ? shortened(older, left * shortShare) : []), ...kept.flat(), ...own];
 }
 
-/** Fewer tokens than this say nothing of a text's own measure. */
+/** Fewer tokens than this do not show how the model counts a text. */
 const minCompared = 100;
 const largestFactor = 4;
 
 /**
- * How many tokens the model counts for one of ours, at least 1: by what its prompts have grown from step to step, since the whole of one may hold
- * files. A step whose prompt was shortened has grown too little and does not lower it.
+ * Returns how many tokens the model counts for one of ours, at least 1. It compares how its prompts have grown from step to step, since a whole prompt may hold
+ * files. A step whose prompt was shortened has grown too little and does not lower the factor.
  */
 function countFactor(history: readonly HistoryMessage[], takenTokens: number): number {
   const hasFiles = history.some(({ content }) => content.some(({ type }) => type === 'attachment'));
@@ -111,7 +111,7 @@ function tokensOfOne({ content, calls, provider_state }: HistoryMessage): number
   return estimateTokens(JSON.stringify(content)) + estimateTokens(JSON.stringify(calls)) + state;
 }
 
-/** Says which parts take the room, none of their words, and what the provider said. */
+/** Names the parts that take the tokens, without quoting them, and what the provider said. */
 function tooLong(
   history: readonly HistoryMessage[],
   room: ContextBudget,
@@ -133,7 +133,7 @@ function tooLong(
   return fail('validation_failed', { reason: 'context_too_long', detail: detail.slice(0, 1_000).toWellFormed() });
 }
 
-/** One message that tells in short what was said in turns that are not shown any more; the newest that fit. */
+/** Returns one message that summarizes the turns that are no longer shown; the newest that fit. */
 function shortened(turns: readonly HistoryMessage[][], limitTokens: number): HistoryMessage[] {
   const told: string[] = [];
   let used = 0;

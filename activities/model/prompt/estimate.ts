@@ -4,15 +4,15 @@ import { FileBytes, type PromptMessage } from './prompt.ts';
 import type { ModelStepRequest } from '../step.ts';
 
 /**
- * What a call may cost at most, by the prices of its start: all that is sent at the dearest input price (three bytes a token, no more than the
- * model can read), the longest answer it may give, and the call itself. Decimal, rounded up to 9 places.
+ * Returns the most that a call may cost, by the prices at its start: all input at the highest input price (three bytes a token, at most what the model can
+ * read), the longest answer it may give, and the call itself. Decimal, rounded up to 9 places.
  */
 export function estimateCost(request: ModelStepRequest, prices: readonly PinnedPrice[]): string {
   const dearest = (...buckets: PriceBucket[]) =>
     Decimal.max(0, ...prices.filter(({ bucket }) => buckets.includes(bucket)).map(({ price }) => price));
   const { model } = request;
   const input = Math.min(Math.ceil(bytesOf(request) / 3), model.contextWindow);
-  // A model that names no maximum may answer until its window is full.
+  // A model without a stated maximum may answer until its window is full.
   const output = request.maxOutputTokens ?? model.maxOutputTokens ?? model.contextWindow;
   return dearest('input', 'cached_read', 'cached_write')
     .times(input)
@@ -24,7 +24,7 @@ export function estimateCost(request: ModelStepRequest, prices: readonly PinnedP
 }
 
 function bytesOf({ instructions, tools, messages, json }: ModelStepRequest): number {
-  // In the other modes the schema stands in a tool or in the instructions.
+  // In the other modes the schema is in a tool or in the instructions.
   const answer = json?.mode === 'native' && json.schema !== null ? { schema: json.schema } : {};
   return (
     Buffer.byteLength(JSON.stringify({ instructions, tools, messages, ...answer })) +
@@ -32,7 +32,7 @@ function bytesOf({ instructions, tools, messages, json }: ModelStepRequest): num
   );
 }
 
-/** What a text made of the request does not show. */
+/** Bytes that the request's JSON text does not contain. */
 function fileBytes(message: PromptMessage): number {
   if (message.role !== 'user') return 0;
   return message.content.reduce(

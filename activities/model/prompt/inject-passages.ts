@@ -11,14 +11,14 @@ import { passagesOf, searchForRun } from '../../knowledge/run-search.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import { isGivenUpFailure } from '../../support/failures.ts';
 
-/** Characters of all passages together: what is put before a model unasked leaves room for what was asked. */
+/** Maximum characters of all passages together: injected text leaves room for the question. */
 const maxPassageChars = 12_000;
-/** Of what a user says, as much as a search takes. */
+/** Maximum characters of a user's message that a search takes. */
 const maxQueryChars = 2_000;
 
 /**
- * The step with passages of the bases that are bound to be injected, before what its user says. They are searched once a run, before its first model call,
- * and kept as a message of the run. A search that fails leaves the run without them.
+ * Returns the step with passages of its injected bases before the user's message. They are searched once per run, before its first model call, and stored as a
+ * message of the run. When the search fails, the run goes on without passages.
  */
 export async function withPassages(deps: ActivityDeps, opened: OpenedStep): Promise<OpenedStep> {
   const { run, history } = opened;
@@ -61,7 +61,7 @@ async function findPassages(deps: ActivityDeps, { transact, opened, query, topK 
   return fitting.length === 0 ? null : passagesOf(fitting, bases);
 }
 
-/** The best that fit; a passage is whole or left out. */
+/** Returns the best hits that fit; a passage is taken whole or not at all. */
 function withinRoom(hits: readonly SearchHit[]): SearchHit[] {
   let left = maxPassageChars;
   return hits.filter(({ row }) => {

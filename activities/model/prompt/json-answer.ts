@@ -9,7 +9,7 @@ import { cleanJson } from '../wire/plain-text.ts';
 /** How a model is made to answer in JSON. */
 export interface JsonAnswer {
   readonly mode: 'native' | 'tool' | 'prompt';
-  /** Null takes any JSON. */
+  /** Null accepts any JSON. */
   readonly schema: Readonly<Record<string, unknown>> | null;
   readonly name: string;
   readonly strict: boolean;
@@ -22,7 +22,7 @@ export function jsonAnswerOf(model: Pick<ResolvedModel, 'capabilities'>, format:
   return { mode: json === 'tool' && !tools ? 'prompt' : json, schema: format.schema, name: format.name ?? 'result', strict: format.strict };
 }
 
-/** The tool that is forced upon the model; null in the other modes. */
+/** The tool that the model is forced to call; null in the other modes. */
 export function resultToolOf(answer: JsonAnswer | null): PromptTool | null {
   if (answer?.mode !== 'tool') return null;
   return {
@@ -33,7 +33,7 @@ export function resultToolOf(answer: JsonAnswer | null): PromptTool | null {
   };
 }
 
-/** What the system prompt says of the form of the answer; empty where the request itself says it. */
+/** Returns what the system prompt says about the form of the answer; empty where the request itself says it. */
 export function formatNotice(answer: JsonAnswer | null): string {
   if (answer === null || answer.mode === 'tool' || (answer.mode === 'native' && answer.schema !== null)) return '';
   const fit = answer.schema === null ? '' : ` It must fit this JSON Schema:\n${JSON.stringify(answer.schema)}`;
@@ -42,10 +42,10 @@ export function formatNotice(answer: JsonAnswer | null): string {
 
 export type JudgedAnswer =
   | { readonly kind: 'fits'; readonly value: unknown }
-  /** `told` says to the model what is wrong; it holds names of fields only, no values. */
+  /** `told` explains to the model what is wrong; it holds only names of fields, no values. */
   | { readonly kind: 'broken'; readonly told: string };
 
-/** Judges what a model gave as its final answer: the arguments of the result tool, else its words. `argsText`: the arguments as it wrote them. */
+/** Validates a model's final answer: the arguments of the result tool, otherwise its text. `argsText`: the arguments as the model wrote them. */
 export async function judgeAnswer(
   schemas: Pick<TenantSchemas, 'validate'>,
   answer: JsonAnswer,
@@ -63,7 +63,7 @@ export async function judgeAnswer(
   return { kind: 'broken', told: `The answer does not fit the schema: ${told.join('; ')}`.slice(0, 2_000) };
 }
 
-/** What the model is asked once after a broken answer. */
+/** Returns the text that asks the model once to correct a broken answer. */
 export function repairRequest(told: string): string {
   return `${told}\nGive the whole answer again, corrected.`;
 }
@@ -71,7 +71,9 @@ export function repairRequest(told: string): string {
 const tooManyDigits =
   'A number in the answer has more digits than a number can keep, so it would be changed on its way. Write it as a string where the form of the answer takes one.';
 
-/** A JSON value, also inside the code fence that models like to put around it; undefined for anything else, and where a number in it would be changed. */
+/**
+ * Returns a JSON value, also from inside the code fence that models like to put around it; undefined for anything else, and where a number in it would change.
+ */
 export function parseJson(text: string): unknown {
   const json = bareJson(text);
   if (findInexact(json, 'large') !== null) return undefined;

@@ -1,7 +1,7 @@
 import type { PromptAssistant, PromptCall, PromptMessage, PromptToolResult, PromptUser } from './prompt.ts';
 
 export interface PairedCall extends PromptCall {
-  /** The id before it was made fit for every provider. */
+  /** The id before it was changed to suit every provider. */
   readonly originalId: string;
 }
 
@@ -14,8 +14,8 @@ export interface PairedAssistant extends Omit<PromptAssistant, 'toolCalls'> {
 export type PairedMessage = PromptUser | PairedAssistant;
 
 /**
- * Makes a history that every provider accepts: a call without a result gets a cancelled one, a result without a call is
- * dropped, ids hold only letters, digits, `_` and `-`, at most 64 of them, and occur once.
+ * Makes a history that every provider accepts: a call without a result gets a cancelled one, a result without a call is dropped, ids are unique and hold only
+ * letters, digits, `_` and `-`, at most 64 characters.
  */
 export function pairCalls(messages: readonly PromptMessage[]): PairedMessage[] {
   const paired: PairedMessage[] = [];

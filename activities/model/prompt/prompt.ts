@@ -17,7 +17,7 @@ export type PromptBlock =
   | { readonly type: 'text' | 'refusal' | 'reasoning_summary'; readonly text: string }
   | { readonly type: 'json'; readonly value: unknown }
   | { readonly type: 'citation' }
-  /** A file by its name; `withFiles` puts one of the next two in its place. */
+  /** A file by its name; `withFiles` replaces it with one of the next two. */
   | ({ readonly type: 'attachment' } & AttachmentPart)
   | { readonly type: 'file'; readonly name: string; readonly mediaType: string; readonly data: FileBytes }
   | {
@@ -28,7 +28,7 @@ export type PromptBlock =
       readonly text: string;
     };
 
-/** Bytes in a prompt, which no text made of it shows. */
+/** Bytes in a prompt, which do not appear in any text made from it. */
 export class FileBytes {
   readonly bytes: Buffer;
 
@@ -42,7 +42,7 @@ export class FileBytes {
 }
 
 export interface PromptCall {
-  /** The provider's id of the call, as it was kept. */
+  /** The provider's id of the call, as stored. */
   readonly id: string;
   readonly slug: string;
   readonly args: Record<string, unknown>;
@@ -62,7 +62,7 @@ export interface PromptAssistant {
 
 export interface PromptToolResult {
   readonly role: 'tool';
-  /** The provider's id of the call that this answers. */
+  /** The provider's id of the call that this result answers. */
   readonly toolCallId: string;
   readonly slug: string;
   readonly status: 'succeeded' | 'failed' | 'denied' | 'timed_out' | 'cancelled';
@@ -70,15 +70,15 @@ export interface PromptToolResult {
   readonly error?: { readonly code: string; readonly message: string } | null;
 }
 
-/** The history as the platform keeps it, oldest first. */
+/** The history as the platform stores it, oldest first. */
 export type PromptMessage = PromptUser | PromptAssistant | PromptToolResult;
 
 export interface PromptTool {
   readonly slug: string;
   readonly description: string;
-  /** What the model sees: presets of the author are gone from it. */
+  /** As the model sees it: without the author's presets. */
   readonly inputSchema: Record<string, unknown>;
-  /** For `builtin/extractive`, which calls read tools only; never sent to a provider. */
+  /** For `builtin/extractive`, which calls only read tools; never sent to a provider. */
   readonly effect: 'read' | 'write';
 }
 
@@ -89,7 +89,7 @@ export interface ModelSettings {
   readonly seed: number | null;
   readonly reasoning: ReasoningLevel;
   readonly cache: 'auto' | 'off';
-  /** Keys as on the wire, of the registry's list for the model. */
+  /** Keys as on the wire, from the registry's list for the model. */
   readonly providerOptions: Record<string, unknown>;
 }
 
@@ -104,8 +104,8 @@ export const defaultModelSettings: ModelSettings = {
 };
 
 /**
- * What a provider wants back within a turn (signatures of thinking, encrypted reasoning), stored beside the message and
- * opaque to everybody else. Only given to the model that made it; without it a prompt is still valid.
+ * What a provider wants back within a turn (signatures of thinking, encrypted reasoning), stored beside the message and opaque to all other code. Sent only to
+ * the model that produced it; a prompt without it is still valid.
  */
 export interface ProviderState {
   readonly model: string;
@@ -125,7 +125,7 @@ export interface PromptSource {
   readonly cache: 'auto' | 'off';
 }
 
-/** The provider's prompt: instructions, then the history. Equal input gives equal output, so a prefix stays cacheable. */
+/** Builds the provider's prompt: instructions, then the history. Equal input yields equal output, so a prefix stays cacheable. */
 export function toProviderPrompt(source: PromptSource): ProviderPrompt {
   const paired = source.adapter === 'openai_compatible' ? inTurns(pairCalls(source.messages)) : pairCalls(source.messages);
   const turnStart = paired.findLastIndex((message) => message.role === 'user');
@@ -138,7 +138,7 @@ export function toProviderPrompt(source: PromptSource): ProviderPrompt {
   return source.adapter === 'anthropic' && source.cache === 'auto' ? withCacheMarks(prompt) : prompt;
 }
 
-/** Users in a row as one: the chat templates of many models refuse a conversation whose roles do not take turns. */
+/** Merges consecutive user messages: the chat templates of many models refuse a conversation whose roles do not alternate. */
 function inTurns(messages: readonly PairedMessage[]): PairedMessage[] {
   const turns: PairedMessage[] = [];
   for (const message of messages) {
@@ -150,7 +150,7 @@ function inTurns(messages: readonly PairedMessage[]): PairedMessage[] {
   return turns;
 }
 
-/** Marks the ends of instructions, of the turn's question (stable over its steps) and of the history. */
+/** Marks the ends of the instructions, of the turn's question (stable over its steps) and of the history. */
 function withCacheMarks(prompt: ProviderPrompt): ProviderPrompt {
   const ends = new Set([
     prompt.findIndex((message) => message.role === 'system'),
@@ -165,7 +165,7 @@ function withCacheMarks(prompt: ProviderPrompt): ProviderPrompt {
 
 interface MessageTarget {
   readonly adapter: ModelAdapter;
-  /** The model whose own state may go back to it; null: of none. */
+  /** The model that may get its own state back; null: no model. */
   readonly stateOf: string | null;
 }
 
@@ -195,7 +195,7 @@ function toProviderMessages(message: PairedMessage, { adapter, stateOf }: Messag
   ];
 }
 
-/** Without a state: texts, then calls. With one of this model: its order, with what it wants back. */
+/** Without a state: texts, then calls. With a state of this model: its order, and the parts that it wants back. */
 function assistantParts(message: Extract<PairedMessage, { role: 'assistant' }>, stateOf: string | null): ProviderAssistantPart[] {
   const texts = textOf(message.content);
   const calls = new Map(message.toolCalls.map((call) => [call.originalId, call]));
@@ -235,23 +235,25 @@ function toFilePart({ name, mediaType, data }: Extract<PromptBlock, { type: 'fil
   return { type: 'file', filename: name, mediaType, data: { type: 'data', data: data.bytes } };
 }
 
-/** Between marks that say what it is: a model must be able to tell a file from what its user says, so the file never holds the last of them. */
+/**
+ * Wraps the file in tags that say what it is: a model must be able to tell a file from what its user says, so the file's text never contains the closing tag.
+ */
 function fileText({ name, mediaType, attachmentId, text }: Extract<PromptBlock, { type: 'file_text' }>): string {
   return `<attachment id="${attachmentId}" name=${JSON.stringify(name)} type="${mediaType}">\n${text.replaceAll(/<\/(?=attachment)/gi, '<\\/')}\n</attachment>`;
 }
 
-/** A failure is told in one fixed shape, whatever its kind, so that a model can read it and a cache finds it again. */
+/** A failure has one fixed shape, whatever its kind, so that a model can read it and a cache finds it again. */
 function toolOutput(result: PromptToolResult, adapter: ModelAdapter): ProviderToolOutput {
   if (result.status === 'succeeded')
     return typeof result.output === 'string' ? { type: 'text', value: result.output } : { type: 'json', value: plainJson(result.output) };
 
   const told = { status: result.status, ...(result.error ? { error: { code: result.error.code, message: result.error.message } } : {}) };
   const output = result.output === null || result.output === undefined || result.output === '' ? {} : { output: result.output };
-  // Responses has no mark of failure; the SDK would put our JSON as a text into a JSON of its own.
+  // Responses has no failure flag; the SDK would wrap our JSON as a text in JSON of its own.
   return { type: adapter === 'openai' ? 'text' : 'error-text', value: JSON.stringify({ ...told, ...output }) };
 }
 
-/** A value that came out of a JSON column is one; undefined is told as null. */
+/** A value from a JSON column is JSON; undefined is sent as null. */
 function plainJson(value: unknown) {
   return (value ?? null) as Extract<ProviderToolOutput, { type: 'json' }>['value']; // see above
 }

@@ -1,23 +1,23 @@
 import type { HistoryMessage } from '../../../db/runs/read/history.ts';
 
 export interface Shortening {
-  /** Tokens to come down to. */
+  /** Target in tokens. */
   readonly limit: number;
-  /** Where shortening leaves more than this, old steps go whole. */
+  /** When shortening leaves more tokens than this, old steps are dropped whole. */
   readonly maxTokens: number;
   readonly tokensOf: (message: HistoryMessage) => number;
   /** Slug of the tool by which this agent can read a stored result; null when it has none. */
   readonly reader: string | null;
 }
 
-/** Longer texts and arguments of old steps are cut to this many characters. */
+/** Longer texts and arguments of old steps are truncated to this many characters. */
 const keptChars = 160;
-/** Arguments that are longer even so are left out whole. */
+/** Arguments that are still longer than this are dropped whole. */
 const maxArgsChars = 1_000;
 
 /**
- * Shortens the messages of a run itself, oldest first, until enough is gone: results make way for a note, texts and arguments are cut; where that is
- * not enough, the oldest steps are left out whole. What was asked and the newest step, with its calls and results, stay; calls and answers stay paired.
+ * Shortens the messages of the run itself, oldest first, until enough tokens are freed: notes replace results, texts and arguments are truncated; where that is
+ * not enough, the oldest steps are dropped whole. The question and the newest step, with its calls and results, stay; calls and answers stay paired.
  */
 export function shortenRun(own: readonly HistoryMessage[], shortening: Shortening): readonly HistoryMessage[] {
   const { limit, maxTokens, tokensOf } = shortening;
@@ -34,13 +34,13 @@ function withShortParts(own: readonly HistoryMessage[], excess: number, { tokens
     if (left <= 0 || at >= newestStep || isAsked(message)) return message;
     const shorter = message.role === 'tool' ? withoutResult(message, reader) : withCutText(message);
     const saved = tokensOf(message) - tokensOf(shorter);
-    if (saved <= 0) return message; // a note would take more room than what it stands for
+    if (saved <= 0) return message; // a note would take more tokens than what it replaces
     left -= saved;
     return shorter;
   });
 }
 
-/** One note stands for all steps that are left out: calls with their answers, oldest first. */
+/** One note replaces all dropped steps: calls with their answers, oldest first. */
 function withoutOldSteps(own: readonly HistoryMessage[], excess: number, tokensOf: Shortening['tokensOf']): readonly HistoryMessage[] {
   const newestStep = newestStepOf(own);
   let left = excess;
@@ -83,7 +83,7 @@ function withoutResult(message: HistoryMessage, reader: string | null): HistoryM
   return { ...message, answers: { ...answers, truncated: false }, content: [{ type: 'text', text }] };
 }
 
-/** What a provider had signed is not what is left of it. */
+/** The provider's signature does not cover the truncated text, so its state is dropped. */
 function withCutText(message: HistoryMessage): HistoryMessage {
   const content = message.content.map((block) => ('text' in block ? { ...block, text: cut(block.text) } : block));
   return { ...message, content, provider_state: null, calls: message.calls.map((call) => ({ ...call, args: shortArgs(call.args) })) };

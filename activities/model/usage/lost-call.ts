@@ -9,8 +9,8 @@ import type { ModelStepRequest } from '../step.ts';
 import { countPrompt } from './usage.ts';
 
 /**
- * Writes down that the call leaves now and what its bill needs: should this worker be lost, whoever takes the step over settles it. Throws `fenced`
- * where a later try has the step.
+ * Records that the call leaves now, and what its bill needs: if this worker is lost, the try that takes over the step settles it. Throws `fenced` when a later
+ * try has the step.
  */
 export async function announceCall(
   deps: ActivityDeps,
@@ -33,7 +33,7 @@ export async function announceCall(
   if (!isOurs) throw fenced();
 }
 
-/** Settles the call of an earlier try whose worker was lost, or gives back what it held; before the next one leaves. */
+/** Settles the call of an earlier try whose worker was lost, or releases its hold, before the next call leaves. */
 export async function settleLost(deps: ActivityDeps, { opened, step }: ModelTry): Promise<void> {
   const { run, unsettled } = opened;
   if (unsettled === null) return;

@@ -1,7 +1,7 @@
 import type { ActivityDeps } from '../../deps.ts';
 import { ModelError, reasonOf } from '../faults/errors.ts';
 
-/** Makes one call of a model and counts how long it took and how it ended. */
+/** Makes one model call and records its duration and outcome. */
 export async function measureCall<R>({ metrics }: Pick<ActivityDeps, 'metrics'>, provider: string, call: () => Promise<R>): Promise<R> {
   const startedAt = performance.now();
   let outcome = 'ok';

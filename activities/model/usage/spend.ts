@@ -15,16 +15,16 @@ import { estimateCost } from '../prompt/estimate.ts';
 import { callKeyOf, type ModelTry } from '../model-try.ts';
 import type { ModelStepRequest } from '../step.ts';
 
-/** How long an activity waits for calls in flight to give their room back; then its run waits, and the slot is free. */
+/** How long an activity waits for calls in flight to release their holds; after that its run waits, and the slot is free. */
 const maxBusyMs = 60_000;
 const shortestPauseMs = 1_000;
 const maxPauseMs = 10_000;
 const maxRolls = 5;
 
-/** A try that may be made. `close` ends the renewal of its hold; settling or releasing it is the business of whoever settles the try. */
+/** A try that may be made. `close` ends the renewal of its hold; settling or releasing the hold is up to the code that settles the try. */
 export interface OpenHold {
   readonly kind: 'held';
-  /** When it was reserved, by the database's clock: the call belongs to the windows of then. */
+  /** When the hold was reserved, by the database's clock: the call belongs to the budget windows of that time. */
   readonly at: Date;
   close(): void;
 }
@@ -36,9 +36,9 @@ export interface SpendFacts {
 }
 
 /**
- * Passes a try through the gate before it is made: holds what it may cost in every budget and cap above it. Where spending leaves no room the run
- * ends (budget_exceeded) or waits, as its `on_budget` says; where only calls in flight take it, it is tried again. With the database away nothing
- * is called: the gate fails closed.
+ * Passes a try through the budget check before it is made: holds its estimated cost in every budget and cap that applies to it. When spending leaves too
+ * little, the run ends (budget_exceeded) or waits, as its `on_budget` says; when only the holds of calls in flight are in the way, the check is retried. While
+ * the database is unavailable, no model is called: the check fails closed.
  */
 export async function holdCost(
   deps: ActivityDeps,
@@ -63,7 +63,10 @@ export async function holdCost(
   }
 }
 
-/** What the windows say; those that have ended are rolled before. A hold is one key's, so that an attempt whose answer was lost is no second one. */
+/**
+ * Returns the verdict of the budget windows, after rolling those that have ended. A hold is unique per key, so an attempt whose reply was lost does not hold
+ * twice.
+ */
 async function judge(deps: ActivityDeps, modelTry: ModelTry, estimate: string): Promise<Exclude<ReserveResult, { outcome: 'stale' }>> {
   const { run } = modelTry.opened;
   const call = { run, step: modelTry.step, callKey: callKeyOf(modelTry), estimate };
@@ -75,7 +78,7 @@ async function judge(deps: ActivityDeps, modelTry: ModelTry, estimate: string): 
   throw fail('service_unavailable', { reason: 'budget_windows', detail: 'The budget could not be read.' });
 }
 
-/** The call is not made now: its claim is taken back, so that the wait is no lost try. */
+/** The call is not made now: its claim is released, so that the wait does not count as a lost try. */
 async function putOff(deps: ActivityDeps, { opened, step }: ModelTry, wait: StepWait): Promise<{ kind: 'wait'; wait: StepWait }> {
   const claim = { runId: opened.run.id, step, attempt: opened.attempt };
   const isOurs = await retryWhileUnavailable(() => transactAsRun(deps, claim.runId, (tx) => unclaimStep(tx, claim)));
@@ -83,7 +86,7 @@ async function putOff(deps: ActivityDeps, { opened, step }: ModelTry, wait: Step
   return { kind: 'wait', wait };
 }
 
-/** Renews the lease while the call is in flight; gives the function that ends it. */
+/** Renews the lease while the call is in flight; returns the function that stops the renewal. */
 function keepHeld(deps: ActivityDeps, modelTry: ModelTry): () => void {
   const key = callKeyOf(modelTry);
   const { id } = modelTry.opened.run;

@@ -1,15 +1,15 @@
 import { record } from '../wire/provider-words.ts';
 
-/** What a provider counted, by its own words; zero where it said nothing. Which counts lie inside of which is not known yet. */
+/** What a provider counted, under its own names; zero where it reported nothing. Which counts include which is not known yet. */
 export interface UsageCounts {
   readonly prompt: number;
   readonly completion: number;
   readonly cachedRead: number;
   readonly cachedWrite: number;
   readonly reasoning: number;
-  /** Of everything that is billed; 0: not told. */
+  /** Everything that is billed; 0: not reported. */
   readonly total: number;
-  /** Cached tokens stand beside the prompt's, as Anthropic and Bedrock count. Where `total` says otherwise, that counts. */
+  /** Whether cached tokens are counted beside the prompt's, as Anthropic and Bedrock do. Where `total` says otherwise, `total` decides. */
   readonly isCacheBeside: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface UsageParts {
 
 type Path = readonly string[];
 
-/** Where servers put each count, the commonest first; `docs/model-providers.md` names who does which. */
+/** Where servers put each count, the most common first; `docs/model-providers.md` names which server does what. */
 const paths = {
   prompt: [['prompt_tokens'], ['input_tokens'], ['inputTokens']],
   completion: [['completion_tokens'], ['output_tokens'], ['outputTokens']],
@@ -49,7 +49,7 @@ const paths = {
   total: [['total_tokens'], ['totalTokens']],
 } as const satisfies Readonly<Record<string, readonly Path[]>>;
 
-/** The counts of a `usage` as it came from a server that speaks Chat Completions or Responses; null where it tells nothing. */
+/** Returns the counts of a `usage` from a server that speaks Chat Completions or Responses; null where it reports none. */
 export function countsIn(usage: unknown): UsageCounts | null {
   const found = (name: keyof typeof paths) => paths[name].map((path: Path) => tokensAt(usage, path)).find((tokens) => tokens > 0) ?? 0;
   const counts = {
@@ -68,7 +68,7 @@ const cacheWordsOfMessages = ['cache_read_input_tokens', 'cache_creation_input_t
 
 type Beside = readonly ('cachedRead' | 'cachedWrite' | 'reasoning')[];
 
-/** What may stand beside prompt and completion, in the order in which it is believed where the total fits several. */
+/** What may be counted beside prompt and completion, in order of preference where the total fits several. */
 const ways: readonly Beside[] = [
   [],
   ['reasoning'],
@@ -81,11 +81,11 @@ const ways: readonly Beside[] = [
 ];
 
 /**
- * Makes disjoint parts of counts that may lie inside of each other. A part greater than its whole stands beside it; else the total tells, where it
- * fits one way of counting; else cached tokens are inside the prompt and reasoning inside the completion, unless it is known otherwise. What a
- * total has beyond all that was told is reasoning that was not shown (Gemini).
+ * Makes disjoint parts of counts that may include each other. A part greater than its whole is counted beside it; otherwise the total decides, where it fits
+ * one way of counting; otherwise cached tokens are inside the prompt and reasoning is inside the completion, unless it is known otherwise. What a total has
+ * beyond all reported counts is reasoning that was not shown (Gemini).
  *
- * @param reasoningBeside The deployment's registry says that this model's reasoning stands beside its completion, whatever the total is.
+ * @param reasoningBeside The deployment's registry says that this model's reasoning is counted beside its completion, whatever the total is.
  */
 export function disjoint(counts: UsageCounts, reasoningBeside: boolean): UsageParts {
   const possible = ways.filter(

@@ -4,7 +4,7 @@ import type { ModelAdapter } from '../../../ports/models/models.ts';
 import type { PromptMessage, PromptTool } from '../prompt/prompt.ts';
 import { countsIn, disjoint, tokens, type UsageCounts } from './usage-counts.ts';
 
-/** Tokens of one model call in disjoint buckets; `estimated` when the provider told none or the answer broke off. */
+/** Tokens of one model call in disjoint buckets; `estimated` when the provider reported none or the answer broke off. */
 export interface TokenUsage {
   readonly input: number;
   readonly cachedRead: number;
@@ -35,17 +35,17 @@ export interface PromptToCount {
 
 export const noUsage: TokenUsage = { input: 0, cachedRead: 0, cachedWrite: 0, output: 0, reasoning: 0, estimated: false };
 
-/** Tokens of a text by its UTF-8 length. */
+/** Estimates the tokens of a text by its UTF-8 length. */
 export function estimateTokens(text: string): number {
   return tokensOfBytes(Buffer.byteLength(text));
 }
 
-/** What a call with this prompt and this answer took, without a word from the provider. */
+/** Estimates the tokens of a call with this prompt and this answer, without counts from the provider. */
 export function estimateUsage(prompt: PromptToCount, outputText: string): TokenUsage {
   return { ...noUsage, input: countPrompt(prompt), output: estimateTokens(outputText), estimated: true };
 }
 
-/** Tokens of everything that a request carries: instructions, messages, tool descriptions. */
+/** Estimates the tokens of everything that a request carries: instructions, messages, tool descriptions. */
 export function countPrompt(prompt: PromptToCount): number {
   const messages = prompt.messages.reduce((sum, message) => sum + estimateTokens(JSON.stringify(message)), 0);
   const tools = prompt.tools.reduce(
@@ -61,15 +61,15 @@ export interface UsageFacts {
   /** False when the registry says that the provider counts reasoning beside its output tokens, not inside them. */
   readonly reasoningInOutput: boolean;
   readonly prompt: PromptToCount;
-  /** Everything that was generated, to estimate by when the provider told nothing. */
+  /** All generated text, the basis of the estimate when the provider reported nothing. */
   readonly outputText: string;
-  /** Of that, all but the reasoning. */
+  /** All of that except the reasoning. */
   readonly spokenText: string;
 }
 
 /**
- * Splits the reported counts into the disjoint buckets of the ledger; their sum is what the provider counted, however it nests its counts. A side
- * that is missing, or zero though something was sent or said, is estimated, and the whole is marked so.
+ * Splits the reported counts into the disjoint buckets of the ledger; their sum is what the provider counted, however it nests its counts. A side that is
+ * missing, or zero although something was sent or generated, is estimated, and the whole is marked as estimated.
  */
 export function bucketUsage(reported: ReportedUsage, facts: UsageFacts): TokenUsage {
   const counts = (facts.adapter === 'anthropic' ? null : countsIn(reported.raw)) ?? countsOf(reported);
@@ -81,12 +81,12 @@ export function bucketUsage(reported: ReportedUsage, facts: UsageFacts): TokenUs
   if (isOutputKnown && (parts.output + parts.reasoning > 0 || facts.outputText === ''))
     return { ...parts, input, estimated: !isInputKnown };
   if (parts.reasoning === 0) return { ...parts, input, output: estimateTokens(facts.outputText), estimated: true };
-  // All of it was told as reasoning, though words came: the sum is the provider's, its split is estimated.
+  // All of it was reported as reasoning, although text arrived: the sum is the provider's, its split is estimated.
   const output = Math.min(parts.reasoning, estimateTokens(facts.spokenText));
   return { ...parts, input, output, reasoning: parts.reasoning - output, estimated: true };
 }
 
-/** The counts of an adapter, which are disjoint on the input's side. */
+/** Returns the counts of an adapter, which are disjoint on the input side. */
 function countsOf({ inputTokens, outputTokens }: ReportedUsage): UsageCounts {
   const cachedRead = tokens(inputTokens.cacheRead);
   const cachedWrite = tokens(inputTokens.cacheWrite);

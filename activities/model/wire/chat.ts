@@ -8,8 +8,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const nothing = { data: null, state: 'open', fault: null } as const;
 
 /**
- * Chat Completions as servers really speak it, made into the chunks that the SDK's schema takes: liberal in what it reads, strict in what it
- * gives. `docs/model-providers.md` lists the shapes. Lives as long as one answer.
+ * Chat Completions as servers really speak it, made into the chunks that the SDK's schema accepts: liberal in what it reads, strict in what it returns.
+ * `docs/model-providers.md` lists the shapes. Lives as long as one answer.
  */
 export class ChatWire implements WireProtocol {
   readonly warnings: string[] = [];
@@ -30,7 +30,7 @@ export class ChatWire implements WireProtocol {
     return this.#take(value, event);
   }
 
-  /** An answer in one piece, from a server that does not stream. */
+  /** A complete answer at once, from a server that does not stream. */
   whole(value: unknown): WireEvent {
     const taken = this.#take(value, undefined);
     if (taken.fault !== null || taken.data === null || !this.#hasOutput) return taken;
@@ -62,7 +62,7 @@ export class ChatWire implements WireProtocol {
     return { data: exactText(clean), ...this.#named(), state: this.#isFinished ? 'finished' : 'open', fault: null };
   }
 
-  /** Null for a choice that says nothing. The first reason to finish counts; a later or an empty one is none. */
+  /** Returns null for a choice without content. The first finish reason counts; a later or an empty one is ignored. */
   #choiceOf(choice: Fields | null): object | null {
     const delta = deltaOf(record(choice?.['delta']) ?? record(choice?.['message']) ?? { content: choice?.['text'] }, this.#calls);
     const told = choice?.['finish_reason'];
@@ -80,7 +80,7 @@ export class ChatWire implements WireProtocol {
     return { data: this.#finishChunk(), ...this.#named(), state: 'ended', fault: null };
   }
 
-  /** Once the answer is whole: a name for each call that never had one, so that the SDK gives it out and the model is told of it. */
+  /** Once the answer is complete, names each call that never had a name, so that the SDK emits it and the model learns of it. */
   #named(): { more?: readonly string[] } {
     const unnamed = this.#isFinished ? this.#calls.takeUnnamed() : [];
     if (unnamed.length === 0) return {};
@@ -93,7 +93,7 @@ export class ChatWire implements WireProtocol {
   }
 }
 
-/** An error in a chunk, wherever it stands. What has neither error nor choice (a ping, a moderation result) is none. */
+/** Returns an error in a chunk, wherever it is. A chunk with neither error nor choice (a ping, a moderation result) has none. */
 function faultIn(value: unknown, event: string | undefined): ProviderWords | null {
   const chunk = record(value);
   const choice = record(list(chunk?.['choices'])[0]);
@@ -104,7 +104,7 @@ function faultIn(value: unknown, event: string | undefined): ProviderWords | nul
 
 const untold: ProviderWords = { status: null, code: null, message: '' };
 
-/** The parts of a delta that the SDK reads. The role is always the assistant's, whatever it is called. */
+/** Returns the parts of a delta that the SDK reads. The role is always the assistant's, whatever the server calls it. */
 function deltaOf(delta: Fields, names: CallNames) {
   const calls = [...list(delta['tool_calls']), ...legacyCall(delta['function_call'])].flatMap((call) => callOf(call, names));
   return {
@@ -125,7 +125,7 @@ function contentOf(content: unknown): string | object[] | undefined {
   return parts.length > 0 ? parts : undefined;
 }
 
-/** A text, or the text inside of an object or a list of them. */
+/** Returns a text, or the text inside an object or a list of objects. */
 function proseOf(value: unknown): string | undefined {
   if (Array.isArray(value)) return textOrNothing(value.map((part) => proseOf(part) ?? '').join(''));
   const object = record(value);
@@ -140,7 +140,7 @@ function callOf(value: unknown, names: CallNames): object[] {
   const args = called['arguments'] ?? called['parameters'];
   const isWritten = args === undefined || args === null || typeof args === 'string';
   const [index, id] = [numberOf(call['index']), textOf(call['id'])];
-  if (id === undefined && typeof called['name'] !== 'string' && (args ?? undefined) === undefined) return []; // says nothing
+  if (id === undefined && typeof called['name'] !== 'string' && (args ?? undefined) === undefined) return []; // carries nothing
   const name = names.nameOf({ index, id, name: isNamed(called['name']) ? called['name'] : undefined });
   return [
     {
@@ -152,12 +152,12 @@ function callOf(value: unknown, names: CallNames): object[] {
   ];
 }
 
-/** Which calls of an answer have a name: the SDK takes none without. */
+/** Tracks which calls of an answer have a name: the SDK accepts none without. */
 class CallNames {
   readonly #named = new Set<number | string>();
   readonly #unnamed = new Set<number>();
 
-  /** The name to pass on with a delta; undefined where it goes on with a call, or its name may still come. */
+  /** Returns the name to pass on with a delta; undefined where the delta continues a call, or its name may still come. */
   nameOf({ index, id, name }: { readonly index: number | undefined; readonly id: string | undefined; readonly name: string | undefined }) {
     const isKnown = index === undefined ? this.#isOpen(id) : this.#named.has(index);
     if (name === undefined && isKnown) return undefined;
@@ -170,7 +170,7 @@ class CallNames {
     return name ?? unnamedCall;
   }
 
-  /** Positions of the calls whose name never came, once. */
+  /** Returns, once, the positions of the calls whose name never came. */
   takeUnnamed(): readonly number[] {
     const unnamed = [...this.#unnamed];
     this.#unnamed.clear();
@@ -184,13 +184,13 @@ class CallNames {
 
 const noId = '';
 
-/** The one call of servers that speak the older `function_call`. */
+/** Returns the one call of servers that speak the older `function_call`. */
 function legacyCall(call: unknown): unknown[] {
   const called = record(call);
   return called ? [{ index: 0, function: called }] : [];
 }
 
-/** A list; a single object is a list of one (TGI). */
+/** Returns a list; a single object becomes a list of one (TGI). */
 function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : record(value) ? [value] : [];
 }
@@ -199,7 +199,7 @@ interface Counts {
   readonly [name: string]: number | Counts;
 }
 
-/** A usage may come in pieces, or once more as zeros: what is newer counts, but a zero takes nothing back. */
+/** Merges counts: a usage may come in parts, or again as zeros. Newer counts win, but a zero overwrites nothing. */
 function together(before: Counts | undefined, told: Counts): Counts {
   const merged = Object.entries(told).map(([name, count]) => {
     const known = before?.[name];
@@ -209,7 +209,7 @@ function together(before: Counts | undefined, told: Counts): Counts {
   return { ...before, ...Object.fromEntries(merged) };
 }
 
-/** Numbers of a usage, also those that came as text; undefined when there is none. */
+/** Returns the numbers of a usage, also those that came as text; undefined when there is none. */
 function numbersIn(value: unknown): Counts | undefined {
   const usage = record(value);
   if (!usage) return undefined;

@@ -9,7 +9,7 @@ const nothing = { data: null, state: 'open', fault: null } as const;
 const untold = 'the server ended its stream without a reason to stop';
 const inOneChunk = 'the server ignores `stream` and gave the answer in one piece';
 
-/** Responses of OpenAI: the SDK reads its events as they are; its end is said by the last of them, not by the connection. */
+/** Responses of OpenAI: the SDK reads its events as they are. The last event marks the end, not the end of the connection. */
 export class ResponsesWire implements WireProtocol {
   readonly warnings: string[] = [];
   #hasOutput = false;
@@ -43,7 +43,7 @@ export class ResponsesWire implements WireProtocol {
   }
 }
 
-/** An event with what the SDK can't do without; null: it is good as it came. */
+/** Returns an event with the fields that the SDK requires; null: it needs no change. */
 function readable(value: Fields): string | null {
   const item = record(value['item']);
   if (item?.['type'] === 'function_call') return JSON.stringify({ ...value, item: withName(item) });
@@ -58,7 +58,7 @@ function readable(value: Fields): string | null {
   return JSON.stringify({ ...value, response });
 }
 
-/** The events in which an item of an answer would have come. */
+/** Returns the events in which an item of an answer would have streamed. */
 function eventsOfItem(item: unknown, output_index: number): Fields[] {
   const { type, id, content } = record(item) ?? {};
   const texts = (Array.isArray(content) ? content : []).flatMap((part) => record(part)?.['text'] ?? []);
@@ -68,12 +68,12 @@ function eventsOfItem(item: unknown, output_index: number): Fields[] {
   return [...edges.slice(0, 1), ...deltas, ...edges.slice(1)];
 }
 
-/** What the SDK's schema takes; servers send events, blocks and deltas of their own beside them, and new ones come. */
+/** What the SDK's schema accepts; servers also send events, blocks and deltas of their own, and new ones appear. */
 const events = ['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop'];
 const blocks = ['text', 'thinking', 'redacted_thinking', 'tool_use'];
 const deltas = ['text_delta', 'thinking_delta', 'signature_delta', 'input_json_delta', 'citations_delta'];
 
-/** Messages of Anthropic: with its reason to stop comes its usage, and only an end mark without content would follow. */
+/** Messages of Anthropic: its usage comes with its stop reason, and only an end marker without content would follow. */
 export class MessagesWire implements WireProtocol {
   readonly warnings: string[] = [];
   #hasText = false;
@@ -120,7 +120,7 @@ export class MessagesWire implements WireProtocol {
     return { data, state: 'open', fault: null };
   }
 
-  /** An end mark before any reason to stop. */
+  /** Handles an end marker that comes before any stop reason. */
   #end(): WireEvent {
     if (!this.#hasCalls && !this.#hasText) return { data: stop, state: 'ended', fault: null };
     this.warnings.push(untold);
@@ -132,7 +132,10 @@ export class MessagesWire implements WireProtocol {
 
 const stop = '{"type":"message_stop"}';
 
-/** Arguments that came whole at their call's start, as the text in which they would have come: the SDK would parse them into doubles. Null for any other event. */
+/**
+ * Returns arguments that came whole at the start of their call as the text in which they would have streamed: the SDK would parse them into doubles. Null for
+ * any other event.
+ */
 function wholeInput(value: Fields): WireEvent | null {
   const block = record(value['content_block']);
   const input = record(block?.['input']);
@@ -148,7 +151,7 @@ function withName(call: Fields): Fields {
   return { ...call, name: calledName(call['name']) };
 }
 
-/** The SDK refuses both events without their counts; a zero stands for what nobody has counted, and is estimated. */
+/** The SDK refuses both events without their counts; a zero stands for a missing count, and is estimated later. */
 function withUsage(value: Fields): Fields {
   const message = record(value['message']);
   if (value['type'] === 'message_delta') return { ...value, usage: counted(value['usage'], 'output_tokens') };
@@ -161,7 +164,7 @@ function counted(usage: unknown, key: string): Fields {
   return { ...told, [key]: typeof told[key] === 'number' ? told[key] : 0 };
 }
 
-/** The events in which a block of an answer would have come. */
+/** Returns the events in which a block of an answer would have streamed. */
 function eventsOfBlock(block: unknown, index: number): Fields[] {
   const { type, text, thinking, signature } = record(block) ?? {};
   const delta = (fields: Fields) => ({ type: 'content_block_delta', index, delta: fields });
@@ -176,13 +179,13 @@ function eventsOfBlock(block: unknown, index: number): Fields[] {
   ];
 }
 
-/** Many events as one. */
+/** Combines several events into one. */
 function together(parts: readonly object[]): WireEvent {
   const [data = null, ...more] = parts.map(exactText);
   return { data, more, state: 'ended', fault: null };
 }
 
-/** What comes in one piece and is no answer: an error, or nothing that can be read. */
+/** A complete body that is no answer: an error, or nothing readable. */
 function noAnswer(value: unknown): WireEvent {
   const fault = record(value)?.['type'] === 'error' ? wordsIn(value) : bareError(value);
   return { data: null, state: 'ended', fault };

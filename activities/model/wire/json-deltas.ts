@@ -1,30 +1,28 @@
-/**
- * Tells while a text comes whether it is JSON, and gives it without the code fence that models like to put around it. Lives as long as one block.
- */
+/** Detects, while a text streams, whether it is JSON, and strips the code fence that models like to put around it. Lives as long as one block. */
 export class JsonDeltas {
   readonly #begins: RegExp;
   #kind: 'json' | 'text' | null = null;
   #isFenced = false;
   #waiting = '';
 
-  /** `isCertain`: the model answers in JSON only, so that a bare number or text is one too; else only what looks like an object or a list is. */
+  /** `isCertain`: the model answers only in JSON, so a bare number or string is JSON too; otherwise only text that looks like an object or a list is. */
   constructor(isCertain: boolean) {
     this.#begins = isCertain ? /^(?:[{["\d-]|true|false|null)/ : /^[{[]/;
   }
 
-  /** Null until the first character has shown what it is. */
+  /** Null until the first character has decided it. */
   get kind(): 'json' | 'text' | null {
     return this.#kind;
   }
 
-  /** What may leave now, possibly nothing. */
+  /** Returns what can be emitted now, possibly nothing. */
   push(delta: string): string {
     const text = this.#waiting + delta;
     this.#waiting = '';
     return this.#kind === null ? this.#start(text) : this.#go(text);
   }
 
-  /** What still waited when the block ended. */
+  /** Returns what was still held back when the block ended. */
   end(): string {
     const rest = this.#waiting;
     this.#waiting = '';
@@ -45,7 +43,7 @@ export class JsonDeltas {
     return this.#kind === 'text' ? text : this.#go(trimmed.slice(fence?.length ?? 0));
   }
 
-  /** The end of a fence is held back until it is known to be none. */
+  /** What may be the closing fence is held back until it turns out not to be. */
   #go(text: string): string {
     const held = this.#isFenced ? (/\s*`{0,3}\s*$/.exec(text)?.[0].length ?? 0) : 0;
     this.#waiting = held === 0 ? '' : text.slice(-held);

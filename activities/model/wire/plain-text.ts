@@ -2,14 +2,14 @@ import { findInexact } from '../../../workflows/contracts/tools/exact-json.ts';
 
 const replacement = '\uFFFD';
 
-/** Text as PostgreSQL and JSON readers accept it: U+0000 and lone surrogates become U+FFFD. */
+/** Returns a text that PostgreSQL and JSON readers accept: U+0000 and lone surrogates become U+FFFD. */
 export function cleanText(text: string): string {
   const wellFormed = text.isWellFormed() ? text : text.toWellFormed();
 
   return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', replacement) : wellFormed;
 }
 
-/** The same for every string and key inside a JSON value. */
+/** Does the same for every string and key inside a JSON value. */
 export function cleanJson(value: unknown): unknown {
   if (typeof value === 'string') return cleanText(value);
   if (Array.isArray(value)) return value.map(cleanJson);
@@ -18,7 +18,10 @@ export function cleanJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [cleanText(key), cleanJson(inner)]));
 }
 
-/** The JSON object that a model wrote as arguments, cleaned; no text at all is `{}`, anything else null, and so is what holds a number that would be changed. */
+/**
+ * Returns the JSON object that a model wrote as arguments, cleaned. An empty text is `{}`; anything else is null, and so is JSON with a number that would
+ * change.
+ */
 export function parseArguments(written: string): Record<string, unknown> | null {
   if (written.trim() === '') return {};
   const text = unwrapped(written);
@@ -33,8 +36,8 @@ export function parseArguments(written: string): Record<string, unknown> | null 
 }
 
 /**
- * The arguments without what servers put around them: an empty object that they begin with before the real one comes (Bedrock behind
- * Chat Completions), and a second encoding, as a string that holds the object (vLLM with Granite). Neither can be meant by a model.
+ * Returns the arguments without what servers wrap around them: an empty object before the real one (Bedrock behind Chat Completions), and a second encoding, as
+ * a string that holds the object (vLLM with Granite). No model can mean either.
  */
 function unwrapped(text: string): string {
   const whole = text.trim();
@@ -48,12 +51,12 @@ function unwrapped(text: string): string {
   }
 }
 
-/** A number in arguments as a model wrote them that a double would change, a long fraction too: an amount, maybe. Null without one. */
+/** Returns a number in a model's arguments that a double would change, including a long fraction, which may be an amount. Null without one. */
 export function inexactArgument(written: string): string | null {
   return findInexact(unwrapped(written), 'all');
 }
 
-/** Tells a model what is wrong with arguments that no tool gets: the number, or the parser's words and what it wrote, all cut. */
+/** Explains to a model what is wrong with arguments that reach no tool: the number, or the parser's message and what the model wrote, all truncated. */
 export function brokenArguments(text: string): string {
   const meant = unwrapped(text);
   const inexact = findInexact(meant, 'all');
@@ -68,7 +71,7 @@ export function brokenArguments(text: string): string {
   }
 }
 
-/** Tells a model of a number that would be changed on its way. */
+/** Explains to a model that a number would change in transit. */
 export function inexactNumber(literal: string): string {
   const shown = literal.length > 60 ? `${literal.slice(0, 60)}…` : literal;
   return `The number ${shown} has more digits than a number can keep, so it would be changed on its way. Write it as a string ("${shown}") where a string is taken, else with 17 digits or fewer.`;
@@ -83,14 +86,11 @@ function isJson(text: string): boolean {
   }
 }
 
-/**
- * Cleans a text that arrives in pieces. A high surrogate at the end of a piece waits for its partner in the next one,
- * so no delta ever holds half a pair.
- */
+/** Cleans a text that arrives in parts. A high surrogate at the end of a part waits for its partner in the next one, so no delta ever holds half a pair. */
 export interface TextCleaner {
-  /** The clean text that may leave now, possibly empty. */
+  /** Returns the clean text that can be emitted now, possibly empty. */
   push(piece: string): string;
-  /** What still waited when the block ended. */
+  /** Returns what was still held back when the block ended. */
   end(): string;
 }
 

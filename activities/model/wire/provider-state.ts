@@ -2,7 +2,7 @@ import { cleanText } from './plain-text.ts';
 import type { ProviderState, ProviderStatePart } from '../prompt/prompt.ts';
 import type { ProviderOptions } from './providers.ts';
 
-/** Collects, in their order, the parts of an answer that its provider may want back. */
+/** Collects, in order, the parts of an answer that its provider may want back. */
 export class StateParts {
   readonly parts: ProviderStatePart[] = [];
   readonly #reasoning = new Map<string, { type: 'reasoning'; text: string; options: ProviderOptions }>();
@@ -30,7 +30,7 @@ export class StateParts {
   }
 }
 
-/** Ids of items at a provider that stores nothing are worth nothing. */
+/** Item ids are useless at a provider that stores nothing. */
 function withoutItemIds(options: ProviderOptions | undefined): ProviderOptions | null {
   const kept = Object.entries(options ?? {}).flatMap(([provider, { itemId: _itemId, ...values }]) =>
     Object.keys(values).length > 0 ? [[provider, values] as const] : [],
@@ -39,7 +39,7 @@ function withoutItemIds(options: ProviderOptions | undefined): ProviderOptions |
   return kept.length > 0 ? Object.fromEntries(kept) : null;
 }
 
-/** Null unless the turn goes on with calls, and something is there that belongs before them. */
+/** Returns null unless the turn goes on with calls and there is something that belongs before them. */
 export function stateOf(model: string, parts: readonly ProviderStatePart[], hasCalls: boolean): ProviderState | null {
   const plain = parts.map(storable);
   const isWorthKeeping = plain.some((part) => part.options !== null || (part.type === 'reasoning' && part.text !== ''));

@@ -1,9 +1,9 @@
-/** What a provider said when it refused or broke off: its own sentence, and what its error is called. */
+/** What a provider said when it refused a call or broke it off: its message and its error code. */
 export interface ProviderWords {
-  /** An HTTP status that stands inside the error; null when none does. */
+  /** An HTTP status inside the error; null without one. */
   readonly status: number | null;
   readonly code: string | null;
-  /** As it came, not yet redacted; empty when there was none. */
+  /** As it arrived, not yet redacted; empty without a message. */
   readonly message: string;
 }
 
@@ -11,7 +11,7 @@ const maxDepth = 5;
 const maxParts = 5;
 const maxChars = 4_000;
 
-/** The words of an error body: JSON in any of the shapes that servers use, a page of HTML, or plain text. Null when there are none. */
+/** Returns the message of an error body: JSON in any of the shapes that servers use, an HTML page, or plain text. Null without one. */
 export function wordsInText(text: string): ProviderWords | null {
   const trimmed = text.trim();
   if (trimmed === '') return null;
@@ -22,7 +22,7 @@ export function wordsInText(text: string): ProviderWords | null {
   return message === '' ? null : { status: null, code: null, message };
 }
 
-/** The words of an error that was parsed already. Null for a value that names no error. */
+/** Returns the message of an error that is parsed already. Null for a value that names no error. */
 export function wordsIn(value: unknown): ProviderWords | null {
   const message = sentenceOf(value, 0);
   const layers = layersOf(value);
@@ -35,7 +35,7 @@ export function wordsIn(value: unknown): ProviderWords | null {
   return { status: status ?? null, code: code === undefined ? null : String(code), message: message ?? '' };
 }
 
-/** The words of an error that has no envelope of any protocol, as gateways and small servers send it; null for what is no error. */
+/** Returns the message of an error without an envelope of any protocol, as gateways and small servers send it; null for a value that is no error. */
 export function bareError(value: unknown): ProviderWords | null {
   const fields = record(Array.isArray(value) ? value[0] : value);
   if (!fields) return null;
@@ -44,18 +44,18 @@ export function bareError(value: unknown): ProviderWords | null {
   return isNamed || isAlone ? (wordsIn(value) ?? { status: null, code: null, message: '' }) : null;
 }
 
-/** Whether something stands there: `error: null`, `{}` and `""` in good chunks say that there is no error. */
+/** Whether the field holds an error: `error: null`, `{}` and `""` in good chunks say that there is none. */
 export function isTold(error: unknown): boolean {
   if (typeof error === 'object') return error !== null && Object.keys(error).length > 0;
   return typeof error === 'string' && error !== '';
 }
 
-/** Any object can be asked for a key; null for what is none. */
+/** Returns an object as a record that can be read by any key; null for any other value. */
 export function record(value: unknown): Readonly<Record<string, unknown>> | null {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : null; // see above
 }
 
-/** A JSON value; undefined for what is none. */
+/** Returns a JSON value; undefined for text that is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -86,7 +86,7 @@ function sentenceOf(value: unknown, depth: number): string | null {
   if (!object) return null;
 
   const found = wordKeys.map((key) => sentenceOf(object[key], depth + 1)).find((sentence) => sentence !== null) ?? null;
-  // OpenRouter says "Provider returned error" and puts the provider's own words beside it.
+  // OpenRouter says "Provider returned error" and puts the provider's own message beside it.
   const raw = sentenceOf(record(object['metadata'])?.['raw'], depth + 1);
   return raw === null ? found : [found, raw].filter((part) => part !== null).join(': ');
 }
@@ -99,7 +99,7 @@ function sentenceOfText(text: string, depth: number): string | null {
   return sentenceOf(typeof inner === 'object' ? inner : null, depth + 1) ?? trimmed.slice(0, maxChars);
 }
 
-/** FastAPI lists what is wrong where, and repeats the input beside it, which is left out. */
+/** FastAPI lists what is wrong and where, and repeats the input beside it, which is left out. */
 function sentenceOfList(list: readonly unknown[], depth: number): string | null {
   const parts = list.slice(0, maxParts).flatMap((entry) => {
     const sentence = sentenceOf(entry, depth + 1);
@@ -109,7 +109,7 @@ function sentenceOfList(list: readonly unknown[], depth: number): string | null 
   return parts.length === 0 ? null : parts.join('; ');
 }
 
-/** The objects in which code and status may stand, the innermost error first. */
+/** Returns the objects in which code and status may be, the innermost error first. */
 function layersOf(value: unknown): Readonly<Record<string, unknown>>[] {
   const outer = record(Array.isArray(value) ? value[0] : value);
   if (!outer) return [];
@@ -121,7 +121,7 @@ function isCode(value: unknown): boolean {
   return (typeof value === 'string' && value !== '' && value !== 'error') || typeof value === 'number';
 }
 
-/** Title and first heading of a page, as proxies send it; the words of the whole where it has neither. */
+/** Returns the title and first heading of a page, as proxies send it; its whole text where it has neither. */
 function textOfPage(html: string): string {
   const page = html.slice(0, 20_000);
   const titles = [...page.matchAll(/<(title|h1)[^>]*>([^<]{1,300})/gi)].map((match) => (match[2] ?? '').trim());

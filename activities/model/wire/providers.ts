@@ -29,7 +29,7 @@ import type { ModelStepRequest } from '../step.ts';
 import { mendResponse, type WireEnding } from './wire.ts';
 import { inNewestDialect } from '../../../workflows/contracts/tools/schema-dialect.ts';
 
-// The one file that knows the SDK: its types under our names, its providers, its errors as plain facts.
+// The only file that knows the SDK: its types under our names, its providers, its errors as plain facts.
 export type ProviderPart = LanguageModelV4StreamPart;
 export type ProviderMessage = LanguageModelV4Message;
 export type ProviderPrompt = LanguageModelV4Message[];
@@ -49,21 +49,21 @@ export interface Providers {
   /** Pause between the deltas of `builtin/extractive`, so that its answer streams like any other. */
   readonly paceMs: number;
   /**
-   * Sends the request; the signal ends it at any moment, and must be its own. Rejects with the SDK's error, which `readProviderFault` explains.
-   * `ending` is filled while the answer is read.
+   * Sends the request. The signal ends it at any moment; each call needs a signal of its own. Rejects with the SDK's error, which `readProviderFault`
+   * interprets. `ending` is filled while the answer is read.
    */
   open(request: ModelStepRequest, signal: AbortSignal, ending: WireEnding): Promise<ProviderStream>;
   close(): Promise<void>;
 }
 
-/** Connections have no timeout of their own but for connecting: how long a model may be silent is the step's to say. */
+/** Connections have no timeout except for connecting: the step decides how long a model may be silent. */
 export function createProviders(options: { readonly paceMs?: number } = {}): Providers {
   const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 }, allowH2: false });
   const models = new Map<string, LanguageModelV4>();
 
-  // The SDK hands a call's signal to fetch and nothing else that would tell the calls of a model apart.
+  // The SDK passes a call's signal to fetch, and nothing else that would distinguish the calls of a model.
   const endings = new WeakMap<AbortSignal, WireEnding>();
-  // undici's own fetch and Node's differ in their declarations only
+  // undici's own fetch and Node's differ only in their declarations
   const fetchBeside = ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher: agent })) as unknown as typeof fetch;
   const fetchMended =
     (adapter: ModelAdapter): typeof fetch =>
@@ -89,7 +89,7 @@ export function createProviders(options: { readonly paceMs?: number } = {}): Pro
   };
 }
 
-/** Name under which an OpenAI-compatible server takes options; another would put our fields into its messages. */
+/** Name under which an OpenAI-compatible server takes options; under another name the SDK would put our fields into its messages. */
 const compatibleName = 'compatible';
 
 function connect(model: ResolvedModel, fetchBeside: typeof fetch): LanguageModelV4 {
@@ -141,7 +141,7 @@ function callOptions(request: ModelStepRequest, signal: AbortSignal): LanguageMo
   };
 }
 
-/** By itself, or by a tool that the model has to call in the end. */
+/** Requests JSON either natively or through a tool that the model has to call in the end. */
 function answerOptions({ json = null, tools }: ModelStepRequest): Pick<LanguageModelV4CallOptions, 'responseFormat' | 'toolChoice'> {
   if (json === null || json.mode === 'prompt') return {};
   if (json.mode === 'tool') return { toolChoice: tools.length === 1 ? { type: 'tool', toolName: resultToolSlug } : { type: 'required' } };
@@ -154,16 +154,16 @@ function functionTool(model: ResolvedModel, tool: ModelStepRequest['tools'][numb
     name: tool.slug,
     description: tool.description,
     inputSchema: inNewestDialect(tool.inputSchema), // a JSON Schema by our own check; the SDK passes it on
-    ...(model.adapter === 'openai' ? { strict: false } : {}), // Responses would else rewrite the schema of a tenant
+    ...(model.adapter === 'openai' ? { strict: false } : {}), // Responses would otherwise rewrite the tenant's schema
   };
 }
 
-/** Settings of the author under the SDK's names, only keys that the registry allows; never stored at the provider. */
+/** Returns the author's settings under the SDK's names, only keys that the registry allows; the provider is told never to store. */
 function providerOptions(request: ModelStepRequest, mayCall: boolean): SharedV4ProviderOptions {
   const { model, settings } = request;
   const allowed = Object.entries(settings.providerOptions).filter(([key]) => model.providerOptionKeys.includes(key));
   const single = mayCall && !model.capabilities.parallelTools;
-  // A tenant's schema is taken as strict only where its author says so.
+  // A tenant's schema is treated as strict only where its author says so.
   const isLoose = request.json?.mode === 'native' && request.json.schema !== null && !request.json.strict;
 
   if (model.adapter === 'openai')
@@ -202,7 +202,7 @@ function requestIdOf(headers: Readonly<Record<string, string>>): string | null {
   return headers['x-request-id'] ?? headers['request-id'] ?? null;
 }
 
-/** The facts of whatever the SDK threw or streamed as an error. Takes no prompt, body or stack out of it. */
+/** Returns the facts of whatever the SDK threw or streamed as an error. Takes no prompt, body or stack from it. */
 export function readProviderFault(error: unknown): ProviderFault {
   if (APICallError.isInstance(error)) return apiFault(error);
   if (InvalidArgumentError.isInstance(error) || InvalidPromptError.isInstance(error) || UnsupportedFunctionalityError.isInstance(error))
@@ -210,7 +210,7 @@ export function readProviderFault(error: unknown): ProviderFault {
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error) || InvalidResponseDataError.isInstance(error))
     return { kind: 'garbled', message: '' };
 
-  const words = error instanceof Error ? null : wordsIn(error); // an Error is the adapter's own: it could not read the answer
+  const words = error instanceof Error ? null : wordsIn(error); // an Error comes from the adapter: it could not read the answer
   return words ? { kind: 'told', ...words } : { kind: 'garbled', message: '' };
 }
 

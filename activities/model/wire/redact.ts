@@ -1,7 +1,7 @@
 import { cleanText } from './plain-text.ts';
 
 export interface Redaction {
-  /** Texts that must not come out again: instructions and history, as they were sent. */
+  /** Texts that must not reappear: instructions and history, as they were sent. */
   readonly prompt: () => string;
   readonly apiKey: string | null;
 }
@@ -13,7 +13,7 @@ const stride = 8;
 const credentials = /\b(?:sk|pk|rk|key|org|proj|xai|gsk|AIza)[-_][\w*.-]{6,}|\bBearer\s+\S+|\bAIza[\w-]{10,}|\b[\w-]{40,}\b/g;
 const addresses = /\bhttps?:\/\/\S+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
 
-/** A provider's message as it may be stored and shown: one line, at most 500 characters, no key, address, or piece of the prompt. */
+/** Returns a provider's message as it may be stored and shown: one line, at most 500 characters, no key, address, or excerpt of the prompt. */
 export function redact(message: string, { prompt, apiKey }: Redaction): string {
   const withoutKey = apiKey ? message.replaceAll(apiKey, '[redacted]') : message;
   const plain = cleanText(withoutKey.slice(0, 2_000).replaceAll(/\s+/g, ' ').trim());
@@ -22,7 +22,7 @@ export function redact(message: string, { prompt, apiKey }: Redaction): string {
   return cleanText(withoutEchoes(safe.slice(0, limit), prompt()).slice(0, limit));
 }
 
-/** Blanks what also stands in the prompt. Any common run of 24 characters holds one of the windows that are looked up. */
+/** Blanks what also occurs in the prompt. Any common run of 24 characters contains one of the windows that are looked up. */
 function withoutEchoes(message: string, prompt: string): string {
   const flat = prompt.replaceAll(/\s+/g, ' ');
   let result = '';

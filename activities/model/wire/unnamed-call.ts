@@ -1,10 +1,10 @@
 /**
- * Stands for the name of a call that has none. No tool can have it (slugs begin with a letter or digit), and every provider takes it back in a
- * history: so the call ends like any that names no tool, and the model is told.
+ * Placeholder name of a call without a name. No tool can have it (slugs begin with a letter or digit), and every provider accepts it in a history: so the call
+ * ends like any other that names no tool, and the model sees its error.
  */
 export const unnamedCall = '_unnamed';
 
-/** The name of a call as it is kept: never empty. */
+/** Returns the name of a call as it is stored: never empty. */
 export function calledName(name: unknown): string {
   return isNamed(name) ? name : unnamedCall;
 }

@@ -6,13 +6,13 @@ import type { ProviderFault } from '../faults/signals.ts';
 import { ChatWire } from './chat.ts';
 import { MessagesWire, ResponsesWire } from './events.ts';
 
-/** What one event of a provider's stream is to us. */
+/** What one event of a provider's stream means to us. */
 export interface WireEvent {
-  /** JSON that the SDK is to read; null: nothing. */
+  /** JSON for the SDK to read; null: nothing. */
   readonly data: string | null;
-  /** Further JSON behind it. */
+  /** Further JSON that follows it. */
   readonly more?: readonly string[];
-  /** `finished`: the answer is whole, only its usage may still come. `ended`: nothing more is read. */
+  /** `finished`: the answer is complete, only its usage may still come. `ended`: nothing more is read. */
   readonly state: 'open' | 'finished' | 'ended';
   /** The provider broke off. */
   readonly fault: ProviderWords | null;
@@ -22,11 +22,11 @@ export interface WireEvent {
 export interface WireProtocol {
   readonly warnings: readonly string[];
   read(data: string, event?: string): WireEvent;
-  /** A JSON value that came in place of a stream, with marks for the numbers that a double would change. */
+  /** Takes a JSON value that came in place of a stream, with tags for the numbers that a double would change. */
   whole(value: unknown): WireEvent;
 }
 
-/** What is known of an answer beside what the SDK makes of it; filled while it is read. */
+/** What is known about an answer besides what the SDK makes of it; filled while it is read. */
 export interface WireEnding {
   isFinished: boolean;
   /** What the provider said, or why it could not be read. */
@@ -40,15 +40,15 @@ export function newEnding(): WireEnding {
 
 /** How long a finished answer waits for its usage and for the end of its stream. */
 const graceMs = 2_000;
-/** How long the end of a connection is waited for behind the end of its answer. */
+/** How long to wait for the end of the connection after the end of its answer. */
 const leaveMs = 100;
-/** Longest event, and longest answer in one piece, in characters. */
+/** Maximum length of an event, and of a non-streamed answer, in characters. */
 const maxChars = 4 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
 
 /**
- * The answer of a provider as the SDK is to read it. A stream ends with its own end mark, or two seconds after its answer is whole, whatever the
- * connection does; before that, chunks are made fit for the SDK's schema. An answer that is no stream is read as well. Bounded in memory.
+ * Returns a provider's answer as the SDK is to read it. A stream ends with its own end marker, or two seconds after its answer is complete, whatever the
+ * connection does; before that, chunks are made to fit the SDK's schema. An answer that is no stream is read as well. Memory is bounded.
  */
 export async function mendResponse(response: Response, adapter: ModelAdapter, ending: WireEnding): Promise<Response> {
   if (response.body === null) return response;
@@ -65,7 +65,7 @@ function protocolOf(adapter: ModelAdapter): WireProtocol {
 
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
-/** The beginning of an error's body, which may be endless. */
+/** Reads the beginning of an error's body, which may be endless. */
 async function readSome(reader: BodyReader): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -88,7 +88,7 @@ class WireBody {
   readonly #encoder = new TextEncoder();
   readonly #parser: EventSourceParser;
   readonly #waiting: string[] = [];
-  /** What came before it was clear what the body is; null once it is read as a stream. */
+  /** What arrived before the kind of body was clear; null once the body is read as a stream. */
   #start: string | null = '';
   #hasEvents = false;
   #unread = '';
@@ -114,13 +114,13 @@ class WireBody {
 
   async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     while (this.#waiting.length === 0 && !this.#isOver) await this.#more();
-    // Before the last part is given: whoever has it ends the call, and its connection with it.
+    // This happens before the last part is enqueued: its consumer ends the call, and the connection with it.
     if (this.#isOver) await this.#leave();
     for (const text of this.#waiting.splice(0)) controller.enqueue(this.#encoder.encode(`data: ${text}\n\n`));
     if (this.#isOver) controller.close();
   }
 
-  /** A connection whose end has been read is used again; one that its server keeps open, or goes on writing to, is given up. */
+  /** A connection that has been read to its end is used again; one that its server keeps open, or keeps writing to, is closed. */
   async #leave(): Promise<void> {
     this.#graceEnds = performance.now() + leaveMs;
     try {
@@ -144,17 +144,17 @@ class WireBody {
     }
   }
 
-  /** Null at the end of the body, or of the patience with one that has said everything. */
+  /** Returns null at the end of the body, or when the grace period of a finished answer is over. */
   async #read(): Promise<Uint8Array | null> {
     const read = this.#reader.read().then(({ value }) => value ?? null);
     if (this.#graceEnds === Infinity) return read;
-    read.catch(() => undefined); // nobody waits for it when the grace is over
+    read.catch(() => undefined); // nothing awaits it when the grace period is over
     const { promise, resolve } = Promise.withResolvers<null>();
     const timer = setTimeout(() => resolve(null), Math.max(0, this.#graceEnds - performance.now()));
     return Promise.race([read, promise]).finally(() => clearTimeout(timer));
   }
 
-  /** Looks at the first character: a JSON value and a page are no streams. */
+  /** Decides by the first character: a JSON value and a page are no streams. */
   #open(text: string, isWhole: boolean): void {
     this.#start = text;
     const [first] = text.trimStart();
@@ -185,7 +185,7 @@ class WireBody {
 
   #end(): void {
     if (this.#isOver) return;
-    this.#parser.feed('\n\n'); // an event that the end of the body cut off from its empty line
+    this.#parser.feed('\n\n'); // an event that the end of the body separated from its empty line
     if (!this.#hasEvents) this.#giveUp(wordsInText(this.#unread)?.message ?? '');
     this.#isOver = true;
   }
@@ -197,7 +197,7 @@ class WireBody {
     this.#pass(this.#protocol.read(data, event));
   }
 
-  /** A line without `data:`: llama.cpp has sent `error: {…}`, others the JSON alone. */
+  /** Handles a line without `data:`: llama.cpp has sent `error: {…}`, others the JSON alone. */
   #takeLine({
     type,
     field,
@@ -220,7 +220,7 @@ class WireBody {
     this.#isOver ||= fault !== null || state === 'ended';
     if (state === 'open') return;
     this.#ending.isFinished = true;
-    // Whoever still sends text has its two seconds anew.
+    // Each further text restarts the two seconds.
     if (data !== null || this.#graceEnds === Infinity) this.#graceEnds = performance.now() + graceMs;
   }
 

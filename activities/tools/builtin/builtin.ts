@@ -6,13 +6,13 @@ import { searchKnowledge } from './knowledge-search.ts';
 import { writeKnowledge } from './knowledge-write.ts';
 import { loadSkill, writeSkill } from './skills.ts';
 
-/** Room of `[<n> of <m> characters; go on with offset <n>]` behind a part. */
+/** Characters that `[<n> of <m> characters; go on with offset <n>]` takes after a part. */
 const noteChars = 80;
 
-/** One builtin by its name. It gets the process's parts, for what it reads or stores. */
+/** One builtin by its name. It gets the dependencies of the process, for what it reads or stores. */
 export type BuiltinHandler = (execution: ToolExecution, parts: ToolDeps) => ToolOutcome | Promise<ToolOutcome>;
 
-/** Builtins by name, as `config.name` says it. */
+/** Builtins by their `config.name`. */
 const builtins: Readonly<Record<string, BuiltinHandler>> = {
   current_time: ({ args, variables }) => currentTime(args['timezone'], new Date(String(variables['now']))),
   result_read: readResult,
@@ -21,7 +21,7 @@ const builtins: Readonly<Record<string, BuiltinHandler>> = {
   skill_write: writeSkill,
   knowledge_search: searchKnowledge,
   knowledge_write: writeKnowledge,
-  // Never executed inside a run: the gate's answer is its result.
+  // Never executed inside a run: the answer to its approval is its result.
   ask_user: () => failed('tool_unavailable', 'there is nobody to ask outside of a run', false),
 };
 
@@ -59,7 +59,7 @@ async function readResult(execution: ToolExecution): Promise<ToolOutcome> {
   const offset = execution.args['offset'];
   const start = typeof offset === 'number' ? offset : 0;
   const limit = Math.max(noteChars, execution.tool.responseMaxChars ?? 20_000) - noteChars;
-  // One more tells whether the last character is whole.
+  // One more character shows whether the last one is complete.
   const found = typeof callId === 'string' ? await execution.readOutput(callId, start, limit + 1) : null;
   if (found === null) return failed('invalid_arguments', 'this run has no stored result under that call_id', false);
   const text = cutText(found.text, limit);

@@ -13,7 +13,7 @@ const CodeExecConfig = Type.Object({
   source: Type.Union([Type.String(), Type.Null()]),
 });
 
-/** How much of what a failed program printed goes into its error. */
+/** How many characters of a failed program's output go into its error. */
 const tailChars = 500;
 
 const limitTexts: Readonly<Record<Extract<CodeReply, { kind: 'limit' }>['reason'], string>> = {
@@ -25,8 +25,8 @@ const limitTexts: Readonly<Record<Extract<CodeReply, { kind: 'limit' }>['reason'
 };
 
 /**
- * Runs a program in the sandbox: the author's own, with the arguments as its input, or what the model sent. It sees no secret.
- * What it gives is `{value, console}`; its own error is a failed result that tells it.
+ * Runs a program in the sandbox: the author's own, with the arguments as its input, or the one that the model sent. It sees no secret. Its result is `{value,
+ * console}`; an error of the program is a failed result that contains it.
  */
 export async function executeCode({ sandbox }: Pick<ToolDeps, 'sandbox'>, execution: ToolExecution): Promise<ToolOutcome> {
   if (sandbox === null) return failed('tool_unavailable', 'this deployment runs no code', false, 'code_exec_off');

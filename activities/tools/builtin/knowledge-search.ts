@@ -6,10 +6,10 @@ import { passagesOf, searchForRun } from '../../knowledge/run-search.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
 import type { ToolDeps } from '../tool-deps.ts';
 
-/** Passages where neither the call nor a binding says how many. */
+/** Number of passages when neither the call nor a binding sets one. */
 const usualPassages = 5;
 
-/** The builtin `knowledge_search`: passages of the bases that the run may read now, as data between lines of a random boundary. */
+/** The builtin `knowledge_search`: returns passages of the bases that the run may read now, as data between lines of a random boundary. */
 export async function searchKnowledge(
   { args, run, place, variables, transact }: ToolExecution,
   deps: Pick<ToolDeps, 'embedder' | 'env'>,

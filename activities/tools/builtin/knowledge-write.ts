@@ -10,7 +10,7 @@ const notes: Readonly<Record<WrittenItem['status'], string>> = {
   deferred: 'The base is being rebuilt; it will be written when that is done.',
 };
 
-/** The builtin `knowledge_write`: a pending item of the run's agent in a base that it may write to now. Executed again it changes nothing. */
+/** The builtin `knowledge_write`: adds a pending item of the run's agent to a base that it may write to now. Executing it again changes nothing. */
 export async function writeKnowledge(
   { args, run, place, toolCallId, transact }: ToolExecution,
   { embedder }: Pick<ToolDeps, 'embedder'>,
@@ -23,14 +23,14 @@ export async function writeKnowledge(
     const written = await writeItem({ transact, embedder }, { runId: run.id, toolCallId, place, wish }, slug);
     return { status: 'succeeded', type: 'json', value: { ...written, note: notes[written.status] } };
   } catch (error) {
-    // A base that it may not write to, a frozen one: the model may choose another.
+    // The model may choose another base when it may not write to this one, or this one is frozen.
     if (error instanceof Failure && error.status < 500 && !error.retryable)
       return failed('invalid_arguments', error.detail, false, String(error.context['reason'] ?? error.code));
     throw error;
   }
 }
 
-/** What the arguments of a call ask for; they fit the tool's input schema. */
+/** Returns the item that the arguments of a call describe; they fit the tool's input schema. */
 export function wishOf(args: Readonly<Record<string, unknown>>): ItemWish {
   const { title, tags, kind, fact } = args;
   return {
@@ -48,7 +48,7 @@ function factOf(fact: unknown): KnowledgeFact | null {
   return { subject: part('subject'), relation: part('relation'), object: part('object') };
 }
 
-/** PostgreSQL keeps no U+0000, and half a surrogate pair is no text. */
+/** PostgreSQL stores no U+0000, and half a surrogate pair is not text. */
 function isKept({ content, title, tags, fact }: ItemWish): boolean {
   const texts = [content, title ?? '', ...tags, ...(fact ? Object.values(fact) : [])];
   return content !== '' && texts.every((text) => !text.includes('\u0000') && text.isWellFormed());

@@ -19,7 +19,7 @@ import { exactOutcome, failed, toolError, type GuardedExecution, type ToolFile, 
 /** Config of a tool of kind `remote_protocol` as the activation stored it. */
 const RemoteConfig = Type.Object({ toolkit_id: Type.String(), remote_name: Type.String() });
 
-/** Calls a tool of an MCP server with the client of its toolkit. What the server says of a failure is a result for the model. */
+/** Calls a tool of an MCP server with the client of its toolkit. An error that the server reports is a result for the model. */
 export async function executeRemote(parts: ToolDeps, execution: GuardedExecution): Promise<ToolOutcome> {
   const config = Value.Parse(RemoteConfig, execution.tool.config);
   const found = await execution.transact((tx) => readRemoteTool(tx, { toolkitId: config.toolkit_id, remoteName: config.remote_name }));
@@ -66,7 +66,7 @@ function isUnauthorized(error: unknown): error is McpError {
   return error instanceof McpError && error.kind === 'unauthorized';
 }
 
-/** Whose connection: everybody's, or that of the user for whom the run works. */
+/** Returns the owner of the connection: shared by all, or the user for whom the run works. Null: there is no such user. */
 function principalOf(toolkit: McpToolkit, { variables }: GuardedExecution): McpPrincipal | null {
   const { auth } = toolkit.config;
   if (auth.type !== 'oauth' || auth.mode === 'shared') return sharedPrincipal;
@@ -76,7 +76,7 @@ function principalOf(toolkit: McpToolkit, { variables }: GuardedExecution): McpP
   return typeof id === 'string' ? { kind: 'user', id } : null;
 }
 
-/** isError is failed; structured content first; pictures, sounds and other bytes are files; links stay text. */
+/** `isError` means failed; structured content comes first; images, audio and other bytes become files; links stay text. */
 async function outcomeOf(schemas: TenantSchemas, tool: ToolkitTool, result: CallToolResult): Promise<ToolOutcome> {
   const { text, files } = readContent(result);
   if (result.isError) return failed('upstream_status', text === '' ? 'the tool failed' : text, false, 'is_error');
@@ -87,7 +87,7 @@ async function outcomeOf(schemas: TenantSchemas, tool: ToolkitTool, result: Call
     return { status: 'succeeded', type: 'text', text };
   }
   const problems = tool.output_schema === null ? [] : await schemas.validate(tool.output_schema, rounded(value));
-  // A schema that can't be applied says nothing of the value.
+  // A schema that can't be applied says nothing about the value.
   const broken = problems.find((problem) => problem.rule !== 'schema');
   if (broken)
     return failed('upstream_status', `the result is not as the tool declares: ${broken.pointer} ${broken.message}`, false, 'output_schema');
@@ -126,7 +126,7 @@ function fileOf({ uri, mimeType, blob }: { uri: string; mimeType?: string | unde
   return { name, mediaType: mimeType ?? 'application/octet-stream', bytes: Buffer.from(blob, 'base64') };
 }
 
-/** `hasLeft`: the call itself was sent, so it may have happened whatever is known of it. */
+/** `hasLeft`: the call itself was sent, so it may have happened whatever its result. */
 function failureOf(error: unknown, hasLeft: boolean): ToolOutcome {
   if (error instanceof EgressRefused) return failed('egress_refused', error.message, false);
   if (error instanceof EgressUndecodable)

@@ -12,12 +12,12 @@ import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.t
 
 const dayMs = 86_400_000;
 const dst = { gap: 'shift', repeat: 'once' } as const;
-/** How many instants ahead are looked at for the least distance between two. */
+/** How many future instants are checked for the smallest interval between two. */
 const instantsLookedAt = 60;
 
 /**
- * Plans a later run of an agent as the run's principal: the schedule that POST /schedules would make. Its row carries the call's id, so that a
- * call that is repeated finds what it made.
+ * Plans a later run of an agent as the run's principal, with the schedule that POST /schedules would create. Its row carries the call's id, so that a repeated
+ * call finds the schedule that it has created.
  */
 export async function executeSchedule(execution: ToolExecution): Promise<ToolOutcome> {
   const { run } = execution;
@@ -25,7 +25,7 @@ export async function executeSchedule(execution: ToolExecution): Promise<ToolOut
   if (run === null || toolId === null) return failed('tool_unavailable', 'a schedule is made inside a run only', false);
   const attempt = () => execution.transact((tx) => plan(tx, execution, { runId: run.id, toolId }));
   try {
-    // Another try of the call may be making it at this moment: then it is found the second time.
+    // Another try of the call may be creating it right now: the second attempt then finds it.
     return await attempt().catch((error: unknown) => {
       if (error instanceof Failure && error.code === 'already_exists') return attempt();
       throw error;
@@ -47,7 +47,7 @@ async function plan(
   const made = await readScheduleOfCall(tx, toolCallId);
   if (made) return outcomeOf(made.id, made.description, made.next_run_at === null ? null : iso(made.next_run_at));
 
-  // The API has checked the config against its kind.
+  // The API has validated the config against its kind.
   const config = tool.config as unknown as ScheduleToolConfig;
   const principal = await readRunPrincipal(tx, runId);
   if (principal === null) return failed('tool_unavailable', 'the run is gone', false);
@@ -114,7 +114,7 @@ function timesOf({ args, variables }: ToolExecution, config: ScheduleToolConfig,
   };
 }
 
-/** Throws ScheduleProblem for a single run past the horizon, and for instants closer together than the tool allows. */
+/** Throws ScheduleProblem for a single run beyond the horizon, and for instants closer together than the tool allows. */
 function refuseFarOrDense(plan: SchedulePlan, times: ScheduleTimes, { config, now }: { config: ScheduleToolConfig; now: Date }): void {
   if (times.run_at !== null) {
     if (new Date(times.run_at).getTime() > now.getTime() + config.horizon_days * dayMs)
@@ -129,13 +129,13 @@ function refuseFarOrDense(plan: SchedulePlan, times: ScheduleTimes, { config, no
     throw new ScheduleProblem({ field: 'cron', rule: 'range', message: `strikes more often than every ${config.min_interval_s} s` });
 }
 
-/** Names of times on the wire of schedules, as the model knows them. */
+/** Maps the field names of schedules on the wire to the names of the model's arguments. */
 function argumentOf(field: string): string {
   if (field === 'run_at') return 'at';
   return field === 'cron' || field === 'timezone' ? field : 'at or cron';
 }
 
-/** A text that a template gives back as it stands, whatever it holds. */
+/** Escapes a text so that a template renders it unchanged, whatever it contains. */
 function literal(text: string): string {
   return text.replaceAll(/\{[{%]/g, (mark) => `{{ "${mark}" }}`);
 }

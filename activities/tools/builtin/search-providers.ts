@@ -8,7 +8,7 @@ export interface SearchRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A row as the service gave it, before it is cleaned. */
+/** A row as the service returned it, before it is cleaned. */
 export interface FoundRow {
   readonly title: unknown;
   readonly url: unknown;
@@ -16,19 +16,19 @@ export interface FoundRow {
   readonly publishedAt: unknown;
 }
 
-/** How one kind of service is asked and read. `ask` gets the query with its operators, and the key, null when the tool names none. */
+/** How to query one kind of service and read its answer. `ask` gets the query with its operators, and the key, null when the tool names none. */
 export interface SearchProvider {
   readonly ask: (config: WebSearchToolConfig, query: string, key: string | null) => SearchRequest;
-  /** Null: the answer is not of this service. */
+  /** Null: the answer does not have this service's shape. */
   readonly read: (config: WebSearchToolConfig, answer: unknown) => readonly FoundRow[] | null;
 }
 
 const braveFreshness = { day: 'pd', week: 'pw', month: 'pm', year: 'py' } as const;
-/** Rows to ask for where some of them may be of other domains than the tool allows. */
+/** Rows to request when some of them may be of domains that the tool does not allow. */
 const spareRows = 20;
 
 export const searchProviders: Readonly<Record<WebSearchToolConfig['provider'], SearchProvider>> = {
-  // docs.searxng.org, Search API: JSON has to be switched on by whoever runs it, else 403.
+  // docs.searxng.org, Search API: the operator of the instance has to enable JSON, otherwise it answers 403.
   searxng: {
     ask: (config, query, key) => {
       const base = config.base_url ?? '';
@@ -94,7 +94,7 @@ function setAll(url: URL, values: Readonly<Record<string, string | null>>): void
   for (const [name, value] of Object.entries(values)) if (value !== null) url.searchParams.set(name, value);
 }
 
-/** `de` is a language and a country, `de-AT` names both. */
+/** `de` stands for both a language and a country, `de-AT` names both. */
 function regionOf(region: string | null): [language: string | null, country: string | null] {
   if (region === null) return [null, null];
   const [language = '', country] = region.split('-');

@@ -6,12 +6,12 @@ import { writeAgentSkill } from '../../../domain/skills/write-skill.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
 
-/** Characters of one answer: what a tool's answer holds unless its author allows more. */
+/** Characters of one answer: the limit of a tool's answer unless its author allows more. */
 const answerChars = 20_000;
 
 const outsideRun = failed('tool_unavailable', 'skills are loaded and written within a run only', false);
 
-/** The builtin `skill_load`: a skill that the run has pinned, or one of its documents, from a character on. Loading is counted once a run. */
+/** The builtin `skill_load`: returns a skill that the run has pinned, or one of its documents, from a given character on. Loading is counted once per run. */
 export async function loadSkill({ args, run, place, transact }: ToolExecution): Promise<ToolOutcome> {
   if (run === null) return outsideRun;
   const slug = String(args['slug']);
@@ -25,7 +25,7 @@ export async function loadSkill({ args, run, place, transact }: ToolExecution): 
   return readFrom(loaded.text, { doc: args['doc'], offset: args['offset'] });
 }
 
-/** The builtin `skill_write`: a skill of the run's agent that waits for its curator. Writing the same again changes nothing. */
+/** The builtin `skill_write`: stores a skill of the run's agent that awaits its curator. Writing the same again changes nothing. */
 export async function writeSkill({ args, run, place, transact }: ToolExecution): Promise<ToolOutcome> {
   if (run === null) return outsideRun;
   const wish = {
@@ -41,14 +41,14 @@ export async function writeSkill({ args, run, place, transact }: ToolExecution):
     const written = await transact((tx) => writeAgentSkill(tx, { runId: run.id, place, ...wish }));
     return { status: 'succeeded', type: 'json', value: written };
   } catch (error) {
-    // A slug of somebody else's, a retired skill, a source that the run does not have: the model may choose another.
+    // The model may choose another slug or source when the slug belongs to another agent, the skill is retired, or the run does not have the source.
     if (error instanceof Failure && error.status < 500)
       return failed('invalid_arguments', error.detail, false, String(error.context['reason'] ?? error.code));
     throw error;
   }
 }
 
-/** A file is read like any that the run was given. */
+/** The file is read like any other file that the run was given. */
 function lend(file: StoredReferenceDoc, isLent: boolean): ToolOutcome {
   if (!isLent) return failed('tool_unavailable', `the file ${file.name} can not be read`, false);
   const text = `[${file.name} is a file (${sizeOf(file)}), attachment_id ${file.attachment_id}: attachment_read reads it.]`;
@@ -81,7 +81,7 @@ function readFrom(text: LoadableText, { doc, offset }: { readonly doc: unknown; 
   return part(found.content ?? '', start, '');
 }
 
-/** A part of a text that fits an answer, cut between characters, with the offset to go on from. */
+/** Returns a part of a text that fits an answer, cut between characters, with the offset to continue from. */
 function part(text: string, wanted: number, tail: string): ToolOutcome {
   const start = Math.min(wanted, text.length) - (isInPair(text, wanted) ? 1 : 0);
   const limit = Math.max(1_000, answerChars - tail.length - 100);

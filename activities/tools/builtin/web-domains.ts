@@ -1,4 +1,4 @@
-/** Whether a host is within the domains that a tool allows, subdomains included; without any all are, but for those it denies. */
+/** Whether a host is within the domains that a tool allows, subdomains included; without a list, all hosts are allowed except the denied ones. */
 export function isAllowedDomain(hostname: string, allow: readonly string[], deny: readonly string[]): boolean {
   const host = hostname.toLowerCase().replace(/\.$/, '');
   const isWithin = (domain: string) => {

@@ -24,9 +24,9 @@ interface CachedPage {
   readonly until: number;
 }
 
-/** What one process keeps for `web_fetch`: the pool that reads pages, and a small cache per workspace. */
+/** What one process holds for `web_fetch`: the pool that reads pages, and a small cache per workspace. */
 export interface WebPages {
-  /** The text of a page, or why it has none. Throws WorkLimit, WorkProblem, and `service_unavailable` as the pool does. */
+  /** Returns the text of a page, or why it has none. Throws WorkLimit, WorkProblem, and `service_unavailable` as the pool does. */
   read(page: ReadPage): Promise<PageText>;
   /** Whether a robots.txt lets Longhaul read the page. One that can't be read in time allows nothing. */
   allows(robots: ReadRobots): Promise<boolean>;
@@ -67,25 +67,25 @@ export function createWebPages(pool: Pick<WorkPool, 'run'>): WebPages {
   };
 }
 
-/** Reads one page: a guarded GET, HTML and PDF turned into text, from `offset` on. */
+/** Reads one page: a guarded GET; HTML and PDF become text, from `offset` on. */
 export async function executeWebFetch({ egress, pages }: ToolDeps, execution: ToolExecution): Promise<ToolOutcome> {
   const config = Value.Parse(WebFetchConfig, execution.tool.config);
   const { url, offset } = execution.args;
   if (typeof url !== 'string' || !URL.canParse(url)) return failed('invalid_arguments', 'url must be an absolute URL', false);
-  const asked = checkUrlForm(url, execution.policy); // before the cache: an exception that was withdrawn counts at once
+  const asked = checkUrlForm(url, execution.policy); // before the cache: a withdrawn exception takes effect at once
   asked.hash = '';
   if (!isAllowedDomain(asked.hostname, config.allow_domains ?? [], config.deny_domains ?? [])) {
     return failed('egress_refused', 'the tool does not allow this domain', false, 'domain');
   }
   const format = config.format === 'raw' || config.format === 'text' ? config.format : 'markdown';
-  const cacheKey = `${execution.place.workspaceId} ${JSON.stringify(config)} ${asked.href}`; // a stricter tool never gets what a laxer one has kept
+  const cacheKey = `${execution.place.workspaceId} ${JSON.stringify(config)} ${asked.href}`; // a stricter tool never gets what a laxer one has cached
   const cached = pages.cache.get(cacheKey);
   const start = typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0;
   if (cached && cached.until > performance.now()) return pageOutcome(cached.page, start, true);
 
   if ((config.robots ?? true) && !(await isAllowedByRobots({ egress, pages }, asked, execution)))
     return failed('egress_refused', 'robots.txt of the site does not allow this page', false, 'robots');
-  // Each hop before it is made: a page must not lead the tool where it may not go.
+  // Checks each hop before it is requested: a redirect must not lead the tool where it may not go.
   const answer = await fetchPage(egress, asked.href, {
     policy: execution.policy,
     signal: execution.signal,
@@ -113,14 +113,14 @@ export async function executeWebFetch({ egress, pages }: ToolDeps, execution: To
   return pageOutcome(page, start, false);
 }
 
-/** What can't be turned into text for what it is; all else is thrown on. */
+/** Returns the failed result for a page that can't be converted to text; rethrows any other error. */
 function unreadable(error: unknown): ToolOutcome {
   if (error instanceof WorkLimit) return failed('upstream_status', `the page ${error.message} to read`, false, 'unreadable');
   if (error instanceof WorkProblem) return failed('upstream_status', 'the page is damaged, or only a part of a file', false, 'unreadable');
   throw error;
 }
 
-/** Bytes are kept as a file, whatever text the server says that they are. */
+/** These bytes are stored as a file even when the server declares them as text. */
 function mediaTypeOf(answer: EgressResponse): string {
   const told = answer.headers['content-type'] ?? '';
   return told.startsWith('text/') ? 'application/octet-stream' : told;
@@ -140,7 +140,7 @@ function fetchPage(
   return egress.fetch({ method: 'GET', url, headers, redirects, headersTimeoutMs: 30_000, ...options });
 }
 
-/** RFC 9309: a robots.txt that is absent (4xx) allows all, one that can't be had (5xx, no answer) allows nothing. */
+/** RFC 9309: a robots.txt that is absent (4xx) allows everything, one that can't be fetched (5xx, no answer) allows nothing. */
 async function isAllowedByRobots(
   { egress, pages }: Pick<ToolDeps, 'egress' | 'pages'>,
   page: URL,

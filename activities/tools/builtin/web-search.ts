@@ -12,7 +12,7 @@ const maxTitle = 300;
 const maxSnippet = 1_000;
 const maxUrl = 2_048;
 
-/** What the model gets of one hit. */
+/** What the model gets for each hit. */
 interface SearchRow {
   readonly title: string;
   readonly url: string;
@@ -20,9 +20,9 @@ interface SearchRow {
   readonly published_at: string | null;
 }
 
-/** Asks a search service once; gives its rows in its order, of the domains that the tool allows, each address once. */
+/** Queries a search service once; returns its rows in its order, limited to the domains that the tool allows, each address once. */
 export async function executeWebSearch({ egress }: Pick<ToolDeps, 'egress'>, execution: ToolExecution): Promise<ToolOutcome> {
-  // The API has checked and completed it before it was stored.
+  // The API validated and completed it before it was stored.
   const config = execution.tool.config as unknown as WebSearchToolConfig;
   const { query } = execution.args;
   if (typeof query !== 'string' || query.trim() === '') return failed('invalid_arguments', 'query must be a text', false);
@@ -35,9 +35,9 @@ export async function executeWebSearch({ egress }: Pick<ToolDeps, 'egress'>, exe
     method: 'GET',
     ...asked,
     policy: execution.policy,
-    redirects: 0, // the key goes to its service only
+    redirects: 0, // the key goes only to its own service
     limitBytes,
-    headersTimeoutMs: 2 * execution.timeoutMs, // its deadline rings before
+    headersTimeoutMs: 2 * execution.timeoutMs, // the deadline of the execution fires first
     signal: execution.signal,
   });
   if (answer.status !== 200) {
@@ -49,7 +49,7 @@ export async function executeWebSearch({ egress }: Pick<ToolDeps, 'egress'>, exe
   return { status: 'succeeded', type: 'json', value: { results: cleaned(found, config) } };
 }
 
-/** Services know `site:`; whatever they make of it, the rows are filtered again. */
+/** Services know `site:`; the rows are filtered again, however a service interprets it. */
 function withDomains(query: string, { include_domains: include, exclude_domains: exclude }: WebSearchToolConfig): string {
   const only = include.length === 0 ? [] : [`(${include.map((domain) => `site:${domain}`).join(' OR ')})`];
   return [query, ...only, ...exclude.map((domain) => `-site:${domain}`)].join(' ');
@@ -84,7 +84,7 @@ const entities: Readonly<Record<string, string>> = {
   '#x27': "'",
 };
 
-/** Services mark the words of the query with tags; the model needs the text. */
+/** Services mark the words of the query with tags; the model needs plain text. */
 function plain(text: unknown, most: number): string {
   if (typeof text !== 'string') return '';
   const bare = text
@@ -95,7 +95,7 @@ function plain(text: unknown, most: number): string {
   return cutText(bare.trim(), most);
 }
 
-/** ISO 8601; what can't be read as a time is none. */
+/** Returns ISO 8601; null for a value that can't be read as a time. */
 function timeOf(told: unknown): string | null {
   if (typeof told !== 'string' && typeof told !== 'number') return null;
   const time = new Date(told);

@@ -9,12 +9,12 @@ import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 
 export interface Ending {
   readonly call: CallState;
-  /** The try that gives the end; null: whoever holds the call. */
+  /** The try that ends the call; null: it ends the call whatever try holds it. */
   readonly attempt: number | null;
   readonly end: CallOutcome;
 }
 
-/** Ends a call in one transaction; where others of the run stand before people, what the run waits for is settled in a second one. */
+/** Ends a call in one transaction; where other calls of the run await a person, a second one settles what the run waits for. */
 export async function endAndSettle(
   deps: ActivityDeps,
   { runId }: RunToolInput,
@@ -25,7 +25,7 @@ export async function endAndSettle(
     if (ending === null || ending === 'gated') return { gated: ending === 'gated', hasWaits: false };
     const { call, attempt, end } = ending;
     const ended = await endCallBeside(tx, call, attempt, end);
-    // Without a try of its own: a scope above every one of the call, so that whoever still holds it is fenced from now on.
+    // Without a try of its own, it uses a number above every try of the call, so that a try that still holds the call is fenced from now on.
     if (ended !== null) await appendResult(tx, call, attempt ?? call.attempt + 1, ended.frame);
     return { gated: false, hasWaits: ended !== null && (ended.hasWaits || call.run_status === 'waiting') };
   });
@@ -33,7 +33,7 @@ export async function endAndSettle(
   return { gated: done.gated };
 }
 
-/** Whether an admin has to approve it, as the run pinned it or as its tool says now. */
+/** Whether an admin has to approve it, as the run pinned it or by its tool's current row. */
 export function isCritical(call: CallState): boolean {
   return call.critical || call.live?.critical === true;
 }

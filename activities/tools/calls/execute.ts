@@ -22,8 +22,8 @@ export interface ToolExecutor {
 }
 
 /**
- * The executor of one process. It throws only when the execution's own signal is aborted, or nobody waits for it any more; all else is an outcome,
- * in which every secret that the call was given stands by its name.
+ * The executor of one process. It throws only when the execution's own signal is aborted, or when Temporal has given up the attempt. Everything else is an
+ * outcome, in which the name of each secret replaces its value.
  */
 export function createToolExecutor(parts: ToolDeps): ToolExecutor {
   const own = { ...parts, tokens: createAccessTokens(parts.egress) };
@@ -79,8 +79,8 @@ function dispatch(parts: OwnDeps, execution: GuardedExecution): Promise<ToolOutc
 }
 
 /**
- * The same, but requests say how many hooks their cause has come through, and which run they belong to: a chain that leads back to a hook or an event ends
- * somewhere.
+ * Returns the same dependencies with requests that carry how many hooks their cause has come through, and which run they belong to: so a chain that leads back
+ * to a hook or an event ends somewhere.
  */
 function counted<P extends { readonly egress: Egress }>(parts: P, { hops, run }: GuardedExecution): P {
   const { egress } = parts;
@@ -99,7 +99,7 @@ function counted<P extends { readonly egress: Egress }>(parts: P, { hops, run }:
   };
 }
 
-/** What an error means to the model; nothing of it is told that the guard or the engine has not worded. */
+/** Maps an error to its meaning for the model; passes on only messages that the guard or the engine has written. */
 export function errorOf(error: unknown): ToolError {
   if (error instanceof EgressRefused) return toolError('egress_refused', error.message, false);
   if (error instanceof EgressUndecodable) return toolError('upstream_status', error.message, false, 'undecodable');

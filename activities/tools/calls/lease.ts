@@ -4,11 +4,11 @@ import type { LeaseKey, TakenAt } from '../../../db/tools/tool-leases.ts';
 import { dropLease, renewLease, takeLease } from '../../../domain/tools/leases.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 
-/** An exclusive tool, held by one call in its workspace. */
+/** An exclusive tool that one call in its workspace holds. */
 export interface HeldLease {
   /** Aborted when the lease is lost: from then on another call may hold the tool. */
   readonly signal: AbortSignal;
-  /** Gives it free. Never throws: what can't be given free lapses. */
+  /** Releases the lease. Never throws: a lease that can't be released expires. */
   release(): Promise<void>;
 }
 
@@ -22,10 +22,10 @@ export interface LeaseOptions {
 const firstPauseMs = 50;
 const maxPauseMs = 500;
 const renewMs = 5_000;
-/** Below the lease's own 30 s: whoever can't renew stops before another may begin. */
+/** Less than the lease's 30 s: a holder that can't renew stops before another call may begin. */
 const maxSilentMs = 20_000;
 
-/** Waits for the tool and holds it, renewing it until it is released. Null: it was busy for all of `waitMs`. Throws the signal's reason. */
+/** Waits for the tool, holds it and renews the lease until it is released. Null: the tool was busy for all of `waitMs`. Throws the signal's reason. */
 export async function lockLease({ transact, key, waitMs, signal }: LeaseOptions): Promise<HeldLease | null> {
   const end = performance.now() + waitMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
@@ -39,7 +39,7 @@ export async function lockLease({ transact, key, waitMs, signal }: LeaseOptions)
   }
 }
 
-/** `askedAt`: before the lease began, as the database counts it. */
+/** `askedAt` lies before the start of the lease by the database's clock. */
 function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt: TakenAt, askedAt: number): HeldLease {
   const held = { ...key, takenAt };
   const lost = new AbortController();
@@ -51,7 +51,7 @@ function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt
       if (await transact((tx) => renewLease(tx, held))) renewedAt = asked;
       else lose();
     } catch {
-      // The database is away for a moment: the timer below judges.
+      // The database may be unavailable for a moment: the timer below decides.
     }
   };
   const isSilent = () => performance.now() - renewedAt > maxSilentMs;
@@ -62,7 +62,7 @@ function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt
 
   return {
     get signal() {
-      // A process that stood still may ask before its timer has rung.
+      // A process that was frozen may read the signal before its timer has fired.
       if (isSilent()) lose();
       return lost.signal;
     },

@@ -4,30 +4,30 @@ import { exactText, markInexact } from '../../../workflows/contracts/tools/exact
 import { valueAt } from '../../../ports/json/pointer.ts';
 import type { ToolKind, ToolResultCode } from '../../../workflows/contracts/runs/runs.ts';
 
-/** A tool as the run pinned it: what an execution needs to know of it. */
+/** A tool as the run pinned it: what an execution needs to know about it. */
 export interface ExecutableTool {
-  /** Null: the platform's own, without a row. */
+  /** Null: a built-in tool of the platform, without a row. */
   readonly toolId: string | null;
   readonly kind: ToolKind;
   readonly slug: string;
   readonly config: Readonly<Record<string, unknown>>;
-  /** Where its result is cut; 20,000 when left out. */
+  /** Characters at which its result is truncated; 20,000 when omitted. */
   readonly responseMaxChars?: number;
 }
 
-/** One call to execute. `args` fit the tool's input schema; presets are merged in already. */
+/** One call to execute. `args` fit the tool's input schema; presets are already merged in. */
 export interface ToolExecution {
   readonly tool: ExecutableTool;
   readonly toolCallId: string;
   readonly args: Readonly<Record<string, unknown>>;
   /** Null when an author tries the tool outside a run. */
   readonly run: { readonly id: string } | null;
-  /** What its requests say in `X-Longhaul-Hops`: how many hooks its cause has come through, and this call. */
+  /** The value of `X-Longhaul-Hops` in its requests: how many hooks its cause has come through, plus this call. */
   readonly hops: number;
   readonly place: { readonly organizationId: string; readonly workspaceId: string };
-  /** Value of a secret that the tool names; null when there is none. What it gave is masked in output, error and echo. */
+  /** Returns the value of a secret that the tool names; null when there is none. The value is masked in output, error and echo. */
   readonly secret: (name: string) => Promise<string | null>;
-  /** A short transaction in the tenant of the place. */
+  /** Runs a short tenant transaction in the call's organization and workspace. */
   readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
   /** Roots for templates beside `args`: agent, workspace, subject, now, vars, run. */
   readonly variables: Readonly<Record<string, unknown>>;
@@ -39,11 +39,11 @@ export interface ToolExecution {
   readonly readOutput: (callId: string, offset: number, limit: number) => Promise<{ text: string; totalChars: number } | null>;
 }
 
-/** A call as the executor hands it on: what its secrets gave can be concealed and masked. */
+/** A call as the executor passes it on: values derived from its secrets can be concealed and masked. */
 export interface GuardedExecution extends ToolExecution {
-  /** Masks also what was made of a secret: a token, an encoded pair. */
+  /** Also masks a value derived from a secret: a token, an encoded pair. */
   readonly conceal: (secretName: string, value: string) => void;
-  /** For what is cut before it leaves the executor; whole outcomes are masked anyway. */
+  /** For text that is truncated before it leaves the executor; whole outcomes are masked anyway. */
   readonly mask: (text: string) => string;
 }
 
@@ -54,24 +54,24 @@ export interface ToolError {
   readonly reason: string | null;
 }
 
-/** A file that a tool gave. */
+/** A file that a tool returned. */
 export interface ToolFile {
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: Buffer;
-  /** The bytes should be readable and are not, for a coding that is not understood or a text that is none: a secret in them can't be found. */
+  /** The bytes should be readable and are not, because of an unknown coding or invalid text: a secret in them can't be found. */
   readonly isOpaque?: boolean;
 }
 
-/** What came back, before it is cut for the model. A tool's failure is a result for the model, never the run's. */
+/** The result of an execution, before it is truncated for the model. A tool's failure is a result for the model, never a failure of the run. */
 export type ToolOutcome =
   | { readonly status: 'succeeded'; readonly type: 'text'; readonly text: string; readonly cached?: boolean }
   | { readonly status: 'succeeded'; readonly type: 'json'; readonly value: unknown; readonly cached?: boolean }
   /** Bytes that are neither text nor JSON: stored as attachments; `text` goes to the model beside them. */
   | { readonly status: 'succeeded'; readonly type: 'files'; readonly files: readonly ToolFile[]; readonly text: string }
   /**
-   * `mayHaveHappened`: the request left, and what came of it is not known. `needsConsent`: it did not happen, and a person has been asked for a consent
-   * with which it can.
+   * `mayHaveHappened`: the request was sent, and its effect is unknown. `needsConsent`: the call did not happen, and a person has been asked for the consent
+   * that it needs.
    */
   | {
       readonly status: 'failed' | 'timed_out';
@@ -90,8 +90,8 @@ export function failed(code: ToolResultCode, message: string, retryable: boolean
 }
 
 /**
- * JSON that a tool gave, at a pointer; what is none is text. Where a double would change one of its numbers it becomes text as well, the JSON with the
- * number as the tool wrote it: models read both alike.
+ * Returns JSON of a tool, at a pointer; text that is not JSON stays text. JSON with a number that a double would change becomes text as well, with the number
+ * as the tool wrote it: models read both alike.
  */
 export function jsonOutcome(text: string, pointer = ''): ToolOutcome {
   try {
@@ -104,7 +104,7 @@ export function jsonOutcome(text: string, pointer = ''): ToolOutcome {
   }
 }
 
-/** The outcome of a value that may hold marks of `markInexact`. */
+/** Returns the outcome of a value that may hold tags of `markInexact`. */
 export function exactOutcome(value: unknown): ToolOutcome {
   const text = exactText(value);
   return text === JSON.stringify(value) ? { status: 'succeeded', type: 'json', value } : { status: 'succeeded', type: 'text', text };

@@ -7,19 +7,19 @@ import { failed, jsonOutcome, type ToolOutcome } from './outcome.ts';
 
 export { cutText };
 
-/** What of a result goes into the call's row and to the model: cut between code points, with the size of the whole. */
+/** The part of a result that goes into the call's row and to the model: truncated between code points, with the size of the whole. */
 export interface CappedOutput {
   readonly output: unknown;
   readonly type: 'text' | 'json';
   readonly totalChars: number;
   readonly truncated: boolean;
-  /** The whole as text (at most 2 MiB) when it was cut, for `result_read`. */
+  /** The whole result as text (at most 2 MiB) when it was truncated, for `result_read`. */
   readonly rest: string | null;
 }
 
 const maxRestBytes = 2 * 1024 * 1024;
 
-/** Cuts a succeeded outcome at `maxChars`. JSON that is over it becomes the text of its beginning. */
+/** Truncates a succeeded outcome to `maxChars`. JSON that is longer becomes text with its beginning. */
 export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' }>, maxChars: number): CappedOutput {
   const output = outcome.type === 'text' ? cleanText(outcome.text) : (cleanJson(outcome.value) ?? null);
   const text = outcome.type === 'text' ? String(output) : JSON.stringify(output);
@@ -33,7 +33,7 @@ export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' 
   };
 }
 
-/** The body of an answer as JSON (what stands there at the pointer), text or a file; other bytes that were cut are a failed result. */
+/** Returns the body of an answer as JSON (its value at the pointer), text or a file; other bytes that were truncated are a failed result. */
 export function bodyOutcome(answer: Omit<EgressResponse, 'status'>, pointer = ''): ToolOutcome {
   const contentType = answer.headers['content-type'] ?? '';
   const mediaType = mediaTypeOf(contentType);
@@ -49,12 +49,12 @@ export function bodyOutcome(answer: Omit<EgressResponse, 'status'>, pointer = ''
   return { status: 'succeeded', type: 'text', text };
 }
 
-/** What is still in a coding is text only where the coding was none: some servers name a charset as one. */
+/** A body with a content coding is text only when the coding is none: some servers name a charset as one. */
 function textOf({ body, isTruncated, isCoded }: Omit<EgressResponse, 'status'>, contentType: string): string | null {
   return !isCoded || isUtf8(body) ? readBodyText({ bytes: body, contentType, isTruncated }) : null;
 }
 
-/** What the server calls the file, else the end of its address. Only a proposal: whoever stores it cleans it. */
+/** Returns the server's name for the file, otherwise the last segment of its address. It is only a proposal: the code that stores the file cleans it. */
 function nameOf({ headers, url }: { readonly headers: Readonly<Record<string, string>>; readonly url: string }): string {
   const given = /filename="?([^";]+)"?/i.exec(headers['content-disposition'] ?? '')?.[1]?.trim();
   return given || new URL(url).pathname.split('/').at(-1) || 'file';

@@ -4,7 +4,7 @@ import type { CallState, LiveTool } from '../../../db/runs/calls/call-state.ts';
 import type { ToolKind } from '../../../workflows/contracts/runs/runs.ts';
 import { toolError, type ToolError } from './outcome.ts';
 
-/** What is known of a call before it is executed: what its run pinned, and what its tool's row says now. */
+/** What is known about a call before it is executed: what its run pinned, and what its tool's row says now. */
 export interface CallFacts {
   readonly tool_id: string | null;
   readonly slug: string;
@@ -13,13 +13,13 @@ export interface CallFacts {
   readonly effect: 'read' | 'write';
   readonly max_effect: 'read' | 'write';
   readonly live: LiveTool | null;
-  /** The client executes it, as the run pinned it. */
+  /** Whether the client executes it, as the run pinned it. */
   readonly client_owned?: boolean;
 }
 
 /**
- * Why the tool is not executed, read live, since an admin who stops a tool stops its next call; null when nothing stands against it. A tool
- * without a row is the platform's own.
+ * Returns why the tool is not executed; null when nothing prevents it. The tool's row is read live, since an admin who stops a tool stops its next call. A tool
+ * without a row is built into the platform.
  */
 export function refusalOf(call: CallFacts): ToolError | null {
   const { live } = call;
@@ -29,7 +29,7 @@ export function refusalOf(call: CallFacts): ToolError | null {
   if (live?.client_owned && call.client_owned !== true)
     return toolError('tool_unavailable', 'the tool belongs to the client now', false, 'client_owned');
 
-  // A delegate's child inherits the bound, so it is the child's tools that are refused.
+  // A delegate's child inherits the bound, so the child's tools are the ones that are refused.
   const writes = call.effect === 'write' || live?.effect === 'write';
   if (call.max_effect === 'read' && writes && call.kind !== 'delegate')
     return toolError('effect_not_allowed', 'this run may only read', false);
@@ -37,8 +37,8 @@ export function refusalOf(call: CallFacts): ToolError | null {
 }
 
 /**
- * Why people have to be asked before this execution, by what the tool's row says now; null when they have been, or need not be. What the run pinned
- * was asked before the call became ready: this is what an admin has changed since.
+ * Returns why this execution needs an approval by the tool's current row; null when it needs none or has been approved. Approvals that the run pinned were
+ * requested before the call became ready: these are changes that an admin has made since.
  */
 export function gateOf(
   call: Pick<CallState, 'live' | 'approved' | 'manifest' | 'slug'>,

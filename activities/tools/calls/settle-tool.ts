@@ -11,10 +11,10 @@ import { toolError } from './outcome.ts';
 import { failedEnd } from './settlement.ts';
 import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 
-/** Tries of a call that may be lost with their workers before its run ends, or its model is told. */
+/** Tries of a call that may be lost with their workers before its run ends, or its model gets the error. */
 export const maxTries = 3;
 
-/** Judges a call whose activity is over without a result, from its row: run anew, put before people, or ended with what can be said of it. */
+/** Decides on a call whose activity is over without a result, from its row: execute it again, put it up for approval, or end it with what is known. */
 export async function settleTool(deps: ActivityDeps, input: SettleToolInput): Promise<SettleToolResult> {
   const { runId, toolCallId, cause } = input;
   const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => transactAsRun(deps, runId, work);
@@ -24,7 +24,7 @@ export async function settleTool(deps: ActivityDeps, input: SettleToolInput): Pr
   const { gated } = await endAndSettle(deps, input, async (tx) => {
     const call = await lockCall(tx, runId, toolCallId);
     hasChild = call?.child_run_id !== undefined && call.child_run_id !== null;
-    // A child's end is its call's result.
+    // The outcome of a child is the result of its call.
     if (!call || !isOpen(call) || hasChild) return null;
     const isStopped = cause === 'cancelled' || call.run_status === 'cancelling';
     if (!isStopped && (call.state === 'recorded' || call.state === 'gated')) return 'gated';

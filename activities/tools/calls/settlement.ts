@@ -8,7 +8,7 @@ import { toolError, type ToolError, type ToolOutcome } from './outcome.ts';
 import { capOutput } from './output.ts';
 import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 
-/** Writes what comes with a result, in its transaction, and gives the end. */
+/** Writes what belongs to a result, in its transaction, and returns the outcome of the call. */
 export type Settlement = (tx: TenantTransaction) => Promise<CallOutcome>;
 
 /** Files are stored before the transaction that records them. */

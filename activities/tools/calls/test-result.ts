@@ -13,9 +13,9 @@ export interface TestOutcome {
 
 const withoutOutput = { output: null, output_type: 'text', truncated: false, total_chars: 0 } as const;
 
-/** What the author of a tool is shown: cut as for a model. `tool` is null where nothing was executed. */
+/** Returns what the author of a tool sees, truncated as for a model. `tool` is null when nothing was executed. */
 export function resultOfTest(tool: TestedTool | null, { outcome, request, durationMs }: TestOutcome): ToolTestResult {
-  // A request that can't be rendered is the result, also where nothing would have been sent.
+  // A request that can't be rendered is the result, also when nothing would have been sent.
   const told = request !== null && 'outcome' in request ? request.outcome : outcome;
   const shown = request === null || 'outcome' in request ? null : { method: request.method, url: request.url, headers: request.headers };
   const common = { request: shown, duration_ms: durationMs };
@@ -35,7 +35,7 @@ export function resultOfTest(tool: TestedTool | null, { outcome, request, durati
   };
 }
 
-/** Files of a test are told and not kept: there is no run that they could belong to. */
+/** Files of a test are listed but not stored: there is no run that they could belong to. */
 function listed({ files, text }: Extract<ToolOutcome, { readonly type: 'files' }>): Extract<ToolOutcome, { readonly type: 'json' }> {
   const found = files.map(({ name, mediaType, bytes }) => ({ name, media_type: mediaType, size_bytes: bytes.length }));
   return { status: 'succeeded', type: 'json', value: { text, files: found } };

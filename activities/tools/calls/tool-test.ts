@@ -18,7 +18,7 @@ import { lockLease, type HeldLease } from './lease.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { resultOfTest } from './test-result.ts';
 
-/** A test that is to be executed now. */
+/** A test to execute now. */
 interface ClaimedTest {
   readonly test: TestState;
   readonly tool: TestedTool;
@@ -27,7 +27,7 @@ interface ClaimedTest {
 
 type Transact = ToolExecution['transact'];
 
-/** The activity of a tool's test: outside a run, but in the same executor and under the same bounds. */
+/** The activity of a tool's test: outside a run, but with the same executor and the same limits. */
 export function createToolTestActivities(deps: ActivityDeps): ToolTestActivities {
   const executor = createToolExecutor(deps);
   return {
@@ -61,7 +61,7 @@ const refusals = {
   outcome_unknown: 'The test was interrupted while it was executed; it may have happened.',
 } as const;
 
-/** Null when there is nothing to execute. */
+/** Returns null when there is nothing to execute. */
 async function claim(deps: ActivityDeps, tx: TenantTransaction, testId: string): Promise<ClaimedTest | null> {
   const claimed = await claimToolTest(tx, testId);
   if (claimed.verdict === 'over') return null;
@@ -87,7 +87,7 @@ async function outcomeOf(executor: ToolExecutor, { test, tool }: ClaimedTest, ex
   const lease = await lockLease({ transact: execution.transact, key, waitMs: execution.timeoutMs, signal: execution.signal });
   if (lease === null) return failed('tool_busy', `another call has held the tool for ${execution.timeoutMs / 1_000} s`, true);
   return whileHeld(lease, () => {
-    // Both the wait and the work fit into what a test may take.
+    // Waiting and work together fit into the time limit of a test.
     const leftMs = Math.max(1_000, Math.round(toolTestLimitS * 1_000 - (performance.now() - began)));
     const signal = AbortSignal.any([execution.signal, lease.signal]);
     return executor.execute({ ...execution, signal, timeoutMs: Math.min(execution.timeoutMs, leftMs) });

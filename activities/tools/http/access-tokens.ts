@@ -6,17 +6,17 @@ import { failed, toolError, type ToolExecution, type ToolOutcome } from '../call
 
 type ClientCredentials = Extract<HttpAuth, { readonly type: 'oauth2_client_credentials' }>;
 
-/** A token, or the result of the call when there is none to be had. */
+/** A token, or the result of the call when no token is available. */
 export type TokenAnswer = { readonly token: string } | { readonly outcome: ToolOutcome };
 
 export interface TokenRequest {
   readonly auth: ClientCredentials;
   readonly clientSecret: string;
-  /** A token that the server has just refused: it is not given again. */
+  /** A token that the server has just refused: it is not returned again. */
   readonly refused?: string;
 }
 
-/** Access tokens of one process, by client credentials (RFC 6749 §4.4), each kept until shortly before its end. */
+/** Access tokens of one process, by client credentials (RFC 6749 §4.4), each cached until shortly before it expires. */
 export interface AccessTokens {
   take(execution: ToolExecution, request: TokenRequest): Promise<TokenAnswer>;
 }
@@ -49,13 +49,13 @@ export function createAccessTokens(egress: Egress): AccessTokens {
   };
 }
 
-/** Whoever changes the secret or any other part gets a token of its own; no tenant ever gets another's. */
+/** A change of the secret or of any other part leads to a different token; no tenant ever gets another tenant's token. */
 function keyOf({ place, tool }: ToolExecution, { auth, clientSecret }: TokenRequest): string {
   const parts = [place.organizationId, place.workspaceId, tool.toolId, auth.token_url, auth.client_id, auth.scope, clientSecret];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }
 
-/** HTTP Basic first, which every server must take (RFC 6749 §2.3.1), then once more within the body for those that don't. */
+/** Tries HTTP Basic first, which every server must support (RFC 6749 §2.3.1), then the request body for servers that don't. */
 async function ask(
   egress: Egress,
   execution: ToolExecution,
@@ -66,7 +66,7 @@ async function ask(
     const isRefused = first.status === 400 || first.status === 401;
     return read(isRefused ? await post(egress, execution, { request, inBody: true }) : first);
   } catch (error) {
-    // The tool's own request has not left, whatever became of this one.
+    // The tool's own request has not been sent, whatever happened to this one.
     if (error instanceof EgressUnreachable)
       return { outcome: failed('upstream_unreachable', 'the token server can not be reached', true, 'token') };
     if (execution.signal.aborted && error instanceof DOMException && error.name === 'TimeoutError')
@@ -109,7 +109,7 @@ function read(answer: EgressResponse): StoredToken | { readonly outcome: ToolOut
   const { access_token: token, token_type: type, expires_in: seconds, error } = body;
   const isToken = answer.status === 200 && typeof token === 'string' && token !== '' && String(type).toLowerCase() === 'bearer';
   if (!isToken) {
-    // Only the code, which RFC 6749 §5.2 defines: a description may echo what was sent.
+    // Only the code, which RFC 6749 §5.2 defines: a description may echo the request.
     const code = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : '';
     const isOurs = answer.status < 500 && answer.status !== 429;
     return {

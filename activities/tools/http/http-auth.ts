@@ -6,11 +6,11 @@ import { failed, type GuardedExecution, type ToolOutcome } from '../calls/outcom
 
 export interface Credential {
   readonly request: HttpRequest;
-  /** The access token that the request carries, for when it is refused. */
+  /** The access token that the request carries, in case it is refused. */
   readonly token: string | null;
 }
 
-/** The request with the credential that the tool names, or the result of a call that has none. */
+/** Returns the request with the credential that the tool names, or the result of a call that has none. */
 export async function withCredential(
   tokens: AccessTokens,
   execution: GuardedExecution,
@@ -30,7 +30,7 @@ export async function withCredential(
   return { request: withHeader(request, 'authorization', `Bearer ${answer.token}`), token: answer.token };
 }
 
-/** The request as it is shown: the credential by the name of its secret. */
+/** Returns the request as it is displayed, with the name of the secret in place of the credential. */
 export function withNamedCredential(request: HttpRequest, auth: HttpAuth): HttpRequest {
   if (auth.type === 'none') return request;
   const name = `[secret:${auth.secret}]`;
@@ -53,7 +53,7 @@ function carrying(
       return withHeader(request, 'authorization', `Basic ${basicPair(auth.user, secret)}`);
     case 'api_key': {
       if (auth.in === 'header') return withHeader(request, auth.name, secret);
-      // An argument can't stand in for it, and what the arguments wrote stays as it is written.
+      // An argument can't replace it, and what the arguments contributed stays as it is written.
       return { ...request, url: withPairs(withoutName(request.url, auth.name), [formPair(auth.name, secret)]) };
     }
     default:

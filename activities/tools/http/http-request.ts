@@ -7,7 +7,7 @@ import { formPair, withoutName, withPairs } from './query-pairs.ts';
 import { renderBody } from './request-body.ts';
 import { valueAt } from '../../../ports/json/pointer.ts';
 
-/** One request as it is sent, but for its credential. */
+/** One request as it is sent, except for its credential. */
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -17,7 +17,7 @@ export interface HttpRequest {
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** Renders the request that the tool describes. An argument that has no form at its place, or would leave it, gives a failed result. */
+/** Renders the request that the tool describes. An argument that has no valid form at its location, or would leave it, yields a failed result. */
 export async function renderRequest(
   templates: Templates,
   config: HttpToolConfig,
@@ -52,24 +52,24 @@ async function requestOf(
   return { method: config.method, url: target.url, headers, body: body?.content ?? null };
 }
 
-/** Where a request goes, with the headers that its arguments give it. */
+/** The target URL of a request, with the headers that its arguments set. */
 interface Target {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A segment that every URL parser resolves away, percent-encoded or not. */
+/** A segment that every URL parser removes, percent-encoded or not. */
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:[/?#]|$)/i;
 const wholeTemplate = /^\s*\{\{\s*([A-Za-z_][\w.]*)\s*\}\}\s*$/;
 
-/** The name of the argument that is the whole body of an operation. */
+/** Returns the name of the argument that is the whole body of an operation. */
 function bodyArgument(template: unknown): string {
   return typeof template === 'string' ? (wholeTemplate.exec(template)?.[1] ?? '').replace(/^args\./, '') : '';
 }
 
 /**
- * The request of an operation of an OpenAPI document: each argument by its own shape and the style of its parameter. Null when an argument makes
- * a segment `.` or `..`, which no encoding keeps in its place.
+ * Returns the target of an operation of an OpenAPI document: each argument by its own shape and the style of its parameter. Null when an argument forms a
+ * segment `.` or `..`, which no encoding preserves.
  */
 function operationTarget(config: HttpToolConfig, parameters: readonly HttpParameter[], args: Variables): Target | null {
   const { origin, path } = splitUrl(config.url);
@@ -95,12 +95,12 @@ function operationTarget(config: HttpToolConfig, parameters: readonly HttpParame
 }
 
 /**
- * The request of a tool made of templates. The origin is literal; in the path every argument is percent-encoded, so that no argument can add a
- * segment or a query. A header or query that is one argument alone is written by its shape, a list in the default style of its place. Null as above.
+ * Returns the target of a tool made of templates. The origin is literal; in the path every argument is percent-encoded, so that no argument can add a segment
+ * or a query. A header or query value that is a single argument is written by its shape, a list in the default style of its location. Null as above.
  */
 async function templateTarget(templates: Templates, config: HttpToolConfig, variables: Variables): Promise<Target | null> {
   const { origin, path } = splitUrl(config.url);
-  // encoded keeps the shape
+  // `encoded` preserves the shape
   const text = path === '' ? '' : (await templates.forRequest('joined').render(path, encoded(variables) as Variables)).text;
   if (dotSegment.test(text)) return null;
   let url = new URL(origin + text).href;
@@ -115,12 +115,12 @@ async function templateTarget(templates: Templates, config: HttpToolConfig, vari
   const headers: Record<string, string> = {};
   for (const [name, template] of Object.entries(config.headers)) {
     const value = oneLine((await textsOf(templates, template, variables)).join(','));
-    if (value !== '') headers[name.toLowerCase()] = value; // an optional argument that was not given
+    if (value !== '') headers[name.toLowerCase()] = value; // an optional argument that was omitted
   }
   return { url, headers };
 }
 
-/** What a template gives: one text, none when it is empty, the members of the list that it is. */
+/** Returns what a template yields: one text, none when it is empty, or the members when its value is a list. */
 async function textsOf(templates: Templates, template: string, variables: Variables): Promise<string[]> {
   const path = wholeTemplate.exec(template)?.[1];
   const value = path === undefined ? undefined : valueAt(variables, `/${path.replaceAll('.', '/')}`);
@@ -150,7 +150,7 @@ function encoded(node: unknown): unknown {
   return node;
 }
 
-/** A loop gives names as well. Only what divides a URL is encoded, so that templates find the others by their names. */
+/** A loop yields names as well. Only the characters that delimit a URL are encoded, so that templates find the other names unchanged. */
 function encodedName(name: string): string {
   return name.replaceAll(/[/?#%\\]/g, encode);
 }

@@ -8,13 +8,13 @@ import { renderRequest, type HttpRequest } from './http-request.ts';
 import { failed, type GuardedExecution, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
 import { bodyOutcome } from '../calls/output.ts';
 
-/** What a header value may hold (RFC 9110 §5.5), beyond ASCII as Latin-1. */
+/** The characters of a header value (RFC 9110 §5.5), beyond ASCII as Latin-1. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const limitBytes = 10 * 1024 * 1024;
 
 type HttpDeps = Pick<ToolDeps, 'egress' | 'templates'> & { readonly tokens: AccessTokens };
 
-/** Sends the one request that the tool describes, through the egress guard, and gives its body as text, JSON or a file. */
+/** Sends the one request that the tool describes, through the egress guard, and returns its body as text, JSON or a file. */
 export async function executeHttp(parts: HttpDeps, execution: GuardedExecution): Promise<ToolOutcome> {
   const config = configOf(execution);
   const rendered = await renderRequest(parts.templates.of(execution.place.organizationId), config, execution);
@@ -23,7 +23,7 @@ export async function executeHttp(parts: HttpDeps, execution: GuardedExecution):
   if ('outcome' in carried) return carried.outcome;
   let answer = await send(parts, execution, { config, request: carried.request });
   if (answer !== null && answer.status === 401 && carried.token !== null) {
-    // The server has not looked at the request: its token has ended before its time.
+    // The server has not processed the request: its token expired early.
     carried = await withCredential(parts.tokens, execution, { request: rendered, auth: config.auth, refused: carried.token });
     if ('outcome' in carried) return carried.outcome;
     answer = await send(parts, execution, { config, request: carried.request });
@@ -32,7 +32,7 @@ export async function executeHttp(parts: HttpDeps, execution: GuardedExecution):
   return outcomeOf(answer, config.response, execution.mask);
 }
 
-/** The request that a call would send, with secrets by name; or the result that it would have instead. */
+/** Returns the request that a call would send, with secrets by name; or the result that the call would have instead. */
 export async function describeHttp(
   { templates }: Pick<ToolDeps, 'templates'>,
   execution: ToolExecution,
@@ -42,12 +42,12 @@ export async function describeHttp(
   return 'outcome' in rendered ? rendered : withNamedCredential(rendered, config.auth);
 }
 
-/** The config as the API stored it; versions written before a field was known get its default. */
+/** Returns the config as the API stored it; versions from before a field existed get its default. */
 function configOf({ tool }: ToolExecution): HttpToolConfig {
-  return completeHttpConfig(tool.config as unknown as HttpConfigDraft); // the API has checked it against its kind
+  return completeHttpConfig(tool.config as unknown as HttpConfigDraft); // the API has validated it against its kind
 }
 
-/** Null when a header can't be sent. */
+/** Returns null when a header can't be sent. */
 async function send(
   { egress }: HttpDeps,
   execution: GuardedExecution,
@@ -62,7 +62,7 @@ async function send(
     policy: execution.policy,
     redirects: config.redirects,
     limitBytes,
-    headersTimeoutMs: 2 * execution.timeoutMs, // its deadline rings before
+    headersTimeoutMs: 2 * execution.timeoutMs, // the deadline of the execution fires first
     signal: execution.signal,
   });
 }
@@ -71,7 +71,7 @@ function outcomeOf(answer: EgressResponse, response: HttpToolConfig['response'],
   const { pointer, success } = response;
   const isSuccess = success.length === 0 ? answer.status >= 200 && answer.status < 300 : success.includes(answer.status);
   if (isSuccess) return bodyOutcome(answer, pointer ?? '');
-  // Masked before it is cut: half a secret would pass.
+  // Masked before truncating: half a secret would go unmasked.
   const excerpt = mask(excerptOf(bodyOutcome(answer))).slice(0, 600);
   const retryable = answer.status === 408 || answer.status === 429 || answer.status >= 500;
   return failed('upstream_status', `the server answered ${answer.status}: ${excerpt}`, retryable, String(answer.status));

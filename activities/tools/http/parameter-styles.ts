@@ -5,7 +5,7 @@ import type {
   ParameterStyle,
 } from '../../../workflows/contracts/tools/http-parameters.ts';
 
-/** A value that has no form at its place; the message is for the model, and names the argument. */
+/** A value that has no valid form at its location; the message is for the model, and names the argument. */
 export class Unsendable extends Error {
   override readonly name = 'Unsendable';
 }
@@ -20,8 +20,8 @@ const defaultStyles = { path: 'simple', header: 'simple', query: 'form', cookie:
 >;
 
 /**
- * The text that stands for a parameter in the path: simple, label or matrix (OpenAPI 3.1 §4.8.12; RFC 6570 §3.2.2, 3.2.5 and 3.2.7, whose
- * dots and commas OpenAPI 3.1.1 has taken over). Nothing of a value leaves its segment. Throws Unsendable, also for a value without any text.
+ * Returns the text of a parameter in the path: simple, label or matrix (OpenAPI 3.1 §4.8.12; RFC 6570 §3.2.2, 3.2.5 and 3.2.7, whose dots and commas OpenAPI
+ * 3.1.1 has adopted). No value leaves its segment. Throws Unsendable, also for a value without any text.
  */
 export function pathText(parameter: HttpParameter, value: unknown): string {
   const { argument, explode = false } = parameter;
@@ -48,7 +48,7 @@ export function pathText(parameter: HttpParameter, value: unknown): string {
   }
 }
 
-/** The value of a header in style simple: as it stands, since HTTP decodes nothing in it. Null: not sent. Throws Unsendable. */
+/** Returns the value of a header in style simple, unencoded, since HTTP decodes nothing in it. Null: not sent. Throws Unsendable. */
 export function headerText(parameter: HttpParameter, value: unknown): string | null {
   const { argument, explode = false } = parameter;
   if (isNothing(value)) return null;
@@ -63,21 +63,21 @@ export function headerText(parameter: HttpParameter, value: unknown): string | n
 }
 
 /**
- * The pairs of a query parameter: form, spaceDelimited, pipeDelimited or deepObject, the last to any depth (`a[b][0]=c`). An absent or null value,
- * an empty list and an empty object give none. Throws Unsendable.
+ * Returns the pairs of a query parameter: form, spaceDelimited, pipeDelimited or deepObject, the last to any depth (`a[b][0]=c`). An absent or null value, an
+ * empty list and an empty object yield none. Throws Unsendable.
  */
 export function queryPairs(parameter: HttpParameter, value: unknown): Pair[] {
   return pairsOf(parameter.argument, parameter.name, value, parameter);
 }
 
-/** The pairs of a cookie parameter, which has style form: each becomes a cookie of its own. Throws Unsendable. */
+/** Returns the pairs of a cookie parameter, which has style form: each pair becomes a cookie. Throws Unsendable. */
 export function cookiePairs(parameter: HttpParameter, value: unknown): Pair[] {
   return pairsOf(parameter.argument, parameter.name, value, { ...parameter, style: 'form' });
 }
 
 /**
- * The pairs of a form's field: by its style where it has one, else a list member by member and an object as JSON (the default contentType of
- * the Encoding Object, OpenAPI 3.1 §4.8.15). Throws Unsendable.
+ * Returns the pairs of a form's field: by its style where it has one, otherwise a list member by member and an object as JSON (the default contentType of the
+ * Encoding Object, OpenAPI 3.1 §4.8.15). Throws Unsendable.
  */
 export function fieldPairs(name: string, value: unknown, form: ParameterForm): Pair[] {
   if (form.style !== undefined || form.explode !== undefined || form.contentType !== undefined) return pairsOf(name, name, value, form);
@@ -85,17 +85,17 @@ export function fieldPairs(name: string, value: unknown, form: ParameterForm): P
   return members.filter((member) => !isNothing(member)).map((member): Pair => [encode(name), encode(textOrJson(member))]);
 }
 
-/** A scalar as its text, everything else as JSON. */
+/** Returns a scalar as its text, any other value as JSON. */
 export function textOrJson(value: unknown): string {
   return scalarText(value) ?? jsonText(value);
 }
 
-/** A value as JSON. Its numbers are exact: a call with others never comes so far. */
+/** Returns a value as JSON. Its numbers are exact: calls with inexact numbers are refused earlier. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** The text of a scalar; null for a list or an object. */
+/** Returns the text of a scalar; null for a list or an object. */
 export function scalarText(value: unknown): string | null {
   switch (typeof value) {
     case 'string':
@@ -136,7 +136,7 @@ type Members =
   /** The key of a list's member is empty. */
   | { readonly kind: 'list' | 'object'; readonly pairs: readonly Pair[] };
 
-/** The value's own shape, whatever its schema says. Members that are null count as absent (RFC 6570 §2.3). */
+/** Returns the members by the value's own shape, whatever its schema says. Members that are null count as absent (RFC 6570 §2.3). */
 function membersOf(argument: string, value: unknown): Members {
   if (isNothing(value)) throw new Unsendable(`${argument} must have a value`);
   const text = scalarText(value);
@@ -160,7 +160,7 @@ function contentText(argument: string, contentType: string, value: unknown): str
   return text;
 }
 
-/** Whether a media type is JSON or made of it (RFC 6839 §3.1). */
+/** Whether a media type is JSON or based on it (RFC 6839 §3.1). */
 export function isJson(mediaType: string): boolean {
   return /^(?:application|text)\/(?:[\w.+-]+\+)?json(?:\s*;.*)?$/i.test(mediaType);
 }
@@ -174,12 +174,12 @@ function isNothing(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
 
-/** All but the unreserved characters of RFC 3986 §2.3. */
+/** Percent-encodes everything except the unreserved characters of RFC 3986 §2.3. */
 export function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Reserved characters stay, but for those by which a query is taken apart: `&`, `+`, `#`, brackets. */
+/** Keeps reserved characters, except those that delimit parts of a query: `&`, `+`, `#`, brackets. */
 function encodeButReserved(text: string): string {
   return encode(text).replaceAll(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B|3D)/g, decodeURIComponent);
 }

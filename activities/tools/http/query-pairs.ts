@@ -1,6 +1,6 @@
 import type { Pair } from './parameter-styles.ts';
 
-/** A URL with pairs after what its query holds already, which stays as it is written. */
+/** Returns a URL with pairs appended to its query, which stays as it is written. */
 export function withPairs(url: string, pairs: readonly Pair[]): string {
   if (pairs.length === 0) return url;
   const { href } = new URL(url);
@@ -9,7 +9,7 @@ export function withPairs(url: string, pairs: readonly Pair[]): string {
   return [before + mark + pairs.map(([name, value]) => `${name}=${value}`).join('&'), ...fragment].join('#');
 }
 
-/** A URL without the pairs of this name, however they are encoded; all others stay as they are written. */
+/** Returns a URL without the pairs of this name, however they are encoded; all others stay as they are written. */
 export function withoutName(url: string, name: string): string {
   const { href, search } = new URL(url);
   if (search === '') return href;
@@ -20,7 +20,7 @@ export function withoutName(url: string, name: string): string {
   return href.replace(search, () => (kept.length === 0 ? '' : `?${kept.join('&')}`));
 }
 
-/** A pair as forms encode it (application/x-www-form-urlencoded): a space is `+`. */
+/** Encodes a pair as forms do (application/x-www-form-urlencoded): a space is `+`. */
 export function formPair(name: string, value: string): Pair {
   const encoded = (text: string) => new URLSearchParams([[text, '']]).toString().slice(0, -1);
   return [encoded(name), encoded(value)];

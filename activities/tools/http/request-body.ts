@@ -5,24 +5,24 @@ import type { HttpBody } from '../../../db/tools/tool-config.ts';
 import type { FieldForm } from '../../../workflows/contracts/tools/http-parameters.ts';
 import { fieldPairs, jsonText, scalarText, textOrJson, Unsendable } from './parameter-styles.ts';
 
-/** A body as it is sent, and the media type that it has unless a header says another. */
+/** A body as it is sent, and its media type unless a header sets another. */
 export interface RequestBody {
   readonly content: string | Buffer | null;
   readonly contentType: string | null;
-  /** The media type holds for whatever a header says: it carries the boundary, or the type of the very file. */
+  /** The media type holds even when a header sets another: it carries the boundary, or the type of the file itself. */
   readonly isFixed?: boolean;
 }
 
 const nothing: RequestBody = { content: null, contentType: null };
 
-/** Fills the body of a tool. Throws Unsendable for a value that has no form in it. */
+/** Fills the body of a tool. Throws Unsendable for a value that has no valid form in it. */
 export async function renderBody(
   templates: Templates,
   { body, declaredType }: { readonly body: HttpBody; /** What a header of the tool says. */ readonly declaredType: string | null },
   variables: Readonly<Record<string, unknown>>,
 ): Promise<RequestBody> {
   if (body.mode === 'none') return nothing;
-  // Arguments are no template: braces in them are text of the caller's.
+  // Arguments are no template: braces in them are the caller's text.
   const rendered = body.template === null ? variables['args'] : await renderLeaves(body.template, { templates, variables });
   switch (body.mode) {
     case 'json':
@@ -65,7 +65,7 @@ interface Part {
   readonly filename: string | null;
 }
 
-/** multipart/form-data (RFC 7578): one part a field, one a member of a list; objects as JSON, files with their name. */
+/** Builds multipart/form-data (RFC 7578): one part per field, one per member of a list; objects as JSON, files with their name. */
 function multipartOf(fields: readonly [string, unknown][], forms: Readonly<Record<string, FieldForm>>): RequestBody {
   const parts = fields.flatMap(([name, value]) => {
     const members: unknown[] = Array.isArray(value) ? value : [value];
@@ -102,7 +102,7 @@ interface SentFile {
   readonly isText: boolean;
 }
 
-/** A file as a model gives it: `{text}` or `{base64}`, with `filename` and `media_type`; a plain text is its own content. */
+/** Returns a file as a model passes it: `{text}` or `{base64}`, with `filename` and `media_type`; a plain text is its own content. */
 function fileOf(argument: string, value: unknown): SentFile {
   const plain = scalarText(value);
   if (plain !== null) return { bytes: Buffer.from(plain), name: null, mediaType: null, isText: true };
@@ -115,22 +115,22 @@ function fileOf(argument: string, value: unknown): SentFile {
   return { bytes, isText, name: typeof filename === 'string' ? filename : null, mediaType: concrete(mediaType) };
 }
 
-/** Base64 in the one alphabet, without its padding and white space. */
+/** Normalizes Base64 to the standard alphabet, without padding and white space. */
 function plainBase64(text: string): string {
   return text.replaceAll(/[\s=]/g, '').replaceAll('-', '+').replaceAll('_', '/');
 }
 
-/** What the API demands where it names one type, else what the model says of the file. */
+/** Returns the type that the API requires where it names a single one, otherwise the model's type of the file. */
 function fileType(declared: string | null, file: SentFile): string {
   return concrete(declared) ?? file.mediaType ?? (file.isText ? 'text/plain; charset=utf-8' : 'application/octet-stream');
 }
 
-/** A media type as it may stand in a header; null for a range, for several and for none. */
+/** Returns a media type that is valid in a header; null for a range, for several and for none. */
 function concrete(type: unknown): string | null {
   return typeof type === 'string' && /^[\w.+-]+\/[\w.+-]+(?:\s*;\s*[\w.+-]+=[\w.+-]+)*$/.test(type) ? type : null;
 }
 
-/** As browsers write a name into Content-Disposition (RFC 7578 §2, the form of the WHATWG). */
+/** Writes a name into Content-Disposition as browsers do (RFC 7578 §2, in the form of the WHATWG). */
 function quoted(name: string): string {
   return name.toWellFormed().replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('\0', '');
 }

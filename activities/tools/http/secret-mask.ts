@@ -1,17 +1,17 @@
 import { createTextMask, maskJson } from '../../../ports/text-mask.ts';
 import { toolError, type ToolFile, type ToolOutcome } from '../calls/outcome.ts';
 
-/** What a call has learned of secrets, and how it keeps them from everybody else. */
+/** What a call has learned of secrets, and how it masks them in everything it returns. */
 export interface SecretMask {
-  /** Value of a named secret; from then on it is masked. */
+  /** Returns the value of a named secret; from then on it is masked. */
   readonly secret: (name: string) => Promise<string | null>;
-  /** Masks also what was made of a secret: a token, an encoded pair. */
+  /** Also masks a value derived from a secret: a token, an encoded pair. */
   readonly conceal: (name: string, value: string) => void;
   readonly mask: (text: string) => string;
   readonly maskOutcome: (outcome: ToolOutcome) => ToolOutcome;
 }
 
-/** Remembers every value that `resolve` gives and replaces it by `[secret:name]`, also where it stands encoded. */
+/** Remembers every value that `resolve` returns and replaces it with `[secret:name]`, also where it is encoded. */
 export function createSecretMask(resolve: (name: string) => Promise<string | null>): SecretMask {
   const { conceal, mask, hasValues } = createTextMask();
 
@@ -27,7 +27,7 @@ export function createSecretMask(resolve: (name: string) => Promise<string | nul
   };
 }
 
-/** The call has happened, and what came of it is kept from everybody: a secret may be in it. */
+/** The call has happened, and its result is withheld: it may contain a secret. */
 const undecodable: ToolOutcome = {
   status: 'failed',
   error: toolError(
@@ -54,7 +54,7 @@ function maskedOutcome(outcome: ToolOutcome, mask: (text: string) => string): To
   }
 }
 
-/** Latin-1 keeps every byte, so a value within bytes is replaced and all else stays as it was. */
+/** Latin-1 preserves every byte, so a value within bytes is replaced and everything else stays as it was. */
 function maskedFile(file: ToolFile, mask: (text: string) => string): ToolFile {
   const text = file.bytes.toString('latin1');
   const masked = mask(text);
