@@ -4,19 +4,19 @@ import pg from 'pg';
 export interface PreparedStatement {
   readonly sql: string;
   readonly values: readonly (string | Buffer | null)[];
-  /** Under which PostgreSQL keeps its plan with the connection; undefined: it does not. */
+  /** The name under which PostgreSQL keeps the statement's plan with the connection; undefined: the plan is not kept. */
   readonly name: string | undefined;
 }
 
-/** What a statement gave. */
+/** The result of a statement. */
 export type Answer = Pick<pg.QueryResult, 'command' | 'rowCount' | 'rows'>;
 
-/** A statement of a batch; without `onAnswer` nobody reads what it gives. */
+/** A statement of a batch; without `onAnswer` its result is not read. */
 export interface BatchPart extends PreparedStatement {
   readonly onAnswer: ((answer: Answer) => void) | null;
 }
 
-/** What we use of the protocol's writer. */
+/** The methods of the protocol's writer that we use. */
 interface Wire {
   readonly parsedStatements: Record<string, string>;
   parse(message: { text: string; name?: string }): void;
@@ -27,17 +27,17 @@ interface Wire {
   sync(): void;
 }
 
-/** What the rows of a statement look like, as pg's result keeps it. */
+/** The shape of a statement's rows, as pg's result stores it. */
 interface RowShape {
   fields: unknown;
-  /** Of the text of each column. */
+  /** Parsers for the text of each column. */
   _parsers: unknown;
-  /** What each row begins as. */
+  /** The object from which each row is built. */
   _prebuiltEmptyResultObject: unknown;
 }
 
 declare module 'pg' {
-  // What the class has, and its types leave out.
+  // Members that the class has but its types omit.
   interface Query {
     queryMode: 'extended' | undefined;
     _result: RowShape;
@@ -50,30 +50,30 @@ declare module 'pg' {
   }
 }
 
-/** Names that a failed batch may or may not have made known to the server, by connection. */
+/** Names that a failed batch may or may not have registered with the server, by connection. */
 const unsureNames = new WeakMap<Wire, Set<string>>();
 
 /**
- * What the statements that a server knows by name give, by connection and text: a description of many columns costs more to read than the row. PostgreSQL
- * refuses to run such a statement once it would give anything else (“cached plan must not change result type”). Null: it gives no rows.
+ * Row shapes of the statements that a server knows by name, by connection and text: a description of many columns costs more to read than the row.
+ * PostgreSQL refuses to run such a statement once its shape would change (“cached plan must not change result type”). Null: it returns no rows.
  */
 const knownShapes = new WeakMap<Wire, Map<string, RowShape | null>>();
 
 /**
- * Statements in one batch of the extended protocol (PostgreSQL's documentation, “Pipelining” in its chapter on the protocol): sent at once, ended by
- * one Sync. The first that fails takes all behind it along: then `onEnd` gets its fault and nothing is answered. Else each gets its answer, in
- * order, and `onEnd` null.
+ * Statements in one batch of the extended protocol (PostgreSQL's documentation, “Pipelining” in its chapter on the protocol): sent at once, ended by one
+ * Sync. If one fails, all after it fail too: then `onEnd` gets the error and no statement is answered. Otherwise each statement gets its answer, in order,
+ * and `onEnd` gets null.
  */
 export class Batch extends pg.Query {
   readonly parts: readonly BatchPart[];
-  /** The part whose answer comes now. */
+  /** Index of the part whose answer is arriving. */
   #at = 0;
   #connection: Wire | null = null;
-  /** Of the parts that are not described: their rows. */
+  /** Row shapes of the parts that are not described, by index. */
   readonly #shapes = new Map<number, RowShape | null>();
-  /** Rows of the part whose answer comes now have a shape. */
+  /** The rows of the part whose answer is arriving already have a shape. */
   #isShaped = false;
-  /** Names that the server learns with it, and by which part. */
+  /** Names that the server learns from this batch, with the part that teaches each. */
   readonly #taught = new Map<string, { readonly index: number; readonly text: string }>();
 
   constructor(parts: readonly BatchPart[], onEnd: (fault: Error | null) => void) {
@@ -81,7 +81,7 @@ export class Batch extends pg.Query {
       this.#confirm();
       if (fault) return onEnd(this.#named(fault));
       try {
-        // pg's own results, of the parts that are read: one, or a list.
+        // pg's own results of the parts that are read: a single one, or a list.
         this.#answer([results].flat() as Answer[]);
       } catch (error) {
         return onEnd(error instanceof Error ? error : new Error('an answer was not taken', { cause: error }));
@@ -127,7 +127,7 @@ export class Batch extends pg.Query {
     this.#isShaped = false;
   }
 
-  /** Does what pg does with a description, with the one that is known. */
+  /** Does what pg does with a row description, using the known shape. */
   #takeShape(): void {
     this._checkForMultirow();
     Object.assign(this._result, this.#shapes.get(this.#at));
@@ -143,7 +143,7 @@ export class Batch extends pg.Query {
     knownShapes.set(connection, shapes.set(part.sql, shape));
   }
 
-  /** Gives the name under which the server has the statement then; undefined: as the one without a name. */
+  /** Returns the name under which the server then has the statement; undefined: as the unnamed statement. */
   #parse(connection: Wire, { name, sql: text }: BatchPart, index: number): string | undefined {
     if (name === undefined) {
       connection.parse({ text });
@@ -153,7 +153,7 @@ export class Batch extends pg.Query {
     const held = this.#taught.get(name)?.text ?? connection.parsedStatements[name];
     if (held === text && !isUnsure) return name;
 
-    // No fault for a name that is not known.
+    // Closing an unknown name is not an error.
     if (isUnsure || held !== undefined) connection.close({ type: 'S', name });
     if (held !== undefined) knownShapes.get(connection)?.delete(held);
     knownShapes.get(connection)?.delete(text);
@@ -163,7 +163,10 @@ export class Batch extends pg.Query {
     return name;
   }
 
-  /** Names of the parts before a failed one are known for sure; its own may be, and those behind it may still be what they were before. */
+  /**
+   * Names from parts before a failed one are certainly known. The failed part's own name may be, and names from later parts may still mean what they meant
+   * before.
+   */
   #confirm(): void {
     const connection = this.#connection;
     if (!connection) return;
@@ -173,7 +176,7 @@ export class Batch extends pg.Query {
     }
   }
 
-  /** With the statement that failed, since the stack is that of one who asked for another. Never one with its values in the text. */
+  /** Adds the statement that failed, since the stack may lead to the caller of another one. Never adds a statement with its values in the text. */
   #named(fault: Error): Error {
     const failed = this.parts[this.#at];
     return failed && failed.values.length > 0 ? Object.assign(fault, { statement: failed.sql.trim().slice(0, 120) }) : fault;

@@ -3,28 +3,28 @@ import pg from 'pg';
 import { Batch, type Answer, type BatchPart, type PreparedStatement } from './pg-batch.ts';
 import type { Silence } from './pg-silence.ts';
 
-/** What is sent of a statement. */
+/** The part of a compiled query that is sent. */
 export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>;
 
-/** A statement that runs with these settings in a transaction of its own: PostgreSQL ends it with the batch of messages. */
+/** A statement that runs with these settings in a transaction of its own, which PostgreSQL ends with the batch of messages. */
 export interface SettledStatement extends Statement {
-  /** `select set_config(…)`, whose result nobody reads. */
+  /** `select set_config(…)`, whose result is not read. */
   readonly settings: Statement;
 }
 
-/** A statement that is sent with the next one; its fault comes with the other's. */
+/** A statement that is sent with the next one; the two share their error. */
 export interface QueuedStatement extends Statement {
   readonly isLater: true;
-  /** Gets its rows when they have come, before the other's; null: nobody reads them. */
+  /** Receives its rows when they have arrived, before the other statement's; null: they are not read. */
   readonly onRows: ((rows: unknown[]) => void) | null;
 }
 
-/** Asks the connection for itself: what is sent to it then takes no detour through the layers above. */
+/** Asks the connection for itself, so that statements can be sent to it without the layers above. */
 export interface ConnectionRequest extends Statement {
   readonly asksForConnection: true;
 }
 
-// The package gives it away, and its types leave it out: how pg itself writes a value.
+// How pg itself writes a value: the package exports this, but its types omit it.
 const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): string | Buffer | null } }).utils;
 
 const usesOfOrdinary = 4;
@@ -34,10 +34,10 @@ const names = new Map<string, string>();
 const uses = new Map<string, number>();
 
 /**
- * A name for a statement that comes often: PostgreSQL then keeps its plan with the connection, and its text is sent once. Bounded, since
- * lists with filters have many shapes: once all names are given, a statement takes that of the one that has not come for longest, and a connection
- * closes what it has under a name when it meets another text (see `Batch`). A statement without parameters is one of a kind (MikroORM writes its values
- * into the text).
+ * Returns a name for a frequent statement, or undefined: PostgreSQL then keeps its plan with the connection, and its text is sent once. The number of names
+ * is bounded, since lists with filters have many shapes: once all are assigned, a statement takes over the least recently used one, and a connection closes
+ * what it has under a name when it meets another text (see `Batch`). A statement without parameters gets no name, since it is unlikely to recur (MikroORM
+ * writes its values into the text).
  */
 function nameOf({ sql, parameters }: Statement): string | undefined {
   if (parameters.length === 0) return undefined;
@@ -53,7 +53,7 @@ function nameOf({ sql, parameters }: Statement): string | undefined {
   return renewed(sql, names.size < maxNames ? `s${names.size}` : freedName());
 }
 
-/** The order of the map is that of use. */
+/** Moves a statement to the end of the map, whose order is that of use. */
 function renewed(sql: string, name: string): string {
   names.delete(sql);
   names.set(sql, name);
@@ -66,7 +66,7 @@ function freedName(): string {
   return name;
 }
 
-/** How a statement with the session settings begins. */
+/** The beginning of a statement that sets the session settings. */
 const settingsStart = 'select set_config(';
 const changes = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 const begin: BatchPart = { sql: 'begin', values: [], name: undefined, onAnswer: null };
@@ -77,13 +77,13 @@ interface WaitingPart extends BatchPart {
 }
 
 /**
- * One pooled connection as Kysely uses it, but that `begin` and what is said to be later travel with the statement that follows them, and
- * statements that are asked for at once (`Promise.all`) travel together: a transaction costs a round trip less for each, and one without
- * statements none. They go out in one batch (see `Batch`): no statement ever runs without the ones before it.
+ * One pooled connection as Kysely uses it, except that `begin` and queued statements travel with the statement that follows them, and statements issued at
+ * once (`Promise.all`) travel together: each saves a transaction a round trip, and a transaction without statements costs none. They are sent in one batch
+ * (see `Batch`), so no statement ever runs without the ones before it.
  */
 export class PooledConnection implements DatabaseConnection {
   readonly client: pg.PoolClient;
-  /** Counts what begins and ends here: who has noted it can tell whether it is still in its transaction. */
+  /** Counts the beginnings and ends of transactions: code that has stored the count can tell whether it is still in its transaction. */
   epoch = 0;
   readonly #silence: Silence;
   #waiting: WaitingPart[] = [];
@@ -94,13 +94,13 @@ export class PooledConnection implements DatabaseConnection {
     this.#silence = silence;
   }
 
-  /** `begin`, when something follows. */
+  /** Puts off `begin` until a statement follows. */
   begin(): void {
     this.forgetWaiting();
     this.#waiting = [begin];
   }
 
-  /** Gives up what has not been sent. True when that is the whole transaction: then nothing need end it. */
+  /** Drops everything that has not been sent. Returns true when that is the whole transaction, which then needs no end. */
   forgetWaiting(): boolean {
     const isUnsent = this.#waiting[0] === begin;
     this.epoch += 1;
@@ -109,7 +109,7 @@ export class PooledConnection implements DatabaseConnection {
     return isUnsent;
   }
 
-  /** Ends the transaction, with what still waits to be sent before; null when nothing of it has been sent and nothing need be. */
+  /** Ends the transaction, after sending what still waits. Returns null when nothing of it has been sent and nothing needs to be. */
   commit(): Promise<unknown> | null {
     this.epoch += 1;
     const isUnsent = this.#waiting[0] === begin;
@@ -121,15 +121,15 @@ export class PooledConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: Statement | SettledStatement | QueuedStatement | ConnectionRequest): Promise<QueryResult<R>> {
-    // Nobody but `takeConnection` asks so, which knows what it gets.
+    // Only `takeConnection` sends this request, and it knows what it gets.
     if ('asksForConnection' in query) return { rows: [this as unknown as R] };
-    // First: a value that can't be sent harms nothing yet.
+    // Done first, so that a value that cannot be sent does no harm yet.
     const prepared = prepare(query);
     if ('isLater' in query) return this.#putOff(prepared, query.onRows);
     const { command, rowCount, rows } = await (
       'settings' in query ? this.#sendSettled(prepared, query.settings) : this.#ask(prepared)
     ).catch(withOwnStack);
-    // PostgreSQL's answer, no fault, to the commit of a transaction that somebody has broken and not given up.
+    // PostgreSQL's regular answer, not an error, to the commit of a transaction that had failed but was not rolled back.
     if (command === 'ROLLBACK' && query.sql.startsWith('commit')) throw new Error('a broken transaction was to be committed');
     // The rows have the shape that the statement selects; only its author can know it.
     return { numAffectedRows: changes.has(command) ? BigInt(rowCount ?? 0) : undefined, rows: rows as R[] };
@@ -144,7 +144,7 @@ export class PooledConnection implements DatabaseConnection {
     return { rows: [] };
   }
 
-  /** Sent with what waits and with what else is asked for before the caller's turn is over. */
+  /** Queues a statement, to be sent with those already waiting and all others issued before the next microtask. */
   #ask(prepared: PreparedStatement): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...prepared, onAnswer: resolve, onFault: reject });
@@ -157,7 +157,7 @@ export class PooledConnection implements DatabaseConnection {
     });
   }
 
-  /** A transaction of its own. */
+  /** Sends a statement with its settings as a transaction of its own. */
   #sendSettled(prepared: PreparedStatement, settings: Statement): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#send([
@@ -171,7 +171,7 @@ export class PooledConnection implements DatabaseConnection {
     const [only, other] = parts;
     if (!only) return;
     const heard = this.#silence.watch(this.client);
-    // What has no parameters needs no more than a line of the simple protocol.
+    // A statement without parameters only needs one message of the simple protocol.
     if (!other && only.values.length === 0) {
       this.client.query(only.sql).finally(heard).then(only.onAnswer, only.onFault);
       return;
@@ -183,7 +183,7 @@ export class PooledConnection implements DatabaseConnection {
     try {
       this.client.query(new Batch(parts, onEnd));
     } catch (error) {
-      // Half a batch may have left: nothing can follow it on this connection.
+      // Half a batch may have been sent, so nothing can follow it on this connection.
       onEnd(error);
       this.client.connection.stream.destroy();
     }
@@ -194,7 +194,7 @@ function prepare({ sql, parameters }: Statement): PreparedStatement {
   return { sql, values: parameters.map(prepareValue), name: nameOf({ sql, parameters }) };
 }
 
-/** As pg does: a stack that leads to who asked (the last one of a batch), not to the socket. */
+/** Does as pg does: the stack leads to the caller (of the batch's last statement), not to the socket. */
 function withOwnStack(error: unknown): never {
   if (error instanceof Error) Error.captureStackTrace(error);
   throw error;

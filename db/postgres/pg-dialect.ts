@@ -24,10 +24,12 @@ export interface PoolUse {
 }
 
 const lockTimeoutMs = 5_000;
-/** A frozen process frees its locks after this. */
+/** After this time the server frees the locks of a frozen process. */
 const idleInTransactionTimeoutMs = 10_000;
 
-/** The dialect of one pool whose sessions carry our timeouts, and which loses no connection when a server dies in mid-transaction. */
+/**
+ * Creates the dialect of one pool, whose connections have our timeouts, and which loses no connection when a server dies in the middle of a transaction.
+ */
 export function createDialect(settings: PoolSettings): PoolDialect {
   const pool = new pg.Pool({
     connectionString: settings.url,
@@ -42,18 +44,18 @@ export function createDialect(settings: PoolSettings): PoolDialect {
     types: createTypes(),
   });
   const reportLost = (error: Error) => {
-    // The pool hangs the client on it, with all that is known of the connection.
+    // The pool attaches the client, with everything that is known of the connection.
     Reflect.deleteProperty(error, 'client');
     if (!pool.ending) settings.onError(error);
   };
-  // Without listeners a connection that the server drops would end the process; of an idle one the client tells, too.
+  // Without listeners, a connection that the server drops would end the process. For an idle connection the client reports the error too.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', reportLost));
 
   return new PoolDialect(new Connections(pool, createSilence(settings.statementTimeoutMs)), () => openOnce(settings));
 }
 
-/** A connection beside the pool, opened and closed: those in the pool tell nothing of whether the server still lets the role in. */
+/** Opens and closes a connection outside the pool: existing connections don't show whether the server still accepts the role. */
 async function openOnce({ url, applicationName, acquireTimeoutMs, onError }: PoolSettings): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: applicationName, connectionTimeoutMillis: acquireTimeoutMs });
   client.on('error', onError);
@@ -64,7 +66,7 @@ async function openOnce({ url, applicationName, acquireTimeoutMs, onError }: Poo
   }
 }
 
-/** The pool's connections, each as ours. */
+/** The pool's connections, wrapped as `PooledConnection`. */
 class Connections {
   readonly pool: pg.Pool;
   readonly #silence: Silence;
@@ -75,7 +77,7 @@ class Connections {
     this.#silence = silence;
   }
 
-  /** One that answers, as far as is known: suspect ones are replaced. */
+  /** Takes a connection that answers, as far as is known; suspect ones are replaced. */
   async take(): Promise<PooledConnection> {
     for (;;) {
       const client = await this.pool.connect();
@@ -91,10 +93,10 @@ class Connections {
   }
 }
 
-/** Kysely's way to the pool, and a shorter one. */
+/** Kysely's path to the pool, and a shorter one. */
 export class PoolDialect extends PostgresDialect {
   readonly #connections: Connections;
-  /** Throws what keeps the server from letting the role in. */
+  /** Throws the error that prevents the role from opening a connection. */
   readonly openOnce: () => Promise<void>;
 
   constructor(connections: Connections, open: () => Promise<void>) {
@@ -103,7 +105,7 @@ export class PoolDialect extends PostgresDialect {
     this.openOnce = open;
   }
 
-  /** Of this moment. */
+  /** Returns the pool's current use. */
   use(): PoolUse {
     const { totalCount, idleCount, waitingCount, options } = this.#connections.pool;
     return { inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount, max: options.max };
@@ -113,7 +115,7 @@ export class PoolDialect extends PostgresDialect {
     return new PoolDriver(this.#connections);
   }
 
-  /** Runs one statement outside any transaction of ours, past all layers above the pool. */
+  /** Runs one statement outside any transaction, bypassing all layers above the pool. */
   async runInAutocommit<R>(statement: Statement | SettledStatement): Promise<QueryResult<R>> {
     const connection = await this.#connections.take();
     try {
@@ -125,9 +127,9 @@ export class PoolDialect extends PostgresDialect {
 }
 
 /**
- * Kysely's driver over our connections (see `PooledConnection`). A connection whose `rollback` fails, that is, whenever PostgreSQL
- * restarts under it, goes back to the pool, which drops it since it is dead: Kysely would keep it for ever. A failed `commit` keeps
- * it: our transactions always roll back after one.
+ * Kysely's driver over our connections (see `PooledConnection`). A connection whose `rollback` fails, as happens whenever PostgreSQL restarts under it,
+ * goes back to the pool, which drops it because it is dead; Kysely would never release it. A failed `commit` does not release the connection: our
+ * transactions always roll back after one.
  */
 class PoolDriver extends PostgresDriver {
   readonly #connections: Connections;
@@ -168,7 +170,7 @@ class PoolDriver extends PostgresDriver {
   }
 }
 
-/** Every connection that Kysely hands around is one that our driver made. */
+/** Returns Kysely's connection as ours: our driver creates every connection that Kysely passes around. */
 function ours(connection: DatabaseConnection): PooledConnection {
   if (!(connection instanceof PooledConnection)) throw new Error('a connection of another driver');
   return connection;

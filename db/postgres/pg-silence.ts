@@ -1,23 +1,23 @@
 import { Socket } from 'node:net';
 import type pg from 'pg';
 
-/** Lies between the server's own limit on a statement and ours on its answer, for the way back. */
+/** Added to the server's limit on a statement, to give its answer time to arrive. */
 const graceMs = 500;
 
-/** What has been heard of a connection, and what is still owed on it. */
+/** When each connection was last heard from, and which answers are outstanding. */
 export interface Silence {
-  /** Watches over the answer to what is sent now; to be called when it has come, or failed. */
+  /** Watches for the answer to what is sent now. Returns a function to call when the answer has arrived or failed. */
   watch(client: pg.PoolClient): () => void;
-  /** Whether a server that has fallen silent on another connection has said nothing on this one since. */
+  /** Whether nothing has been heard on this connection since the server fell silent on another one. */
   isSuspect(client: pg.PoolClient): boolean;
 }
 
 /**
- * A server that stands still, or that no packet reaches any more, can't enforce its `statement_timeout`. So a connection that owes an answer and
- * gives no byte for that time and a little more is ended: its statements fail as lost, and the pool opens another. Whether what was sent
- * still takes effect nobody knows then, as with any lost connection: a transaction does only if its commit was sent.
+ * A server that is frozen or unreachable cannot enforce its `statement_timeout`. So a connection that owes an answer and sends no byte for that time and a
+ * little more is closed: its statements fail as lost, and the pool opens another. As with any lost connection, it is unknown whether what was sent still
+ * takes effect: a transaction does only if its commit was sent.
  *
- * Connections that have been idle since before the one that fell silent are suspect: asking each of them would cost the same time again.
+ * Connections that have been idle since before another one fell silent are suspect: testing each of them would cost the same time again.
  */
 export function createSilence(statementTimeoutMs: number | null): Silence {
   if (statementTimeoutMs === null) return { watch: () => () => undefined, isSuspect: () => false };
@@ -33,7 +33,7 @@ export function createSilence(statementTimeoutMs: number | null): Silence {
       let timer = setTimeout(late, maxMs);
       let isDone = false;
 
-      // This process may have been frozen itself, and the answer lie in its socket: it is read before the check.
+      // This process itself may have been frozen with the answer waiting in its socket, so the socket is read before the check.
       function late(): void {
         setImmediate(() => {
           if (isDone) return;
@@ -57,7 +57,7 @@ export function createSilence(statementTimeoutMs: number | null): Silence {
   };
 }
 
-/** The package's types know no more of its socket than that it is a stream. */
+/** The package's types only declare its socket as a stream. */
 function bytesReadOf(stream: pg.PoolClient['connection']['stream']): number {
   return stream instanceof Socket ? stream.bytesRead : 0;
 }

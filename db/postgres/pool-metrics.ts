@@ -2,7 +2,7 @@ import { Gauge, type Metric } from 'prom-client';
 import { poolUse, type Databases } from '../databases.ts';
 import type { PoolUse } from './pg-dialect.ts';
 
-/** How both pools of a process are used, read at each scrape. In no registry: the process registers them. */
+/** Creates gauges of how a process's two pools are used, read at each scrape. They are in no registry: the process registers them. */
 export function createPoolMetrics({ app, sweeper }: Pick<Databases, 'app' | 'sweeper'>): readonly Metric[] {
   const pools = { app, sweeper };
   const gauge = (name: string, help: string, read: (use: PoolUse) => number) =>

@@ -24,6 +24,6 @@ const schema = defineEntity({
   },
 });
 
-/** What a call in flight may cost, held in each window above it. */
+/** The possible cost of a call in flight, held in each window above it. */
 export class BudgetHold extends schema.class {}
 schema.setClass(BudgetHold);

@@ -9,13 +9,13 @@ import type { Scoped } from '../../scope.ts';
 import { row } from '../../sql.ts';
 import { workspacesSeenBy } from '../../tenancy/workspaces/workspaces.ts';
 
-/** The workspace that a budget is written in. */
+/** The workspace of a budget. */
 export interface BudgetHome {
   readonly organizationId: string;
   readonly workspaceId: string;
-  /** The day there, `2026-01-31`. */
+  /** The current day in the workspace's time zone, `2026-01-31`. */
   readonly today: string;
-  /** Throws 423 while it is archived or its organization frozen. */
+  /** Throws 423 while the workspace is archived or its organization frozen. */
   assertActive(): void;
 }
 
@@ -29,7 +29,7 @@ const homeRow = prepared(({ workspaceId, visible }: ParametersOf<{ workspaceId: 
     .select(sql<string>`(clock_timestamp() at time zone w.timezone)::date::text`.as('today')),
 );
 
-/** The workspace of a budget. Throws 404 for one that the caller does not see, 403 where the caller's role is below the floor. */
+/** Returns the workspace of a budget. Throws 404 for one that the caller does not see, 403 where the caller's role is below the floor. */
 export async function budgetHome(ctx: Scoped, workspaceId: string): Promise<BudgetHome> {
   const { sql: text, params } = workspacesSeenBy(ctx.caller);
   const found = await row(ctx.em, homeRow({ workspaceId, visible: new Condition(text, params) }));

@@ -2,8 +2,8 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 /**
- * The enforced budget of a workspace whose spending leaves no room for an amount, in the billing currency (decimal): its period, the shorter one first. Null:
- * none stands in the way.
+ * Returns the period of the first enforced budget in the workspace that cannot cover the amount, day before month, or null when every budget can. The
+ * amount is a decimal in the billing currency.
  */
 export async function periodWithoutRoom(tx: Pick<TenantTransaction, 'em'>, workspaceId: string, amount: string): Promise<string | null> {
   const found = await row<{ period: string }>(

@@ -1,7 +1,7 @@
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** How the enforced budgets of a workspace stand: the period that is spent up, and whether calls in flight take the rest of one. */
+/** The state of a workspace's enforced budgets: the period that is spent, and whether calls in flight hold the rest of one. */
 export interface BudgetStanding {
   readonly full_at: string | null;
   readonly is_held: boolean;
@@ -9,8 +9,8 @@ export interface BudgetStanding {
 }
 
 /**
- * How a workspace's budgets stand, as an expression that gives a BudgetStanding (jsonb), for a query that reads the workspace anyway. A window that
- * has ended bounds nothing any more; the limit is the budget's, which is written together with its window's.
+ * Returns an expression for a workspace's BudgetStanding (jsonb), for a query that reads the workspace anyway. A window that has ended no longer limits
+ * anything; the limit is the budget's, which is always written together with its window's.
  */
 export function budgetStandingSql(workspaceId: string): string {
   return `(
@@ -22,7 +22,7 @@ export function budgetStandingSql(workspaceId: string): string {
              where g.workspace_id = ${workspaceId} and g.is_enforced and g.limit_amount is not null) s)`;
 }
 
-/** How a workspace's budgets stand, in one query. */
+/** Returns a workspace's budget standing, in one query. */
 export async function readBudgetStanding(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<BudgetStanding> {
   const found = await row<{ standing: BudgetStanding }>(
     tx.em,

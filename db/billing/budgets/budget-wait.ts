@@ -10,7 +10,7 @@ import { capsAbove } from './cap-keys.ts';
 import { money } from '../../money.ts';
 import { rollWindows } from './windows.ts';
 
-/** The wait of a step for room in a budget or under a cap. */
+/** The wait of a step until a budget or cap can cover its call. */
 export type BudgetWait = Extract<StepWait, { readonly on: 'budget' }>;
 
 interface WaitingRun {
@@ -20,7 +20,7 @@ interface WaitingRun {
   readonly evaluation_run_id: string | null;
 }
 
-/** What an admin is asked. `turnsAt`: when the full period ends; null: it never does (a cap). */
+/** A question to an admin. `turnsAt`: when the full period ends; null: it never ends (a cap). */
 export interface BudgetQuestion {
   readonly prompt: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ interface WindowRow {
   readonly window_end: string | null;
 }
 
-/** The question that a run puts whose next call finds no room. */
+/** Returns the question of a run whose next call no budget or cap can cover. */
 export async function budgetQuestion(tx: TenantTransaction, run: WaitingRun, step: number, wait: BudgetWait): Promise<BudgetQuestion> {
   const full = await fullWindows(tx, run, wait);
   const shown = full.find(({ name }) => name === wait.fullAt) ?? full[0];
@@ -53,8 +53,8 @@ export async function budgetQuestion(tx: TenantTransaction, run: WaitingRun, ste
 }
 
 /**
- * Whether a waiting call would find room by now, since a budget was written or a period has turned. What calls in flight hold does not count:
- * they are waited for elsewhere. Ended windows are rolled first; the transaction may hold runs, and no window.
+ * Whether a waiting call could be covered now, because a budget was written or a period has ended. Amounts held by calls in flight do not count; another
+ * wait covers them. Ended windows are rolled first; the transaction may have locked runs, but no window.
  */
 export async function isBudgetFree(
   tx: TenantTransaction,
@@ -66,7 +66,7 @@ export async function isBudgetFree(
   return { isFree: full.length === 0, turnsAt: turnOf(full) };
 }
 
-/** Whether an admin has let the calls of this step pass. */
+/** Whether an admin has approved the calls of this step. */
 export async function isStepAllowed(
   tx: TenantTransaction,
   { runId, step }: { readonly runId: string; readonly step: number },
@@ -80,8 +80,8 @@ export async function isStepAllowed(
 }
 
 /**
- * Wakes the runs of a workspace whose budget question is open, and what of its knowledge waits: to be called by whoever writes a budget, in the same
- * transaction. They look again; a signal that is lost costs time until the next look, no more.
+ * Wakes the runs of a workspace with an open budget question, and its knowledge work that waits for budget. Every transaction that writes a budget must
+ * call it. The waiters check again; a lost signal only costs the time until their next check.
  */
 export async function wakeBudgetWaiters(tx: TenantTransaction, workspaceId: string): Promise<number> {
   const waiting = await rows<{ run_id: string }>(
@@ -90,7 +90,7 @@ export async function wakeBudgetWaiters(tx: TenantTransaction, workspaceId: stri
     [workspaceId],
   );
   const ofRuns = waiting.map(({ run_id: runId }) => ({ id: runId, workflowId: workflowIds.run(runId) }));
-  // The key is new each time: a second writing wakes them again.
+  // The key is always new, so that a second write wakes them again.
   const occasion = newId();
   const woken = await addOutboxAll(
     tx,
@@ -102,7 +102,7 @@ export async function wakeBudgetWaiters(tx: TenantTransaction, workspaceId: stri
   return woken.length;
 }
 
-/** Runs of knowledge that wait for room: of bases of the workspace, and of its organization, for which one of its workspaces pays. */
+/** Returns paused knowledge runs of bases of the workspace, and of bases of its organization, for which one of its workspaces pays. */
 async function pausedKnowledgeRuns(tx: TenantTransaction, workspaceId: string): Promise<{ id: string; workflowId: string }[]> {
   const paused = await rows<RunAtWork>(
     tx.em,
@@ -117,7 +117,10 @@ async function pausedKnowledgeRuns(tx: TenantTransaction, workspaceId: string): 
   });
 }
 
-/** Bases with items that wait for vectors, of the workspace or its organization. Nothing says whether it is for money: one that works looks once more. */
+/**
+ * Returns bases of the workspace or its organization with items that wait for vectors. Nothing records whether they wait for budget; a workflow that is
+ * already working just checks once more.
+ */
 async function pendingIndexes(tx: TenantTransaction, workspaceId: string): Promise<{ id: string; workflowId: string }[]> {
   const bases = await rows<{ id: string }>(
     tx.em,
@@ -130,7 +133,7 @@ async function pendingIndexes(tx: TenantTransaction, workspaceId: string): Promi
   return bases.map(({ id }) => ({ id, workflowId: workflowIds.indexBase(id) }));
 }
 
-/** The open windows above a run in which the spending leaves no room for the call. */
+/** Returns the open windows above a run whose spending leaves too little for the call. */
 function fullWindows(tx: TenantTransaction, run: WaitingRun, { needed = '0' }: BudgetWait): Promise<WindowRow[]> {
   return rows<WindowRow>(
     tx.em,
@@ -143,12 +146,12 @@ function fullWindows(tx: TenantTransaction, run: WaitingRun, { needed = '0' }: B
   );
 }
 
-/** A cap has the name of its kind: whose it is says the run. */
+/** Returns the kind of a cap from its name; the run says which one it is. */
 function nameOf(name: string): string {
   return name.includes(':') ? name.slice(0, name.indexOf(':')) : name;
 }
 
-/** When all that is full will have turned; null when a cap is among it. */
+/** Returns when all full windows will have ended; null when one of them is a cap. */
 function turnOf(full: readonly WindowRow[]): Date | null {
   const ends = full.map(({ window_end: end }) => (end === null ? null : new Date(end).getTime()));
   const known = ends.filter((end) => end !== null);

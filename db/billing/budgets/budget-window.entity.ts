@@ -30,7 +30,7 @@ const schema = defineEntity({
     id: idColumn(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
-    /** No key holds it: a window outlives its budget. */
+    /** No foreign key references the budget, because a window outlives it. */
     budgetId: uuidColumn().strictNullable(),
     budgetVersion: p.integer().default(1),
     period: p.enum(windowPeriods),
@@ -39,11 +39,11 @@ const schema = defineEntity({
     windowStart: timeColumn(),
     windowEnd: timeColumn().strictNullable(),
     currency: currencyColumn(),
-    /** In which calls are priced; null in a window of an older release, where it is the window's own. */
+    /** Currency in which calls are priced; null in a window of an older release, where it is the window's own. */
     baseCurrency: currencyColumn().strictNullable(),
-    /** Base currency to the window's, as of its opening. */
+    /** Rate from the base currency to the window's currency, as of the window's opening. */
     fxRate: decimalColumn(20, 12).defaultRaw('1'),
-    /** When that rate came into force; null between a currency and itself. */
+    /** When that rate came into force; null when both currencies are the same. */
     fxAsOf: timeColumn().strictNullable(),
     limitAmount: decimalColumn(20, 9).strictNullable(),
     isEnforced: p.boolean().default(true),
@@ -54,6 +54,6 @@ const schema = defineEntity({
   },
 });
 
-/** One stretch of a budget, or a cap: what is spent and reserved in it stands here, and nowhere else. */
+/** One period of a budget, or a cap: the only place that stores what is spent and reserved in it. */
 export class BudgetWindow extends schema.class {}
 schema.setClass(BudgetWindow);

@@ -27,9 +27,9 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     period: p.enum(budgetPeriods),
-    /** The day in the workspace's zone from which each window is counted. */
+    /** The day, in the workspace's time zone, from which windows are counted. */
     periodStart: dateColumn(),
-    /** Null: no ceiling, still counted. */
+    /** Null: no limit, but spending is still counted. */
     limitAmount: decimalColumn(20, 9).strictNullable(),
     currency: currencyColumn(),
     isEnforced: p.boolean().default(true),

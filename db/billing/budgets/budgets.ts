@@ -22,7 +22,7 @@ export interface BudgetFilters {
 
 /** A budget as it is read. */
 export type BudgetRow = NonNullable<Awaited<ReturnType<typeof findBudget>>>;
-/** Where a budget stands in its current window. Amounts are decimals in the budget's currency. */
+/** The state of a budget in its current window. Amounts are decimals in the budget's currency. */
 export type BudgetStatusRow = NonNullable<Awaited<ReturnType<typeof findBudgetStatus>>>;
 
 const columns = [
@@ -43,7 +43,7 @@ const oneBudget = prepared(({ workspaceId, period, visible }: ParametersOf<OneBu
   query.selectFrom('budgets as g').where('g.workspaceId', '=', workspaceId).where('g.period', '=', period).where(visible).select(columns),
 );
 
-/** A budget that the caller sees; null where the workspace has none for the period. */
+/** Returns a budget that the caller sees; null when the workspace has none for the period. */
 export function findBudget(ctx: Scoped, key: BudgetKey) {
   return row(ctx.em, oneBudget({ ...key, visible: visibleTo(ctx, Budget, 'g') }));
 }
@@ -52,7 +52,7 @@ const budgetId = prepared(({ workspaceId, period, visible }: ParametersOf<OneBud
   query.selectFrom('budgets as g').where('g.workspaceId', '=', workspaceId).where('g.period', '=', period).where(visible).select('g.id'),
 );
 
-/** The id of a budget in the caller's sight, whatever the caller's role there; null when there is none. */
+/** Returns the id of a budget visible to the caller, whatever the caller's role there, or null. */
 export async function findBudgetId(ctx: Scoped, key: BudgetKey): Promise<string | null> {
   const found = await row(ctx.em, budgetId({ ...key, visible: visibleToSql(ctx, Budget, 'g') }));
   return found?.id ?? null;
@@ -68,7 +68,7 @@ const budgetList = preparedList(
   [{ column: 'g.id', type: 'uuid', descending: true }],
 );
 
-/** Budgets that the caller sees, newest first. */
+/** Lists budgets that the caller sees, newest first. */
 export function listBudgetRows(ctx: Scoped, filters: BudgetFilters, page: PageRequest) {
   return budgetList(ctx.em, { ...filters, visible: visibleTo(ctx, Budget, 'g') }, page);
 }
@@ -82,7 +82,7 @@ interface Stretch {
   readonly asOf: string | null;
 }
 
-/** The window that is open, or as the next call would open it. */
+/** The open window, or the one that the next call would open. */
 const currentWindow = sql<Stretch>`(
   select o.window_start as start, o.window_end as stop, o.spent, o.reserved, o.fx_rate as rate, o.fx_as_of as as_of
     from budget_windows o where o.budget_id = g.id and o.closed_at is null and o.window_end > clock_timestamp()
@@ -117,7 +117,7 @@ const budgetStatus = prepared(({ workspaceId, period, visible }: ParametersOf<On
     ]),
 );
 
-/** Where a budget that the caller sees stands now, in one query; null where the workspace has none for the period. */
+/** Returns the current state of a budget that the caller sees, in one query; null when the workspace has none for the period. */
 export function findBudgetStatus(ctx: Scoped, key: BudgetKey) {
   return row(ctx.em, budgetStatus({ ...key, visible: visibleTo(ctx, Budget, 'g') }));
 }

@@ -10,11 +10,11 @@ export interface CapDraft {
   /** Decimal in the billing currency. */
   readonly limit: string;
   readonly currency: string;
-  /** Spent already, when it opens; 0 unless given. */
+  /** Already spent when it opens; 0 unless given. */
   readonly spent?: string;
 }
 
-/** Opens enforced windows without a budget; they have no end of their own. A cap that is open already stays as it is. */
+/** Opens enforced windows without a budget, which have no end. A cap that is already open stays as it is. */
 export async function openCaps(tx: TenantTransaction, caps: readonly CapDraft[]): Promise<void> {
   if (caps.length === 0) return;
   await rows(
@@ -32,7 +32,7 @@ interface CappedRun {
   readonly limits: { readonly max_cost: string | null };
 }
 
-/** Closes the caps of runs that have ended; costs nothing where no run has one. Calls in flight still settle into them. */
+/** Closes the caps of runs that have ended; sends no statement when no run has one. Calls in flight still settle into them. */
 export async function closeRunCaps(tx: TenantTransaction, runs: readonly CappedRun[]): Promise<void> {
   await closeCapKeys(
     tx,
@@ -40,14 +40,14 @@ export async function closeRunCaps(tx: TenantTransaction, runs: readonly CappedR
   );
 }
 
-/** Closes one cap, if it is open. */
+/** Closes one cap if it is open. */
 export function closeCap(tx: TenantTransaction, capKey: string): Promise<void> {
   return closeCapKeys(tx, [capKey]);
 }
 
 async function closeCapKeys(tx: TenantTransaction, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
-  // In the order in which every reservation locks them.
+  // Locks them in the order in which every reservation locks them.
   await rows(
     tx.em,
     `update budget_windows w set closed_at = clock_timestamp() where w.id = any (array(

@@ -4,21 +4,24 @@ import type { RateInForce } from '../prices/fx-rates.ts';
 import type { JudgedWindow, BudgetSeverity } from '../ledger/settle.ts';
 import { boundsNowSql, ledgerSumSql } from './windows.ts';
 
-/** What becomes of the open window of a budget that has been written. */
+/** What happens to the open window of a budget that has been written. */
 export interface WindowCut {
   readonly budgetId: string;
-  /** The budget is counted from another day: the window begins and ends anew. */
+  /** The budget is counted from another day, so the window gets a new start and end. */
   readonly isMoved: boolean;
-  /** The budget has another currency, or calls are priced in another: base currency and the rate from it. Null: the window keeps its rate. */
+  /**
+   * Set when the budget has another currency, or when calls are priced in another one: the base currency and the rate from it. Null: the window keeps its
+   * rate.
+   */
   readonly rate: (RateInForce & { readonly base: string }) | null;
 }
 
 /**
- * Has the open window of a budget say what the budget says. A window that is moved, or has another currency, sums what it has spent anew from the
- * ledger; what calls in flight hold in it stays, in the new currency. The transaction has the workspace's ledger alone (`lockLedger`).
+ * Makes the open window of a budget match the budget. A window that is moved, or gets another currency, sums its spending anew from the ledger; amounts
+ * held by calls in flight stay, in the new currency. The transaction has locked the workspace's ledger exclusively (`lockLedger`).
  */
 export async function cutWindow(tx: TenantTransaction, { budgetId, isMoved, rate }: WindowCut): Promise<void> {
-  // Reservations wait from here on: what is held in it is what they find afterwards.
+  // Reservations wait from here on and then find the new amounts held.
   await row(tx.em, 'select id from budget_windows where budget_id = ? and closed_at is null for update', [budgetId]);
   if (rate !== null) await convertHolds(tx, budgetId, rate.rate);
   const start = isMoved ? 'bounds.start' : 'b.window_start';
@@ -45,7 +48,7 @@ export async function cutWindow(tx: TenantTransaction, { budgetId, isMoved, rate
   );
 }
 
-/** The currency that the open window of a budget takes calls to be priced in. */
+/** Returns the currency in which the open window of a budget expects calls to be priced, or null when no window is open. */
 export async function baseOfWindow(tx: TenantTransaction, budgetId: string): Promise<string | null> {
   const found = await row<{ base: string }>(
     tx.em,
@@ -55,7 +58,7 @@ export async function baseOfWindow(tx: TenantTransaction, budgetId: string): Pro
   return found?.base ?? null;
 }
 
-/** What calls in flight hold, in the currency of another rate, rounded up as a reservation rounds it. */
+/** Converts the amounts held by calls in flight to the currency of another rate, rounded up as a reservation rounds them. */
 async function convertHolds(tx: TenantTransaction, budgetId: string, rate: string): Promise<void> {
   await change(
     tx.em,
@@ -67,12 +70,12 @@ async function convertHolds(tx: TenantTransaction, budgetId: string, rate: strin
   );
 }
 
-/** Closes the open window of a budget that is deleted. Calls in flight still settle into it. */
+/** Closes the open window of a deleted budget. Calls in flight still settle into it. */
 export async function closeWindow(tx: TenantTransaction, budgetId: string): Promise<void> {
   await change(tx.em, 'update budget_windows set closed_at = clock_timestamp() where budget_id = ? and closed_at is null', [budgetId]);
 }
 
-/** How full the open window of a budget is. Null: it has no limit, or is below the threshold. */
+/** Judges how full the open window of a budget is. Null: it has no limit, or is below the threshold. */
 export async function judgeWindow(
   tx: TenantTransaction,
   budgetId: string,

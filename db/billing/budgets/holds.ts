@@ -2,22 +2,22 @@ import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { leaseS } from './lease.ts';
 
-/** What a call may cost at most and which windows it needs room in: the workspace's, and the caps above it. */
+/** The maximum cost of a call and the windows that must cover it: the workspace's, and the caps above the call. */
 export interface Reservation {
   readonly callKey: string;
   readonly organizationId: string;
   readonly workspaceId: string;
-  /** Keys of the caps above the call, such as `run:<id>`; those that do not exist bound nothing. */
+  /** Keys of the caps above the call, such as `run:<id>`; keys without a cap bound nothing. */
   readonly caps: readonly string[];
   /** Decimal in the billing currency. */
   readonly estimate: string;
-  /** An admin has let it pass: it is held and counted, whatever the windows say. */
+  /** An admin has approved it: it is held and counted whatever the windows say. */
   readonly isAllowed?: boolean;
 }
 
 /**
- * `full`: what is spent leaves no room, `fullAt` is the period or cap. `busy`: only calls in flight take the room. `stale`: a window has ended
- * or is missing; in a transaction of its own `rollWindows`, then again.
+ * `full`: spending leaves too little; `fullAt` is the period or cap. `busy`: only the holds of calls in flight are in the way. `stale`: a window has ended
+ * or is missing; call `rollWindows` in a transaction of its own, then reserve again.
  */
 export type ReserveResult =
   | { readonly outcome: 'ok'; readonly at: Date }
@@ -25,14 +25,15 @@ export type ReserveResult =
   | { readonly outcome: 'busy' }
   | { readonly outcome: 'stale' };
 
-// All statements lock windows in the order (period, id), and windows before holds: any other order deadlocks with `reserve_call`. What is locked is named by
-// values that are there before, never by a join or `in (select …)`: a row that another transaction has just changed is looked at once more, and such a
-// condition may then find nothing and drop it.
+// All statements lock windows in the order (period, id), and windows before holds: any other order deadlocks with `reserve_call`. Rows to lock are named by
+// values read beforehand, never by a join or `in (select …)`: PostgreSQL rechecks a row that another transaction has just changed, and such a condition may
+// then find nothing and drop the row.
 const reserveSql = `select ok, full_at, stale, at from reserve_call(?, ?, ?, ?::text[], ?, ?, ${leaseS})`;
 
 /**
- * Holds what a call may cost in every window above it, or in none. One statement; limit and enforcement are those of the newest commit. Call
- * it in a transaction of its own. A call key that holds already is `ok` again; one that has given up what it held, and was not settled, holds anew.
+ * Holds the possible cost of a call in every window above it, or in none. One statement; limit and enforcement are those of the latest commit. Call it in a
+ * transaction of its own. A call key that already holds an amount is `ok` again; one whose hold was released or has expired, and was not settled, holds
+ * anew.
  */
 export async function reserve(tx: TenantTransaction, wanted: Reservation): Promise<ReserveResult> {
   const found = await row<{ ok: boolean; full_at: string | null; stale: boolean; at: string }>(tx.em, reserveSql, [
@@ -52,7 +53,7 @@ export async function reserve(tx: TenantTransaction, wanted: Reservation): Promi
 const windowsOfCall = `w as materialized (
   select b.id from budget_windows b where b.id = any (array(select h.window_id from budget_holds h, a where h.call_key = a.key)) order by b.period, b.id for update)`;
 
-/** Gives back what a call holds that never left, or cost nothing. */
+/** Releases the holds of a call that never left, or cost nothing. */
 export async function releaseHolds(tx: TenantTransaction, callKey: string): Promise<void> {
   await rows(
     tx.em,
@@ -67,8 +68,8 @@ export async function releaseHolds(tx: TenantTransaction, callKey: string): Prom
 }
 
 /**
- * Moves the lease of a call in flight on. It locks holds without their windows, against the order of all others, and so waits for nobody: what somebody else
- * has locked is being given back, or is renewed the next time. False: it renewed nothing.
+ * Extends the lease of a call in flight. It locks holds without their windows, contrary to the order of all other statements, so it must not wait: it skips
+ * holds that another transaction has locked, since they are being released, or will be renewed the next time. Returns false when it renewed nothing.
  */
 export async function renewHolds(tx: TenantTransaction, callKey: string): Promise<boolean> {
   const renewed = await change(

@@ -1,2 +1,2 @@
-/** A hold that is not renewed for so many seconds expires: three heartbeat timeouts. */
+/** A hold that is not renewed for this many seconds expires: three heartbeat timeouts. */
 export const leaseS = 30;

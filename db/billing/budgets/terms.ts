@@ -2,13 +2,13 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { pricesInForceSql, standardTier, type PinnedPrice } from '../prices/prices.ts';
 
-/** What a call to a model is judged and priced by, as of its start. */
+/** The terms by which a model call is checked and priced, as of its start. */
 export interface CallTerms {
-  /** The prices in force, one a bucket; pinned for the call. */
+  /** The prices in force, one per bucket, pinned for the call. */
   readonly prices: readonly PinnedPrice[];
-  /** A budget counts it or a cap bounds it: it is reserved before it is made. */
+  /** A budget counts it or a cap bounds it, so it is reserved before it is made. */
   readonly isCounted: boolean;
-  /** When they were read, by the database's clock: a call that is not counted belongs to what is counted later by that. */
+  /** When the terms were read, by the database's clock: it assigns a call that is not counted to the windows that are opened later. */
   readonly at: Date;
   /** An enforced budget bounds it. */
   readonly isBounded: boolean;
@@ -19,7 +19,7 @@ export interface CallPlace {
   readonly caps: readonly string[];
 }
 
-/** Prices of a model and what stands above a call to it, in one query. */
+/** Reads the prices of a model and the budgets and caps above a call to it, in one query. */
 export async function readTerms(
   tx: TenantTransaction,
   model: { readonly id: string; readonly currency: string },

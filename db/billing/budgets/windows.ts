@@ -4,7 +4,7 @@ import { change, row, rows } from '../../sql.ts';
 import { rateInForce, type RateInForce } from '../prices/fx-rates.ts';
 import { lockLedger } from '../ledger/ledger-lock.ts';
 
-/** Boundary `n` of a budget `g` in zone `zone`: local midnight, each counted from the anchor itself, clamped to the end of its month. */
+/** Returns boundary `n` of a budget `g` in zone `zone`: a local midnight, counted from the anchor itself and clamped to the end of its month. */
 function boundary(n: string): string {
   return `case g.period when 'day' then (g.period_start + (${n}))::timestamp else g.period_start + make_interval(months => (${n})::int) end at time zone z.zone`;
 }
@@ -12,8 +12,8 @@ function boundary(n: string): string {
 const monthsOf = (day: string) => `(extract(year from ${day}) * 12 + extract(month from ${day}))::int`;
 
 /**
- * Joins to budgets `g` and zones `z` the boundaries around an instant: `bounds.start` ≤ instant < `bounds.stop`. The first guess counts
- * calendar days or months; a clamped or shifted midnight makes it wrong by one at most.
+ * Returns joins that add to budgets `g` and zones `z` the boundaries around an instant: `bounds.start` ≤ instant < `bounds.stop`. The first guess counts
+ * calendar days or months; a clamped or shifted midnight makes it wrong by at most one.
  */
 function boundsSql(instant: string): string {
   return `
@@ -25,13 +25,13 @@ function boundsSql(instant: string): string {
     cross join lateral (select ${boundary('c.n')} as start, ${boundary('c.n + 1')} as stop) bounds`;
 }
 
-/** The end of the stretch of budgets `g` (zone `z.zone`) that holds now, for the reads of windows that nobody has opened yet. */
+/** The bounds of the current period of budgets `g` (zone `z.zone`), for reads of windows that are not open yet. */
 export const boundsNowSql = boundsSql('clock_timestamp()');
 
-/** A stretch of the ledger, each part as SQL. */
+/** A period of the ledger, each part as SQL. */
 interface Stretch {
   readonly workspaceId: string;
-  /** The currency that `rate` leads from. */
+  /** The currency that `rate` converts from. */
   readonly base: string;
   readonly rate: string;
   readonly start: string;
@@ -39,35 +39,36 @@ interface Stretch {
 }
 
 /**
- * What calls that were reserved in a stretch have cost, in the currency of `rate`: each rounded alone, as its settling rounds it. Those that were priced in
- * another currency than its base, before a change of `BILLING_CURRENCY`, are left out: currencies are never added up. No call is entered
- * before it was reserved, which the index of the ledger goes by; an hour is for clocks that differ.
+ * Returns an expression for the cost of calls that were reserved in a period, in the currency to which `rate` converts: each is rounded on its own, as
+ * settling rounds it. Calls that were priced in a currency other than `base`, before a change of `BILLING_CURRENCY`, are left out: currencies are never
+ * added up. No call is entered before it was reserved, so the ledger's index by entry time serves; one hour allows for clocks that differ.
  */
 export function ledgerSumSql({ workspaceId, base, rate, start, end }: Stretch): string {
   return `coalesce((select sum(round(e.cost * ${rate}, 9)) from usage_entries e where e.workspace_id = ${workspaceId}
     and e.currency = ${base} and e.occurred_at >= ${start} - interval '1 hour' and e.reserved_at >= ${start} and e.reserved_at < ${end}), 0)`;
 }
 
-/** The base currency of a window; one of an older release has none but its own. */
+/** The base currency of a window; a window of an older release has only its own currency. */
 const baseSql = 'coalesce(b.base_currency, b.currency)';
 
 interface DueBudget {
   readonly id: string;
   readonly currency: string;
-  /** Of its last window; null: it has had none. */
+  /** Base currency of its last window; null: it has had none. */
   readonly base: string | null;
 }
 
 /**
- * Closes the ended windows of a workspace and opens the next, and the first of a budget that has none (`base`: its base currency). A new window begins
- * where the last one ended when that lies behind the boundary, as after a change of zone; in another currency it takes the rate that is in force. Needs
- * a transaction that holds no window yet. Gives how many it opened.
+ * Closes the ended windows of a workspace and opens the next ones, including the first of a budget that has none (`base`: its base currency). A new window
+ * begins where the last one ended if that is after the boundary, as after a change of zone; with another currency it takes the rate in force. Needs a
+ * transaction that has not locked a window yet. Returns how many windows it opened.
  */
 export async function rollWindows(em: SqlEntityManager, workspaceId: string, base: string | null = null): Promise<number> {
   if (!(await isAnyDue(em, workspaceId))) return 0;
   await lockLedger(em, workspaceId);
   await rows(em, 'select id from budgets where workspace_id = ? order by id for share', [workspaceId]);
-  // All that are open, in the order of everybody: the caller may change one that has not ended, and a reservation holds it while it waits for one that has.
+  // Locks all open windows, in the common order: the caller may change one that has not ended, and a reservation holds that one while it waits for one that
+  // has.
   await change(
     em,
     `update budget_windows w set closed_at = clock_timestamp() where w.window_end <= clock_timestamp() and w.id = any (array(
@@ -84,7 +85,7 @@ export async function rollWindows(em: SqlEntityManager, workspaceId: string, bas
   return due.length === 0 ? 0 : openWindows(em, workspaceId, await ratesOf(em, due, base));
 }
 
-/** Most looks find nothing to do, and hold nobody up. */
+/** Most checks find nothing to do and block nothing. */
 async function isAnyDue(em: SqlEntityManager, workspaceId: string): Promise<boolean> {
   const due = await row(
     em,
@@ -100,7 +101,7 @@ interface BudgetRate extends Partial<RateInForce> {
   readonly base: string;
 }
 
-/** The rate that each next window takes; without `rate` that of the last one goes on. */
+/** Returns the rate for each next window; without `rate` the last window's rate continues. */
 async function ratesOf(em: SqlEntityManager, due: readonly DueBudget[], base: string | null): Promise<BudgetRate[]> {
   const rates: BudgetRate[] = [];
   for (const budget of due) {

@@ -1,7 +1,7 @@
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Whom a correction is for: a run, or a workspace as a whole. */
+/** The run, or the whole workspace, that an adjustment is for. */
 export interface AdjustedPlace {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -14,7 +14,7 @@ export interface AdjustedPlace {
   readonly evaluationRunId: string | null;
 }
 
-/** A workspace in the transaction's tenant, with its run; null when one of them is not there. */
+/** Returns a workspace in the transaction's tenant, with its run; null when either does not exist. */
 export async function readAdjustedPlace(
   tx: Pick<TenantTransaction, 'em'>,
   { workspaceId, runId }: { readonly workspaceId: string; readonly runId: string | null },

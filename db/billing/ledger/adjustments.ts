@@ -7,7 +7,7 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { addToRollup } from './rollups.ts';
 
-/** A correction. `cost` is a decimal with its sign in the billing currency; `key` makes it one. */
+/** An adjustment. `cost` is a signed decimal in the billing currency; `key` makes it unique. */
 export interface Adjustment {
   readonly key: string;
   readonly cost: string;
@@ -15,7 +15,7 @@ export interface Adjustment {
   readonly at: Date;
 }
 
-/** The correction that a key stands for; null: none yet. */
+/** Returns the adjustment of a key, or null. */
 export async function findAdjustment(tx: TenantTransaction, workspaceId: string, key: string) {
   return row<{ id: string; cost: string; currency: string; runId: string | null; at: string }>(
     tx.em,
@@ -25,8 +25,8 @@ export async function findAdjustment(tx: TenantTransaction, workspaceId: string,
 }
 
 /**
- * Writes a correction once a key: a ledger row of kind `adjustment`, and its cost in the windows that held at its time, closed or not, in those of the caps
- * above its run, and in its rollup. Null where the key has one already.
+ * Writes an adjustment once per key: a ledger row of kind `adjustment`, with its cost in the windows that were valid at its time, closed or not, in those
+ * of the caps above its run, and in its rollup. Returns null when the key already has one.
  */
 export async function insertAdjustment(
   tx: TenantTransaction,

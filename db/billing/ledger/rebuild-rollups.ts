@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change, row, rows } from '../../sql.ts';
 import { rollupKeys, rollupKeySql, rollupSums } from './rollups.ts';
 
-/** A workspace that the ledger or a rollup names, and the first and last day in UTC on which one of them has a row. */
+/** A workspace that has ledger rows or rollups, with the first and last day (UTC) of either. */
 export interface LedgerSpan {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -10,7 +10,7 @@ export interface LedgerSpan {
   readonly lastDay: string;
 }
 
-/** The workspaces of the ledger behind an id, with their days. */
+/** Returns the workspaces of the ledger after an id, with their days. */
 export function ledgerSpans(em: SqlEntityManager, after: string | null, limit: number): Promise<LedgerSpan[]> {
   return rows<LedgerSpan>(
     em,
@@ -26,7 +26,7 @@ export function ledgerSpans(em: SqlEntityManager, after: string | null, limit: n
 
 export interface RollupDay {
   readonly workspaceId: string;
-  /** In UTC. */
+  /** Day in UTC. */
   readonly day: string;
 }
 
@@ -39,13 +39,13 @@ const groupsSql = `select (array_agg(e.id order by e.id))[1] as id, e.organizati
   .join(', ')}
   ${entriesOfDay} group by e.organization_id, e.workspace_id, 4, 5, 6, 7, 8, 9, 10`;
 const keyed = `(id, organization_id, workspace_id, ${rollupKeys.join(', ')}, ${names.join(', ')})`;
-// Those that are never null are compared so that they can be hashed: a busy day has thousands of groups.
+// Keys that are never null use `=`, so that they can be hashed: a busy day has thousands of groups.
 const neverNull: ReadonlySet<string> = new Set(['bucket_start', 'kind', 'currency']);
 const isSameGroup = rollupKeys.map((key) => `g.${key} ${neverNull.has(key) ? '=' : 'is not distinct from'} r.${key}`).join(' and ');
 
 /**
- * Makes the rollups of a workspace's day what its ledger adds up to; gives how many were wrong. Calls may settle meanwhile: missing rows are made first,
- * empty ones then, all are locked, and only then the ledger is read, so that whoever settles later adds to what stands here. In a transaction of its own.
+ * Makes the rollups of a workspace's day match its ledger; returns how many were wrong. Calls may settle meanwhile: missing rows are created empty first,
+ * then all rows are locked, and only then is the ledger read, so that later settlings add to the result. Call it in a transaction of its own.
  */
 export async function rebuildDay(em: SqlEntityManager, { workspaceId, day }: RollupDay): Promise<number> {
   const place = [workspaceId, day, day];

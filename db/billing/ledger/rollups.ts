@@ -1,13 +1,13 @@
 import { queueStatement } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Minutes of a bucket: every zone in use today is a multiple of it away from UTC. */
+/** Minutes of a bucket: the UTC offset of every zone in use today is a multiple of it. */
 export const bucketMinutes = 15;
 
-/** What tells rollups of a workspace apart, in the order of their key. */
+/** What distinguishes rollups of a workspace, in the order of their key. */
 export const rollupKeys = ['bucket_start', 'agent_id', 'model', 'kind', 'user_id', 'service_key_id', 'currency'] as const;
 
-/** What is added up of ledger rows `e`. */
+/** The sums over ledger rows `e`. */
 export const rollupSums = {
   calls: "(e.kind <> 'adjustment')::int",
   input_tokens: 'e.input_tokens',
@@ -30,8 +30,8 @@ const addSql = `
   on conflict (workspace_id, ${rollupKeys.join(', ')}) do update set ${sumNames.map((name) => `${name} = r.${name} + excluded.${name}`).join(', ')}`;
 
 /**
- * Adds a ledger row that the transaction has just written to its rollup, with the next statement: the rollup is locked as late as can be, since all
- * calls of an agent meet there. Once a transaction, and behind its windows: two in another order could wait for each other.
+ * Adds a ledger row that the transaction has just written to its rollup, with the next statement: the rollup is locked as late as possible, since all calls
+ * of an agent meet there. Call it once per transaction, after its windows: transactions with another order could deadlock.
  */
 export async function addToRollup(tx: TenantTransaction, entryId: string): Promise<void> {
   await queueStatement(tx.em, addSql, [entryId]);

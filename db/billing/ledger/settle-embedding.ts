@@ -8,7 +8,7 @@ import { addToRollup } from './rollups.ts';
 import type { TokenCounts } from '../../runs/run-types.ts';
 import { costOf } from './usage.ts';
 
-/** One call of an embedding model that was answered, and for what: work on a base, or a search. */
+/** One answered call of an embedding model, and its purpose: work on a base, a search or an evaluation. */
 export interface EmbeddingUsage {
   readonly callKey: string;
   readonly source: { readonly kind: 'maintenance' | 'search' | 'evaluation'; readonly id: string };
@@ -19,7 +19,7 @@ export interface EmbeddingUsage {
   readonly providerRequestId: string | null;
   readonly isFree: boolean;
   readonly inputTokens: number;
-  /** The provider did not say how many they were. */
+  /** The provider did not report the number of tokens. */
   readonly estimated: boolean;
   readonly currency: string;
   readonly reservedAt: Date;
@@ -32,13 +32,16 @@ export function settleEmbedding(tx: TenantTransaction, { inputTokens, ...usage }
   return settleOutsideRun(tx, { ...usage, kind: 'embedding', tokens });
 }
 
-/** One call of a model of any kind, made outside of a run. */
+/** One call of a model of any kind, made outside a run. */
 export interface OutsideUsage extends Omit<EmbeddingUsage, 'inputTokens'> {
   readonly kind: 'embedding' | 'llm';
   readonly tokens: TokenCounts;
 }
 
-/** Settles a call: its ledger row, once per call key, what it held in budgets, and its rollup. Nothing for a key that was settled before. */
+/**
+ * Settles a call: writes its ledger row, once per call key, settles its holds in budgets, and adds it to its rollup. Does nothing for a key that was
+ * already settled.
+ */
 export async function settleOutsideRun(tx: TenantTransaction, usage: OutsideUsage): Promise<void> {
   const { tokens } = usage;
   const id = newId();

@@ -1,30 +1,30 @@
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A call that has cost something: what it held makes room for that. */
+/** The cost of a call, which replaces its hold. */
 export interface SettledCost {
   readonly callKey: string;
   readonly workspaceId: string;
   /** Decimal in the billing currency. */
   readonly cost: string;
-  /** The call belongs to the windows of this instant, whether it held anything in them or not. */
+  /** The call belongs to the windows of this instant, whether or not it held anything in them. */
   readonly reservedAt: Date;
-  /** Caps that it counts in though it held nothing in them, as a correction does. */
+  /** Caps in which it counts although it held nothing in them, as an adjustment does. */
   readonly caps?: readonly string[];
 }
 
-/** The window with the least room left, as a settled call leaves it. Decimals in the window's currency, `pct` of the limit. */
+/** The window with the least budget left after a settled call. Decimals in the window's currency; `pct` of the limit. */
 export interface BudgetState {
   readonly period: string;
   readonly limit: string;
   readonly spent: string;
   readonly reserved: string;
   readonly pct: number;
-  /** This call took it over its alert threshold. */
+  /** This call crossed its alert threshold. */
   readonly is_crossed: boolean;
 }
 
-/** A window of a budget as an alert names it. */
+/** A window of a budget, as an alert describes it. */
 export interface JudgedWindow {
   readonly budget_id: string;
   readonly budget_version: number;
@@ -34,22 +34,22 @@ export interface JudgedWindow {
   readonly currency: string;
   readonly limit: string;
   readonly spent: string;
-  /** Of the limit that is spent; decimal. */
+  /** Percentage of the limit that is spent, as a decimal. */
   readonly used_pct: string;
   readonly alert_threshold_pct: number | null;
 }
 
-/** How full a window is: past the threshold of its warning, or full. */
+/** How full a window is: past its warning threshold, or full. */
 export type BudgetSeverity = 'warning' | 'critical';
 
-/** A window with a limit that a call was added to. `crossed`: the call took an open window of a budget past that. */
+/** A window with a limit to which a call was added. `crossed`: the severity that the call brought an open window of a budget to. */
 export type SettledWindow = BudgetState & {
-  /** What the call cost beyond what it held: decimal in the billing currency; null where it held nothing. */
+  /** What the call cost beyond its hold: a decimal in the billing currency; null where it held nothing. */
   readonly above_estimate: string | null;
 } & ((JudgedWindow & { readonly crossed: BudgetSeverity }) | { readonly budget_id: string | null; readonly crossed: null });
 
-// A window of a budget counts the calls that were reserved in its time, and a cap those that hold in it. The ledger's lock keeps the times of the windows
-// as they are.
+// A window of a budget counts the calls that were reserved in its time, a cap those that hold an amount in it. The ledger's lock keeps the windows' times
+// unchanged.
 const settleSql = `
 with a as (select ?::text as key, ?::uuid as ws, ?::numeric as cost, ?::timestamptz as at, ?::text[] as caps),
 w as materialized (
@@ -85,9 +85,9 @@ select p.budget_id, p.budget_version, p.window_start, p.window_end, p.period, p.
   from p order by p.pct desc, p.period`;
 
 /**
- * What a call did cost takes the place of what it held, in the windows in which it was reserved, closed or not; a hold that was released or
- * has expired counts all the same. Part of the transaction that writes the call's ledger row, after it and only if it was written; `shareLedger` comes
- * before both. Gives the windows with a limit that it was added to, the one with the least room first.
+ * Replaces a call's holds by its actual cost, in the windows in which it was reserved, closed or not; a hold that was released or has expired counts all
+ * the same. Part of the transaction that writes the call's ledger row, after it and only if it was written; `shareLedger` comes before both. Returns the
+ * windows with a limit to which the cost was added, the one with the least budget left first.
  */
 export function settleHolds(
   tx: TenantTransaction,

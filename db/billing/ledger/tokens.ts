@@ -1,7 +1,7 @@
-/** Bytes of UTF-8 a token takes, as the long-run mean of common tokenizers. */
+/** UTF-8 bytes per token, as the long-run mean of common tokenizers. */
 const bytesPerToken = 4;
 
-/** Tokens of so many bytes of text. */
+/** Returns the estimated tokens of a text of this many bytes. */
 export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / bytesPerToken);
 }

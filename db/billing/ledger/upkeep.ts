@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { row, rows } from '../../sql.ts';
 
-/** Keys of calls that have left and are not settled yet: whoever takes over from their lost workers settles them, and until then they keep their room. */
+/** Keys of calls that have left and are not settled yet: the successor of a lost worker settles them, and until then they keep their holds. */
 const inFlightSql = `
   select 'run:' || s.run_id || ':' || s.step || ':' || (s.in_flight ->> 'attempt') || ':0' as key from run_steps s where s.in_flight is not null
   union all select v.value #>> '{asked,callKey}' from evaluation_runs e
@@ -9,7 +9,8 @@ const inFlightSql = `
    where e.finished_at is null and jsonb_exists(v.value, 'asked')`;
 
 /**
- * Gives up to `limit` holds back whose lease has passed, but those of calls that are on record as in flight; gives how many. Windows before holds, in the order of every reservation.
+ * Expires up to `limit` holds with a passed lease, except those of calls recorded as in flight; returns their number. Locks windows before holds, in the
+ * order of every reservation.
  */
 export async function expireHolds(em: SqlEntityManager, limit: number): Promise<number> {
   const expired = await row<{ count: number }>(
@@ -30,7 +31,7 @@ export async function expireHolds(em: SqlEntityManager, limit: number): Promise<
   return expired?.count ?? 0;
 }
 
-/** Workspaces with a window past its end, the longest ended first. */
+/** Returns workspaces with a window past its end, the longest ended first. */
 export async function endedWindows(em: SqlEntityManager, limit: number): Promise<string[]> {
   const ended = await rows<{ workspace_id: string }>(
     em,

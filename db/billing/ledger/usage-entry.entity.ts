@@ -65,6 +65,6 @@ const schema = defineEntity({
   },
 });
 
-/** One line of the ledger: what a call cost. Never changed; a correction is a row of kind `adjustment`. */
+/** One row of the ledger: what a call cost. Never changed; a correction is a row of kind `adjustment`. */
 export class UsageEntry extends schema.class {}
 schema.setClass(UsageEntry);

@@ -11,12 +11,12 @@ export const usageGroupings = ['day', 'workspace', 'agent', 'model', 'kind', 'us
 export type UsageGrouping = (typeof usageGroupings)[number];
 
 export interface UsageGroupFilters {
-  /** Groups by these, in this order; days in `zone`. */
+  /** Groups by these, in this order; days are those of `zone`. */
   readonly groupBy: readonly UsageGrouping[];
-  /** Quarters of an hour: from ≤ bucket < to. Without `from` 30 days of the zone, today's included. */
+  /** Quarters of an hour: from ≤ bucket < to. Without `from`, 30 days of the zone up to and including today. */
   readonly from?: string;
   readonly to: string;
-  /** The organization's unless given. */
+  /** The organization's zone unless given. */
   readonly zone?: string;
   readonly workspaceId?: string;
   readonly agentId?: string;
@@ -25,10 +25,10 @@ export interface UsageGroupFilters {
   readonly userId?: string;
 }
 
-/** The usage of one group in one currency. Keys that were not grouped by are null. */
+/** The usage of one group in one currency. Keys that are not grouped by are null. */
 export type UsageGroup = Omit<Awaited<ReturnType<typeof listUsageGroups>>['items'][number], 'groups'>;
 
-/** Columns of the groups, as the outer query knows them. */
+/** Columns of the groups, as the outer query names them. */
 const columnOf = {
   day: 'day',
   workspace: 'workspaceId',
@@ -40,8 +40,8 @@ const columnOf = {
 } as const satisfies Record<UsageGrouping, string>;
 
 /**
- * What the caller's sight has used, in groups ordered by their keys (days newest first) and then by currency, and how many groups there are. One query,
- * of the rollups alone. Not prepared: it has a thousand shapes, and reads more than compiling it takes.
+ * Returns the usage visible to the caller, in groups ordered by their keys (days newest first) and then by currency, and the number of groups. One query,
+ * over the rollups only. Not prepared: it has a thousand shapes, and reading takes longer than compiling it.
  */
 export async function listUsageGroups(ctx: Scoped, filters: UsageGroupFilters, page: PageRequest) {
   const order = [...filters.groupBy.map((grouping) => columnOf[grouping]), 'currency' as const];
@@ -91,7 +91,7 @@ export async function listUsageGroups(ctx: Scoped, filters: UsageGroupFilters, p
         'p.cost',
         'p.estimatedCost',
       ])
-      // Null in the one row that tells the number of groups to an empty page, which is taken out.
+      // Null only in the single row that carries the number of groups of an empty page; that row is removed.
       .$narrowType<{
         currency: NotNull;
         calls: NotNull;
@@ -114,7 +114,7 @@ function zoneOf(ctx: Scoped, zone: string | undefined) {
 
 function groupsOf(ctx: Scoped, filters: UsageGroupFilters) {
   const { groupBy, from, to, workspaceId, agentId, model, kind, userId } = filters;
-  // Each bound is one value, known before the scan: an index takes it.
+  // Each bound is a single value, known before the scan, so an index can use it.
   const firstDay = sql<string>`(select ((${to}::timestamptz - interval '1 millisecond') at time zone z.zone)::date - 29 from z)::timestamp`;
   const start = from === undefined ? sql<string>`(${firstDay} at time zone (select z.zone from z))` : sql<string>`${from}::timestamptz`;
   let used = query
@@ -152,7 +152,7 @@ function groupsOf(ctx: Scoped, filters: UsageGroupFilters) {
           sql<string>`sum(u.estimated_cost)`.as('estimatedCost'),
         ];
       })
-      // By place, since the day is no column: 1 to 7 are the keys, 8 is the currency.
+      // By position, since the day is not a column: 1 to 7 are the keys, 8 is the currency.
       .groupBy([...usageGroupings.flatMap((grouping, at) => (has(grouping) ? [sql`${sql.lit(at + 1)}`] : [])), sql`8`])
   );
 }

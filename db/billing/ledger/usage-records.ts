@@ -15,12 +15,12 @@ export interface UsageRecordFilters {
   readonly model?: string;
   readonly kind?: (typeof usageKinds)[number];
   readonly userId?: string;
-  /** Of the time of the call: from ≤ it < to. */
+  /** Time of the call: from ≤ it < to. */
   readonly from?: string;
   readonly to?: string;
 }
 
-/** A row of the ledger as it is shown. */
+/** A row of the ledger, as views show it. */
 export type UsageRecord = Awaited<ReturnType<typeof listUsageRecords>>['items'][number];
 
 type RecordArguments = UsageRecordFilters & { readonly visible: Condition };
@@ -53,12 +53,12 @@ const pageOfRecords = preparedList(
   ],
 );
 
-/** Ledger rows that the caller sees, newest first. Ids of other tenants match nothing. */
+/** Lists ledger rows that the caller sees, newest first. Ids of other tenants match nothing. */
 export function listUsageRecords(ctx: Scoped, filters: UsageRecordFilters, page: PageRequest) {
   return pageOfRecords(ctx.em, { ...filters, visible: visibleTo(ctx, UsageEntry, 'e') }, page);
 }
 
-/** A place in the ledger: rows are in the order of time and id. */
+/** A position in the ledger, whose rows are ordered by time and id. */
 export interface LedgerPosition {
   readonly occurredAt: string;
   readonly id: string;
@@ -70,7 +70,7 @@ const newest = prepared((p: ParametersOf<RecordArguments>) =>
   matching(p).select(['e.occurredAt', 'e.id']).orderBy('e.occurredAt', 'desc').orderBy('e.id', 'desc').limit(1),
 );
 
-/** The newest row that the filters leave; null: there is none. */
+/** Returns the newest row that matches the filters, or null. */
 export function newestRecord(ctx: Scoped, filters: UsageRecordFilters): Promise<LedgerPosition | null> {
   return row(ctx.em, newest({ ...filters, visible: visibleTo(ctx, UsageEntry, 'e') }));
 }
@@ -87,7 +87,7 @@ export interface RecordSlice {
   readonly limit: number;
 }
 
-/** The next rows behind a place, oldest first, up to and with the last. */
+/** Returns the next rows after a position, oldest first, up to and including the last. */
 export function readRecords(ctx: Scoped, filters: UsageRecordFilters, { after, last, limit }: RecordSlice): Promise<UsageRecord[]> {
   return rows(
     ctx.em,

@@ -18,11 +18,11 @@ const schema = defineEntity({
     index('usage_rollups', 'organization', '(organization_id, bucket_start)'),
   ],
   properties: {
-    /** That of the ledger row that opened it. */
+    /** The id of the ledger row that opened it. */
     id: idColumn(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
-    /** A quarter of an hour in UTC: days of every zone are sums of them. */
+    /** A quarter of an hour in UTC: the days of every zone are sums of them. */
     bucketStart: timeColumn(),
     agentId: uuidColumn().strictNullable(),
     model: p.text().strictNullable(),
@@ -30,7 +30,7 @@ const schema = defineEntity({
     userId: uuidColumn().strictNullable(),
     serviceKeyId: uuidColumn().strictNullable(),
     currency: currencyColumn(),
-    /** Adjustments are none. */
+    /** Does not count adjustments. */
     calls: bigintColumn().default(0),
     inputTokens: bigintColumn().default(0),
     cachedReadTokens: bigintColumn().default(0),
@@ -38,12 +38,12 @@ const schema = defineEntity({
     outputTokens: bigintColumn().default(0),
     reasoningTokens: bigintColumn().default(0),
     cost: decimalColumn(26, 9).defaultRaw('0'),
-    /** The part of the cost that nobody was told by a provider. */
+    /** The part of the cost that no provider reported. */
     estimatedCost: decimalColumn(26, 9).defaultRaw('0'),
     createdAt: createdAtColumn(),
   },
 });
 
-/** The ledger's sums of a quarter of an hour, one row a workspace, agent, model, kind, person, key and currency. */
+/** The ledger's sums of a quarter of an hour, one row per workspace, agent, model, kind, user, service key and currency. */
 export class UsageRollup extends schema.class {}
 schema.setClass(UsageRollup);

@@ -11,7 +11,7 @@ import { standardTier, type PinnedPrice, type PriceBucket } from '../prices/pric
 import { addToRollup } from './rollups.ts';
 import type { BudgetState } from './settle.ts';
 
-/** Whose call it is, for the ledger. */
+/** The source of a call, for the ledger. */
 export interface UsageSource {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -43,9 +43,9 @@ export interface SettledCall {
 }
 
 /**
- * Settles one model call: its ledger row, once per call key, priced by the rows that were pinned, what it held in budgets and caps, and its rollup. Null
- * when the call has been settled before. `created_at` is the moment of the entry itself, not of its transaction's begin: a bill that waited for the
- * lock of a run that ended meanwhile is dated after that end.
+ * Settles one model call: writes its ledger row, once per call key and priced by the pinned rows, settles its holds in budgets and caps, and adds it to its
+ * rollup. Returns null when the call was already settled. `created_at` is the moment of the entry itself, not the start of its transaction: a bill that
+ * waited for the lock of a run that ended meanwhile is dated after that end.
  */
 export async function settleModelCall(tx: TenantTransaction, source: UsageSource, usage: ModelUsage): Promise<SettledCall | null> {
   const key = callKey('run', source.runId, source.step, source.attempt);
@@ -102,7 +102,7 @@ export async function settleModelCall(tx: TenantTransaction, source: UsageSource
   };
 }
 
-/** Sum over the buckets of count × price, rounded up to 9 decimals; reasoning is priced as output unless it has its own price. */
+/** Returns the sum over the buckets of count × price, rounded up to 9 decimals; reasoning is priced as output unless it has its own price. */
 export function costOf(usage: Pick<ModelUsage, 'prices' | 'tokens'>): string {
   const priceOf = (bucket: PriceBucket) => usage.prices.find((price) => price.bucket === bucket)?.price ?? null;
   const output = priceOf('output');

@@ -14,7 +14,7 @@ const schema = defineEntity({
     id: idColumn(),
     base: currencyColumn(),
     quote: currencyColumn(),
-    /** One unit of `base` is so many of `quote`. */
+    /** One unit of `base` is worth this many of `quote`. */
     rate: decimalColumn(20, 12),
     effectiveFrom: timeColumn(),
     source: p.text(),

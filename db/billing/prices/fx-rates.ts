@@ -13,9 +13,9 @@ export interface CurrencyPair {
 }
 
 export interface RateInForce {
-  /** Decimal, 12 places: one unit of the base currency is so many of the other. */
+  /** Decimal, 12 places: one unit of the base currency is worth this many of the other. */
   readonly rate: string;
-  /** The day of the rate, as the database's text; null between a currency and itself. */
+  /** The day of the rate, as the database's text; null when both currencies are the same. */
   readonly asOf: string | null;
 }
 
@@ -30,13 +30,15 @@ const newestRate = prepared(({ base, quote }: ParametersOf<CurrencyPair>) =>
     .limit(1),
 );
 
-/** The newest rate of a pair that is in force, in one query, or null where nobody has imported one. A currency in itself is 1, without a query. */
+/**
+ * Returns the newest rate of a pair in force, in one query, or null when none has been imported. The rate of a currency to itself is 1, without a query.
+ */
 export async function rateInForce(tx: Pick<TenantTransaction, 'em'>, { base, quote }: CurrencyPair): Promise<RateInForce | null> {
   if (base === quote) return { rate: '1', asOf: null };
   return row(tx.em, newestRate({ base, quote }));
 }
 
-/** A rate that may be stored: decimal of at most 12 places, a time as ISO 8601. */
+/** A rate that may be stored: a decimal with at most 12 places, a time in ISO 8601. */
 export interface NewRate extends CurrencyPair {
   readonly rate: string;
   readonly effectiveFrom: string;
@@ -44,7 +46,7 @@ export interface NewRate extends CurrencyPair {
   readonly source: string;
 }
 
-/** Inserts rates in one statement; a pair that has a rate of that day keeps it. Gives how many are new. */
+/** Inserts rates in one statement; a pair that already has a rate of that day keeps it. Returns how many are new. */
 export async function insertRates(em: SqlEntityManager, rates: readonly NewRate[]): Promise<number> {
   if (rates.length === 0) return 0;
   return change(
@@ -58,7 +60,7 @@ export async function insertRates(em: SqlEntityManager, rates: readonly NewRate[
   );
 }
 
-/** Whether anybody has imported a rate of a currency. */
+/** Whether a rate of a currency has been imported. */
 export async function hasRates(em: SqlEntityManager, base: string): Promise<boolean> {
   return (await row(em, query.selectFrom('fx_rates').select('id').where('base', '=', base).limit(1))) !== null;
 }

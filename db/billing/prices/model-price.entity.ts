@@ -24,6 +24,6 @@ const schema = defineEntity({
   },
 });
 
-/** What a model costs from a moment on; the rows in force when a call starts are pinned. */
+/** The price of a model from a moment on; the rows in force when a call starts are pinned. */
 export class ModelPrice extends schema.class {}
 schema.setClass(ModelPrice);

@@ -14,7 +14,7 @@ export interface NewPrice {
   readonly tier: string;
   readonly bucket: PriceBucket;
   readonly unit: PriceUnit;
-  /** Decimal of at most 12 places. */
+  /** Decimal with at most 12 places. */
   readonly price: string;
   readonly currency: string;
   /** Null: from now on, by the database's clock. */
@@ -22,7 +22,7 @@ export interface NewPrice {
   readonly source: string | null;
 }
 
-/** A stored price; `price` as it is shown, times as the database's text. */
+/** A stored price; `price` in its displayed form, times as the database's text. */
 export interface PriceRow extends Omit<NewPrice, 'effectiveFrom'> {
   readonly id: string;
   readonly effectiveFrom: string;
@@ -34,13 +34,13 @@ export interface PriceFilters {
   readonly tier: string | undefined;
   readonly bucket: string | undefined;
   readonly currency: string | undefined;
-  /** The instant at which they are in force, ISO 8601; undefined: now. */
+  /** The instant at which prices are in force, ISO 8601; undefined: now. */
   readonly at: string | undefined;
 }
 
 /** Columns of a price. */
 export const priceColumns = ['id', 'model', 'tier', 'bucket', 'unit', 'price', 'currency', 'effectiveFrom', 'source', 'createdAt'] as const;
-/** This moment, as precise as prices begin. */
+/** The current time, with the precision of prices' start times. */
 export const priceNow = sql<string>`date_trunc('milliseconds', clock_timestamp())`;
 const maxDecimals = 12;
 
@@ -69,12 +69,12 @@ const inForce = preparedList(
   ],
 );
 
-/** Prices in force at an instant: of each model, tier, bucket and currency the one that began last; by these. */
+/** Lists the prices in force at an instant, the latest one for each model, tier, bucket and currency, ordered by these. */
 export async function listPricesInForce(em: SqlEntityManager, filters: PriceFilters, page: PageRequest): Promise<Page<PriceRow>> {
   return mapPage(await inForce(em, filters, page), toPriceRow);
 }
 
-/** All prices of some models in the order in which they begin, for who compares new ones with them. */
+/** Returns all prices of some models in the order in which they begin, for comparison with new ones. */
 export async function pricesOfModels(em: SqlEntityManager, models: readonly string[]): Promise<PriceRow[]> {
   const found = await rows(
     em,
@@ -87,7 +87,7 @@ export async function pricesOfModels(em: SqlEntityManager, models: readonly stri
   return found.map(toPriceRow);
 }
 
-/** The price and whether it has begun; null where there is none. */
+/** Returns the price and whether it has begun, or null. */
 export async function findPrice(em: SqlEntityManager, priceId: string): Promise<(PriceRow & { readonly hasBegun: boolean }) | null> {
   const found = await row(
     em,
@@ -102,7 +102,7 @@ export async function findPrice(em: SqlEntityManager, priceId: string): Promise<
 
 type StoredPrice = Omit<PriceRow, 'unit' | 'bucket'> & { readonly unit: PriceUnit; readonly bucket: PriceBucket };
 
-/** A price as it is shown. */
+/** Converts a price to its displayed form. */
 export function toPriceRow(found: StoredPrice): PriceRow {
   const { id, model, tier, bucket, unit, currency, effectiveFrom, source, createdAt } = found;
   return { id, model, tier, bucket, unit, price: decimalText(found.price, maxDecimals), currency, effectiveFrom, source, createdAt };

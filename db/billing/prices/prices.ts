@@ -11,14 +11,16 @@ export interface PinnedPrice {
 
 export const standardTier = 'standard';
 
-/** The price rows of a model in force at a moment, as a query of id, bucket and price; parameters: model, tier, currency. */
+/** A query of the price rows of a model in force now: id, bucket and price; parameters: model, tier, currency. */
 export const pricesInForceSql = `select distinct on (bucket) id, bucket, price::text as price from model_prices
   where model = ? and tier = ? and currency = ? and effective_from <= clock_timestamp() order by bucket, effective_from desc`;
 
-/** What becomes of a call to a model without a price (`UNPRICED_MODEL`); null: rejected where an enforced budget stands, else it costs nothing. */
+/**
+ * What happens to a call to a model without a price (`UNPRICED_MODEL`); null: it is rejected where an enforced budget applies, else it costs nothing.
+ */
 export type UnpricedRule = 'reject' | 'zero_with_alert' | null;
 
-/** Whether a model without a price may not be called. */
+/** Whether a model without a price must not be called. */
 export function rejectsUnpriced(rule: UnpricedRule, isBounded: boolean): boolean {
   return rule === null ? isBounded : rule === 'reject';
 }

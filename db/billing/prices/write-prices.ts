@@ -5,12 +5,12 @@ import { query } from '../../query.ts';
 import { change, row, rows } from '../../sql.ts';
 import { priceColumns, priceNow, toPriceRow, type NewPrice, type PriceRow } from './model-prices.ts';
 
-/** Holds up all others who add prices until this transaction ends: what an import compares its rows with stays as it is. */
+/** Blocks other transactions that add prices until this one ends, so that the rows with which an import compares stay unchanged. */
 export async function lockPrices(em: SqlEntityManager): Promise<void> {
   await row(em, "select pg_advisory_xact_lock(hashtextextended('model prices', 0))");
 }
 
-/** Inserts prices in one statement; a key that is taken meanwhile is left out. Gives those that were inserted. */
+/** Inserts prices in one statement; a key that was taken meanwhile is left out. Returns the inserted prices. */
 export async function insertPrices(em: SqlEntityManager, prices: readonly NewPrice[]): Promise<PriceRow[]> {
   if (prices.length === 0) return [];
   const inserted = await rows(
@@ -24,14 +24,14 @@ export async function insertPrices(em: SqlEntityManager, prices: readonly NewPri
   return inserted.map(toPriceRow);
 }
 
-/** Inserts one price. A taken key is the fault `model_prices_effective_key` (409 `already_exists`). */
+/** Inserts one price. A taken key violates `model_prices_effective_key` (409 `already_exists`). */
 export async function insertPrice(em: SqlEntityManager, price: NewPrice): Promise<PriceRow> {
   const inserted = await row(em, query.insertInto('model_prices').values(valuesOf(price)).returning(priceColumns));
   if (!inserted) throw new Error('an insert gave no row');
   return toPriceRow(inserted);
 }
 
-/** Deletes a price that has not begun, judged in the deleting statement itself. False: it has begun, or is gone. */
+/** Deletes a price that has not begun; the deleting statement itself checks this. Returns false when it has begun or no longer exists. */
 export async function deleteUpcomingPrice(em: SqlEntityManager, priceId: string): Promise<boolean> {
   const deleted = await change(
     em,

@@ -7,39 +7,50 @@ import { KnowledgeBase, type KnowledgeSubjectKind } from './knowledge-base.entit
 import { knowledgeAccesses, type KnowledgeAccess } from './knowledge-grant.entity.ts';
 
 /**
- * What a caller may do with bases, as conditions for `where` and `select` of a query over `knowledge_bases`. Each asks the database anew, so a grant
- * that is revoked or past its end counts as none at once. The rank that the operation demands is not in them: `seen` judges it where the base lies.
+ * What a caller may do with bases, as conditions for `where` and `select` of a query over `knowledge_bases`. Each condition is evaluated anew by the
+ * database, so a revoked or expired grant loses its effect at once. The conditions do not include the rank that the operation demands: `seen` checks it
+ * where the base lies.
  */
 export interface BaseAccess {
-  /** The base may be named to the caller: in its sight, and not the private one of others. What it may not read of it is 403, else 404. */
+  /**
+   * The caller may learn that the base exists: it lies within the caller's scope and is not a private base of others. Denied access to a visible base is
+   * 403; any other base is 404.
+   */
   readonly visible: Condition;
   readonly canRead: Condition;
   readonly canWrite: Condition;
   readonly canCurate: Condition;
   readonly canManage: Condition;
-  /** An admin of the place: sees a private base, its statistics and its grants, and may grant and purge, without reading what it holds. */
+  /**
+   * The caller is an admin where the base lies: an admin sees a private base, its statistics and its grants, and may grant and purge, without reading its
+   * content.
+   */
   readonly isAdmin: Condition;
 }
 
-/** A run that asks: whose bases, grants and bindings count. */
+/** A run as the subject of access rules: its agent, persona, subject and bindings determine which bases it may use. */
 export interface RunPrincipal {
   readonly organizationId: string;
   readonly workspaceId: string;
   readonly agentId: string;
   readonly personaId: string | null;
   readonly subject: { readonly kind: KnowledgeSubjectKind; readonly id: string } | null;
-  /** Bases that revision or persona names; one that has been superseded stands for its successor. */
+  /** Bases that the revision or persona names; a superseded one stands for its successor. */
   readonly bindings: readonly { readonly kbId: string; readonly access: 'read' | 'write' }[];
 }
 
-/** A base whose rights count for `alias`: of a superseded one its successor, of one that is being built the base that it is built from. */
+/**
+ * Returns an expression for the base whose rights apply to `alias`: for a superseded base its successor, for one that is being built the base that it is
+ * built from.
+ */
 function standingFor(alias: string): string {
   return `coalesce(${alias}.successor_id, case when ${alias}.activated_at is null then ${alias}.predecessor_id end, ${alias}.id)`;
 }
 
 /**
- * What a caller may do with the bases `alias`, whatever their state: superseded ones and those being built too. An open base gives whoever it is
- * visible to what the floor lets, but writing in a place wider than one's own takes a grant. A private one is its subject's and that of grants.
+ * What a caller may do with the bases `alias`, whatever their state, including superseded ones and those being built. An open base gives every caller who
+ * sees it the access that the floor allows, but writing to a base of a wider scope than the caller's own requires a grant. A private base is accessible to
+ * its subject and to holders of a grant.
  */
 export function baseAccess(ctx: Scoped, alias: string): BaseAccess {
   const may = (access: KnowledgeAccess) => onStanding(alias, (standing) => mayOn(ctx.caller, standing, access));
@@ -49,21 +60,26 @@ export function baseAccess(ctx: Scoped, alias: string): BaseAccess {
   return { visible, canRead, canWrite: may('write'), canCurate: may('curate'), canManage: may('manage'), isAdmin };
 }
 
-/** Which bases `alias` a list shows the caller: those that it reads, and as an admin of the place all. None that is still being built. */
+/**
+ * Returns a condition: the bases `alias` that a list shows the caller. These are the bases that it may read and, for an admin where they lie, all of them;
+ * never one that is still being built.
+ */
 export function listedBases(ctx: Scoped, alias: string): Condition {
   const readable = onStanding(alias, (standing) => mayOn(ctx.caller, standing, 'read'));
   const place = visibleTo(ctx, KnowledgeBase, alias);
   return all([isLive(alias), place, any([readable, adminOf(ctx.caller, alias)])]);
 }
 
-/** Which bases `alias` a caller uses all at once, as a search over all bases does: live ones that stand for themselves, with this access. */
+/**
+ * Returns a condition: the bases `alias` that a caller uses together, as in a search over all bases: live, standing bases to which it has this access.
+ */
 export function usableBases(ctx: Scoped, alias: string, access: KnowledgeAccess = 'read'): Condition {
   return all([isStanding(alias), visibleTo(ctx, KnowledgeBase, alias), mayOn(ctx.caller, alias, access)]);
 }
 
 /**
- * Of which bases `alias` a caller reads what maintenance wrote: of open ones whoever reads them, of private ones whoever has that access. `forAdmins`: for
- * admins of the place too, since it holds counts and ids and none of the content.
+ * Returns a condition: the bases `alias` whose maintenance results the caller may read. For an open base that is everyone who may read it, for a private
+ * one everyone with `access`. `forAdmins` adds the admins where the base lies, for results that contain counts and ids but no content.
  */
 export function maintainedBases(
   ctx: Scoped,
@@ -76,8 +92,9 @@ export function maintainedBases(
 }
 
 /**
- * Which bases `alias` a run reads or writes: those that its agent or persona owns, those granted to them, and open ones that its revision or persona
- * names, for writing only where the binding says so. One with a subject only in a run of that subject. All of them live and standing for themselves.
+ * Returns a condition: the bases `alias` that a run reads or writes. These are the bases that its agent or persona owns, those granted to them, and open
+ * ones that its revision or persona names (for writing only where the binding says so). A base with a subject is usable only in a run of that subject. All
+ * of them must be live and standing.
  */
 export function basesOfRun(run: RunPrincipal, alias: string, access: 'read' | 'write' = 'read'): Condition {
   const { organizationId, workspaceId, subject } = run;
@@ -97,7 +114,7 @@ export function basesOfRun(run: RunPrincipal, alias: string, access: 'read' | 'w
   ]);
 }
 
-/** Bases `alias` that ids name: themselves, and for those that have been superseded their successors. */
+/** Returns a condition: the bases `alias` that the ids name, or that succeed a superseded base which they name. */
 export function namedBases(alias: string, ids: readonly string[]): Condition {
   return new Condition(
     `(${alias}.id = any(?::uuid[]) or exists (select from knowledge_bases s where s.successor_id = ${alias}.id and s.id = any(?::uuid[])))`,
@@ -118,14 +135,14 @@ function onStanding(alias: string, rule: (standing: string) => Condition): Condi
   return new Condition(`exists (select from knowledge_bases standing where standing.id = ${standingFor(alias)} and ${sql})`, params);
 }
 
-/** What a caller may do with a base that stands for itself, in sight of the caller. */
+/** What a caller may do with a standing base that it sees. */
 function mayOn(caller: Caller, alias: string, access: KnowledgeAccess): Condition {
   const open = new Condition(`(not ${alias}.is_private${access === 'read' ? '' : ` and ${ownPlace(caller, alias)}`})`);
   const ofSubject = new Condition(`(${alias}.subject_kind = 'user' and ${alias}.subject_id = ?)`, [caller.userId]);
   return any([open, ofSubject, grantedTo(caller, alias, access)]);
 }
 
-/** Whether a base that the caller sees lies in its own place, and not in a wider one. */
+/** Whether a base that the caller sees lies in the caller's own scope rather than in a wider one. */
 function ownPlace(caller: Caller, alias: string): string {
   if (isUnbounded(caller)) return 'true';
   return workspacesOf(caller) === null ? `${alias}.organization_id is not null` : `${alias}.workspace_id is not null`;
@@ -153,7 +170,7 @@ function grantedTo(caller: Caller, alias: string, access: KnowledgeAccess): Cond
   return granted(alias, access, any([ofUser, ofWorkspace, roleGrant(caller, alias)]));
 }
 
-/** A role grant means that role and those above it, where the base lies: a role in one workspace is none in another. */
+/** A role grant covers that role and those above it, where the base lies: a role in one workspace does not count in another. */
 function roleGrant(caller: Caller, alias: string): Condition {
   const byRole = new Map<Role, string[]>();
   if (caller.workspaces !== 'all') {

@@ -5,23 +5,23 @@ import type { CurationState } from '../../skills/skill.entity.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { BasePlace } from '../items/write-chunks.ts';
 
-/** What a transaction changes of a base's numbers; collected, and written once at its end. */
+/** Changes that a transaction makes to a base's counters; they are collected and written once at its end. */
 export interface BaseChange {
-  /** In how many chunks more or fewer a lexeme stands. */
+  /** By how many chunks the number of chunks that contain a lexeme changes. */
   readonly terms: Map<string, number>;
-  /** Live items by state. */
+  /** Changes to the number of live items by state. */
   readonly states: Record<CurationState, number>;
   chunks: number;
   tokens: number;
   lexLen: number;
 }
 
-/** Nothing has changed yet. */
+/** Returns a change in which nothing has changed yet. */
 export function emptyChange(): BaseChange {
   return { terms: new Map(), states: { pending: 0, reviewed: 0, promoted: 0, superseded: 0, retired: 0 }, chunks: 0, tokens: 0, lexLen: 0 };
 }
 
-/** Adds `n` to what is counted of a lexeme. */
+/** Adds `n` to the count of a lexeme. */
 export function countTerm({ terms }: Pick<BaseChange, 'terms'>, lexeme: string, n: number): void {
   terms.set(lexeme, (terms.get(lexeme) ?? 0) + n);
 }
@@ -33,7 +33,7 @@ interface RemovedChunks {
   readonly terms: Readonly<Record<string, number>>;
 }
 
-/** Deletes all chunks of items, their vectors with them, and notes what that changes. */
+/** Deletes all chunks of items, with their vectors, and records the difference in `changes`. */
 export async function removeChunks(tx: Pick<TenantTransaction, 'em'>, itemIds: readonly string[], changes: BaseChange): Promise<void> {
   if (itemIds.length === 0) return;
   const removed = await row(
@@ -65,8 +65,8 @@ export async function removeChunks(tx: Pick<TenantTransaction, 'em'>, itemIds: r
 }
 
 /**
- * Writes what a transaction has changed, as its last statements: terms in the order of their lexemes and then the counters, so that writers of one base
- * wait for each other at its end, and never for one another.
+ * Writes a transaction's changes, as its last statements: the terms in the order of their lexemes, then the counters. Writers of one base therefore wait
+ * for each other only at the end, and never in a cycle.
  */
 export async function applyChange(tx: Pick<TenantTransaction, 'em'>, base: BasePlace, changes: BaseChange): Promise<void> {
   await writeTerms(
@@ -77,7 +77,7 @@ export async function applyChange(tx: Pick<TenantTransaction, 'em'>, base: BaseP
   await applyCounts(tx, base, changes);
 }
 
-/** The same where the terms have been written. */
+/** Like `applyChange`, where the terms have already been written. */
 export async function applyCounts(tx: Pick<TenantTransaction, 'em'>, base: BasePlace, changes: Omit<BaseChange, 'terms'>): Promise<void> {
   const counted = { ...changes.states, chunks: changes.chunks, tokens: changes.tokens, lexLen: changes.lexLen };
   if (Object.values(counted).every((n) => n === 0)) return;
@@ -129,7 +129,10 @@ async function writeTerms(
   );
 }
 
-/** Deletes those of some terms that stand in no chunk any more; the transaction has written them just before, so that the order of their locks is no matter. */
+/**
+ * Deletes those of the given terms that no chunk contains any more. The transaction has just written, and so locked, them, so the order of deletion doesn't
+ * matter.
+ */
 export async function dropUnusedTerms(tx: Pick<TenantTransaction, 'em'>, base: BasePlace, fewer: readonly string[]): Promise<void> {
   if (fewer.length === 0) return;
   await change(

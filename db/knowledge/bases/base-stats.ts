@@ -9,7 +9,7 @@ type OfBase = ParametersOf<{ readonly kbId: string }>;
 const total = sql<number>`count(*)::int`;
 const counted = (what: string) => sql<string>`${sql.lit(what)}`.as('what');
 
-/** Three groupings in one scan: each row has one of the three columns, the others are null. */
+/** Three groupings in one scan: each row has one of the three columns; the others are null. */
 const liveItems = prepared(({ kbId }: OfBase) =>
   query
     .selectFrom('knowledge_live_items as i')
@@ -41,7 +41,7 @@ const others = prepared(({ kbId }: OfBase) =>
     .unionAll(
       query
         .selectFrom('knowledge_live_items as i')
-        // Each item looks for its own, or each vector could meet each chunk of a base that the statistics don't know.
+        // Each item looks up its own vectors; otherwise the planner could join every vector with every chunk of a base that the statistics don't know yet.
         .innerJoinLateral(
           sql`(select from knowledge_chunks c join knowledge_vectors v on v.chunk_id = c.id where c.item_id = i.id offset 0)`.as<'v'>(
             sql`v`,
@@ -52,7 +52,7 @@ const others = prepared(({ kbId }: OfBase) =>
         .select([counted('vector'), sql<string>`''`.as('name'), total.as('total')]),
     )
     .unionAll(
-      // Found by its predicate, which names the base. One that is not valid is being built, or was left behind by a build that broke off.
+      // An index is found by its predicate, which names the base. An invalid one is being built, or was left behind by an aborted build.
       query
         .selectFrom(sql<{ indisvalid: boolean }>`pg_index`.as('x'))
         .where(sql<boolean>`x.indrelid = 'knowledge_vectors'::regclass`)
@@ -65,7 +65,10 @@ const others = prepared(({ kbId }: OfBase) =>
     ),
 );
 
-/** What a base holds beside its counters. `what` of `others`: deleted items, sources by state, vectors of live items, its vector index by state. */
+/**
+ * Counts what a base holds beyond its counters. `what` in `others` is one of: deleted items, sources by state, vectors of live items, the base's vector
+ * index by state.
+ */
 export async function countBase(ctx: Pick<Scoped, 'em'>, kbId: string) {
   const [items, rest] = await Promise.all([rows(ctx.em, liveItems({ kbId })), rows(ctx.em, others({ kbId }))]);
   return { items, others: rest };

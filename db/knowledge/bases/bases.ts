@@ -11,7 +11,7 @@ import { baseAccess, listedBases, type BaseAccess } from './access.ts';
 import { knowledgeRunKinds, liveKnowledgeRunStatuses, type KnowledgeRunKind } from '../runs/knowledge-run.entity.ts';
 import type { KnowledgeBaseKind, KnowledgeSubjectKind } from './knowledge-base.entity.ts';
 
-/** A base as it is read, with what its counters say and what the caller may do with it. */
+/** A base as it is read, with its counters and the caller's rights. */
 export type KnowledgeBaseRow = NonNullable<Awaited<ReturnType<typeof findBase>>>;
 
 export interface BaseFilters {
@@ -21,7 +21,7 @@ export interface BaseFilters {
   readonly ownerPersonaId?: string;
   readonly subjectKind?: KnowledgeSubjectKind;
   readonly subjectId?: string;
-  /** True or undefined each: a prepared query sees only which are there. */
+  /** Each of these is true or undefined: a prepared query only sees which arguments are present. */
   readonly private?: true;
   readonly open?: true;
   readonly frozen?: true;
@@ -74,7 +74,7 @@ function findBase(ctx: Scoped, kbId: string) {
   return row(ctx.em, oneBase({ kbId, visible, canManage, isAdmin }));
 }
 
-/** A base that the caller sees, whatever its state. Throws 404 for others, 403 where the caller's rank is below the floor. */
+/** Returns a base that the caller sees, whatever its state. Throws 404 for other bases, 403 where the caller's rank is below the floor. */
 export async function readBase(ctx: Scoped, kbId: string): Promise<KnowledgeBaseRow> {
   return seen(ctx, await findBase(ctx, kbId));
 }
@@ -98,7 +98,7 @@ const baseList = preparedList(
   [{ column: 'b.id', type: 'uuid', descending: true }],
 );
 
-/** Bases that the caller sees, newest first; none that is still being built. */
+/** Lists bases that the caller sees, newest first, without those still being built. */
 export function listBaseRows(ctx: Scoped, filters: BaseFilters, page: PageRequest) {
   return baseList(ctx.em, { ...filters, listed: listedBases(ctx, 'b') }, page);
 }
@@ -113,12 +113,12 @@ const liveRun = prepared(({ kbId, kinds }: ParametersOf<{ readonly kbId: string;
     .limit(sql.lit(1)),
 );
 
-/** A run that works on a base, or builds it, and has not ended, of whatever kind or of some kinds; null when there is none. */
+/** Returns a run that works on a base or builds it and has not ended, of any of the given kinds (default: all); null when there is none. */
 export function findLiveRun(ctx: Pick<Scoped, 'em'>, kbId: string, kinds: readonly KnowledgeRunKind[] = knowledgeRunKinds) {
   return row(ctx.em, liveRun({ kbId, kinds: [...kinds] }));
 }
 
-/** A base that a purge works on, deleted or not, with what decides how its texts were cut. */
+/** Returns a base for a purge, deleted or not, with the settings that determine how its texts were chunked. */
 export function readPurgedBase(ctx: Pick<Scoped, 'em'>, kbId: string) {
   return row(
     ctx.em,
@@ -139,7 +139,7 @@ const writingRun = prepared(({ kbId }: ParametersOf<{ readonly kbId: string }>) 
     .limit(sql.lit(1)),
 );
 
-/** A run that may write to a base and has not ended; null when there is none. */
+/** Returns a run that may write to a base and has not ended, or null. */
 export function findWritingRun(ctx: Pick<Scoped, 'em'>, kbId: string) {
   return row(ctx.em, writingRun({ kbId }));
 }

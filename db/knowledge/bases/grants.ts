@@ -24,7 +24,7 @@ const grantList = preparedList(
   [{ column: 'g.id', type: 'uuid', descending: true }],
 );
 
-/** Grants of a base that the caller may see, newest first; those past their end too. */
+/** Lists the grants of a base that the caller may see, newest first, expired ones included. */
 export function listGrantRows(ctx: Pick<Scoped, 'em'>, kbId: string, page: PageRequest) {
   return grantList(ctx.em, { kbId }, page);
 }
@@ -44,7 +44,9 @@ const oneGrant = prepared(
       .select((eb) => [eb.and([canManage]).$castTo<boolean>().as('canManage'), eb.and([isAdmin]).$castTo<boolean>().as('isAdmin')]),
 );
 
-/** A grant whose base the caller sees, and what the caller may do with the base. Throws 404 for others, 403 where the caller's rank is below the floor. */
+/**
+ * Returns a grant whose base the caller sees, with the caller's rights on the base. Throws 404 for others, 403 where the caller's rank is below the floor.
+ */
 export async function readGrant(ctx: Scoped, grantId: string) {
   const { visible, canManage, isAdmin } = baseAccess(ctx, 'b');
   return seen(ctx, await row(ctx.em, oneGrant({ grantId, visible, canManage, isAdmin })));
@@ -63,7 +65,7 @@ const persona = prepared(({ personaId, visible }: ParametersOf<{ readonly person
     .select(['a.scope', 'a.organizationId', 'a.workspaceId']),
 );
 
-/** Whether the caller sees a persona whose agent lies in a place or a wider one. */
+/** Whether the caller sees a persona whose agent lies in a row scope or a wider one. */
 export async function hasPersona(ctx: Scoped, place: Place, personaId: string): Promise<boolean> {
   const found = await row(ctx.em, persona({ personaId, visible: visibleTo(ctx, Persona, 'p') }));
   if (!found) return false;
@@ -71,7 +73,7 @@ export async function hasPersona(ctx: Scoped, place: Place, personaId: string): 
   return found.organizationId === place.organizationId && (found.workspaceId === null || found.workspaceId === place.workspaceId);
 }
 
-/** Whether a workspace can use a base of a place: the base's own, or, of a base of the organization, any of it. */
+/** Whether a workspace can use a base: it must be the base's own or, for a base of the organization, any workspace of it. */
 export async function hasWorkspace(ctx: Pick<Scoped, 'em'>, place: Place, workspaceId: string): Promise<boolean> {
   if (place.workspaceId !== null) return place.workspaceId === workspaceId;
   if (place.organizationId === null) return false;

@@ -19,20 +19,20 @@ const schema = defineEntity({
     kbId: uuidColumn().primary(),
     organizationId: uuidColumn().strictNullable(),
     workspaceId: uuidColumn().strictNullable(),
-    /** Live items by their state of curation; their sum is the base's `item_count`. */
+    /** Live items by curation state; their sum is the base's `item_count`. */
     pending: p.integer().default(0),
     reviewed: p.integer().default(0),
     promoted: p.integer().default(0),
     superseded: p.integer().default(0),
     retired: p.integer().default(0),
-    /** Of the live items, as everything here. */
+    /** Chunks of live items, like all counts here. */
     chunks: p.integer().default(0),
     tokens: bigintColumn().default(0),
-    /** Lexemes of all chunks, with repeats: BM25 takes the mean length from it. */
+    /** Lexemes of all chunks, with repetitions: BM25 derives the mean length from it. */
     lexLen: bigintColumn().default(0),
   },
 });
 
-/** What a base holds; written last in a transaction, so that writers meet here only for a moment. */
+/** Counters of a base. A transaction writes them last, so that writers block each other only briefly. */
 export class KnowledgeBaseCounter extends schema.class {}
 schema.setClass(KnowledgeBaseCounter);

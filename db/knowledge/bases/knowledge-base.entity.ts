@@ -9,13 +9,13 @@ export type KnowledgeBaseKind = (typeof knowledgeBaseKinds)[number];
 export const knowledgeSubjectKinds = ['user', 'guest'] as const;
 export type KnowledgeSubjectKind = (typeof knowledgeSubjectKinds)[number];
 
-/** How documents are cut, in tokens of the base's model. */
+/** How documents are chunked, in tokens of the base's model. */
 export interface KnowledgeChunking {
   readonly size_tokens: number;
   readonly overlap_tokens: number;
 }
 
-/** How the base is searched. `vector_weight` null: the weight of the model. */
+/** How the base is searched. `vector_weight` null: the model's own weight. */
 export interface KnowledgeRetrieval {
   /** ISO 639-1 code of the stemmer and its stop words, or `none`. */
   readonly language: string;
@@ -38,7 +38,7 @@ const schema = defineEntity({
   ],
   uniques: [
     { name: 'knowledge_bases_tenant_key', properties: ['id', 'organizationId'] },
-    // What the vectors of the base refer to: none of another model can be among them.
+    // Key that the vectors of the base reference, so that no vector of another model can be among them.
     { name: 'knowledge_bases_model_key', properties: ['id', 'embeddingModel', 'embeddingDim'] },
   ],
   checks: [
@@ -70,15 +70,21 @@ const schema = defineEntity({
     embeddingDim: p.integer(),
     chunking: jsonColumn<KnowledgeChunking>(() => ({ size_tokens: 400, overlap_tokens: 40 })),
     retrieval: jsonColumn<KnowledgeRetrieval>(() => ({ language: 'en', vector_weight: null, include_pending: false })),
-    /** Prefix of the base's lexemes (`k3:` in base 36), by which one index serves each base as its own. From the sequence `knowledge_bases_lex_no_seq`. */
+    /**
+     * Prefix of the base's lexemes (`k3:` in base 36), through which one index serves every base as if it were its own. From the sequence
+     * `knowledge_bases_lex_no_seq`.
+     */
     lexNo: p.integer().autoincrement(),
-    /** The last item that a change of its language has had wait for its index, by id; null: all have. */
+    /** After a change of language, the last item, by id, that was marked as waiting for its index; null: all are marked. */
     relexedTo: uuidColumn().strictNullable(),
-    /** The base that this one was embedded afresh from. */
+    /** The base whose content was re-embedded into this one. */
     predecessorId: uuidColumn().strictNullable(),
-    /** The base that stands for this one since its cut-over; always the last of a chain, so that a cut-over also repoints those that named what it supersedes. */
+    /**
+     * The base that has stood for this one since its cut-over. It is always the last of a chain, so a cut-over also repoints the bases that named the base
+     * it supersedes.
+     */
     successorId: uuidColumn().strictNullable(),
-    /** Null: a re-embed still fills it, and nothing shows it. */
+    /** Null: a re-embed is still filling the base, and nothing shows it. */
     activatedAt: timeColumn().strictNullable(),
     lastConsolidatedAt: timeColumn().strictNullable(),
     version: versionColumn(),

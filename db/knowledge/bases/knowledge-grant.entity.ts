@@ -6,7 +6,7 @@ import { tenantPolicies } from '../../policies.ts';
 
 export const knowledgePrincipalKinds = ['agent', 'persona', 'user', 'role', 'workspace'] as const;
 export type KnowledgePrincipalKind = (typeof knowledgePrincipalKinds)[number];
-/** Each holds those before it. */
+/** Each access includes those before it. */
 export const knowledgeAccesses = ['read', 'write', 'curate', 'manage'] as const;
 export type KnowledgeAccess = (typeof knowledgeAccesses)[number];
 
@@ -45,6 +45,6 @@ const schema = defineEntity({
   },
 });
 
-/** Who may do what with a base beside those whom its scope lets. */
+/** Access to a base in addition to what its scope allows. */
 export class KnowledgeGrant extends schema.class {}
 schema.setClass(KnowledgeGrant);

@@ -2,17 +2,17 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, jsonColumn, textArrayColumn, updatedAtColumn, uuidColumn, versionColumn } from '../../columns.ts';
 import { tenantPolicies } from '../../policies.ts';
 
-/** How scores fall with age. */
+/** How scores decay with age. */
 export interface KnowledgeDecay {
   readonly enabled: boolean;
   readonly half_life_days: number;
   readonly floor: number;
 }
 
-/** A question whose answers are known. */
+/** A query with known answers. */
 export interface GoldenQuery {
   readonly query: string;
-  /** External ids or ids of items. */
+  /** External ids or item ids. */
   readonly relevant: readonly string[];
   readonly filters?: Readonly<Record<string, unknown>>;
 }
@@ -26,7 +26,7 @@ const schema = defineEntity({
     kbId: uuidColumn().primary(),
     organizationId: uuidColumn().strictNullable(),
     workspaceId: uuidColumn().strictNullable(),
-    /** Cron expression; null: it never runs by itself. */
+    /** Cron expression; null: maintenance never runs by itself. */
     schedule: p.text().strictNullable(),
     timezone: p.text().default('UTC'),
     tasks: textArrayColumn()

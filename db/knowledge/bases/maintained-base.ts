@@ -28,17 +28,17 @@ function selectBase(kbId: string) {
 /** A base as its maintenance needs it. */
 export type MaintainedBase = NonNullable<Awaited<ReturnType<typeof readMaintainedBase>>>;
 
-/** A live base; null where it is deleted, or still being built. */
+/** Returns a live base; null when it is deleted or still being built. */
 export function readMaintainedBase(tx: Tx, kbId: string) {
   return row(tx.em, selectBase(kbId));
 }
 
-/** The same, kept from being frozen, changed or deleted until the transaction ends. */
+/** Like `readMaintainedBase`, but also prevents the base from being frozen, changed or deleted until the transaction ends. */
 export function shareMaintainedBase(tx: Tx, kbId: string) {
   return row(tx.em, selectBase(kbId).forShare());
 }
 
-/** The same, kept from every write to its content too: writers share the base. */
+/** Like `shareMaintainedBase`, but also blocks writes to the base's content, whose writers hold the base's share lock. */
 export function lockMaintainedBase(tx: Tx, kbId: string) {
   return row(tx.em, selectBase(kbId).forUpdate());
 }
@@ -59,14 +59,14 @@ export interface PolicyFields {
   readonly goldenQueries: readonly GoldenQuery[];
 }
 
-/** A policy with what only a stored one has. */
+/** A policy with the fields that only a stored one has. */
 export interface PolicyRow extends PolicyFields {
   readonly kbId: string;
   readonly version: number;
   readonly updatedAt: string | null;
 }
 
-/** What holds for a base without a policy. */
+/** The policy of a base that has none stored. */
 export const defaultPolicy: PolicyFields = {
   schedule: null,
   timezone: 'UTC',
@@ -82,12 +82,12 @@ export const defaultPolicy: PolicyFields = {
   goldenQueries: [],
 };
 
-/** Has others who write the policy of a base wait until the transaction ends; there may be no row yet that could be locked. */
+/** Makes other writers of a base's policy wait until the transaction ends; there may be no row yet to lock. */
 export async function lockPolicy(tx: Tx, kbId: string): Promise<void> {
   await row(tx.em, `select pg_advisory_xact_lock(hashtextextended('policy ' || ?::text, 0))`, [kbId]);
 }
 
-/** The policy of a base; the defaults, of version 0, where it has none. */
+/** Returns the policy of a base; where it has none, the defaults with version 0. */
 export async function readPolicy(tx: Tx, kbId: string): Promise<PolicyRow> {
   const found = await row(
     tx.em,

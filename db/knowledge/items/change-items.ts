@@ -15,12 +15,12 @@ export async function removeRelations(tx: Pick<TenantTransaction, 'em'>, itemId:
   );
 }
 
-/** A published item, deleted or not, locked; null when there is none. */
+/** Locks and returns a published item, deleted or not; null when there is none. */
 export async function lockItem(tx: Pick<TenantTransaction, 'em'>, itemId: string): Promise<KnowledgeItem | null> {
   return tx.em.findOne(KnowledgeItem, { id: itemId, stagedRunId: null }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
 }
 
-/** Locks live items of a base in the order of their ids, and gives those that are there. */
+/** Locks live items of a base in the order of their ids, and returns those that exist. */
 export function lockItems(tx: Pick<TenantTransaction, 'em'>, kbId: string, ids: readonly string[]) {
   return rows(
     tx.em,
@@ -36,10 +36,10 @@ export function lockItems(tx: Pick<TenantTransaction, 'em'>, kbId: string, ids: 
   );
 }
 
-/** Which items a curator means, beside ids. */
+/** The filter by which a curator selects items, besides ids. */
 export type CuratedFilter = Pick<ItemFilters, 'curationState' | 'kind' | 'origin' | 'tag' | 'sourceId'>;
 
-/** Ids of live items of a base, at most `limit`. */
+/** Returns ids of matching live items of a base, at most `limit`. */
 export async function listMatchingIds(
   tx: Pick<TenantTransaction, 'em'>,
   { kbId, curationState, kind, origin, tag, sourceId }: CuratedFilter & { readonly kbId: string },
@@ -56,12 +56,12 @@ export async function listMatchingIds(
 
 export interface NewState {
   readonly state: CurationState;
-  /** Null leaves it as it is. */
+  /** Null leaves the trust unchanged. */
   readonly trust: KnowledgeTrust | null;
   readonly supersededById: string | null;
 }
 
-/** Gives items that are locked another state. */
+/** Sets the state of locked items. */
 export async function writeStates(
   tx: Pick<TenantTransaction, 'em'>,
   ids: readonly string[],
@@ -83,7 +83,7 @@ export async function writeStates(
   );
 }
 
-/** Those of some items that an item leads to by what supersedes it, and that by what supersedes it again. */
+/** Returns the ids of an item and its chain of successors: the item that supersedes it, the one that supersedes that, and so on. */
 export async function listSuccessors(tx: Pick<TenantTransaction, 'em'>, itemId: string): Promise<string[]> {
   const found = await row(
     tx.em,
@@ -103,7 +103,7 @@ export async function listSuccessors(tx: Pick<TenantTransaction, 'em'>, itemId: 
   return found?.ids ?? [];
 }
 
-/** Notes that items were found just now; one that somebody else is changing is left to the next search. */
+/** Records that items were just found by a search; an item that another transaction is changing is left to the next search. */
 export async function touchItems(tx: Pick<TenantTransaction, 'em'>, itemIds: readonly string[]): Promise<void> {
   await change(
     tx.em,

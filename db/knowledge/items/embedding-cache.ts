@@ -5,20 +5,20 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { toHalfvec } from './write-chunks.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 
-/** Of whose cache, and by which model. */
+/** Whose cache, and which model. */
 export interface CacheKey {
   readonly organizationId: string;
   readonly model: string;
   readonly revision: string;
 }
 
-/** A vector and the SHA-256 (hex) of the text that it was made of. */
+/** A vector and the SHA-256 (hex) of the text that it was computed from. */
 export interface CachedVector {
   readonly sha256: string;
   readonly embedding: Float32Array;
 }
 
-/** Those of the texts that the cache has; they count as used today. */
+/** Returns those of the texts' vectors that are cached, and counts them as used today. */
 export async function readCachedVectors(
   tx: Pick<TenantTransaction, 'em'>,
   key: CacheKey,
@@ -53,7 +53,7 @@ async function touch(tx: Pick<TenantTransaction, 'em'>, key: CacheKey, hashes: r
   );
 }
 
-/** Keeps vectors; those that are there already stay. One statement, in the order of the hashes, so that two writers never wait for each other in turn. */
+/** Stores vectors; existing ones stay. One statement, in the order of the hashes, so that two writers never deadlock. */
 export async function storeCachedVectors(
   tx: Pick<TenantTransaction, 'em'>,
   key: CacheKey,
@@ -85,12 +85,12 @@ export async function storeCachedVectors(
   );
 }
 
-/** The numbers of a halfvec's text, `[0.5,-1]`. */
+/** Parses a halfvec's text, `[0.5,-1]`. */
 export function fromHalfvec(text: string): Float32Array {
   return Float32Array.from(text.slice(1, -1).split(','), Number);
 }
 
-/** Deletes up to `limit` vectors of the embedding cache, of all organizations, that nobody has used for 30 days; gives how many. */
+/** Deletes up to `limit` cached vectors, of all organizations, that have not been used for 30 days; returns their number. */
 export function sweepUnusedEmbeddings(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
     em,

@@ -7,7 +7,7 @@ import { itemColumns, type ItemRow } from './items.ts';
 import type { KnowledgeItem } from './knowledge-item.entity.ts';
 import type { BasePlace } from './write-chunks.ts';
 
-/** What an item is made of; the rest is the base's, or its beginning. */
+/** The columns that a new item supplies; the rest comes from the base or has its initial value. */
 export type NewItemRow = Pick<
   KnowledgeItem,
   | 'id'
@@ -29,14 +29,14 @@ export type NewItemRow = Pick<
   | 'chunkCount'
   | 'indexState'
 > & {
-  /** Instants as the wire has them. */
+  /** Instants in their wire form. */
   readonly validFrom: string | null;
   readonly validUntil: string | null;
   readonly observedAt: string | null;
   readonly createdBy: ActorRef;
 };
 
-/** Columns that a new item brings, and their types. */
+/** Columns that a new item supplies, and their types. */
 const given = {
   id: 'uuid',
   sourceId: 'uuid',
@@ -63,9 +63,9 @@ const given = {
 } as const satisfies Record<keyof NewItemRow, string>;
 
 const snake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const givenNames = Object.keys(given) as (keyof NewItemRow)[]; // its own keys
+const givenNames = Object.keys(given) as (keyof NewItemRow)[]; // the object's own keys
 const givenColumns = givenNames.map(snake);
-/** One text of two inserts, whatever the number of items: their values are arrays. */
+/** One text for both inserts, however many items there are: their values are arrays. */
 const insertSql = `
   with n as (select ${givenColumns.map((name) => (name === 'tags' ? 'array(select jsonb_array_elements_text(v.tags)) as tags' : `v.${name}`)).join(', ')}
                from unnest(${givenNames.map((name) => `?::${given[name] === 'jsonb' ? 'text' : given[name]}[]::${given[name]}[]`).join(', ')}) as v (${givenColumns.join(', ')})),
@@ -75,7 +75,7 @@ const insertSql = `
   select ${givenColumns.map((name) => `n.${name}`).join(', ')}, ?::uuid, ?::uuid, ?::uuid, ?::uuid, now(), now() from n`;
 const shownSql = `${insertSql} returning ${itemColumns.map((name) => `${snake(name)} as "${name}"`).join(', ')}`;
 
-/** Writes items of a base, each with its first version, and gives them as views show them, in the order given. */
+/** Writes items of a base, each with its first version, and returns them as views show them, in the given order. */
 export async function insertItems(tx: Pick<TenantTransaction, 'em'>, base: BasePlace, items: readonly NewItemRow[]): Promise<ItemRow[]> {
   if (items.length === 0) return [];
   const written = await rows<ItemRow>(tx.em, shownSql, valuesOf(base, items, null));
@@ -83,7 +83,7 @@ export async function insertItems(tx: Pick<TenantTransaction, 'em'>, base: BaseP
   return written.toSorted((left, right) => (order.get(left.id) ?? 0) - (order.get(right.id) ?? 0));
 }
 
-/** The same for items that nothing shows before a run publishes them. */
+/** Like `insertItems`, for staged items that nothing shows until a run publishes them. */
 export async function insertStagedItems(
   tx: Pick<TenantTransaction, 'em'>,
   base: BasePlace,
@@ -100,13 +100,15 @@ function valuesOf(base: BasePlace, items: readonly NewItemRow[], stagedRunId: st
   return [...values, ...place, ...place, stagedRunId];
 }
 
-/** What makes items the same: the hash of their content, or their external id. */
+/** Keys that identify equal items: the hash of their content, or their external id. */
 export interface ItemKeys {
   readonly hashes: readonly string[];
   readonly externalIds: readonly string[];
 }
 
-/** Has others who write the same into the base wait until the transaction ends: by the keys of a single item, by the base for several. */
+/**
+ * Makes other transactions that write the same items into the base wait until this one ends: by the keys for a single item, by the base for several.
+ */
 export async function lockItemKeys(tx: Pick<TenantTransaction, 'em'>, kbId: string, { hashes, externalIds }: ItemKeys): Promise<void> {
   const isSingle = hashes.length === 1;
   const own = isSingle ? [...hashes, ...externalIds.map((id) => `external ${id}`)].toSorted() : [];
@@ -118,8 +120,8 @@ export async function lockItemKeys(tx: Pick<TenantTransaction, 'em'>, kbId: stri
 }
 
 /**
- * Live items of a base that are the same as others by one of their keys, oldest first. Each key looks for its items by itself: a base that the statistics don't
- * know counts as empty, and all of it would be read.
+ * Returns live items of a base that share one of the keys, oldest first. Each key looks up its items separately: the planner takes a base that the
+ * statistics don't know for empty, and would read all of it.
  */
 export function listSameItems(tx: Pick<TenantTransaction, 'em'>, kbId: string, { hashes, externalIds }: ItemKeys) {
   const same = sql<boolean>`i.id = any(array(
@@ -133,7 +135,7 @@ export function listSameItems(tx: Pick<TenantTransaction, 'em'>, kbId: string, {
   );
 }
 
-/** An item under another number of its content. */
+/** Stores the current content of an item as a version. */
 export async function insertItemVersion(
   tx: Pick<TenantTransaction, 'em'>,
   item: KnowledgeItem,

@@ -7,13 +7,13 @@ import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { baseAccess, basesOfRun, namedBases, type BaseAccess, type RunPrincipal } from '../bases/access.ts';
 
-/** A base as writing and reading of its items needs it. */
+/** A base as reading and writing of its items needs it. */
 export type ItemBase = NonNullable<Awaited<ReturnType<typeof findContentBase>>>;
 
 export interface BaseLookup {
   /** Locks the base FOR SHARE: a freeze waits until the transaction ends, and later writes see the freeze. */
   readonly isLocked?: boolean;
-  /** Finds an item that has been deleted too. */
+  /** Also finds a deleted item. */
   readonly withDeleted?: boolean;
 }
 
@@ -64,7 +64,7 @@ const baseQuery = prepared(({ kbId, itemId, isLocked, withDeleted, ...access }: 
   return isLocked ? bases.forShare('b') : bases;
 });
 
-/** A base by its id, or that of an item which is live; with what the caller may do with its content. Null when the caller does not see it. */
+/** Returns a base by its id, or the base of a live item, with the caller's rights on its content. Null when the caller does not see it. */
 export function findContentBase(ctx: Scoped, target: BaseTarget, { isLocked, withDeleted }: BaseLookup) {
   const flags = { ...(isLocked ? { isLocked } : {}), ...(withDeleted ? { withDeleted } : {}) } as const;
   const { visible, canRead, canWrite, canCurate } = baseAccess(ctx, 'b');
@@ -83,14 +83,15 @@ const writableBases = prepared(({ writable }: ParametersOf<{ readonly writable: 
     .limit(200),
 );
 
-/** Bases that a run writes to now, those of its workspace first. */
+/** Returns the bases that a run may write to now, those of its workspace first. */
 export function listBasesToWrite(tx: Pick<TenantTransaction, 'em'>, run: RunPrincipal) {
   return rows(tx.em, writableBases({ writable: basesOfRun(run, 'b', 'write') }));
 }
 
 /**
- * A base that a run writes to now, locked FOR SHARE; of one that was superseded its successor. Null where it may not, or it is gone. Asked twice, since a
- * statement that has waited for a lock sees the locked row as it is by then and all others as they were: after a cut-over, no successor and no grant of it.
+ * Returns a base that a run may write to now, locked FOR SHARE; for a superseded base, its successor. Null when the run may not write to it, or when it no
+ * longer exists. The query runs twice, because a statement that has waited for a lock sees the locked row as it is by then, but all other rows as they
+ * were: after a cut-over it would see neither the successor nor its grants.
  */
 export async function lockBaseToWrite(tx: Pick<TenantTransaction, 'em'>, run: RunPrincipal, kbId: string): Promise<ItemBase | null> {
   const named = namedBases('b', [kbId]);

@@ -12,7 +12,7 @@ import type { KnowledgeItemKind, KnowledgeOrigin } from './knowledge-item.entity
 /** An item as views show it. */
 export type ItemRow = NonNullable<Awaited<ReturnType<typeof findItem>>>;
 
-/** What a view shows of an item, by the names of an insert's own table. */
+/** The columns that a view shows of an item, by property name. */
 export const itemColumns = [
   'id',
   'kbId',
@@ -57,7 +57,7 @@ export interface ItemFilters {
   readonly tag?: string;
   readonly sourceId?: string;
   readonly q?: string;
-  /** Items that hold at this time. */
+  /** Items that are valid at this time. */
   readonly validAt?: string;
   readonly includeDeleted?: true;
 }
@@ -73,7 +73,7 @@ function findItem(tx: Pick<TenantTransaction, 'em'>, itemId: string) {
   return row(tx.em, liveItem({ itemId }));
 }
 
-/** A live item of a base that the caller reads. Throws 404. */
+/** Returns a live item of a base that the caller may read. Throws 404. */
 export async function readItem(tx: Pick<TenantTransaction, 'em'>, itemId: string): Promise<ItemRow> {
   const found = await findItem(tx, itemId);
   if (!found) throw fail('not_found');
@@ -86,7 +86,7 @@ const itemList = preparedList(
       .selectFrom('knowledge_items as i')
       .select([...itemColumns])
       .where('i.stagedRunId', 'is', null);
-    // The view has the table's columns, so that the two queries are of one type.
+    // The view has the table's columns, so both queries have the same type.
     const live = query.selectFrom('knowledge_live_items as i').select([...itemColumns]) as unknown as typeof all;
     let items = (includeDeleted ? all : live).where('i.kbId', '=', kbId);
     if (curationState) items = items.where('i.curationState', '=', curationState);
@@ -107,7 +107,7 @@ const itemList = preparedList(
 /** Characters of text after which a page ends. */
 const pageLimitChars = 4 * 1_024 * 1_024;
 
-/** Items of a base that the caller reads, newest first. A page ends early at 4 MiB of contents. */
+/** Lists items of a base that the caller may read, newest first. A page ends early at 4 MiB of content. */
 export async function listItemRows(tx: Pick<TenantTransaction, 'em'>, filters: ItemFilters, page: PageRequest) {
   const found = await itemList(tx.em, filters, page);
   return endEarly(found, { limit: pageLimitChars, sizeOf: ({ content }) => 1_000 + content.length, positionOf: ({ id }) => [id] });
@@ -133,10 +133,10 @@ const versionList = preparedList(
   [{ column: 'v.version', type: 'int', descending: true }],
 );
 
-/** An item under one number of its content. */
+/** One version of an item's content. */
 export type ItemVersionRow = Awaited<ReturnType<typeof listItemVersionRows>>['items'][number];
 
-/** Versions of an item that the caller reads, newest first. A page ends early at 4 MiB. */
+/** Lists the versions of an item that the caller may read, newest first. A page ends early at 4 MiB. */
 export async function listItemVersionRows(tx: Pick<TenantTransaction, 'em'>, itemId: string, page: PageRequest) {
   const found = await versionList(tx.em, { itemId }, page);
   const sizeOf = ({ content }: { readonly content: string }) => 1_000 + content.length;
@@ -157,7 +157,7 @@ const chunkList = preparedList(
 /** A chunk with the model of its vector. */
 export type ItemChunkRow = Awaited<ReturnType<typeof listItemChunkRows>>['items'][number];
 
-/** Chunks of an item that the caller reads, in their order. */
+/** Lists the chunks of an item that the caller may read, in order. */
 export function listItemChunkRows(tx: Pick<TenantTransaction, 'em'>, itemId: string, page: PageRequest) {
   return chunkList(tx.em, { itemId }, page);
 }

@@ -20,21 +20,21 @@ const schema = defineEntity({
     organizationId: uuidColumn().strictNullable(),
     workspaceId: uuidColumn().strictNullable(),
     itemId: uuidColumn(),
-    /** Place in the item, from 0. */
+    /** Position in the item, from 0. */
     ord: p.integer(),
     /** Exactly `content[char_start, char_end)`, in code points. */
     text: p.text(),
-    /** Title, headings and table header: embedded and indexed with the text, not quoted. */
+    /** Title, headings and table header: embedded and indexed with the text, but not quoted. */
     context: p.text().strictNullable(),
     charStart: p.integer(),
     charEnd: p.integer(),
-    /** From 1; null where the document has no pages. */
+    /** Page number from 1; null where the document has no pages. */
     page: p.integer().strictNullable(),
     tokenCount: p.integer(),
     contentHash: p.text(),
-    /** Lexemes of text and context, each behind the base's `lex_no`. */
+    /** Lexemes of text and context, each prefixed with the base's `lex_no`. */
     lexemes: tsvectorColumn(),
-    /** Number of its lexemes, with repeats. */
+    /** Number of its lexemes, with repetitions. */
     lexLen: p.integer(),
     predecessorChunkId: uuidColumn().strictNullable(),
     createdAt: createdAtColumn(),

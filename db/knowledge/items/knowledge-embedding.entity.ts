@@ -12,9 +12,9 @@ const schema = defineEntity({
   properties: {
     organizationId: uuidColumn().primary(),
     model: p.text().primary(),
-    /** Of the model: another one gives other numbers for the same text. */
+    /** Revision of the model: another one returns other numbers for the same text. */
     revision: p.text().primary(),
-    /** Of the text as the model gets it, prefix and all; hex. */
+    /** SHA-256 (hex) of the text as the model receives it, including its prefix. */
     sha256: p.text().primary(),
     embedding: halfvecColumn(),
     usedAt: timeColumn(),
@@ -22,6 +22,6 @@ const schema = defineEntity({
   },
 });
 
-/** What a model gave for a text, within one organization: embedding it again costs nothing. */
+/** The vector that a model computed for a text, cached within one organization: embedding the text again costs nothing. */
 export class KnowledgeEmbedding extends schema.class {}
 schema.setClass(KnowledgeEmbedding);

@@ -28,6 +28,6 @@ const schema = defineEntity({
   },
 });
 
-/** An item as it was, or is, under one number of its content. Never changed. */
+/** One version of an item's content, past or current. Never changed. */
 export class KnowledgeItemVersion extends schema.class {}
 schema.setClass(KnowledgeItemVersion);

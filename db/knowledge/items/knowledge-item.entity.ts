@@ -27,29 +27,29 @@ export const knowledgeEvidenceKinds = ['run', 'source', 'message', 'item', 'url'
 /** At most 50 scalars, 16 KiB. */
 export type KnowledgeMetadata = Readonly<Record<string, string | number | boolean | null>>;
 
-/** A fact as three texts: contradictions are looked for between facts of equal subject and relation. */
+/** A fact as three texts: contradictions are searched between facts of equal subject and relation. */
 export interface KnowledgeFact {
   readonly subject: string;
   readonly relation: string;
   readonly object: string;
 }
 
-/** What a judge model has read in the content of an item; it counts for as long as the content has this hash. */
+/** What a judge model has found in the content of an item; valid as long as the content has this hash. */
 export interface KnowledgeJudged {
   readonly hash: string;
-  /** Facts that the content states; absent: no judge was asked for them. */
+  /** Facts that the content states; absent: no judge has extracted them. */
   readonly facts?: readonly KnowledgeFact[];
-  /** Fingerprints of pairs with older items that a judge took for no contradiction. */
+  /** Fingerprints of pairs with older items that a judge did not consider contradictory. */
   readonly cleared?: readonly string[];
 }
 
-/** Where a page of a file begins in the content: its number from 1, and the code points before it. */
+/** Where a page of a file begins in the content: its number from 1, and the number of code points before it. */
 export interface KnowledgePageStart {
   readonly page: number;
   readonly start: number;
 }
 
-/** Where a statement comes from. */
+/** The origin of a statement. */
 export interface KnowledgeEvidence {
   readonly kind: (typeof knowledgeEvidenceKinds)[number];
   readonly ref: string;
@@ -93,7 +93,7 @@ const schema = defineEntity({
     kind: p.enum(knowledgeItemKinds),
     title: p.text().strictNullable(),
     content: p.text(),
-    /** SHA-256 of the content in NFC with `\n` line ends, as hex. */
+    /** SHA-256 (hex) of the content in NFC with `\n` line ends. */
     contentHash: p.text(),
     tags: textArrayColumn()
       .onCreate(() => [])
@@ -102,7 +102,7 @@ const schema = defineEntity({
     fact: p.json<KnowledgeFact>().strictNullable(),
     judged: p.json<KnowledgeJudged>().strictNullable(),
     evidence: jsonColumn<KnowledgeEvidence[]>(() => []),
-    /** Where the pages of its file begin in the content, by code points; null: its file has none, or the content is no longer the file's. */
+    /** Where the pages of its file begin in the content, in code points; null: the file has no pages, or the content is no longer the file's. */
     pages: p.json<readonly KnowledgePageStart[]>().strictNullable(),
     validFrom: timeColumn().strictNullable(),
     validUntil: timeColumn().strictNullable(),
@@ -111,16 +111,16 @@ const schema = defineEntity({
     trust: p.enum(knowledgeTrusts),
     curationState: p.enum(curationStates),
     supersededById: uuidColumn().strictNullable(),
-    /** The item of the predecessor base that this one was copied from. */
+    /** The item of the predecessor base that this item was copied from. */
     predecessorItemId: uuidColumn().strictNullable(),
     tokenCount: p.integer().default(0),
     chunkCount: p.integer().default(0),
     indexState: p.enum(knowledgeIndexStates).default('pending'),
     indexError: p.text().strictNullable(),
-    /** Run that builds it: until that run publishes it, nothing shows it. */
+    /** The run that is building the item: nothing shows it until that run publishes it. */
     stagedRunId: uuidColumn().strictNullable(),
     lastUsedAt: timeColumn().strictNullable(),
-    /** Number of its content; `knowledge_item_versions` has those before. */
+    /** Number of its content's version; `knowledge_item_versions` has the earlier ones too. */
     version: p.integer().default(1),
     createdBy: p.json<ActorRef>(),
     rowVersion: versionColumn(),

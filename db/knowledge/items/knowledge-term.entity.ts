@@ -9,15 +9,17 @@ const schema = defineEntity({
   policies: tenantPolicies('knowledge_terms', 'child'),
   properties: {
     kbId: uuidColumn().primary(),
-    /** Without the base's `lex_no`. */
+    /** Without the base's `lex_no` prefix. */
     lexeme: p.text().primary(),
     organizationId: uuidColumn().strictNullable(),
     workspaceId: uuidColumn().strictNullable(),
-    /** How many chunks of live items have it. */
+    /** Number of chunks of live items that contain it. */
     df: p.integer(),
   },
 });
 
-/** In how many chunks of a base a lexeme stands. Upserted in the order of the lexemes, once a transaction, so that writers never deadlock. */
+/**
+ * The number of chunks of a base that contain a lexeme. Upserted in the order of the lexemes, once per transaction, so that writers never deadlock.
+ */
 export class KnowledgeTerm extends schema.class {}
 schema.setClass(KnowledgeTerm);

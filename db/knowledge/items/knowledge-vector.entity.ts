@@ -12,14 +12,14 @@ const schema = defineEntity({
   checks: [{ name: 'knowledge_vectors_dim', expression: 'vector_dims(embedding) = embedding_dim' }],
   properties: {
     chunkId: uuidColumn().primary(),
-    /** The item of the chunk, which never changes: a search spares looking the chunk up. Null in rows of an earlier release. */
+    /** The item of the chunk, which never changes; it saves a search the lookup of the chunk. Null in rows of an earlier release. */
     itemId: uuidColumn().strictNullable(),
     kbId: uuidColumn(),
     organizationId: uuidColumn().strictNullable(),
     workspaceId: uuidColumn().strictNullable(),
     embeddingModel: p.text(),
     embeddingDim: p.integer(),
-    /** `STORAGE PLAIN`: never in TOAST, so that an exact scan reads the table alone. */
+    /** `STORAGE PLAIN`: never in TOAST, so an exact scan reads only the table. */
     embedding: halfvecColumn(),
     createdAt: createdAtColumn(),
   },

@@ -6,7 +6,7 @@ import { toHalfvec, type BaseModel, type NewVector } from './write-chunks.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** What of a base decides how its items are indexed. Null where it is deleted, or where a re-embed still builds it. */
+/** Returns the settings of a base that determine how its items are indexed. Null when it is deleted, or when a re-embed is still building it. */
 export async function readIndexedBase(tx: Tx, kbId: string) {
   return row(
     tx.em,
@@ -22,14 +22,14 @@ export async function readIndexedBase(tx: Tx, kbId: string) {
 export type IndexedBase = NonNullable<Awaited<ReturnType<typeof readIndexedBase>>>;
 
 /**
- * Keeps the base from being frozen, changed or deleted until the transaction ends. False: it was changed or deleted meanwhile, or a re-embed reads it, which
- * must find it as it was.
+ * Prevents the base from being frozen, changed or deleted until the transaction ends. Returns false when it was changed or deleted meanwhile, or while a
+ * re-embed reads it, since the re-embed must find it unchanged.
  */
 export async function shareIndexedBase(tx: Tx, base: IndexedBase): Promise<boolean> {
   return (await shareBase(tx, base)) && !(await isReembedded(tx, base.id));
 }
 
-/** Whether a re-embed that has not ended reads a base. To be asked under a lock of the base, which the start of one takes too. */
+/** Whether a re-embed that has not ended reads a base. Call it while holding a lock of the base, which the start of a re-embed takes too. */
 export async function isReembedded(tx: Tx, kbId: string): Promise<boolean> {
   const found = await row<{ id: string }>(
     tx.em,
@@ -39,7 +39,7 @@ export async function isReembedded(tx: Tx, kbId: string): Promise<boolean> {
   return found !== null;
 }
 
-/** The same lock for the re-embed itself. */
+/** Takes the same lock, for the re-embed itself. Returns false when the base was changed or deleted meanwhile. */
 export async function shareBase(tx: Tx, base: IndexedBase): Promise<boolean> {
   const found = await row(
     tx.em,
@@ -55,11 +55,11 @@ export async function shareBase(tx: Tx, base: IndexedBase): Promise<boolean> {
   return found !== null;
 }
 
-/** A page of items is at most so many, and so many characters beyond its first. */
+/** Limits of a page of items: their number, and the characters after which no further item is added. */
 const pageMax = 32;
 const pageChars = 400_000;
 
-/** The next live items that wait for their index, by id. */
+/** Returns the next live items that wait for their index, by id. */
 export async function pendingItems(tx: Tx, kbId: string, after: string | null) {
   const page = query
     .selectFrom('knowledge_items as i')
@@ -84,7 +84,7 @@ export async function pendingItems(tx: Tx, kbId: string, after: string | null) {
 
 export type PendingItem = Awaited<ReturnType<typeof pendingItems>>[number];
 
-/** Locks the items that are as they were read: still there, still pending, unchanged. Gives their ids. */
+/** Locks the items that are unchanged since they were read: still present, still pending, with the same version. Returns their ids. */
 export async function lockUnchanged(tx: Tx, items: readonly PendingItem[]): Promise<Set<string>> {
   const [ids, versions] = [items.map(({ id }) => id), items.map(({ rowVersion }) => rowVersion)];
   const found = await rows(
@@ -101,18 +101,18 @@ export async function lockUnchanged(tx: Tx, items: readonly PendingItem[]): Prom
   return new Set(found.map(({ id }) => id));
 }
 
-/** The chunk of an item as it should be. */
+/** A chunk that an item should have. */
 export interface ExpectedChunk {
   readonly itemId: string;
   readonly ord: number;
   readonly contentHash: string;
   readonly context: string | null;
   readonly page: number | null;
-  /** The text of a tsvector. */
+  /** Text of a tsvector. */
   readonly lexemes: string;
 }
 
-/** Of these items those whose chunks are not the expected ones: cut otherwise, or with other lexemes alone. */
+/** Returns which of these items have chunks that differ from the expected ones: those chunked differently, and those that differ only in lexemes. */
 export async function itemsWithOtherChunks(
   tx: Tx,
   itemIds: readonly string[],
@@ -135,7 +135,7 @@ export async function itemsWithOtherChunks(
   return { recut: idsOf(true), relexed: idsOf(false) };
 }
 
-/** The vectors that chunks of items have, with what they were made of. */
+/** Returns the existing vectors of items' chunks, with the texts that they were computed from. */
 export async function vectorsOfItems(tx: Tx, itemIds: readonly string[]) {
   return rows(
     tx.em,
@@ -147,7 +147,7 @@ export async function vectorsOfItems(tx: Tx, itemIds: readonly string[]) {
   );
 }
 
-/** The chunks of items that have no vector yet, in their order. */
+/** Returns the chunks of items that have no vector yet, in order. */
 export async function chunksWithoutVector(tx: Tx, itemIds: readonly string[]) {
   return rows(
     tx.em,
@@ -162,7 +162,7 @@ export async function chunksWithoutVector(tx: Tx, itemIds: readonly string[]) {
   );
 }
 
-/** Writes the vectors of those chunks that are still there and have none. */
+/** Writes vectors for those chunks that still exist and have none. */
 export async function addVectors(tx: Tx, base: BaseModel, vectors: readonly NewVector[]): Promise<void> {
   if (vectors.length === 0) return;
   await change(
@@ -181,7 +181,7 @@ export async function addVectors(tx: Tx, base: BaseModel, vectors: readonly NewV
   );
 }
 
-/** Sets what follows from an item's chunks. Its version stays: it is not the item that changed. */
+/** Sets the columns derived from an item's chunks. The row version stays, since the item itself has not changed. */
 export async function setIndexColumns(
   tx: Tx,
   itemId: string,
@@ -190,7 +190,7 @@ export async function setIndexColumns(
   await change(tx.em, 'update knowledge_items set chunk_count = ?, token_count = ? where id = ?', [chunkCount, tokenCount, itemId]);
 }
 
-/** Ends the wait of those items that are as they were read and, if they are to be searched by vectors, have one for each chunk. Gives how many. */
+/** Marks items as ready that are unchanged since they were read and, if they need vectors, have one for each chunk. Returns their number. */
 export async function markReady(
   tx: Tx,
   items: readonly PendingItem[],
@@ -205,7 +205,10 @@ export async function markReady(
   );
 }
 
-/** Gives up on the vectors of items: what there is of their text is searched. `ids` null: of all that wait in the base. Gives how many. */
+/**
+ * Marks items as failed whose vectors are given up; search still finds what is indexed of their text. `ids` null: all pending items of the base. Returns
+ * their number.
+ */
 export async function markFailed(
   tx: Tx,
   kbId: string,
@@ -219,7 +222,7 @@ export async function markFailed(
   );
 }
 
-/** Whether items of a base wait for their index, or are still to be marked so. */
+/** Whether items of a base wait for their index, or have yet to be marked as waiting. */
 export async function hasPendingItems(tx: Tx, kbId: string): Promise<boolean> {
   const found = await row<{ id: string }>(
     tx.em,
@@ -230,7 +233,9 @@ export async function hasPendingItems(tx: Tx, kbId: string): Promise<boolean> {
   return found !== null;
 }
 
-/** The workspace whose budget pays for work on a base: its own; for a base of the organization the oldest one that is active. Null: there is none. */
+/**
+ * Returns the workspace whose budget pays for work on a base: its own; for a base of the organization, the oldest active one. Null when there is none.
+ */
 export async function payingWorkspace(tx: Tx, base: Pick<BaseModel, 'organizationId' | 'workspaceId'>): Promise<string | null> {
   if (base.workspaceId !== null) return base.workspaceId;
   const found = await row<{ id: string }>(

@@ -11,16 +11,16 @@ export type RelationDirection = (typeof relationDirections)[number];
 export interface RelationWalk {
   readonly direction: RelationDirection;
   readonly type?: KnowledgeRelationType;
-  /** Relations between the item and the farthest one, 1-3. */
+  /** Maximum number of relations between the item and the farthest one, 1-3. */
   readonly depth: number;
 }
 
-/** A relation and how far it lies from where the walk began. */
+/** A relation with its distance from the start of the walk. */
 export type WalkedRelation = Awaited<ReturnType<typeof listStep>>[number] & { readonly depth: number };
 
 const maxNodes = 200;
 
-/** The relations around a live item, nearest first, until they lead to 200 others. All items on the way are live ones. */
+/** Returns the relations around a live item, nearest first, at most 200. All items along the way are live. */
 export async function walkRelations(tx: Pick<TenantTransaction, 'em'>, itemId: string, walk: RelationWalk): Promise<WalkedRelation[]> {
   const found = new Map<string, WalkedRelation>();
   const reached = new Set([itemId]);
@@ -35,7 +35,7 @@ export async function walkRelations(tx: Pick<TenantTransaction, 'em'>, itemId: s
   return [...found.values()];
 }
 
-/** A slice of a walk, which is short enough to be walked whole for each. */
+/** Returns a slice of a walk; walks are short enough to be repeated in full for each page. */
 export function pageOfWalk(walked: readonly WalkedRelation[], { limit, offset, after }: PageRequest): Page<WalkedRelation> {
   const rest = after === null ? walked : walked.filter((relation) => isBehind(relation, after));
   const from = offset ?? 0;
@@ -73,7 +73,7 @@ function listStep(tx: Pick<TenantTransaction, 'em'>, { direction, type, frontier
   return rows(tx.em, relations.orderBy('r.id').limit(limit));
 }
 
-/** Where a relation begins; null when there is none that the tenant sees. */
+/** Returns a relation with its ends; null when the tenant sees none. */
 export function findRelation(tx: Pick<TenantTransaction, 'em'>, relationId: string) {
   return row(
     tx.em,

@@ -5,12 +5,12 @@ import { countTerm, type BaseChange } from '../bases/base-counters.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** Before all items. */
+/** Precedes all item ids. */
 export const noItem = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Has the next items of a base wait for their index whose language has changed, at most `limit`, in the caller's transaction. Gives how many; 0: none is
- * left.
+ * After a change of language, marks the next items of a base as waiting for their index, at most `limit`, in the caller's transaction. Returns their
+ * number; 0: none are left.
  */
 export async function markRelexed(tx: Tx, kbId: string, limit: number): Promise<number> {
   const base = await row(
@@ -36,16 +36,16 @@ export async function markRelexed(tx: Tx, kbId: string, limit: number): Promise<
   return marked.length;
 }
 
-/** Whether a base has items, indexed or staged. */
+/** Whether a base has items, including staged ones. */
 export async function hasItems(tx: Tx, kbId: string): Promise<boolean> {
   return (await row(tx.em, query.selectFrom('knowledge_items as i').where('i.kbId', '=', kbId).select('i.id').limit(1))) !== null;
 }
 
-/** The lexemes of a chunk whose text stays. */
+/** New lexemes for a chunk whose text stays. */
 export interface RelexedChunk {
   readonly itemId: string;
   readonly ord: number;
-  /** The text of a tsvector. */
+  /** Text of a tsvector. */
   readonly lexemes: string;
   readonly lexLen: number;
 }
@@ -55,7 +55,7 @@ interface Removed {
   readonly terms: Readonly<Record<string, number>>;
 }
 
-/** Gives chunks other lexemes and notes the old ones as removed; the new ones are the caller's to note. */
+/** Replaces the lexemes of chunks and records the old ones as removed in `changes`; the caller records the new ones. */
 export async function relexChunks(tx: Tx, chunks: readonly RelexedChunk[], changes: BaseChange): Promise<void> {
   if (chunks.length === 0) return;
   const of = <K extends keyof RelexedChunk>(name: K) => chunks.map((chunk) => chunk[name]);

@@ -2,13 +2,13 @@ import { newId } from '../../ids.ts';
 import { change, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** An item whose text orders a model about, and by which rule that was seen. */
+/** An item whose text contains instructions to a model, and the rule that detected them. */
 export interface SuspectItem {
   readonly itemId: string;
   readonly rule: string;
 }
 
-/** Leaves a finding about each live item for a curator, once an item and its content. Gives the items that have one now and had none before. */
+/** Writes a finding for a curator about each live item, at most one per item and content. Returns the items that got a new finding. */
 export async function writeSuspects(tx: Pick<TenantTransaction, 'em'>, suspects: readonly SuspectItem[]): Promise<string[]> {
   if (suspects.length === 0) return [];
   const found = await rows<{ itemId: string }>(
@@ -22,7 +22,7 @@ export async function writeSuspects(tx: Pick<TenantTransaction, 'em'>, suspects:
   return found.map(({ itemId }) => itemId);
 }
 
-/** Lowers items to untrusted. */
+/** Lowers the trust of items to untrusted. */
 export async function distrustItems(tx: Pick<TenantTransaction, 'em'>, itemIds: readonly string[]): Promise<void> {
   if (itemIds.length === 0) return;
   await change(

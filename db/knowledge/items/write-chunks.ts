@@ -3,7 +3,7 @@ import { query } from '../../query.ts';
 import { change } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Where the rows of a base lie; `id` is the base's. */
+/** Row scope of a base's rows; `id` is the base's id. */
 export interface BasePlace {
   readonly id: string;
   readonly organizationId: string | null;
@@ -26,7 +26,7 @@ export interface NewChunk {
   readonly lexLen: number;
 }
 
-/** The vector of a chunk, by the model of its base. */
+/** The vector of a chunk, computed by the model of its base. */
 export interface NewVector {
   readonly chunkId: string;
   readonly embedding: Float32Array;
@@ -47,7 +47,7 @@ const chunkColumns = [
   'lexLen',
 ] as const;
 
-/** Writes chunks of one base: one statement, whatever their number. */
+/** Writes chunks of one base in one statement, however many there are. */
 export async function insertChunks(tx: Pick<TenantTransaction, 'em'>, base: BasePlace, chunks: readonly NewChunk[]): Promise<void> {
   if (chunks.length === 0) return;
   await change(
@@ -93,13 +93,13 @@ function placeColumns({ id, organizationId, workspaceId }: BasePlace) {
   ] as const;
 }
 
-/** What a base's vectors are made with. */
+/** The model that computes a base's vectors. */
 export interface BaseModel extends BasePlace {
   readonly embeddingModel: string;
   readonly embeddingDim: number;
 }
 
-/** Writes vectors of chunks of one base: one statement. */
+/** Writes vectors of one base's chunks in one statement. */
 export async function insertVectors(tx: Pick<TenantTransaction, 'em'>, base: BaseModel, vectors: readonly NewVector[]): Promise<void> {
   if (vectors.length === 0) return;
   const ids = vectors.map(({ chunkId }) => chunkId);
@@ -126,9 +126,9 @@ export async function insertVectors(tx: Pick<TenantTransaction, 'em'>, base: Bas
   );
 }
 
-/** The text of a halfvec, which keeps three decimal digits; five leave its rounding as it is. */
+/** Returns the text of a halfvec. A halfvec keeps three decimal digits; five digits in the text do not change how it rounds. */
 export function toHalfvec(vector: Float32Array): string {
-  // A hashed vector holds mostly 0 and few other numbers, and writing one takes longer than finding it.
+  // A hashed vector holds mostly 0 and few other numbers, and formatting a number takes longer than looking it up.
   const written = new Map<number, string>();
   const texts: string[] = [];
   for (const value of vector) texts.push(value === 0 ? '0' : (written.get(value) ?? keep(written, value)));

@@ -5,7 +5,7 @@ import { change, row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { KnowledgeRelation } from './knowledge-relation.entity.ts';
 
-/** Locks the live ones of some items of a base against a delete, and gives their ids. */
+/** Locks the live ones among the given items of a base against deletion, and returns their ids. */
 export async function lockEnds(tx: Pick<TenantTransaction, 'em'>, kbId: string, ids: readonly string[]): Promise<string[]> {
   const items = query
     .selectFrom('knowledge_items as i')
@@ -24,7 +24,7 @@ export type NewRelation = Pick<
   'kbId' | 'organizationId' | 'workspaceId' | 'fromItemId' | 'toItemId' | 'type' | 'note' | 'createdBy'
 >;
 
-/** Writes a relation; null when there is one of its type between the two already. */
+/** Writes a relation; returns null when the two items already have one of its type. */
 export function insertRelation(tx: Pick<TenantTransaction, 'em'>, relation: NewRelation) {
   return row(
     tx.em,
@@ -36,7 +36,7 @@ export function insertRelation(tx: Pick<TenantTransaction, 'em'>, relation: NewR
   );
 }
 
-/** Deletes a relation; false when it is gone already. */
+/** Deletes a relation; returns false when it no longer exists. */
 export async function removeRelation(tx: Pick<TenantTransaction, 'em'>, relationId: string): Promise<boolean> {
   return (await change(tx.em, query.deleteFrom('knowledge_relations').where('id', '=', relationId))) === 1;
 }

@@ -2,7 +2,7 @@ import { knowledgeItemKinds } from './knowledge-item.entity.ts';
 
 const part = { type: 'string', minLength: 1, maxLength: 200 } as const;
 
-/** What the model sends to have something known. */
+/** The schema of what the model sends to store knowledge. */
 export const knowledgeWriteInputSchema = {
   type: 'object',
   properties: {

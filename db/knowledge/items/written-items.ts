@@ -12,7 +12,7 @@ const writtenItem = prepared(({ toolCallId }: ParametersOf<Call>) =>
   query.selectFrom('knowledge_items as i').select('i.id').where('i.id', '=', toolCallId),
 );
 
-/** The item that a call of `knowledge_write` has made, whatever has become of it since: it has the call's id. */
+/** Returns the item that a call of `knowledge_write` created, whatever has become of it since: its id is the call's id. */
 export function findWrittenItem(tx: Tx, toolCallId: string) {
   return row(tx.em, writtenItem({ toolCallId }));
 }
@@ -21,7 +21,9 @@ const executing = prepared(({ toolCallId }: ParametersOf<Call>) =>
   query.selectFrom('tool_calls as c').select('c.id').where('c.id', '=', toolCallId).where('c.state', '=', 'executing').forShare(),
 );
 
-/** Whether a call is being executed. It does not end before the transaction does: who cancels it waits, and finds what it wrote. */
+/**
+ * Whether a call is being executed. The call then cannot end before the transaction does: a transaction that cancels it waits, and finds what it wrote.
+ */
 export async function isCallExecuting(tx: Tx, toolCallId: string): Promise<boolean> {
   return (await row(tx.em, executing({ toolCallId }))) !== null;
 }
@@ -33,7 +35,7 @@ const callArguments = prepared(({ toolCallId }: ParametersOf<Call>) =>
     .where('c.id', '=', toolCallId),
 );
 
-/** What a call of the tool was given; null when its run has been erased. */
+/** Returns the arguments of a call of the tool; null when its run has been erased. */
 export function readWriteCall(tx: Tx, toolCallId: string) {
   return row(tx.em, callArguments({ toolCallId }));
 }

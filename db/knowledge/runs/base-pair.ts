@@ -5,16 +5,16 @@ import type { BaseModel } from '../items/write-chunks.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** A base as a re-embed reads it, or fills it. */
+/** A base that a re-embed reads or fills. */
 export type ReembeddedBase = BaseModel & Pick<KnowledgeBase, 'lexNo' | 'chunking' | 'retrieval'>;
 
-/** The base that a re-embed reads and the one that it fills. */
+/** The base that a re-embed reads, and the base that it fills. */
 export interface BasePair {
   readonly from: ReembeddedBase;
   readonly to: ReembeddedBase;
 }
 
-/** Both bases; null where one is gone. */
+/** Returns both bases; null when either no longer exists. */
 export async function readBasePair(tx: Tx, { fromId, toId }: { readonly fromId: string; readonly toId: string }): Promise<BasePair | null> {
   const found = await rows<ReembeddedBase>(
     tx.em,
@@ -28,13 +28,13 @@ export async function readBasePair(tx: Tx, { fromId, toId }: { readonly fromId: 
   return from && to ? { from, to } : null;
 }
 
-/** Chunks of the live items of a base, as they are counted. */
+/** Returns the counted chunks of a base's live items. */
 export async function countChunks(tx: Tx, kbId: string): Promise<number> {
   const found = await row<{ total: number }>(tx.em, 'select chunks as total from knowledge_base_counters where kb_id = ?', [kbId]);
   return found?.total ?? 0;
 }
 
-/** Some chunks of a base with their vectors, at random. */
+/** Returns random chunks of a base with their vectors. */
 export function sampleChunks(tx: Tx, kbId: string, limit: number) {
   return rows<{ id: string; context: string | null; text: string; embedding: string }>(
     tx.em,

@@ -4,11 +4,11 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** Rows are read so many at a time, and so many characters beyond the first. */
+/** Limits of one read: the number of rows, and the characters after which no further row is added. */
 const pageMax = 500;
 const pageChars = 4_000_000;
 
-/** What a bundle says of its base; null where the base is deleted. */
+/** Returns a base's description for the bundle; null when the base is deleted. */
 export function exportedBase(tx: Tx, kbId: string) {
   return row(
     tx.em,
@@ -20,7 +20,7 @@ export function exportedBase(tx: Tx, kbId: string) {
   );
 }
 
-/** How much a base holds now. */
+/** Returns how much a base holds now. */
 export async function countExported(tx: Tx, kbId: string) {
   const found = await row<{ sources: number; items: number; relations: number }>(
     tx.em,
@@ -32,7 +32,7 @@ export async function countExported(tx: Tx, kbId: string) {
   return found ?? { sources: 0, items: 0, relations: 0 };
 }
 
-/** The next sources of a base, by id. */
+/** Returns the next sources of a base, by id. */
 export function exportedSources(tx: Tx, kbId: string, after: string | null) {
   return rows(
     tx.em,
@@ -61,7 +61,7 @@ export function exportedSources(tx: Tx, kbId: string, after: string | null) {
 
 export type ExportedSource = Awaited<ReturnType<typeof exportedSources>>[number];
 
-/** The next live items of a base, by id. */
+/** Returns the next live items of a base, by id. */
 export async function exportedItems(tx: Tx, kbId: string, after: string | null) {
   const page = await rows<{ id: string }>(
     tx.em,
@@ -99,7 +99,7 @@ export async function exportedItems(tx: Tx, kbId: string, after: string | null) 
 
 export type ExportedItem = Awaited<ReturnType<typeof exportedItems>>[number];
 
-/** Vectors of the chunks of items, by item and place. */
+/** Returns the vectors of items' chunks, by item and position. */
 export function exportedVectors(tx: Tx, itemIds: readonly string[]) {
   return rows<{ itemId: string; ord: number; contentHash: string; embedding: string }>(
     tx.em,
@@ -109,7 +109,7 @@ export function exportedVectors(tx: Tx, itemIds: readonly string[]) {
   );
 }
 
-/** The next relations of a base, by id. */
+/** Returns the next relations of a base, by id. */
 export function exportedRelations(tx: Tx, kbId: string, after: string | null) {
   return rows(
     tx.em,
@@ -123,7 +123,7 @@ export function exportedRelations(tx: Tx, kbId: string, after: string | null) {
   );
 }
 
-/** Grants of a base that hold now. */
+/** Returns the grants of a base. */
 export function exportedGrants(tx: Tx, kbId: string) {
   return rows(
     tx.em,

@@ -8,7 +8,7 @@ import type { BasePlace } from '../items/write-chunks.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** The base that an import of the system writes to, as one with all rights sees it; locked FOR SHARE. Null when it is deleted. */
+/** Returns the base that an import by the system writes to, with all rights; `isLocked` locks it FOR SHARE. Null when it is deleted. */
 export async function importedBase(tx: Tx, kbId: string, { isLocked }: { readonly isLocked: boolean }): Promise<ItemBase | null> {
   const found = await row(
     tx.em,
@@ -23,13 +23,13 @@ export async function importedBase(tx: Tx, kbId: string, { isLocked }: { readonl
   return found === null ? null : { ...found, canRead: true, canWrite: true, canCurate: true, reembedRunId: null, retentionDays: null };
 }
 
-/** A source of a bundle, by its new id. */
+/** A source of a bundle, with its new id. */
 export type ImportedSource = Pick<
   KnowledgeSource,
   'id' | 'kind' | 'title' | 'uri' | 'text' | 'itemKind' | 'tags' | 'metadata' | 'mediaType' | 'contentHash' | 'createdBy'
 >;
 
-/** A live source of a base that is the same: of one kind, address, title and hash. */
+/** Returns a live source of a base with the same kind, address, title and hash, or null. */
 export async function sameSource(
   tx: Tx,
   kbId: string,
@@ -44,7 +44,7 @@ export async function sameSource(
   return found?.id ?? null;
 }
 
-/** Writes a source without a file, as one that has been read. */
+/** Writes a source without a file, as one that has already been read. */
 export async function insertImportedSource(tx: Tx, base: BasePlace, source: ImportedSource): Promise<void> {
   const none = { attachmentId: null, extractor: null, error: null, runId: null, lastSyncedAt: null, deletedAt: null };
   const { id: kbId, organizationId, workspaceId } = base;
@@ -52,7 +52,7 @@ export async function insertImportedSource(tx: Tx, base: BasePlace, source: Impo
   await tx.em.flush();
 }
 
-/** Sets the numbers of imported sources by their live items. */
+/** Sets the counts of imported sources from their live items. */
 export async function countImported(tx: Tx, sourceIds: readonly string[]): Promise<void> {
   await change(
     tx.em,
@@ -64,7 +64,7 @@ export async function countImported(tx: Tx, sourceIds: readonly string[]): Promi
   );
 }
 
-/** Those of the ids that are items. */
+/** Returns those of the ids that belong to existing items. */
 export async function presentItems(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
   const found = await rows(
     tx.em,
@@ -76,7 +76,7 @@ export async function presentItems(tx: Tx, ids: readonly string[]): Promise<Set<
   return new Set(found.map(({ id }) => id));
 }
 
-/** Links superseded items to what took their place. */
+/** Links superseded items to their successors. */
 export async function linkSuccessors(tx: Tx, kbId: string, pairs: readonly (readonly [string, string])[]): Promise<void> {
   await change(
     tx.em,
@@ -88,7 +88,7 @@ export async function linkSuccessors(tx: Tx, kbId: string, pairs: readonly (read
 
 const principalTables = { agent: 'agents', persona: 'personas', user: 'users', workspace: 'workspaces' } as const;
 
-/** Whether a principal exists in the organization of the transaction. */
+/** Whether a live principal exists in the given organization. */
 export async function hasPrincipal(
   tx: Tx,
   kind: keyof typeof principalTables,
@@ -103,7 +103,7 @@ export async function hasPrincipal(
   return found !== null;
 }
 
-/** Whether a base has a grant of a principal, whatever it lets it do. */
+/** Whether a base has a grant for a principal, whatever its access. */
 export async function hasGrant(
   tx: Tx,
   kbId: string,

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, jsonColumn, uuidColumn } from '../../columns.ts';
 import { tenantPolicies } from '../../policies.ts';
 
-/** What an error is about; `line` from 1, `offset` in bytes. */
+/** The subject of an error; `line` from 1, `offset` in bytes. */
 export interface KnowledgeErrorIds {
   readonly item_id?: string;
   readonly chunk_ord?: number;
@@ -29,6 +29,6 @@ const schema = defineEntity({
   },
 });
 
-/** What a run could not do. */
+/** An error of a run: something that it could not do. */
 export class KnowledgeRunError extends schema.class {}
 schema.setClass(KnowledgeRunError);

@@ -22,7 +22,7 @@ export type KnowledgeRunStatus = (typeof knowledgeRunStatuses)[number];
 /** Statuses of runs that have not ended. */
 export const liveKnowledgeRunStatuses = ['queued', 'running', 'paused', 'cancelling'] as const satisfies readonly KnowledgeRunStatus[];
 
-/** How far a run is. */
+/** How far a run has progressed. */
 export interface KnowledgeRunProgress {
   readonly stage: string;
   readonly done: number;
@@ -62,11 +62,11 @@ const schema = defineEntity({
     /** The base that a re-embed fills. */
     targetKbId: uuidColumn().strictNullable(),
     attachmentId: uuidColumn().strictNullable(),
-    /** What was asked for beside the columns: ids, options of an import, an export, a purge. */
+    /** Parameters of the request that have no column: ids, options of an import, an export or a purge. */
     params: jsonColumn<Record<string, unknown>>(() => ({})),
     progress: jsonColumn<KnowledgeRunProgress>(() => ({ stage: 'queued', done: 0, total: null })),
     counts: jsonColumn<Record<string, number>>(() => ({})),
-    /** Where its work stands: written with what each batch writes, so that the next one goes on there whoever does it. Never in a view. */
+    /** The position of its work, written together with each batch, so that any worker can continue there. Never in a view. */
     cursor: p.json<Record<string, unknown>>().strictNullable(),
     costEstimate: decimalColumn(20, 9).strictNullable(),
     costSpent: decimalColumn(20, 9).default('0'),

@@ -4,9 +4,9 @@ import type { KnowledgeRunKind } from './knowledge-run.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** Work on a base that a workflow is to do, and whether that one's start still waits to be sent. */
+/** Work on a base for a workflow, and whether that workflow's start is still unsent. */
 export interface LiveWork {
-  /** What pages go by. */
+  /** The key that orders pages. */
   readonly id: string;
   readonly organizationId: string;
   readonly workspaceId: string | null;
@@ -23,15 +23,15 @@ const isUnsent = (target: string) =>
   `exists (select from outbox o where o.target = ${target} and o.kind = 'workflow.start' and o.sent_at is null) as "isUnsent"`;
 const behind = (column: string) => `${column} > coalesce(?::uuid, '00000000-0000-0000-0000-000000000000')`;
 const isLive = `r.status in ('queued', 'running', 'paused', 'cancelling')`;
-/** Younger work may be about to have its workflow. */
+/** Younger work may be about to get its workflow. */
 const isOld = (table: string) => `${table}.created_at < now() - interval '1 minute'`;
 
-/** A re-embed; its id is that of the base which it fills. */
+/** A re-embed; its id is that of the base that it fills. */
 export interface LiveReembed extends LiveWork {
   readonly runId: string;
 }
 
-/** Re-embeds that have neither cut over nor ended. Sweeper's pool. */
+/** Returns re-embeds that have neither cut over nor ended. Sweeper's pool. */
 export function liveReembeds(tx: Tx, { after, limit }: WorkPage): Promise<LiveReembed[]> {
   return rows<LiveReembed>(
     tx.em,
@@ -43,7 +43,7 @@ export function liveReembeds(tx: Tx, { after, limit }: WorkPage): Promise<LiveRe
   );
 }
 
-/** Another run. `syncNo`: of its source, which it ingests; null for other kinds, and where the source has another run by now. */
+/** A run of another kind. `syncNo` is that of the source that it ingests; null for other kinds, and when the source already has another run. */
 export interface LiveRun extends LiveWork {
   readonly kbId: string;
   readonly kind: KnowledgeRunKind;
@@ -51,7 +51,7 @@ export interface LiveRun extends LiveWork {
   readonly syncNo: number | null;
 }
 
-/** Runs that have not ended, but re-embeds. Sweeper's pool. */
+/** Returns runs that have not ended, except re-embeds. Sweeper's pool. */
 export function liveRuns(tx: Tx, { after, limit }: WorkPage): Promise<LiveRun[]> {
   return rows<LiveRun>(
     tx.em,
@@ -64,7 +64,7 @@ export function liveRuns(tx: Tx, { after, limit }: WorkPage): Promise<LiveRun[]>
   );
 }
 
-/** Bases with items that wait for their index and that a workflow may index. Sweeper's pool. */
+/** Returns bases with items that wait for their index and that a workflow may index. Sweeper's pool. */
 export function basesToIndex(tx: Tx, { after, limit }: WorkPage): Promise<LiveWork[]> {
   return rows<LiveWork>(
     tx.em,

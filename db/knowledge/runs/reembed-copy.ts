@@ -7,10 +7,10 @@ import type { BaseModel, NewChunk } from '../items/write-chunks.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-// The statistics know neither base while one is new, and PostgreSQL takes an unknown one for empty: it would read all of it for each page, or join each row with
-// each. So each id looks for its row by itself: `lateral` with `offset 0` stays a loop, whose rows are found by the whole of a unique key.
+// The statistics don't know a new base, and PostgreSQL takes an unknown one for empty: it would read all of it for each page, or join each row with each.
+// So each id looks up its row separately: `lateral` with `offset 0` stays a loop that finds rows by the full unique key.
 
-/** Has items of a base wait again whose index failed before they were cut. */
+/** Marks items as pending again whose index failed before they were chunked. */
 export async function retryUncut(tx: Tx, kbId: string): Promise<void> {
   await change(
     tx.em,
@@ -20,7 +20,7 @@ export async function retryUncut(tx: Tx, kbId: string): Promise<void> {
   );
 }
 
-/** Live items of a base that have never been cut, by id: at most 32, and a bounded number of characters beyond the first. */
+/** Returns live items of a base that have never been chunked, by id: at most 32, and no further item after a limit of characters. */
 export function uncutItems(tx: Tx, kbId: string, after: string | null) {
   return rows<PendingItem>(
     tx.em,
@@ -35,7 +35,7 @@ export function uncutItems(tx: Tx, kbId: string, after: string | null) {
   );
 }
 
-/** Copies the sources of a base, with links to their files. Syncs go to the copies from then on. */
+/** Copies the sources of a base, with links to their files. From then on, syncs go to the copies. Returns the number of sources copied. */
 export async function copySources(tx: Tx, { from, to }: BasePair): Promise<number> {
   const ids = (
     await rows<{ id: string }>(tx.em, 'select id from knowledge_sources where kb_id = ? and deleted_at is null order by id', [from.id])
@@ -74,7 +74,7 @@ async function linkFiles(tx: Tx, { id }: BaseModel): Promise<void> {
   );
 }
 
-/** Ids of the next live items of a base behind `after`: at most 256, and a bounded number of characters beyond the first. */
+/** Returns ids of the next live items of a base after `after`: at most 256, and no further item after a limit of characters. */
 export async function nextItemIds(tx: Tx, kbId: string, after: string | null): Promise<string[]> {
   const found = await rows<{ id: string }>(
     tx.em,
@@ -88,11 +88,11 @@ export async function nextItemIds(tx: Tx, kbId: string, after: string | null): P
   return found.map(({ id }) => id);
 }
 
-/** Items `n` of a base that are copies of `o`: takes the ids of these and the base. */
+/** Items `n` of a base that are copies of `o`; its parameters are the ids of the originals and of the base. */
 const copiesOf = `unnest(?::uuid[]) as o (id) cross join (select ?::uuid as id offset 0) b
   cross join lateral (select * from knowledge_items n where n.kb_id = b.id and n.predecessor_item_id = o.id offset 0) n`;
 
-/** Copies items with the text that they have now; those that are there stay. They wait for their chunks. */
+/** Copies items with their current text; existing copies stay. The copies wait for their chunks. */
 export async function copyItems(tx: Tx, { from, to }: BasePair, ids: readonly string[]): Promise<void> {
   await change(
     tx.em,
@@ -118,13 +118,13 @@ export async function copyItems(tx: Tx, { from, to }: BasePair, ids: readonly st
   );
 }
 
-/** A chunk that the new base lacks: `itemId` is its item there; the predecessors are the item and chunk that they are copied from. */
+/** A chunk that the new base lacks: `itemId` is its item there; the predecessors are the item and chunk that it is copied from. */
 export type LackingChunk = Omit<NewChunk, 'id' | 'lexemes' | 'lexLen'> & {
   readonly predecessorId: string;
   readonly predecessorItemId: string;
 };
 
-/** Chunks of items that the new base lacks, in their order. */
+/** Returns the chunks of items that the new base lacks, in order. */
 export function lackingChunks(tx: Tx, { from, to }: BasePair, itemIds: readonly string[]): Promise<LackingChunk[]> {
   return rows<LackingChunk>(
     tx.em,
@@ -137,10 +137,10 @@ export function lackingChunks(tx: Tx, { from, to }: BasePair, itemIds: readonly 
   );
 }
 
-/** A chunk as the new base gets it. */
+/** A chunk as it is written to the new base. */
 export type ChunkCopy = LackingChunk & Pick<NewChunk, 'lexemes' | 'lexLen'>;
 
-/** Writes chunks of the new base. Gives the ids of those that were not there, by those that they are copied from. */
+/** Writes chunks to the new base. Returns the ids of those that were missing, by the id of the chunk that they are copied from. */
 export async function insertCopies(tx: Tx, to: BaseModel, chunks: readonly ChunkCopy[]): Promise<ReadonlyMap<string, string>> {
   const of = <K extends keyof ChunkCopy>(name: K) => chunks.map((chunk) => chunk[name]);
   const written = await rows<{ id: string; predecessorId: string }>(
@@ -164,7 +164,7 @@ export async function insertCopies(tx: Tx, to: BaseModel, chunks: readonly Chunk
   return new Map(written.map(({ id, predecessorId }) => [predecessorId, id]));
 }
 
-/** Ends the wait of copied items whose chunks are all there: ready, or failed where one has no vector. */
+/** Settles copied items whose chunks are all present: as ready, or as failed when one lacks a vector. */
 export async function settleCopies(tx: Tx, { to }: BasePair, itemIds: readonly string[]): Promise<void> {
   await change(
     tx.em,
@@ -176,7 +176,7 @@ export async function settleCopies(tx: Tx, { to }: BasePair, itemIds: readonly s
   );
 }
 
-/** Copies what links items: by which ones they are superseded, and relations. May be repeated. Gives the number of relations written. */
+/** Copies the links between items: successors and relations. Repeatable. Returns the number of relations written. */
 export async function copyLinks(tx: Tx, { from, to }: BasePair): Promise<number> {
   await change(
     tx.em,

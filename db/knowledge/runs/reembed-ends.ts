@@ -8,7 +8,7 @@ interface Pair {
   readonly toId: string;
 }
 
-/** How many of each a base has, and how many of them the new base has as they are. */
+/** How many rows of each kind a base and its copy have, and how many are equal in both. */
 export interface Coverage {
   readonly items: number;
   readonly newItems: number;
@@ -20,7 +20,7 @@ export interface Coverage {
   readonly newRelations: number;
   readonly equalRelations: number;
   readonly vectors: number;
-  /** Vectors of the new base that another model made, or of another length. */
+  /** Vectors of the new base from another model, or with another length. */
   readonly strangeVectors: number;
   readonly pending: number;
 }
@@ -28,8 +28,8 @@ export interface Coverage {
 const isLive = 'deleted_at is null and staged_run_id is null';
 
 /**
- * Compares what a base holds with its copy, in one statement. Each row of the copy looks for its original by its key (`lateral` with `offset 0`): the statistics
- * don't know a base that is new, and a join of all with all would be taken for one of nothing with nothing.
+ * Compares the content of a base with its copy, in one statement. Each row of the copy looks up its original by its key (`lateral` with `offset 0`): the
+ * statistics don't know a new base, so the planner would take a join of everything with everything for a join of nothing.
  */
 export async function compareBases(
   tx: Tx,
@@ -65,7 +65,7 @@ export async function compareBases(
   return found;
 }
 
-/** Has the grants and the policy of a base stand at another one; their ids stay, their versions go on. Gives whether there was a policy. */
+/** Moves the grants and the policy of a base to another one; their ids stay and their versions increase. Returns whether there was a policy. */
 export async function moveGrantsAndPolicy(tx: Tx, { fromId, toId }: Pair): Promise<boolean> {
   const moved = 'set kb_id = ?, version = version + 1, updated_at = now() where kb_id = ?';
   await change(tx.em, `update knowledge_grants ${moved}`, [toId, fromId]);
@@ -76,7 +76,7 @@ export async function moveGrantsAndPolicy(tx: Tx, { fromId, toId }: Pair): Promi
   return (await change(tx.em, `update knowledge_policies ${moved}`, [toId, fromId])) > 0;
 }
 
-/** Has every base that named one as its successor name the one that takes its place, so that a chain is one step long. */
+/** Repoints every base whose successor is the old base to the base that takes its place, so that a chain is one step long. */
 export async function repointSuccessors(tx: Tx, { fromId, toId }: Pair): Promise<void> {
   await change(tx.em, 'update knowledge_bases set successor_id = ?, version = version + 1, updated_at = now() where successor_id = ?', [
     toId,
@@ -84,7 +84,7 @@ export async function repointSuccessors(tx: Tx, { fromId, toId }: Pair): Promise
   ]);
 }
 
-/** Writes the counters of a base from its rows. */
+/** Recounts a base from its rows and writes its counters. */
 export async function countFilledBase(tx: Tx, kbId: string): Promise<void> {
   await change(
     tx.em,
@@ -101,7 +101,7 @@ export async function countFilledBase(tx: Tx, kbId: string): Promise<void> {
   );
 }
 
-/** Deletes some items of a base that a re-embed was filling, with all that hangs on them. Gives how many. */
+/** Deletes items of a base that a re-embed was filling, with all their dependents, at most `limit`. Returns their number. */
 export async function deleteBuiltItems(tx: Tx, kbId: string, limit: number): Promise<number> {
   const found = await rows<{ id: string }>(tx.em, 'select id from knowledge_items where kb_id = ? order by id limit ?', [kbId, limit]);
   const ids = found.map(({ id }) => id);
@@ -113,7 +113,7 @@ export async function deleteBuiltItems(tx: Tx, kbId: string, limit: number): Pro
   return ids.length;
 }
 
-/** Deletes what is left of a base that a re-embed was filling, itself at last. Its items are gone already. */
+/** Deletes the rest of a base that a re-embed was filling, and finally the base. Its items have already been deleted. */
 export async function deleteBuiltBase(tx: Tx, kbId: string): Promise<void> {
   await change(
     tx.em,

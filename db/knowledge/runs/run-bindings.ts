@@ -6,7 +6,7 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { RunPrincipal } from '../bases/access.ts';
 
-/** A run that asks for knowledge, with what its revision and persona say of bases. */
+/** A run that uses knowledge, with the bases pinned by its revision and persona. */
 export interface KnowledgeRun {
   readonly principal: RunPrincipal;
   readonly pins: readonly PinnedKnowledge[];
@@ -23,7 +23,7 @@ const runOf = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
     ]),
 );
 
-/** Whose bases, grants and bindings count for a run; null when it is not there. */
+/** Returns which bases, grants and bindings apply to a run; null when it does not exist. */
 export async function readKnowledgeRun(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<KnowledgeRun | null> {
   const found = await row(tx.em, runOf({ runId }));
   if (!found) return null;

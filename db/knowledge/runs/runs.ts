@@ -60,7 +60,7 @@ const runList = preparedList(
   [{ column: 'r.id', type: 'uuid', descending: true }],
 );
 
-/** Runs of the bases whose maintenance the caller reads, newest first; those of deleted bases too. */
+/** Lists runs of the bases whose maintenance the caller may read, newest first, including those of deleted bases. */
 export function listRunRows(ctx: Scoped, filters: RunFilters, page: PageRequest) {
   const readable = maintainedBases(ctx, 'b', readers);
   return runList(ctx.em, { ...filters, place: visibleTo(ctx, KnowledgeBase, 'b'), readable }, page);
@@ -82,7 +82,10 @@ const oneRun = prepared(({ runId, place, readable, canManage, isAdmin }: Paramet
     .select((eb) => [eb.and([canManage]).$castTo<boolean>().as('canManage'), eb.and([isAdmin]).$castTo<boolean>().as('isAdmin')]),
 );
 
-/** A run whose base the caller may ask about, and whether the caller manages the base. Throws 404 for others, 403 where the caller's rank is below the floor. */
+/**
+ * Returns a run whose base's maintenance the caller may read, with the caller's rights to manage the base. Throws 404 for others, 403 where the caller's
+ * rank is below the floor.
+ */
 export async function readRun(ctx: Scoped, runId: string) {
   const { canManage, isAdmin } = baseAccess(ctx, 'b');
   const place = visibleToSql(ctx, KnowledgeBase, 'b');
@@ -90,12 +93,12 @@ export async function readRun(ctx: Scoped, runId: string) {
   return seen(ctx, await row(ctx.em, oneRun({ runId, place, readable, canManage, isAdmin })));
 }
 
-/** A run, locked; null where the transaction's tenant has none of that id. */
+/** Locks and returns a run; null when the transaction's tenant has none with that id. */
 export function lockKnowledgeRun(tx: Tx, runId: string): Promise<KnowledgeRun | null> {
   return tx.em.findOne(KnowledgeRun, { id: runId }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
 }
 
-/** What a run has cost by now, by the ledger: decimal in its currency. */
+/** Returns what a run has cost so far, according to the ledger: a decimal string in the run's currency. */
 export async function readRunCost(
   tx: Tx,
   { id, organizationId, createdAt }: Pick<KnowledgeRun, 'id' | 'organizationId' | 'createdAt'>,
@@ -109,7 +112,7 @@ export async function readRunCost(
   return found?.cost ?? '0';
 }
 
-/** When the next window of a budget of the workspace ends that is enforced: ISO 8601; null when none ends. */
+/** Returns when the next window of an enforced budget of the workspace ends, or null when none ends. */
 export async function nextWindowEnd(tx: Tx, workspaceId: string): Promise<string | null> {
   const found = await row<{ at: string | null }>(
     tx.em,
@@ -119,7 +122,7 @@ export async function nextWindowEnd(tx: Tx, workspaceId: string): Promise<string
   return found?.at ?? null;
 }
 
-/** Whether a run that a policy began is at work on a base, or was begun on this occasion. */
+/** Whether a run started by a policy is working on a base, or was started for this occasion. */
 export async function hasPolicyRun(tx: Tx, kbId: string, occasion: string): Promise<boolean> {
   const found = await row(
     tx.em,
@@ -130,17 +133,20 @@ export async function hasPolicyRun(tx: Tx, kbId: string, occasion: string): Prom
   return found !== null;
 }
 
-/** A run, not locked; null where the transaction's tenant has none of that id. */
+/** Returns a run without locking it; null when the transaction's tenant has none with that id. */
 export function findKnowledgeRun(tx: Tx, runId: string): Promise<KnowledgeRun | null> {
   return tx.em.findOne(KnowledgeRun, { id: runId }, { refresh: true });
 }
 
-/** What says which workflow does the work of a run. `syncNo`: of the source whose run this is; null for other kinds, and where the source has another run by now. */
+/**
+ * What determines the workflow of a run. `syncNo` is that of the source whose run this is; null for other kinds, and when the source already has another
+ * run.
+ */
 export interface RunAtWork extends Pick<KnowledgeRun, 'id' | 'kind' | 'targetKbId' | 'sourceId'> {
   readonly syncNo: number | null;
 }
 
-/** The id of the workflow that does the work of a run; null where none does any more. */
+/** Returns the id of the workflow that does the work of a run; null when none does it any more. */
 export function workflowOfRun({ id, kind, targetKbId, sourceId, syncNo }: RunAtWork): string | null {
   if (kind === 'reembed') return targetKbId === null ? null : workflowIds.reembed(targetKbId);
   if (kind !== 'ingest') return workflowIds.knowledgeRun(id);

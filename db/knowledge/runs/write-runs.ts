@@ -9,7 +9,7 @@ import type { BasePlace } from '../items/write-chunks.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** What a new run is made of; what is left out is empty. */
+/** The fields of a new run; omitted ones are empty. */
 export interface NewRun {
   readonly kind: KnowledgeRunKind;
   readonly currency: string;
@@ -23,7 +23,7 @@ export interface NewRun {
   readonly costEstimate?: string;
 }
 
-/** Makes the row of a run, which is queued. The caller flushes. */
+/** Creates the row of a run, in status queued. The caller flushes. */
 export function makeRun(tx: Tx, { id: kbId, organizationId, workspaceId }: BasePlace, made: NewRun): KnowledgeRun {
   const none = { pausedReason: null, pausedAt: null, cursor: null, result: null, cutOverAt: null, startedAt: null, finishedAt: null };
   const run = tx.em.create(KnowledgeRun, {
@@ -47,7 +47,7 @@ export function makeRun(tx: Tx, { id: kbId, organizationId, workspaceId }: BaseP
   return run;
 }
 
-/** Makes the row of a run that ingests a source. */
+/** Creates the row of a run that ingests a source. */
 export function makeIngestRun(
   tx: Tx,
   source: KnowledgeSource,
@@ -57,7 +57,7 @@ export function makeIngestRun(
   return makeRun(tx, { id: kbId, organizationId, workspaceId }, { kind: 'ingest', currency, requestedBy, sourceId, attachmentId });
 }
 
-/** What a run could not do. `ids.line` counts from 1, `ids.offset` in bytes. */
+/** An error of a run. `ids.line` counts from 1, `ids.offset` in bytes. */
 export interface RunError {
   readonly stage: string;
   readonly code: string;
@@ -65,7 +65,7 @@ export interface RunError {
   readonly ids?: KnowledgeErrorIds;
 }
 
-/** Writes errors of a run that is locked, behind those that it has, and counts them on it. */
+/** Appends errors to a locked run and counts them on it. */
 export async function addRunErrors(tx: Tx, run: KnowledgeRun, errors: readonly RunError[]): Promise<void> {
   if (errors.length === 0) return;
   const of = (name: 'stage' | 'code' | 'detail') => errors.map((error) => error[name]);
@@ -88,7 +88,7 @@ export async function addRunErrors(tx: Tx, run: KnowledgeRun, errors: readonly R
   run.errorCount += errors.length;
 }
 
-/** Has an attachment stay some days for a run of knowledge. */
+/** Retains an attachment for some days on behalf of a knowledge run. */
 export async function linkToRun(
   tx: Pick<TenantTransaction, 'em'>,
   { id, organizationId, workspaceId }: Pick<KnowledgeRun, 'id' | 'organizationId' | 'workspaceId'>,

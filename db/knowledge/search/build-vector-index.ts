@@ -2,24 +2,24 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { vectorIndexName } from './vector-index.ts';
 
-/** Indexes of bases that the table carries at most: each is looked at by every plan over it. */
+/** Maximum number of base indexes on the table: the planner examines each of them for every plan over it. */
 const maxIndexes = 500;
 const lockPollMs = 1_000;
 
 export interface VectorIndexBuild {
-  /** Of the role that owns the tables: nobody else may build an index. */
+  /** URL of the role that owns the tables: no other role may build an index. */
   readonly ownerUrl: string;
   readonly kbId: string;
   readonly dim: number;
   readonly signal: AbortSignal;
 }
 
-/** What became of the index of a base. `full`: there are as many as there may be. */
+/** What became of a base's index. `there`: it already exists; `full`: the maximum number of indexes is reached. */
 export type IndexBuilt = 'built' | 'there' | 'full';
 
 /**
- * Builds the HNSW index over the vectors of one base without holding up writers; what a broken-off build has left behind is dropped before. One builder at a
- * time for each base; the others wait, and find it there. Throws the database's fault, or the signal's reason: the statement is then cancelled.
+ * Builds the HNSW index over the vectors of one base without blocking writers, after dropping what an aborted build has left behind. There is one builder
+ * at a time for each base; the others wait, then find the index. Throws the database's error, or the signal's reason; the statement is then cancelled.
  */
 export async function buildVectorIndex({ ownerUrl, kbId, dim, signal }: VectorIndexBuild): Promise<IndexBuilt> {
   return asOwner(ownerUrl, { kbId, signal }, async (client) => {
@@ -28,7 +28,7 @@ export async function buildVectorIndex({ ownerUrl, kbId, dim, signal }: VectorIn
     if (state === 'ready') return 'there';
     if (state === 'broken') await client.query(`drop index concurrently if exists ${name}`);
     if ((await countIndexes(client)) >= maxIndexes) return 'full';
-    // Predicate and cast as the search repeats them, or the planner passes the index over.
+    // The search repeats this predicate and cast; otherwise the planner would not use the index.
     await client.query(
       `create index concurrently ${name} on knowledge_vectors using hnsw ((embedding::halfvec(${Math.trunc(dim)})) halfvec_cosine_ops)
          with (m = 16, ef_construction = 64) where kb_id = '${uuidOf(kbId)}'`,
@@ -37,7 +37,7 @@ export async function buildVectorIndex({ ownerUrl, kbId, dim, signal }: VectorIn
   });
 }
 
-/** Drops the index of a base, where there is one, whatever its state. Gives whether there was one. */
+/** Drops the index of a base, whatever its state. Returns whether there was one. */
 export async function dropVectorIndex({ ownerUrl, kbId, signal }: Omit<VectorIndexBuild, 'dim'>): Promise<boolean> {
   return asOwner(ownerUrl, { kbId, signal }, async (client) => {
     const name = vectorIndexName(kbId);
@@ -54,7 +54,7 @@ async function asOwner<R>(
 ): Promise<R> {
   signal.throwIfAborted();
   const client = new pg.Client({ connectionString: ownerUrl, application_name: 'longhaul-vector-index' });
-  client.on('error', () => undefined); // said by the statement that it breaks
+  client.on('error', () => undefined); // the statement that it breaks reports the error
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const onAbort = () => void cancelStatement(ownerUrl, rows[0]?.pid ?? 0);
@@ -71,7 +71,7 @@ async function asOwner<R>(
   }
 }
 
-// Polled: a session that waits for a lock holds a snapshot, which a concurrent build waits for.
+// Polls, because a session that waits for a lock holds a snapshot, and a concurrent build waits for that snapshot.
 async function lockBase(client: pg.Client, kbId: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ ok: boolean }>('select pg_try_advisory_lock(hashtextextended($1, 0)) as ok', [
@@ -99,7 +99,7 @@ async function countIndexes(client: pg.Client): Promise<number> {
   return rows[0]?.total ?? 0;
 }
 
-/** A closed connection does not end its statement. */
+/** Cancels the statement, which closing the connection would not end. */
 async function cancelStatement(ownerUrl: string, pid: number): Promise<void> {
   const client = new pg.Client({ connectionString: ownerUrl, application_name: 'longhaul-vector-index' });
   client.on('error', () => undefined);
@@ -107,7 +107,7 @@ async function cancelStatement(ownerUrl: string, pid: number): Promise<void> {
     await client.connect();
     await client.query('select pg_cancel_backend($1)', [pid]);
   } catch {
-    // the build goes on, and is there or broken for whoever comes next
+    // the build goes on, and the next caller finds it ready or broken
   } finally {
     await client.end().catch(() => undefined);
   }

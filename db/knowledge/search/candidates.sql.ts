@@ -10,18 +10,18 @@ const grants: GateSet['grants'] = {
   knowledge_vectors: ['select'],
 };
 
-/** Chunks that a leg gives of a base. */
+/** Maximum number of chunks that a leg returns for a base. */
 const wanted = 200;
-/** Chunks that are ranked first, before those that filters drop are known: a few more, so that a second try is rare. */
+/** Chunks that are ranked first, before the filters are applied: slightly more than wanted, so that a second try is rare. */
 const ranked = 250;
-/** Chunks that lexemes may put up for ranking: what more of them would add, the rarer ones have already. */
+/** Maximum number of chunks that lexemes may put up for ranking: beyond it, the rarer lexemes have already found whatever the others would add. */
 const maxRanked = 50_000;
-/** Chunks of the index that a first try reads: enough where a tenth of them is shown, and no loss where fewer are. */
+/** Chunks of the index that a first try reads: enough when a tenth of them is shown, and no loss when fewer are. */
 const maxTried = 2_000;
-/** Chunks that are compared one by one; above it an index over the vectors serves. */
+/** Maximum number of chunks that are compared one by one; above it an index over the vectors is used. */
 const maxCompared = 20_000;
 
-/** How the tenant, the base and the filters of a search are called in a statement. */
+/** The names of a search's tenant, base and filters within a statement. */
 interface Names {
   readonly operator: string;
   readonly organization: string;
@@ -61,25 +61,27 @@ const given = Object.values(variables).join(', ');
 const inTenant = (alias: string, { operator, organization, allWorkspaces, workspaces }: Names) =>
   `(${operator} or ${alias}.organization_id is null or (${alias}.organization_id = ${organization} and (${alias}.workspace_id is null or ${allWorkspaces} or ${alias}.workspace_id = any (${workspaces}))))`;
 
-/** Valid at the time of the search. */
+/** Condition: the item is valid at the time of the search. */
 const isValid = ({ validAt }: Names) =>
   `(${validAt} is null or (i.valid_from is null or i.valid_from <= ${validAt}) and (i.valid_until is null or i.valid_until > ${validAt}))`;
 
-/** Every search has a time, and most have no other filter: those are spared what the others cost, for each item and for each statement that begins. */
+/**
+ * Every search has a time, and most have no other filter: they skip the cost of the other filters, for each item and for each statement that begins.
+ */
 const isPassed = (names: Names) => `${isValid(names)} and (not ${names.isNarrow} or knowledge_passes(i, ${names.filter}))`;
 
-/** A statement of both kinds: `of` gets the condition of the filters. */
+/** A statement in two variants, for narrow filters and for none: `of` receives the filters' condition. */
 const byFilters = (of: (isPassed: string) => string) => `if v_is_narrow then
           ${of(`knowledge_passes(i, ${variables.filter})`)};
         else
           ${of(isValid(variables))};
         end if;`;
 
-/** An item that a search shows: of the tenant, live, in a state that is asked for, and past the filters. */
+/** Condition: a search shows the item. It is in the tenant, live, in a requested state, and passes the filters. */
 const isShown = (names: Names, passes = isPassed(names)) =>
   `i.deleted_at is null and i.staged_run_id is null and i.curation_state = any (${names.states}) and ${inTenant('i', names)} and ${passes}`;
 
-/** What filters say once more, as indexes of items serve it where their values are known to the planner. */
+/** Repeats filters in a form that indexes of items can serve when the planner knows their values. */
 const isIndexed = ({ filter }: Names) =>
   [
     ['tags_any', "i.tags <> '{}' and i.tags &&", ''],
@@ -89,30 +91,35 @@ const isIndexed = ({ filter }: Names) =>
     .map(([name, compares, type]) => `(${filter} -> '${name}' is null or ${compares} (knowledge_texts(${filter} -> '${name}')${type}))`)
     .join(' and ');
 
-/** As `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases: the planner can't come by the base's items. */
+/**
+ * Like `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases, so the planner cannot start from the base's
+ * items.
+ */
 const isShownByChunk = (names: Names, passes = isPassed(names)) =>
   `i.kb_id is not distinct from ${names.base} and ${isShown(names, passes)}`;
 
 /**
- * One plan for bases of every size, whatever the planner thinks of its predicates: by indexes, in the order in which the joins are written, and in loops that
- * keep the order of what they begin with, so that they end with the 200th. Workers in parallel take longer to start than most of these scans.
+ * Pins one plan for bases of every size, whatever the planner estimates for its predicates: by indexes, in the written order of joins, and in loops that
+ * keep the order of their input, so that they end with the 200th. Starting parallel workers takes longer than most of these scans.
  */
 const pinned = [
   ...['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort'].map((name) => `set ${name} = off`),
   'set join_collapse_limit = 1 set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_generic_plan',
 ].join(' ');
 
-/** What a row says of the chunks `m` that a try has found: lists of equal length as texts, since a row for each chunk takes longer to read than to find. */
+/**
+ * The columns about the chunks `m` that a try has found: lists of equal length, as texts, since reading one row per chunk takes longer than finding it.
+ */
 const foundColumns = `string_agg(m.id::text, ','), string_agg(date_part('epoch', m.used_at)::text, ',') filter (where p_has_use), count(*)`;
 const foundInto = 'chunk_ids, used_at, v_found';
 
-/** The item of a vector. Those that were written before the column was there have to look their chunk up. */
+/** The item of a vector. A vector written before the column existed has to look up its chunk. */
 const itemOf = (vector: string) =>
   `coalesce(${vector}.item_id, (select c.item_id from knowledge_chunks c where c.id = ${vector}.chunk_id))`;
 
 const quoted = (lexeme: string) => `'''' || replace(replace(${lexeme}, '\\', '\\\\'), '''', '''''') || ''''`;
 
-/** The query's lexemes as the base stores them with their frequencies, and those that candidates are looked for by. */
+/** The query's lexemes as the base stores them, with their frequencies, and the lexemes by which candidates are searched. */
 const lexemesOfBase = `
         select array_agg(l.stored), array_agg(l.df), string_agg(${quoted('l.stored')}, ' | ') filter (where l.df <= 0.3 * v_count)::tsquery,
                string_agg(${quoted('l.stored')}, ' | ')::tsquery, sum(l.df) filter (where l.df <= 0.3 * v_count)
@@ -133,19 +140,20 @@ const lexemesOfBase = `
 
 /**
  * The legs of a search over some bases: up to 200 chunks by words, and the 200 nearest with their cosine distance. `p_bases`: [{kb_id, chunk_count, states,
- * language and prefix (null: not by words), dim and embedding (which of `p_embeddings`, from 1; null: not by meaning), use_index (by the index over its vectors, if it
- * has one), if_empty (by meaning only where words find nothing)}]; `p_lexemes`: {language: [lexeme]}, to which a base puts its prefix; `p_filter`: see `knowledge_passes`; `p_has_use`: whether it
- * matters when items were used. A row for each try of a leg in a base, so that some chunks come twice. `matched` is JSON: of each chunk the query's lexemes
- * that it holds with their positions, as the text of a tsvector.
+ * language and prefix (null: not by words), dim and embedding (index into `p_embeddings`, from 1; null: not by meaning), use_index (use the index over its
+ * vectors, if it has one), if_empty (by meaning only where words find nothing)}]; `p_lexemes`: {language: [lexeme]}, which a base prefixes with its own
+ * prefix; `p_filter`: see `knowledge_passes`; `p_has_use`: whether the last use of items matters. Returns a row for each try of a leg in a base, so some
+ * chunks appear twice. `matched` is JSON: for each chunk, the query's lexemes that it contains with their positions, as the text of a tsvector.
  *
- * By words: `kb_id` of chunks is compared by `is not distinct from`, which no index serves, and sequential scans are off: what remains is a bitmap scan of the
- * lexemes, which hold the base's number anyway. Lexemes in over 30 % of a base's chunks, and those beyond the rarest that together are in 50,000, generate no
- * candidates unless the others give fewer than 200. Of a lexeme in more than that 50,000 chunks are ranked, and all only where filters leave fewer than 200.
+ * By words: `kb_id` of chunks is compared by `is not distinct from`, which no index serves, and sequential scans are off: what remains is a bitmap scan of
+ * the lexemes, which contain the base's number anyway. Lexemes in over 30 % of a base's chunks, and those beyond the rarest ones that together occur in
+ * 50,000, generate no candidates unless the others give fewer than 200. Of a lexeme in more chunks than that, 50,000 are ranked, and all only when filters
+ * leave fewer than 200.
  *
- * By meaning: the nearest of all are taken, by the base's index (each base with its own plan and its id as a literal, since a generic plan never uses a
- * partial index) or by comparing all, and do where 200 of them are shown: narrow filters let the index try that on 2,000. Else the items that are shown are
- * counted: those of up to 20,000 chunks are compared themselves, if they are few in the base; of more the index gives the nearest. What remains is the scan of
- * the whole base. Where one of these gives fewer than 200 the next follows.
+ * By meaning: first the nearest of all chunks, by the base's index (each base with its own plan and its id as a literal, since a generic plan never uses a
+ * partial index) or by comparing all; they suffice when 200 of them are shown. With narrow filters the index tries this on 2,000 chunks. Otherwise the
+ * shown items are counted: if they have up to 20,000 chunks and are few in the base, those chunks are compared directly; if they have more, the index
+ * returns the nearest. The last resort is a scan of the whole base. Where one of these gives fewer than 200, the next one follows.
  */
 const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_lexemes jsonb, p_embeddings text[], p_filter jsonb, p_has_use boolean)
   returns table (kb_id uuid, chunk_ids text, used_at text, lexeme_counts text, matched text, document_frequencies int[], distances text)
@@ -189,7 +197,7 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
       chunk_ids := null;
       distances := null;
       if v_language is not null then${lexemesOfBase}
-        -- The best 250 of the rare lexemes, all of theirs, and the same of every lexeme.
+        -- The tries: the best 250 by the rare lexemes, all by the rare lexemes, then the same two for every lexeme.
         foreach v_try in array case when v_rare is null then '{}' when v_is_narrow then '{2}' when v_rare_df > ${ranked} then '{1,2}' else '{2}' end::int[]
           || case when v_every is not distinct from v_rare then '{}' when v_is_narrow then '{4}' else '{3,4}' end::int[]
         loop
@@ -253,7 +261,7 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
               order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit ${wanted}
             ) m$q$, v_dim, v_id) into distances, ${foundInto} using ${given}, v_embedding, p_has_use;
         elsif v_way = 'few' then
-          -- Planned for these filters: by the indexes of tags and sources, else it reads each item of the base.
+          -- Planned for these filters: uses the indexes of tags and sources, else reads every item of the base.
           execute $q$
             select array_agg(p.id), sum(p.chunk_count) from (
               select i.id, i.chunk_count from knowledge_items i where i.kb_id = ${parameters.base} and ${isShown(parameters)} and ${isIndexed(parameters)} limit ${maxCompared} + 1
@@ -289,9 +297,9 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
 $gate$`;
 
 /**
- * The match operator is not leakproof, so the policies of longhaul_app keep PostgreSQL from the GIN index, and they would be asked for
- * each vector that is compared; those of longhaul_gate are `true`, and the tenant and live predicates stand here once more. What is found is read as
- * longhaul_app, whose policies have the last word. Plans are kept with the connection: planning takes as long as a search of a small base. Chunks are ranked before
- * their items are looked up, those of vectors in a subquery that PostgreSQL keeps as it is (`offset 0`): with two tables it would begin with the items.
+ * The match operator is not leakproof, so under the policies of longhaul_app PostgreSQL could not use the GIN index, and it would evaluate them for every
+ * compared vector. The policies of longhaul_gate are `true`, and the functions repeat the tenant and live predicates. What they find is read as
+ * longhaul_app, whose policies decide in the end. Plans are kept with the connection: planning takes as long as a search of a small base. Chunks are ranked
+ * before their items are looked up, for vectors in a subquery that PostgreSQL keeps as it is (`offset 0`): with two tables it would begin with the items.
  */
 export const candidateGates: GateSet = { functions, grants, sql: [legs] };

@@ -5,17 +5,17 @@ import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** What a search has to know of a base. */
+/** What a search needs to know of a base. */
 export type SearchedBase = Awaited<ReturnType<typeof listSearchedBases>>[number];
 
 export interface SearchedBasesFilter {
-  /** Which bases `b` are searched, or may be named. */
+  /** The bases `b` that are searched, or may be named. */
   readonly visible: Condition;
-  /** Which of them may be read. */
+  /** Those of them that the caller may read. */
   readonly canRead: Condition;
-  /** These alone. */
+  /** Restricts the search to these bases. */
   readonly kbIds?: readonly string[];
-  /** As many as come at most. */
+  /** Maximum number of bases. */
   readonly limit: number;
 }
 
@@ -49,7 +49,7 @@ const searchedBases = prepared(({ visible, canRead, kbIds, limit }: ParametersOf
             selectFrom('knowledge_items as i')
               .select(sql.lit(1).as('one'))
               .whereRef('i.kbId', '=', 'b.id')
-              // As a literal: with a parameter a generic plan can't use the partial index, and reads every item of the base.
+              // A literal, because with a parameter a generic plan cannot use the partial index and would read every item of the base.
               .where('i.indexState', '=', sql.lit('pending'))
               .where('i.deletedAt', 'is', null)
               .where('i.stagedRunId', 'is', null),
@@ -62,7 +62,7 @@ const searchedBases = prepared(({ visible, canRead, kbIds, limit }: ParametersOf
   return kbIds === undefined ? bases : bases.where(sql<boolean>`b.id = any(${kbIds}::uuid[])`);
 });
 
-/** Bases with what a search of them needs, by id. */
+/** Returns bases with what a search of them needs, by id. */
 export function listSearchedBases(tx: Pick<TenantTransaction, 'em'>, filter: SearchedBasesFilter) {
   return rows(tx.em, searchedBases(filter));
 }

@@ -4,7 +4,7 @@ import { query } from '../../query.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A found chunk with its item as they are now. */
+/** A found chunk with its item, in their current state. */
 export type HitRow = Awaited<ReturnType<typeof readHits>>[number];
 
 const hits = prepared(({ chunkIds }: ParametersOf<{ readonly chunkIds: readonly string[] }>) =>
@@ -29,12 +29,12 @@ const hits = prepared(({ chunkIds }: ParametersOf<{ readonly chunkIds: readonly 
     .select(['i.curationState', 'i.trust', 'i.validFrom', 'i.validUntil', 'i.supersededById', 'i.lastUsedAt']),
 );
 
-/** Live chunks by their ids, in no order. What has been deleted meanwhile is not among them. */
+/** Returns live chunks by their ids, in no particular order. Chunks that were deleted meanwhile are missing. */
 export function readHits(tx: Pick<TenantTransaction, 'em'>, chunkIds: readonly string[]) {
   return rows(tx.em, hits({ chunkIds }));
 }
 
-/** Live items of a base by what a golden query names them: their ids or external ids. */
+/** Returns the live items of a base that a golden query names, by their ids or external ids. */
 export async function findGoldenItems(
   tx: Pick<TenantTransaction, 'em'>,
   kbId: string,

@@ -5,7 +5,7 @@ import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { KnowledgeItemKind, KnowledgeOrigin } from '../items/knowledge-item.entity.ts';
 
-/** Which items a search may find. What is left out filters nothing; no list is empty. */
+/** The items that a search may find. An omitted field filters nothing; no list is empty. */
 export interface ItemFilter {
   readonly kinds?: readonly KnowledgeItemKind[];
   readonly tags_any?: readonly string[];
@@ -13,63 +13,63 @@ export interface ItemFilter {
   readonly source_ids?: readonly string[];
   readonly origins?: readonly KnowledgeOrigin[];
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Both included. */
+  /** Both bounds are inclusive. */
   readonly created_from?: string;
   readonly created_to?: string;
   readonly valid_at?: string;
 }
 
-/** A base as the legs search it. A leg that does not run in it has nulls. */
+/** A base as the legs search it. Fields of a leg that does not run in it are null. */
 export interface LegBase {
   readonly kb_id: string;
   readonly chunk_count: number;
   readonly states: readonly string[];
-  /** Whose lexemes of the query it is searched for by words. */
+  /** The language whose lexemes of the query are searched; null: not by words. */
   readonly language: string | null;
-  /** What stands before each lexeme that it stores; see `lexemePrefix`. */
+  /** Prefix of each lexeme that it stores; see `lexemePrefix`. */
   readonly prefix: string | null;
-  /** Of its vectors. */
+  /** Dimension of its vectors. */
   readonly dim: number | null;
-  /** Which of the embeddings is that of its model; from 1. */
+  /** Index, from 1, of the embedding from its model. */
   readonly embedding: number | null;
-  /** An index over its vectors serves if there is one. False: the exact scan. */
+  /** Whether to use an index over its vectors, if there is one. False: an exact scan. */
   readonly use_index: boolean;
-  /** By meaning only where words find nothing in it. */
+  /** Searches by meaning only if words find nothing in it. */
   readonly if_empty: boolean;
 }
 
 export interface LegsRequest {
   readonly bases: readonly LegBase[];
-  /** Lexemes of the query without repeats, by language. */
+  /** Distinct lexemes of the query, by language. */
   readonly lexemes: Readonly<Record<string, readonly string[]>>;
   readonly embeddings: readonly Float32Array[];
   readonly filter: ItemFilter;
-  /** Whether it matters when chunks were used last. */
+  /** Whether the last use of chunks matters. */
   readonly hasUse: boolean;
 }
 
-/** What one try of a leg has found in one base: lists of equal length, in the order of the chunks. Some chunks are in several tries of a leg. */
+/** What one try of a leg has found in one base: lists of equal length, in the order of the chunks. Some chunks appear in several tries of a leg. */
 export interface LegFind {
   readonly kbId: string;
   readonly chunkIds: readonly string[];
-  /** Milliseconds since 1970; null unless they were asked for. */
+  /** Milliseconds since 1970; null unless requested. */
   readonly usedAt: readonly number[] | null;
-  /** Of the lexical leg. */
+  /** Set by the lexical leg. */
   readonly words: FoundWords | null;
-  /** Of the vector leg: cosine distances. */
+  /** Cosine distances, set by the vector leg. */
   readonly distances: readonly number[] | null;
 }
 
 export interface FoundWords {
-  /** Lexemes of each chunk, with repeats. */
+  /** Number of lexemes in each chunk, with repetitions. */
   readonly lexemeCounts: readonly number[];
-  /** How often each lexeme of the query stands in each chunk, in the order of the query's lexemes. */
+  /** How often each lexeme of the query occurs in each chunk, in the order of the query's lexemes. */
   readonly frequencies: readonly (readonly number[])[];
-  /** In how many chunks of the base each lexeme of the query stands. */
+  /** How many chunks of the base contain each lexeme of the query. */
   readonly documentFrequencies: readonly number[];
 }
 
-/** A row of `gate_knowledge_legs`, see there. */
+/** A row of `gate_knowledge_legs`; its columns are documented there. */
 interface FoundColumns {
   readonly kbId: string;
   readonly chunkIds: string;
@@ -99,7 +99,7 @@ const legs = prepared(({ bases, lexemes, embeddings, filter, hasUse }: Parameter
     .select(['leg.kbId', 'leg.chunkIds', 'leg.usedAt', 'leg.lexemeCounts', 'leg.matched', 'leg.documentFrequencies', 'leg.distances']),
 );
 
-/** Runs both legs over all bases in one statement: at most 200 chunks a base and try. */
+/** Runs both legs over all bases in one statement: at most 200 chunks per base and try. */
 export async function findCandidates(tx: Pick<TenantTransaction, 'em'>, request: LegsRequest): Promise<LegFind[]> {
   const found = await rows(
     tx.em,
@@ -128,7 +128,7 @@ function findOf(
         ? null
         : {
             lexemeCounts: numbersIn(lexemeCounts),
-            // As `json_agg` writes it.
+            // The form that `json_agg` writes.
             frequencies: (JSON.parse(matched) as string[]).map((held) => frequenciesIn(held, lexemes)),
             documentFrequencies: documentFrequencies ?? [],
           },
@@ -140,7 +140,7 @@ function numbersIn(list: string): number[] {
   return list.split(',').map(Number);
 }
 
-/** How often each lexeme stands in the text of a tsvector, which names them behind the number of their base: `'k3:seal':2A,7A`. */
+/** Returns how often each lexeme occurs in the text of a tsvector, which prefixes lexemes with the number of their base: `'k3:seal':2A,7A`. */
 function frequenciesIn(tsvector: string, lexemes: readonly string[]): number[] {
   const counts = new Map<string, number>();
   for (const [, name = '', positions = ''] of tsvector.matchAll(/'((?:[^']|'')*)':([\dA,]+)/g)) {

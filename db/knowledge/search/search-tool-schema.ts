@@ -1,4 +1,4 @@
-/** What the model sends to search the knowledge bases of its run. */
+/** The schema of what the model sends to search the knowledge bases of its run. */
 export const knowledgeSearchInputSchema = {
   type: 'object',
   properties: {

@@ -1,7 +1,7 @@
-/** Chunks of a base above which its vectors get an index of their own. */
+/** A base with more chunks than this gets an index over its vectors. */
 export const minIndexedChunks = 20_000;
 
-/** And below which it is dropped again. */
+/** The index is dropped again when the base has fewer chunks than this. */
 export const leastIndexedChunks = 10_000;
 
 /** Name of the HNSW index over the vectors of one base. */

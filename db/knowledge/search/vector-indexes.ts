@@ -8,7 +8,7 @@ const indexes = `select x.indisvalid as is_valid, replace(k.relname, 'knowledge_
   from pg_index x join pg_class k on k.oid = x.indexrelid
  where k.relnamespace = 'public'::regnamespace and k.relname ~ '^knowledge_vectors_hnsw_[0-9a-f]{32}$'`;
 
-/** Bases whose vectors are to have an index and have no valid one, largest first. Sweeper's pool. */
+/** Returns bases whose vectors should have an index but have no valid one, largest first. Sweeper's pool. */
 export function basesWithoutIndex(tx: Tx, limit: number): Promise<{ kbId: string; dim: number }[]> {
   return rows(
     tx.em,
@@ -20,7 +20,7 @@ export function basesWithoutIndex(tx: Tx, limit: number): Promise<{ kbId: string
   );
 }
 
-/** Bases that have an index and are too small for one by now, or are deleted; none that is being filled. Sweeper's pool. */
+/** Returns bases whose index is no longer needed, because they have become too small or are deleted; none that is being filled. Sweeper's pool. */
 export function basesWithIdleIndex(tx: Tx): Promise<{ kbId: string }[]> {
   return rows(
     tx.em,

@@ -5,7 +5,7 @@ import type { KnowledgeSource } from './knowledge-source.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** Has an attachment stay as long as its source does. */
+/** Retains an attachment as long as its source exists. */
 export async function linkToSource(tx: Tx, { id, organizationId, workspaceId, attachmentId }: KnowledgeSource): Promise<void> {
   if (attachmentId === null) return;
   await change(
@@ -18,7 +18,7 @@ export async function linkToSource(tx: Tx, { id, organizationId, workspaceId, at
   );
 }
 
-/** Lets the attachment of a source go: without another link it is deleted a day later. */
+/** Unlinks the attachment of a source: without another link it is deleted a day later. */
 export async function unlinkSource(tx: Tx, sourceId: string): Promise<void> {
   await change(tx.em, `delete from attachment_links where owner_kind = 'source' and owner_id = ?`, [sourceId]);
 }

@@ -19,7 +19,7 @@ export type KnowledgeSourceKind = (typeof knowledgeSourceKinds)[number];
 export const knowledgeSourceStates = ['queued', 'fetching', 'parsing', 'indexing', 'ready', 'failed'] as const;
 export type KnowledgeSourceState = (typeof knowledgeSourceStates)[number];
 
-/** What went wrong with a part of a source that is there all the same. */
+/** A problem with a part of a source that was ingested all the same. */
 export interface KnowledgeSourceWarning {
   readonly code: string;
   readonly detail: string;
@@ -56,16 +56,16 @@ const schema = defineEntity({
     attachmentId: uuidColumn().strictNullable(),
     /** Content of a source of kind text. */
     text: p.text().strictNullable(),
-    /** What its items get: their kind, tags and metadata. */
+    /** Kind, tags and metadata of its items. */
     itemKind: p.enum(knowledgeItemKinds).default('document'),
     tags: textArrayColumn()
       .onCreate(() => [])
       .defaultRaw("'{}'"),
     metadata: jsonColumn<KnowledgeMetadata>(() => ({})),
     mediaType: p.text().strictNullable(),
-    /** SHA-256 of its bytes, as hex. */
+    /** SHA-256 (hex) of its bytes. */
     contentHash: p.text().strictNullable(),
-    /** Name and version of what parsed it: another one parses it anew. */
+    /** Name and version of the extractor that parsed it: a different one parses it anew. */
     extractor: p.text().strictNullable(),
     state: p.enum(knowledgeSourceStates).default('queued'),
     itemCount: p.integer().default(0),
@@ -75,9 +75,9 @@ const schema = defineEntity({
     error: p.json<KnowledgeSourceError>().strictNullable(),
     /** The run of its last sync. */
     runId: uuidColumn().strictNullable(),
-    /** Counts its syncs: part of the name of their workflows. */
+    /** Counts its syncs; part of the ids of their workflows. */
     syncNo: p.integer().default(0),
-    /** The source of the predecessor base that this one was copied from. */
+    /** The source of the predecessor base that this source was copied from. */
     predecessorSourceId: uuidColumn().strictNullable(),
     lastSyncedAt: timeColumn().strictNullable(),
     createdBy: p.json<ActorRef>(),

@@ -37,7 +37,7 @@ function findSource(tx: Tx, sourceId: string) {
   return row(tx.em, oneSource({ sourceId }));
 }
 
-/** A source, whoever may see it: whoever asks must have a right to its base. Throws 404. */
+/** Returns a source without an access check: the caller must have checked the right to its base. Throws 404. */
 export async function readSource(tx: Tx, sourceId: string): Promise<SourceRow> {
   const found = await findSource(tx, sourceId);
   if (!found) throw fail('not_found');
@@ -55,18 +55,18 @@ const sourceList = preparedList(
   [{ column: 's.id', type: 'uuid', descending: true }],
 );
 
-/** Sources of a base, newest first. */
+/** Lists the sources of a base, newest first. */
 export function listSourceRows(tx: Tx, filters: SourceFilters, page: PageRequest) {
   return sourceList(tx.em, { ...filters }, page);
 }
 
-/** A source that is about to change, locked; null when it is deleted. */
+/** Locks and returns a source that is about to change; null when it is deleted. */
 export function lockSource(tx: Tx, sourceId: string): Promise<KnowledgeSource | null> {
   const options = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
   return tx.em.findOne(KnowledgeSource, { id: sourceId, deletedAt: null }, options);
 }
 
-/** Where the bytes of an attachment lie that a run reads; null when it is gone. */
+/** Returns where the bytes of an attachment are stored that a run reads; null when it no longer exists or is not ready. */
 export function readSourceBytes(tx: Tx, attachmentId: string) {
   return row(
     tx.em,
@@ -78,7 +78,7 @@ export function readSourceBytes(tx: Tx, attachmentId: string) {
   );
 }
 
-/** The next staged items of a run that have chunks and wait for vectors, by id. */
+/** Returns the next staged items of a run that have chunks and wait for vectors, by id. */
 export function pendingStaged(tx: Tx, runId: string, { after, limit }: { readonly after: string | null; readonly limit: number }) {
   return rows<PendingItem>(
     tx.em,
@@ -89,7 +89,7 @@ export function pendingStaged(tx: Tx, runId: string, { after, limit }: { readonl
   );
 }
 
-/** The number of the sync that a run does; null when the source has another run by now. */
+/** Returns the number of the sync that a run does; null when the source already has another run. */
 export async function readSyncNo(
   tx: Tx,
   { sourceId, runId }: { readonly sourceId: string; readonly runId: string },
@@ -101,7 +101,7 @@ export async function readSyncNo(
   return found?.syncNo ?? null;
 }
 
-/** Which of the ids name sources of these bases. */
+/** Returns which of the ids belong to sources of these bases. */
 export async function knownSources(
   tx: Tx,
   { ids, kbIds }: { readonly ids: readonly string[]; readonly kbIds: readonly string[] },

@@ -16,8 +16,9 @@ export interface Staging {
 }
 
 /**
- * Staged and live items of a source in pairs of equal hash and pages, in the order of their ids: the live one of a pair stays, with its id, state and vectors,
- * and its staged twin is dropped. Grouped and not joined: without statistics of what was just staged, PostgreSQL would compare each with each.
+ * Pairs staged and live items of a source that have the same hash and pages, in the order of their ids: the live item of a pair stays, with its id, state
+ * and vectors, and its staged twin is dropped. Uses grouping, not a join: without statistics on what was just staged, PostgreSQL would compare each item
+ * with each.
  */
 const pairsSql = `
   with numbered as (select id, staged_run_id is not null as is_staged, content_hash, coalesce(pages, '[]') as pages,
@@ -26,22 +27,25 @@ const pairsSql = `
        paired as (select (array_agg(id) filter (where is_staged))[1] as staged_id, (array_agg(id) filter (where not is_staged))[1] as old_id
                     from numbered group by content_hash, pages, n)`;
 
-// For the same reason, below: `offset 0` keeps a subquery from becoming a join, and a base that is compared with a column is taken for one of average size. One that is
-// compared with a value counts as empty while the statistics don't know it; any index that begins with it then seems as good as the right one.
+// For the same reason, below: `offset 0` keeps a subquery from becoming a join, and PostgreSQL assumes an average size for a base that is compared with a
+// column. A base that is compared with a value counts as empty while the statistics don't know it; then any index that begins with it seems as good as the
+// right one.
 
-/** What two items have in common that are one and the same passage of a file. */
+/** Returns the key that two items share if they are the same passage of a file. */
 export function twinKey({ contentHash, pages }: Pick<NewItemRow, 'contentHash' | 'pages'>): string {
   return [contentHash, ...(pages ?? []).map(({ page, start }) => `${page}:${start}`)].join(' ');
 }
 
-/** Where twins are looked for. */
+/** Where to look for twins. */
 export interface TwinSearch extends Staging {
   readonly kbId: string;
-  /** Staged items that don't count, whether they are there yet or not. */
+  /** Staged items that don't count, whether they already exist or not. */
   readonly exceptIds: readonly string[];
 }
 
-/** Of some hashes: how many live items of the source have each, less those that are staged already, by `twinKey`. What is left has a twin. */
+/**
+ * For the given hashes, returns how many live items of the source have each, minus those already staged, by `twinKey`. Each one left is a free twin.
+ */
 export async function countFreeTwins(
   tx: Tx,
   { kbId, sourceId, runId, exceptIds }: TwinSearch,
@@ -58,7 +62,7 @@ export async function countFreeTwins(
   return new Map(found.map((item) => [twinKey(item), item.free]));
 }
 
-/** Drops up to `limit` staged items of a run, with their chunks, vectors and versions; gives how many. */
+/** Drops up to `limit` staged items of a run, with their chunks, vectors and versions; returns their number. */
 export async function dropStaged(tx: Tx, runId: string, limit: number): Promise<number> {
   const gone = await rows<{ id: string }>(tx.em, 'select id from knowledge_items where staged_run_id = ?::uuid limit ?', [runId, limit]);
   await dropItems(
@@ -75,7 +79,7 @@ async function dropItems(tx: Tx, ids: readonly string[]): Promise<void> {
   await change(tx.em, 'delete from knowledge_items where id = any (?::uuid[])', [[...ids]]);
 }
 
-/** Live items of the source that have no staged twin: they are replaced. Locked, in the order of their ids. */
+/** Locks and returns the live items of the source without a staged twin, which are to be replaced, in the order of their ids. */
 export function replacedItems(tx: Tx, { sourceId, runId }: Staging) {
   return rows<{ id: string; state: CurationState }>(
     tx.em,
@@ -86,8 +90,8 @@ export function replacedItems(tx: Tx, { sourceId, runId }: Staging) {
 }
 
 /**
- * Gives the live items of pairs the place of their twins in the file (key, title) and, unless a person has changed them, what the file says of them beside their
- * words: kind, fact, evidence, times, tags, metadata. Drops the twins. Gives how many stayed.
+ * Gives the live items of pairs their twins' place in the file (key, title) and, unless a person has changed them, what the file says about them besides
+ * their text: kind, fact, evidence, times, tags, metadata. Drops the twins. Returns how many items stayed.
  */
 export async function settleTwins(tx: Tx, { sourceId, runId }: Staging): Promise<number> {
   const pairs = await rows<{ staged_id: string; old_id: string }>(
@@ -98,7 +102,7 @@ export async function settleTwins(tx: Tx, { sourceId, runId }: Staging): Promise
   if (pairs.length === 0) return 0;
   const staged = pairs.map((pair) => pair.staged_id);
   const old = pairs.map((pair) => pair.old_id);
-  // First nobody has the keys that change: two items may swap theirs.
+  // First clears the keys that change: two items may swap theirs.
   await change(
     tx.em,
     `update knowledge_items i set external_id = null from unnest(?::uuid[], ?::uuid[]) as p (staged_id, old_id), knowledge_items s
@@ -120,7 +124,7 @@ export async function settleTwins(tx: Tx, { sourceId, runId }: Staging): Promise
 
 const fieldColumns = ['kind', 'fact', 'evidence', 'valid_from', 'valid_until', 'observed_at', 'tags', 'metadata'] as const;
 
-/** Tags and metadata are what versions keep, so a change of them is a new one. */
+/** Versions store tags and metadata, so a change to them creates a new version. */
 async function takeFields(tx: Tx, { staged, old }: { readonly staged: readonly string[]; readonly old: readonly string[] }): Promise<void> {
   const listed = (of: string) => fieldColumns.map((name) => `${of}.${name}`).join(', ');
   await change(
@@ -139,7 +143,7 @@ async function takeFields(tx: Tx, { staged, old }: { readonly staged: readonly s
   );
 }
 
-/** Marks items as deleted; their chunks are the caller's. */
+/** Marks items as deleted; the caller removes their chunks. */
 export async function softDelete(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await change(tx.em, 'delete from knowledge_relations where from_item_id = any (?::uuid[]) or to_item_id = any (?::uuid[])', [
@@ -154,7 +158,7 @@ export async function softDelete(tx: Tx, ids: readonly string[]): Promise<void> 
   );
 }
 
-/** Has staged items wait for their index that were not cut because of a twin that has gone since. Gives them. */
+/** Marks staged items as waiting for their index that were not chunked because of a twin which no longer exists. Returns them. */
 export function uncutStaged(tx: Tx, runId: string): Promise<Pick<KnowledgeItem, 'id' | 'rowVersion' | 'indexState'>[]> {
   return rows(
     tx.em,
@@ -164,7 +168,7 @@ export function uncutStaged(tx: Tx, runId: string): Promise<Pick<KnowledgeItem, 
   );
 }
 
-/** What staged items bring, as it is counted of a base, but for its terms. */
+/** What staged items add to a base's counters, except for the terms. */
 export interface StagedCounts {
   readonly states: Readonly<Partial<Record<CurationState, number>>>;
   readonly chunks: number;
@@ -172,7 +176,7 @@ export interface StagedCounts {
   readonly lexLen: number;
 }
 
-/** Counts what a run has staged. */
+/** Counts the items and chunks that a run has staged. */
 export async function countStaged(tx: Tx, runId: string): Promise<StagedCounts> {
   const counts = await row<StagedCounts>(
     tx.em,
@@ -186,8 +190,9 @@ export async function countStaged(tx: Tx, runId: string): Promise<StagedCounts> 
 }
 
 /**
- * Shows what a run has staged and counts its terms, and those that `removed` takes away. An external id that a live item of the base has already is left out. A long
- * file has as many terms as rows: they stay in the database. All items are shown before the first term is locked, since others write terms of the base meanwhile.
+ * Publishes what a run has staged, and counts its terms together with those that `removed` takes away. An external id that a live item of the base already
+ * has is dropped. A long file has as many terms as rows, so they stay in the database. All items are published before the first term is locked, since other
+ * transactions write terms of the base meanwhile.
  */
 export async function publishStaged(
   tx: Tx,
@@ -218,7 +223,7 @@ export async function publishStaged(
   await dropUnusedTerms(tx, base, [...removed.keys()]);
 }
 
-/** Numbers of the live items of a source. */
+/** Counts the live items of a source. */
 export async function countSourceItems(tx: Tx, sourceId: string) {
   const found = await row<{ items: number; chunks: number; tokens: number; pending: number }>(
     tx.em,
@@ -230,7 +235,7 @@ export async function countSourceItems(tx: Tx, sourceId: string) {
   return found ?? { items: 0, chunks: 0, tokens: 0, pending: 0 };
 }
 
-/** Live items of a source, at most `limit`, locked. */
+/** Locks and returns live items of a source, at most `limit`. */
 export function lockSourceItems(tx: Tx, sourceId: string, limit: number) {
   return rows<{ id: string; state: CurationState }>(
     tx.em,
@@ -240,7 +245,7 @@ export function lockSourceItems(tx: Tx, sourceId: string, limit: number) {
   );
 }
 
-/** Has the items of a source stay without it. */
+/** Detaches the items of a source, so that they stay without it. */
 export async function detachItems(tx: Tx, sourceId: string): Promise<void> {
   await change(
     tx.em,
@@ -249,7 +254,9 @@ export async function detachItems(tx: Tx, sourceId: string): Promise<void> {
   );
 }
 
-/** Writes a finding for each item that a run is about to publish and whose text orders a model about; once an item and its words. */
+/**
+ * Writes a finding for each item that a run is about to publish and whose text contains instructions to a model; at most one per item and content.
+ */
 export async function findSuspects(tx: Tx, kbId: string, runId: string): Promise<number> {
   const suspects = await rows<{ id: string }>(
     tx.em,

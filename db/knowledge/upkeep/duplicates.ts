@@ -3,17 +3,17 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** Two live items that say the same, the older one first; `score` 1 for equal contents. */
+/** Two live items with the same meaning, the older one first; `score` is 1 for equal contents. */
 export interface DuplicatePair {
   readonly olderId: string;
   readonly newerId: string;
   readonly score: number;
 }
 
-/** Live items that still count: neither superseded nor retired. */
+/** Live items that still count, being neither superseded nor retired. */
 const standing = `select id, content_hash, chunk_count, token_count from knowledge_live_items where kb_id = ? and curation_state in ('pending', 'reviewed', 'promoted')`;
 
-/** Items that have an older twin of equal content hash, each with the oldest. */
+/** Returns items that have an older twin with an equal content hash, each with the oldest one. */
 export function findEqualItems(tx: Tx, kbId: string, ids: readonly string[]): Promise<DuplicatePair[]> {
   return rows(
     tx.em,
@@ -25,8 +25,8 @@ export function findEqualItems(tx: Tx, kbId: string, ids: readonly string[]): Pr
 }
 
 /**
- * Items that have an older one near by the vectors of their chunks: each chunk looks for its nearest in the other, and the cosines of those that reach the
- * threshold are shared out over the chunks of the longer one.
+ * Returns items with an older item close to them by the vectors of their chunks: each chunk finds its nearest one in the other item, and the sum of the
+ * cosines that reach the threshold is divided by the number of chunks of the item that has more.
  */
 export function findNearItems(
   tx: Tx,
@@ -48,7 +48,7 @@ export function findNearItems(
   );
 }
 
-/** The same without vectors: by the share of lexemes that two items have in common among all of theirs. */
+/** Like `findNearItems`, but without vectors: by the share of common lexemes among all lexemes of two items. */
 export function findOverlappingItems(
   tx: Tx,
   kbId: string,
@@ -71,7 +71,7 @@ export function findOverlappingItems(
   );
 }
 
-/** Content hashes of items. */
+/** Returns the content hashes of items, by id. */
 export async function readHashes(tx: Tx, ids: readonly string[]): Promise<Record<string, string>> {
   const found = await rows<{ id: string; hash: string }>(
     tx.em,

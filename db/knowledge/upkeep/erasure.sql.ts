@@ -4,7 +4,8 @@ const functions = ['gate_erase_knowledge(uuid)'] as const;
 
 const grants: GateSet['grants'] = { knowledge_grants: ['select', 'delete'], knowledge_bases: ['select', 'update'] };
 
-// A person's own memory may lie in workspaces that whoever erases them doesn't see. Nobody finds it from here on; a purge takes what it holds.
+// A person's own memory may lie in workspaces that the caller who erases the person doesn't see. From here on nothing finds it; a purge removes what it
+// holds.
 const sql: readonly string[] = [
   `create or replace function gate_erase_knowledge(p_user uuid) returns jsonb
   language sql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$
@@ -17,5 +18,5 @@ const sql: readonly string[] = [
 $gate$`,
 ];
 
-/** Takes a person's rights to bases, and hides the bases that are about them. */
+/** Removes a person's rights to bases, and hides the bases about that person. */
 export const knowledgeErasureGates: GateSet = { functions, grants, sql };

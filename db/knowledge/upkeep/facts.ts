@@ -7,17 +7,17 @@ type Tx = Pick<TenantTransaction, 'em'>;
 /** Characters of an item that a judge reads. */
 const judgedChars = 8_000;
 
-/** Live items of a base that state something: neither superseded nor retired, and no summary of others. */
+/** Live items of a base that state something: neither superseded nor retired, and not summaries of others. */
 const stating = `select i.*, x.judged as reading from knowledge_live_items i join knowledge_items x on x.id = i.id
    where i.kb_id = ? and i.curation_state in ('pending', 'reviewed', 'promoted') and i.kind <> 'summary'`;
 
-/** A member of a fact without regard to case, width and white space. */
+/** A member of a fact, normalized for case, width and white space. */
 const normal = (fact: string, member: string) => `lower(regexp_replace(btrim(normalize(${fact} ->> '${member}', NFKC)), '\\s+', ' ', 'g'))`;
 
-/** Text that a judge has read facts in; it has no fact of its own. */
+/** Condition: the item has no fact of its own, and a judge has extracted facts from its content. */
 const hasExtracted = `i.fact is null and i.reading ->> 'hash' = i.content_hash and jsonb_typeof(i.reading -> 'facts') = 'array'`;
 
-/** Items with the facts that they have, or that a judge has extracted from their content. */
+/** Items with their own fact, or with the facts that a judge has extracted from their content. */
 const factsSql = `
   select i.id, i.content, i.content_hash, tstzrange(i.valid_from, i.valid_until) as valid, f.fact, ${normal('f.fact', 'subject')} as subject,
          ${normal('f.fact', 'relation')} as relation, ${normal('f.fact', 'object')} as object
@@ -34,7 +34,9 @@ export interface UnreadItem {
   readonly content: string;
 }
 
-/** The next items of a base behind `after`, by id, that have no fact of their own and whose content no judge has read; of some of them where `ids` says which. */
+/**
+ * Returns the next items of a base after `after`, by id, that have no fact of their own and whose content no judge has read; `ids` restricts them to these.
+ */
 export function findUnreadItems(
   tx: Tx,
   kbId: string,
@@ -49,16 +51,18 @@ export function findUnreadItems(
   );
 }
 
-/** What a judge has read in an item: facts in its content, or pairs that are no contradiction. */
+/** What a judge has found in an item: facts in its content, or pairs that are no contradiction. */
 export interface ReadItem {
   readonly id: string;
-  /** Of the content that was read; what is said of another is dropped. */
+  /** Hash of the content that was read; results about other content are dropped. */
   readonly hash: string;
   readonly facts?: readonly KnowledgeFact[];
   readonly cleared?: readonly string[];
 }
 
-/** Keeps what a judge has read in items, beside what it has read in the same content before. No change of the item: its version stays. */
+/**
+ * Stores what a judge has found in items, in addition to earlier results for the same content. The item itself does not change, so its version stays.
+ */
 export async function keepJudged(tx: Tx, read: readonly ReadItem[]): Promise<void> {
   if (read.length === 0) return;
   const ids = read.map(({ id }) => id);
@@ -81,23 +85,25 @@ export interface FactItem {
   readonly hash: string;
 }
 
-/** What two items state about one subject and relation. */
+/** What two items state about the same subject and relation. */
 export interface SharedRelation {
   readonly subject: string;
   readonly relation: string;
-  /** Of the older item. */
+  /** Objects that the older item states. */
   readonly older: readonly string[];
   readonly newer: readonly string[];
 }
 
-/** Two items that state other objects of an equal subject and relation for a common time; the older first. */
+/** Two items that state different objects for an equal subject and relation, with overlapping validity; the older one first. */
 export interface FactPair {
   readonly older: FactItem;
   readonly newer: FactItem;
   readonly about: readonly SharedRelation[];
 }
 
-/** The next pairs of items behind a pair (`newer:older`) that could contradict each other; those that one of some items is in, where `ids` says which. */
+/**
+ * Returns the next pairs of items after a pair (`newer:older`) that could contradict each other; `ids` restricts them to pairs that include one of these.
+ */
 export function findFactPairs(
   tx: Tx,
   kbId: string,
@@ -135,7 +141,9 @@ export interface FactGroup {
   }[];
 }
 
-/** The next group of at least three items with a fact about one subject, by subject behind `after`; the 20 newest of it. Null behind the last. */
+/**
+ * Returns the next group, by subject after `after`, of at least three items with a fact about one subject: its 20 newest. Null when there are no more.
+ */
 export async function findFactGroup(
   tx: Tx,
   kbId: string,
@@ -158,7 +166,7 @@ export async function findFactGroup(
   return group ?? null;
 }
 
-/** Summaries that maintenance made of items about a subject and that still stand, the older ones first. */
+/** Returns the valid summaries that maintenance created from items about a subject, oldest first. */
 export async function findSummaries(tx: Tx, kbId: string, subject: string): Promise<string[]> {
   const found = await rows<{ id: string }>(
     tx.em,
@@ -173,8 +181,8 @@ export async function findSummaries(tx: Tx, kbId: string, subject: string): Prom
 }
 
 /**
- * What became of the summaries that maintenance made of the same items with the same contents, whose external ids begin with this one: how many there are, and
- * whether one counts. Those that newer summaries have taken the place of don't; one that a person has retired or replaced does, since its text was judged.
+ * Counts the summaries that maintenance created from the same items with the same contents, whose external ids begin with this one, and returns whether one
+ * of them counts. A summary that a newer summary replaced does not count; one that a person retired or replaced does, since its text was judged.
  */
 export async function findSummariesOf(
   tx: Tx,
@@ -192,7 +200,10 @@ export async function findSummariesOf(
   return found ?? { written: 0, isThere: false };
 }
 
-/** Those of some fingerprints of pairs that a judge has answered before: contradictions of the base, whatever became of them, and pairs that are none. */
+/**
+ * Returns those of the given fingerprints of pairs that a judge has already decided: contradictions of the base, whatever became of them, and pairs that
+ * are none.
+ */
 export async function knownPairs(
   tx: Tx,
   kbId: string,
@@ -209,7 +220,7 @@ export async function knownPairs(
   return new Set(found.map(({ fingerprint }) => fingerprint));
 }
 
-/** Says that a base was consolidated just now. */
+/** Records that a base was consolidated just now. */
 export async function markConsolidated(tx: Pick<TenantTransaction, 'em'>, kbId: string): Promise<void> {
   await change(tx.em, 'update knowledge_bases set last_consolidated_at = now() where id = ?', [kbId]);
 }

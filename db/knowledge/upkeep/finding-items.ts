@@ -3,7 +3,7 @@ import type { CurationState } from '../../skills/skill.entity.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { KnowledgeEvidence, KnowledgeTrust } from '../items/knowledge-item.entity.ts';
 
-/** What a resolution reads and changes of an item. */
+/** The columns of an item that a resolution reads and changes. */
 export interface FindingItem {
   readonly id: string;
   readonly curationState: CurationState;
@@ -14,7 +14,7 @@ export interface FindingItem {
   readonly rowVersion: number;
 }
 
-/** Live items of a base, locked in the order of their ids. */
+/** Locks and returns live items of a base, in the order of their ids. */
 export function lockFindingItems(tx: Pick<TenantTransaction, 'em'>, kbId: string, ids: readonly string[]): Promise<FindingItem[]> {
   return rows(
     tx.em,
@@ -24,7 +24,7 @@ export function lockFindingItems(tx: Pick<TenantTransaction, 'em'>, kbId: string
   );
 }
 
-/** What a resolution makes of an item that is locked. */
+/** What a resolution changes on a locked item. */
 export type ItemChange = Pick<FindingItem, 'id' | 'curationState' | 'trust' | 'supersededById' | 'evidence'>;
 
 /** Writes states and links of an item; its content stays. */

@@ -45,7 +45,7 @@ const findingList = preparedList(
   [{ column: 'f.id', type: 'uuid', descending: true }],
 );
 
-/** Findings about bases that the caller reads, newest first; about private ones for whoever curates them. */
+/** Lists findings about bases that the caller may read, newest first; for private bases, those that it may curate. */
 export function listFindingRows(ctx: Scoped, filters: FindingFilters, page: PageRequest) {
   const readable = maintainedBases(ctx, 'b', readers);
   return findingList(ctx.em, { ...filters, place: visibleTo(ctx, KnowledgeBase, 'b'), readable }, page);
@@ -56,13 +56,13 @@ const oneFinding = prepared(
     selectFindings().where('f.id', '=', findingId).where(place).where(readable),
 );
 
-/** A finding that the caller sees. Throws 404 for others, 403 where the caller's rank is below the floor. */
+/** Returns a finding that the caller sees. Throws 404 for others, 403 where the caller's rank is below the floor. */
 export async function readFinding(ctx: Scoped, findingId: string): Promise<FindingRow> {
   const place = visibleToSql(ctx, KnowledgeBase, 'b');
   return seen(ctx, await row(ctx.em, oneFinding({ findingId, place, readable: maintainedBases(ctx, 'b', readers) })));
 }
 
-/** A finding that is about to change, locked; null where the tenant has none of that id. */
+/** Locks and returns a finding that is about to change; null when the tenant has none with that id. */
 export function lockFinding(tx: Tx, findingId: string): Promise<KnowledgeFinding | null> {
   return tx.em.findOne(KnowledgeFinding, { id: findingId }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
 }

@@ -4,13 +4,13 @@ import type { PendingItem } from '../items/pending-items.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** What is wrong with the index of a live item. */
+/** The faults in the index of a live item. */
 export interface ItemFault {
   readonly id: string;
   readonly faults: readonly ('chunks' | 'text' | 'vectors' | 'lexemes')[];
 }
 
-/** Ids of live items of a base behind `after`, by id; of some of them where `ids` says which. */
+/** Returns ids of live items of a base after `after`, by id; `ids` restricts them to these. */
 export async function nextItemIds(
   tx: Tx,
   kbId: string,
@@ -25,8 +25,8 @@ export async function nextItemIds(
 }
 
 /**
- * Of items whose index should be there those whose chunks are not slices of their content, are fewer or more than they count, or lack vectors that say their item.
- * `hasVectors`: the base has a model.
+ * Among items that should be indexed, returns those whose chunks are not slices of their content, differ in number from what the item counts, or lack
+ * vectors that name their item. `hasVectors`: the base has a model.
  */
 export function findItemFaults(tx: Tx, ids: readonly string[], hasVectors: boolean): Promise<ItemFault[]> {
   return rows(
@@ -47,7 +47,7 @@ export function findItemFaults(tx: Tx, ids: readonly string[], hasVectors: boole
   );
 }
 
-/** Chunks of items whose index should be there, and in the language of their base, with the words that they are searched by. */
+/** Returns the chunks of items that should be indexed, in the current language of their base, with the texts by which they are searched. */
 export function readChunkTexts(tx: Tx, ids: readonly string[]) {
   return rows<{ id: string; itemId: string; text: string; context: string | null }>(
     tx.em,
@@ -58,7 +58,7 @@ export function readChunkTexts(tx: Tx, ids: readonly string[]) {
   );
 }
 
-/** Items of those chunks whose lexemes are others than these (texts of tsvectors). */
+/** Returns the items of those chunks whose lexemes differ from the given ones (texts of tsvectors). */
 export async function itemsWithOtherLexemes(
   tx: Tx,
   chunks: readonly { readonly id: string; readonly lexemes: string }[],
@@ -71,7 +71,7 @@ export async function itemsWithOtherLexemes(
   return new Set(found.map(({ id }) => id));
 }
 
-/** Live derived items without evidence. */
+/** Returns live derived items without evidence. */
 export async function derivedWithoutEvidence(tx: Tx, ids: readonly string[]): Promise<{ id: string; version: number }[]> {
   return rows(
     tx.em,
@@ -80,7 +80,7 @@ export async function derivedWithoutEvidence(tx: Tx, ids: readonly string[]): Pr
   );
 }
 
-/** Items, by id behind `after`, that are gone or deleted and have chunks all the same, with how many. */
+/** Returns items, by id after `after`, that don't exist or are deleted but still have chunks, with the number of chunks. */
 export function findOrphanChunks(tx: Tx, kbId: string, { after, limit }: { readonly after: string | null; readonly limit: number }) {
   return rows<{ itemId: string; chunks: number }>(
     tx.em,
@@ -90,7 +90,7 @@ export function findOrphanChunks(tx: Tx, kbId: string, { after, limit }: { reado
   );
 }
 
-/** Has the vectors of items' chunks say their item where they say another. */
+/** Corrects the vectors of items' chunks that name another item. */
 export async function renameVectors(tx: Tx, itemIds: readonly string[]): Promise<void> {
   await change(
     tx.em,
@@ -99,7 +99,7 @@ export async function renameVectors(tx: Tx, itemIds: readonly string[]): Promise
   );
 }
 
-/** Deletes the chunks of items that are gone or deleted; the counters are made anew after it. */
+/** Deletes the chunks of items that don't exist or are deleted; the caller recounts the base afterwards. */
 export function dropOrphanChunks(tx: Tx, itemIds: readonly string[]): Promise<number> {
   return change(
     tx.em,
@@ -108,7 +108,7 @@ export function dropOrphanChunks(tx: Tx, itemIds: readonly string[]): Promise<nu
   );
 }
 
-/** Relations of a base one of whose ends is no live item. */
+/** Returns relations of a base with a deleted item at one end. */
 export async function findOrphanRelations(tx: Tx, kbId: string, limit: number): Promise<string[]> {
   const found = await rows<{ id: string }>(
     tx.em,
@@ -124,14 +124,14 @@ export async function dropRelations(tx: Tx, ids: readonly string[]): Promise<voi
   await change(tx.em, 'delete from knowledge_relations where id = any (?::uuid[])', [[...ids]]);
 }
 
-/** What a counter says and what there is. */
+/** A stored counter and the actual count. */
 export interface WrongCount {
   readonly name: string;
   readonly stored: number | null;
   readonly actual: number | null;
 }
 
-// Its items look for their chunks, each by itself: joined as they stand, each chunk could meet each item of a base that the statistics don't know.
+// Each item looks up its own chunks: in a plain join, PostgreSQL could compare every chunk with every item of a base that the statistics don't know.
 const chunksSql = `knowledge_live_items i cross join lateral (select * from knowledge_chunks c where c.item_id = i.id offset 0) c where i.kb_id = ?`;
 
 const countedSql = `
@@ -143,7 +143,7 @@ const countedSql = `
 
 const itemsSql = 'items as (select curation_state from knowledge_live_items where kb_id = ?)';
 
-/** Counters of a base that are not what there is, in one snapshot. */
+/** Returns the counters of a base that differ from the actual counts, in one snapshot. */
 export function findWrongCounters(tx: Tx, kbId: string): Promise<WrongCount[]> {
   return rows(
     tx.em,
@@ -160,7 +160,7 @@ const termsSql = `
   select substr(l.lexeme, strpos(l.lexeme, ':') + 1) as lexeme, count(*)::int as df
     from (select c.lexemes from ${chunksSql}) c, unnest(tsvector_to_array(c.lexemes)) as l (lexeme) group by 1`;
 
-/** Terms of a base whose count is wrong: how many, and some of them. `actual` null: no chunk has it. */
+/** Returns terms of a base with a wrong count, at most 1,000. `actual` null: no chunk contains the term. */
 export async function findWrongTerms(tx: Tx, kbId: string): Promise<WrongCount[]> {
   return rows(
     tx.em,
@@ -170,7 +170,7 @@ export async function findWrongTerms(tx: Tx, kbId: string): Promise<WrongCount[]
   );
 }
 
-/** Makes counters and terms of a base what there is. The caller keeps writers out of the base. */
+/** Recounts a base and corrects its counters and terms. The caller keeps writers out of the base. */
 export async function recount(tx: Tx, kbId: string): Promise<void> {
   await change(
     tx.em,
@@ -190,7 +190,7 @@ export async function recount(tx: Tx, kbId: string): Promise<void> {
   );
 }
 
-/** Has items wait for what their index lacks. Derived columns alone: their version stays. */
+/** Marks items as waiting for what their index lacks. Only derived columns change, so their version stays. */
 export async function markPending(tx: Tx, ids: readonly string[]): Promise<void> {
   await change(
     tx.em,
@@ -199,7 +199,7 @@ export async function markPending(tx: Tx, ids: readonly string[]): Promise<void>
   );
 }
 
-/** Title and content of live items, locked against their change. */
+/** Returns title and content of live items, locked against changes. */
 export function shareItemTexts(tx: Tx, ids: readonly string[]) {
   return rows<PendingItem>(
     tx.em,

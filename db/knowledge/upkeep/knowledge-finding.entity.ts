@@ -44,7 +44,7 @@ const schema = defineEntity({
     workspaceId: uuidColumn().strictNullable(),
     runId: uuidColumn().strictNullable(),
     kind: p.enum(knowledgeFindingKinds),
-    /** With base and kind: what makes the same observation one finding. */
+    /** Identifies equal observations, within base and kind, as one finding. */
     fingerprint: p.text(),
     state: p.enum(knowledgeFindingStates).default('open'),
     itemIds: uuidArrayColumn()
@@ -56,7 +56,7 @@ const schema = defineEntity({
     reason: p.text().strictNullable(),
     resolvedBy: p.json<ActorRef>().strictNullable(),
     resolvedAt: timeColumn().strictNullable(),
-    /** What an undo needs: states and links as they were. */
+    /** What an undo needs: the previous states and links. */
     undo: p.json<Record<string, unknown>>().strictNullable(),
     version: versionColumn(),
     createdAt: createdAtColumn(),
@@ -64,6 +64,6 @@ const schema = defineEntity({
   },
 });
 
-/** What a run noticed about items, for a person to resolve. */
+/** An observation of a run about items, for a person to resolve. */
 export class KnowledgeFinding extends schema.class {}
 schema.setClass(KnowledgeFinding);

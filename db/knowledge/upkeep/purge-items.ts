@@ -6,16 +6,17 @@ import type { KnowledgeSubjectKind } from '../bases/knowledge-base.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-// `is not distinct from`: no index serves it, so that items are found by their ids. A base that the statistics don't know counts as empty, and all of it would be read for a few.
+// `is not distinct from`: no index serves it, so items are found by their ids. PostgreSQL takes a base that the statistics don't know for empty, and would
+// read all of it to find a few.
 
-/** What a purge removes of a base. `deletedBefore`: ISO 8601. `isWhole`: the base is the subject's own, so that all of it is about the subject. */
+/** What a purge removes from a base. `deletedBefore`: ISO 8601. `isWhole`: the base is the subject's own, so all of it is about the subject. */
 export type PurgeTarget =
   | { readonly mode: 'tombstones'; readonly deletedBefore: string }
   | { readonly mode: 'items'; readonly itemIds: readonly string[] }
   | { readonly mode: 'subject'; readonly subjectKind: KnowledgeSubjectKind; readonly subjectId: string; readonly isWhole: boolean }
   | { readonly mode: 'all' };
 
-/** Whether a purge leaves nothing of the content of its base. */
+/** Whether a purge removes the whole content of its base. */
 export function takesAll(target: PurgeTarget): boolean {
   return target.mode === 'all' || (target.mode === 'subject' && target.isWhole);
 }
@@ -38,11 +39,11 @@ function conditionOf(target: PurgeTarget): { readonly sql: string; readonly para
   }
 }
 
-/** Items are read so many at a time, and so many characters beyond the first. */
+/** Limits of one read: the number of items, and the characters after which no further item is added. */
 const pageMax = 200;
 const pageChars = 2_000_000;
 
-/** Ids of the next items that a purge removes, behind `after`, in their order. */
+/** Returns the ids of the next items that a purge removes, after `after`, in order. */
 export async function nextPurged(
   tx: Tx,
   kbId: string,
@@ -60,7 +61,7 @@ export async function nextPurged(
   return found.map(({ id }) => id);
 }
 
-/** How many items a purge is about to remove. */
+/** Returns how many items a purge is about to remove. */
 export async function countPurged(tx: Tx, kbId: string, target: PurgeTarget): Promise<number> {
   const { sql, params } = conditionOf(target);
   const found = await row<{ n: number }>(tx.em, `select count(*)::int as n from knowledge_items i where i.kb_id = ?::uuid and ${sql}`, [
@@ -70,7 +71,7 @@ export async function countPurged(tx: Tx, kbId: string, target: PurgeTarget): Pr
   return found?.n ?? 0;
 }
 
-/** Those of the ids that are items of a base, deleted or not. */
+/** Returns those of the ids that belong to items of a base, deleted or not. */
 export async function itemsOfBase(tx: Tx, kbId: string, ids: readonly string[]): Promise<Set<string>> {
   const found = await rows<{ id: string }>(
     tx.em,
@@ -80,7 +81,7 @@ export async function itemsOfBase(tx: Tx, kbId: string, ids: readonly string[]):
   return new Set(found.map(({ id }) => id));
 }
 
-/** Items that were derived from others, and from those again; not the others themselves. */
+/** Returns the items derived from the given ones, directly or through other derived items; not the given ones themselves. */
 export async function derivedFrom(tx: Tx, kbId: string, ids: readonly string[]): Promise<string[]> {
   const found = await rows<{ id: string }>(
     tx.em,
@@ -95,7 +96,7 @@ export async function derivedFrom(tx: Tx, kbId: string, ids: readonly string[]):
   return found.map(({ id }) => id);
 }
 
-/** Every text that items have had: what vectors may have been made of. */
+/** Returns every text that items have had: vectors may have been computed from any of them. */
 export function textsOfItems(tx: Tx, ids: readonly string[]) {
   return rows<{ title: string | null; content: string; pages: KnowledgeItem['pages'] }>(
     tx.em,
@@ -106,16 +107,16 @@ export function textsOfItems(tx: Tx, ids: readonly string[]) {
   );
 }
 
-/** An item that is locked, about to be removed. */
+/** A locked item that is about to be removed. */
 export interface PurgedItem {
   readonly id: string;
   readonly state: CurationState;
   readonly sourceId: string | null;
-  /** Counted among the items of its base. */
+  /** Whether the base's counters include it. */
   readonly isLive: boolean;
 }
 
-/** Locks items of a base in the order of their ids; gives those that are still there. */
+/** Locks items of a base in the order of their ids; returns those that still exist. */
 export function lockPurged(tx: Tx, kbId: string, ids: readonly string[]): Promise<PurgedItem[]> {
   return rows<PurgedItem>(
     tx.em,
@@ -125,7 +126,7 @@ export function lockPurged(tx: Tx, kbId: string, ids: readonly string[]): Promis
   );
 }
 
-/** SHA-256 of what a model was given for each chunk of items: the keys of the cache. */
+/** Returns the SHA-256 of the text that a model received for each chunk of items: the keys of the cache. */
 export async function hashesOfChunks(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const found = await rows<{ sha256: string }>(
     tx.em,
@@ -143,7 +144,7 @@ export interface CachedTexts {
   readonly hashes: readonly string[];
 }
 
-/** Deletes vectors that the cache keeps of texts, in every revision of the model; gives how many. */
+/** Deletes the cached vectors of texts, for every revision of the model; returns their number. */
 export function dropCached(tx: Tx, { organizationId, model, hashes }: CachedTexts): Promise<number> {
   if (hashes.length === 0) return Promise.resolve(0);
   return change(tx.em, 'delete from knowledge_embedding_cache where organization_id = ?::uuid and model = ? and sha256 = any (?::text[])', [
@@ -153,7 +154,7 @@ export function dropCached(tx: Tx, { organizationId, model, hashes }: CachedText
   ]);
 }
 
-/** Superseded bases that still hold copies of items: those that a re-embed copied them from. */
+/** Returns superseded bases that still hold the originals that a re-embed copied these items from. */
 export async function basesWithCopies(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const found = await rows<{ id: string }>(
     tx.em,
@@ -167,13 +168,16 @@ export async function basesWithCopies(tx: Tx, ids: readonly string[]): Promise<s
   return found.map(({ id }) => id);
 }
 
-/** How many rows went with items, by what they are. */
+/** Numbers of rows removed with items, by kind. */
 export interface PurgedRows {
   readonly versions: number;
   readonly relations: number;
 }
 
-/** Removes items that are locked, whose chunks are gone already: their versions, relations, and what points at them. */
+/**
+ * Removes locked items whose chunks have already been deleted, with their versions, relations and the references to them. Returns the numbers of rows
+ * removed.
+ */
 export async function removeItems(tx: Tx, ids: readonly string[]): Promise<PurgedRows> {
   const list = [[...ids]];
   const relations = await change(

@@ -4,7 +4,9 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** Has sources whose bytes hold a removed item be as if deleted: pages that are fetched anew stay. What points at them goes with `removeSources`. */
+/**
+ * Marks sources whose bytes contain a removed item as deleted; pages, which are fetched anew, stay. `removeNextSource` removes the references to them.
+ */
 export async function closeSources(tx: Tx, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0;
   return change(
@@ -15,19 +17,19 @@ export async function closeSources(tx: Tx, ids: readonly string[]): Promise<numb
   );
 }
 
-/** Which sources go: all of the base, or those that are deleted, at a time or before it. */
+/** Which sources are removed: all of the base, or those deleted at or before a time. */
 export interface ClosedSources {
   readonly kbId: string;
   readonly isAll: boolean;
-  /** ISO 8601; null: whenever. */
+  /** ISO 8601; null: at any time. */
   readonly deletedBefore: string | null;
 }
 
 const detachedAtOnce = 2_000;
 
 /**
- * Removes the next source with its files, or first has some of its items stay without it. Gives which, the keys of bytes that are nobody's any more, and
- * what was removed; null when none is left.
+ * Removes the next source with its files, or first detaches some of its items. Returns its id, the keys of bytes that no row references any more, and the
+ * number removed; null when no source is left.
  */
 export async function removeNextSource(
   tx: Tx,
@@ -54,14 +56,14 @@ export async function removeNextSource(
     [source.id],
   );
   await change(tx.em, "delete from attachment_links where owner_kind = 'source' and owner_id = ?::uuid", [source.id]);
-  // What its runs noted of the file: title, warnings.
+  // What its runs recorded about the file: title, warnings.
   await change(tx.em, "update knowledge_runs set params = '{}', attachment_id = null where source_id = ?::uuid", [source.id]);
   await change(tx.em, 'delete from knowledge_sources where id = ?::uuid', [source.id]);
   const ids = [...files.map(({ id }) => id), ...(source.attachment_id === null ? [] : [source.attachment_id])];
   return { sourceId: source.id, removed: 1, keys: await dropFiles(tx, ids) };
 }
 
-/** Removes the files that exports of a base wrote and imports read, none of which runs beside a purge. Gives the keys of their bytes. */
+/** Removes the files that exports of a base wrote and imports read; no such run works beside a purge. Returns the keys of their bytes. */
 export async function removeRunFiles(tx: Tx, kbId: string): Promise<string[]> {
   const files = await rows<{ id: string }>(
     tx.em,
@@ -79,7 +81,7 @@ export async function removeRunFiles(tx: Tx, kbId: string): Promise<string[]> {
   );
 }
 
-/** Deletes those of some attachments that nothing holds; their bytes are the caller's to remove behind the commit, else a sweep does. */
+/** Deletes those of the attachments that nothing references. The caller removes their bytes after the commit, else a sweep does. */
 async function dropFiles(tx: Tx, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const gone = await rows<{ key: string }>(
@@ -95,7 +97,7 @@ async function dropFiles(tx: Tx, ids: readonly string[]): Promise<string[]> {
 
 const findingsAtOnce = 1_000;
 
-/** Takes the words out of findings about items that are gone; an open one is dismissed with them. Gives how many of at most a thousand. */
+/** Erases the texts of findings about items that no longer exist, and dismisses the open ones. Handles at most a thousand; returns their number. */
 export function emptyFindings(tx: Tx, kbId: string, by: ActorRef): Promise<number> {
   return change(
     tx.em,
@@ -113,7 +115,7 @@ export function emptyFindings(tx: Tx, kbId: string, by: ActorRef): Promise<numbe
   );
 }
 
-/** Deletes findings of a base; gives how many of at most a thousand. */
+/** Deletes at most a thousand findings of a base; returns their number. */
 export function removeFindings(tx: Tx, kbId: string): Promise<number> {
   return change(
     tx.em,
@@ -125,8 +127,8 @@ export function removeFindings(tx: Tx, kbId: string): Promise<number> {
 const quotedAtOnce = 1_000;
 
 /**
- * Takes quotes of items and sources that are gone out of the evidence of a page of items, in the order of their ids. Gives how many items it looked at,
- * the last of them, and how many changed.
+ * Erases quotes of removed items and sources from the evidence of a page of items, in the order of their ids. Returns how many items it examined, the last
+ * of them, and how many changed.
  */
 export async function emptyQuotes(
   tx: Tx,
@@ -151,7 +153,7 @@ export async function emptyQuotes(
 }
 
 const isUuid = "e.value ->> 'ref' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'";
-/** Evidence `e` has a quote of what is no more. */
+/** Condition: evidence `e` quotes an item or source that no longer exists. */
 const isGone = `coalesce(e.value ->> 'quote' is not null and case
   when e.value ->> 'kind' = 'item' and ${isUuid} then not exists (select from knowledge_items g where g.id = (e.value ->> 'ref')::uuid)
   when e.value ->> 'kind' = 'source' and ${isUuid} then not exists (select from knowledge_sources g where g.id = (e.value ->> 'ref')::uuid)
@@ -159,7 +161,7 @@ const isGone = `coalesce(e.value ->> 'quote' is not null and case
 
 const termsAtOnce = 10_000;
 
-/** Deletes terms of a base whose content is gone, should any have been counted wrong; gives how many of at most ten thousand. */
+/** Deletes the terms of a base whose content is removed, in case some were miscounted; at most ten thousand. Returns their number. */
 export function removeTerms(tx: Tx, kbId: string): Promise<number> {
   return change(
     tx.em,
@@ -168,7 +170,7 @@ export function removeTerms(tx: Tx, kbId: string): Promise<number> {
   );
 }
 
-/** Superseded bases that a base was made from, and that still hold items. */
+/** Returns the superseded predecessors of a base that still hold items. */
 export async function predecessorsWithItems(tx: Tx, kbId: string): Promise<string[]> {
   const found = await rows<{ id: string }>(
     tx.em,
@@ -183,8 +185,8 @@ export async function predecessorsWithItems(tx: Tx, kbId: string): Promise<strin
 }
 
 /**
- * Deletes a base that holds nothing any more with its grants and policy. Its row stays for its runs, without a name, a slug of people's making and a
- * subject. False: items have come meanwhile.
+ * Deletes the grants, the policy and the counters of an empty base. Its row stays for its runs, without its name, its slug and its subject. Returns false
+ * when items or sources have arrived meanwhile.
  */
 export async function removeBase(tx: Tx, kbId: string): Promise<boolean> {
   await row(tx.em, 'select id from knowledge_bases where id = ?::uuid for update', [kbId]);

@@ -1,7 +1,7 @@
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A live item that is past its validity, or that nobody has used for long. */
+/** A live item that is past its validity, or that has not been used for long. */
 export interface StaleItem {
   readonly id: string;
   readonly reason: 'expired' | 'unused';
@@ -9,7 +9,7 @@ export interface StaleItem {
   readonly hash: string;
 }
 
-/** Those of some live items that still count and are stale at a time. */
+/** Returns those of the live items that still count and are stale at the given time. */
 export function findStaleItems(
   tx: Pick<TenantTransaction, 'em'>,
   ids: readonly string[],

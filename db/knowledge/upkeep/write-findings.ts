@@ -6,10 +6,10 @@ import type { KnowledgeRun } from '../runs/knowledge-run.entity.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** What a task noticed. */
+/** An observation of a task. */
 export interface NewFinding {
   readonly kind: KnowledgeFindingKind;
-  /** With base and kind: what makes the same observation one finding. */
+  /** Identifies equal observations, within base and kind, as one finding. */
   readonly fingerprint: string;
   readonly itemIds: readonly string[];
   readonly score?: number;
@@ -17,8 +17,8 @@ export interface NewFinding {
 }
 
 /**
- * Writes findings of a run; one that is there stays as it is, unless a repair had resolved it and it is true again. Gives the ids of those that are
- * open now and were not before, with what makes them the same.
+ * Writes findings of a run. An existing finding stays as it is, unless a repair had resolved it and it has occurred again. Returns the ids and fingerprints
+ * of findings that are newly open.
  */
 export function writeFindings(
   tx: Tx,
@@ -40,7 +40,7 @@ export function writeFindings(
   );
 }
 
-/** Resolves open findings whose cause a repair has removed; those it names by kind and fingerprint. */
+/** Resolves the open findings with these fingerprints, whose cause a repair has removed. */
 export async function resolveRepaired(tx: Tx, kbId: string, fingerprints: readonly string[]): Promise<void> {
   if (fingerprints.length === 0) return;
   await change(
