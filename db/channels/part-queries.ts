@@ -33,7 +33,7 @@ export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string):
   );
 }
 
-/** A run as far as its thread learns of it. */
+/** A run as its thread is informed of it. */
 export interface ToldRun {
   readonly id: string;
   readonly status: string;
