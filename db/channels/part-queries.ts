@@ -4,7 +4,7 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelOutbound } from './channel-outbound.entity.ts';
 
-/** A part as it is worked with. */
+/** A part with the columns that its delivery needs. */
 export interface PartRow {
   readonly id: string;
   readonly kind: ChannelPartKind;
