@@ -126,8 +126,8 @@ async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun
 }
 
 /**
- * The workflow that follows a pull request starts the workflow of its review's run. While the former is open, it has the run at work or queued; otherwise it is
- * started here, and continues the run or ends it.
+ * The workflow that follows a pull request starts the workflow of its review's run. While the following workflow is open, it has the run at work or queued;
+ * otherwise it is started here, and continues the run or ends it.
  */
 async function repairReview(
   deps: ReconcilerDeps,

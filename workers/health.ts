@@ -12,8 +12,8 @@ export interface HealthOptions {
 }
 
 /**
- * Serves `/health/live`, `/health/startup` and `/health/ready` (the latter two reply 503 until they hold) and `/metrics` of a worker, on an address of the
- * operator's own network.
+ * Serves `/health/live`, `/health/startup` and `/health/ready` (startup and ready reply 503 until the worker has started or is ready) and `/metrics` of a
+ * worker, on an address of the operator's own network.
  */
 export async function serveHealth({ host, port, isReady, isStarted, metrics }: HealthOptions): Promise<() => void> {
   const answer: RequestListener = (request, response) => {

@@ -18,7 +18,7 @@ const schema = defineEntity({
     id: idColumn(),
     attachmentId: uuidColumn(),
     organizationId: uuidColumn(),
-    /** Null: the organization's, as the files of its skills are. */
+    /** Null: the organization's, like the files of its skills. */
     workspaceId: uuidColumn().strictNullable(),
     ownerKind: p.enum(attachmentOwnerKinds),
     ownerId: uuidColumn(),
@@ -28,6 +28,6 @@ const schema = defineEntity({
   },
 });
 
-/** What an attachment belongs to, by which it is visible. */
+/** What an attachment belongs to, which determines who sees it. */
 export class AttachmentLink extends schema.class {}
 schema.setClass(AttachmentLink);

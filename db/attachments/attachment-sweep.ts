@@ -2,9 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change, rows } from '../sql.ts';
 import { unlinkedHours } from './attachments.ts';
 
-/**
- * Removes up to `limit` links that hold nothing any more: past their time, or of a run or skill that is gone. Sweeper's pool, as everything here.
- */
+/** Removes up to `limit` links that have no effect any more: expired, or of a deleted run or skill. Sweeper's pool, like everything here. */
 export function dropDeadLinks(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
     em,
@@ -17,7 +15,7 @@ export function dropDeadLinks(em: SqlEntityManager, limit: number): Promise<numb
   );
 }
 
-/** Gives what nothing holds any more a day: up to `limit` attachments that have neither link nor end. */
+/** Lets up to `limit` attachments that have neither link nor expiry expire in a day. */
 export function expireUnlinked(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
     em,
@@ -28,7 +26,7 @@ export function expireUnlinked(em: SqlEntityManager, limit: number): Promise<num
   );
 }
 
-/** Deletes up to `limit` unlinked attachments past their end; gives the keys of their bytes, which then are nobody's. */
+/** Deletes up to `limit` unlinked, expired attachments; returns the storage keys of their bytes, which no row names any more. */
 export async function deleteExpired(em: SqlEntityManager, limit: number): Promise<string[]> {
   const deleted = await rows<{ storage_key: string }>(
     em,

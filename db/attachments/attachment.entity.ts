@@ -21,7 +21,7 @@ const schema = defineEntity({
   properties: {
     id: idColumn(),
     organizationId: uuidColumn(),
-    /** Null: the organization's, as the files of its skills are. */
+    /** Null: the organization's, like the files of its skills. */
     workspaceId: uuidColumn().strictNullable(),
     filename: p.text(),
     mediaType: p.text(),
@@ -36,6 +36,6 @@ const schema = defineEntity({
   },
 });
 
-/** A file: metadata here, bytes in the storage under a random key. */
+/** A file: metadata here, bytes in storage under a random key. */
 export class Attachment extends schema.class {}
 schema.setClass(Attachment);

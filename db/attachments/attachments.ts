@@ -32,7 +32,7 @@ export interface AttachmentRow {
   readonly created_at: Time;
 }
 
-/** How long bytes stay that nothing holds. */
+/** How long unlinked bytes are retained, in hours. */
 export const unlinkedHours = 24;
 
 const isLinked = 'exists (select 1 from attachment_links l where l.attachment_id = a.id and (l.until is null or l.until > now()))';
@@ -40,22 +40,22 @@ const isLinked = 'exists (select 1 from attachment_links l where l.attachment_id
 export const attachmentColumns = `a.id, a.organization_id, a.workspace_id, a.filename, a.media_type, a.size_bytes, a.sha256, a.purpose, a.state,
   a.created_by, a.storage_key, ${isLinked} as linked, a.expires_at, a.created_at`;
 
-/** An attachment that the caller sees. Throws 404. */
+/** Returns an attachment that the caller sees. Throws 404. */
 export async function seeAttachment(ctx: Scoped, id: string): Promise<AttachmentRow> {
   const found = await findAttachment(ctx, id);
   if (!found) throw fail('not_found');
   return found;
 }
 
-/** Who uploads. A client that works for nobody is named by its own id, so that it finds its uploads again. */
+/** Returns the uploader. A credential that works for no user is identified by its own id, so that it finds its uploads again. */
 export function uploaderOf(caller: Caller): ActorRef {
   if (caller.userId !== null) return { kind: 'user', id: caller.userId };
   return { kind: caller.kind === 'service_key' ? 'service_key' : 'system', id: caller.principalId };
 }
 
 /**
- * Which attachments the caller sees: those of runs, skills and evaluations that it sees, those of sources of bases that it reads, its own, and as an admin all of the
- * place, but for what private bases are made of that it does not read; exports only of bases that it manages.
+ * Which attachments the caller sees: those of runs, skills and evaluations that it sees, those of sources of bases that it reads, its own, and as an admin all
+ * of the organization or workspace, except what private bases that it does not read are made of; exports only of bases that it manages.
  */
 export function visibleAttachments(ctx: Scoped): Predicate {
   const place = visibleToSql(ctx, Attachment, 'a');
@@ -88,7 +88,7 @@ export function visibleAttachments(ctx: Scoped): Predicate {
       union all select x.kb_id from knowledge_runs x where x.attachment_id = a.id and x.kind in ('ingest', 'import')) u
       join knowledge_bases h on h.id = u.kb_id where h.is_private and not ${held.sql})`;
 
-  // An export holds all of its base: being an admin of the place, or having asked for it once, is not enough.
+  // An export contains its whole base: being an admin, or having requested it once, is not enough.
   const { canManage } = baseAccess(ctx, 'e');
   const exportOfOthers = `exists (
     select 1 from knowledge_runs x join knowledge_bases e on e.id = x.kb_id
@@ -112,7 +112,7 @@ export function visibleAttachments(ctx: Scoped): Predicate {
   };
 }
 
-/** An attachment that the caller sees; null: there is none. */
+/** Returns an attachment that the caller sees, or null when there is none. */
 export async function findAttachment(ctx: Scoped, id: string): Promise<AttachmentRow | null> {
   const visible = visibleAttachments(ctx);
   return row<AttachmentRow>(ctx.em, `select ${attachmentColumns} from attachments a where a.id = ? and ${visible.sql}`, [

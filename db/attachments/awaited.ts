@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { unlinkedHours, attachmentColumns, type AttachmentRow } from './attachments.ts';
 
-/** A file whose bytes are still elsewhere. */
+/** A file whose bytes are not in storage yet. */
 export interface AwaitedFile {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -15,7 +15,7 @@ export interface AwaitedFile {
   readonly createdBy: ActorRef;
 }
 
-/** Writes the row of a file that is yet to come, as `scanning`: runs wait for it. Gives its id. */
+/** Stores the row of an awaited file as `scanning`: runs wait for it. Returns its id. */
 export async function insertAwaited(tx: TenantTransaction, file: AwaitedFile): Promise<string> {
   const id = newId();
   await rows(
@@ -37,7 +37,7 @@ export async function insertAwaited(tx: TenantTransaction, file: AwaitedFile): P
   return id;
 }
 
-/** An awaited file whose bytes are there. */
+/** An awaited file whose bytes have arrived. */
 export interface FilledFile {
   readonly filename: string;
   readonly mediaType: string;
@@ -46,7 +46,7 @@ export interface FilledFile {
   readonly isScanned: boolean;
 }
 
-/** Writes what is known of the bytes of a file that is awaited still; null: it is not. */
+/** Stores the facts of the bytes of a file that is still awaited; returns null when it is not. */
 export function fillAwaitedRow(
   tx: TenantTransaction,
   id: string,
@@ -60,7 +60,7 @@ export function fillAwaitedRow(
   );
 }
 
-/** Rejects a file that is awaited still. */
+/** Rejects a file that is still awaited. */
 export async function rejectAwaited(tx: TenantTransaction, id: string): Promise<void> {
   await change(tx.em, "update attachments set state = 'rejected' where id = ? and state = 'scanning' and sha256 = ''", [id]);
 }

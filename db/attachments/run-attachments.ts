@@ -8,7 +8,7 @@ import { visibleAttachments, type AttachmentRow } from './attachments.ts';
 /** An attachment as inputs, messages and outputs name it. */
 export type AttachmentRef = AttachmentPart;
 
-/** The bytes of an attachment as far as a run may read them. */
+/** The facts of an attachment that a run needs to read its bytes. */
 export interface RunFile {
   readonly id: string;
   readonly filename: string;
@@ -21,7 +21,7 @@ export interface RunFile {
 /** A file that the input of a run may name. */
 export type NamedFile = RunFile & { readonly workspace_id: string };
 
-/** Those of some attachments that the caller sees, whatever their state. */
+/** Returns those of the given attachments that the caller sees, whatever their state. */
 export function readNamedFiles(ctx: Scoped, ids: readonly string[]): Promise<NamedFile[]> {
   const place = visibleToSql(ctx, Attachment, 'a');
   const visible = visibleAttachments(ctx);
@@ -37,7 +37,7 @@ export function toAttachmentRef(file: Pick<RunFile, 'id' | 'filename' | 'media_t
   return { attachment_id: file.id, media_type: file.media_type, name: file.filename, bytes: file.size_bytes };
 }
 
-/** Files that the history of a run names, as they are now; what is gone is left out. */
+/** Returns the files that the history of a run names, in their current state; deleted ones are omitted. */
 export function readRunFiles(tx: TenantTransaction, runId: string, ids: readonly string[]): Promise<RunFile[]> {
   return rows<RunFile>(
     tx.em,
@@ -47,7 +47,7 @@ export function readRunFiles(tx: TenantTransaction, runId: string, ids: readonly
   );
 }
 
-/** A file that some run of this run's conversation was given or made; null when there is none of this id. */
+/** Returns a file that some run of this run's conversation was given or made, or null when there is none of this id. */
 export function findRunFile(tx: TenantTransaction, runId: string, attachmentId: string): Promise<RunFile | null> {
   return row<RunFile>(
     tx.em,
@@ -57,7 +57,7 @@ export function findRunFile(tx: TenantTransaction, runId: string, attachmentId: 
   );
 }
 
-/** An attachment that is looked at, in the tenant of the transaction; null when it is gone. */
+/** Returns an attachment to be scanned, in the tenant of the transaction, or null when it is deleted. */
 export function readScanned(tx: TenantTransaction, attachmentId: string): Promise<(RunFile & { readonly sha256: string }) | null> {
   return row(tx.em, 'select id, filename, media_type, size_bytes, state, storage_key, sha256 from attachments where id = ?', [
     attachmentId,

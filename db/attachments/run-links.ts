@@ -2,7 +2,7 @@ import { newId } from '../ids.ts';
 import { queueStatement, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Where a run lives, and what an attachment of it belongs to. */
+/** The run that an attachment is linked to, with its tenant and conversation. */
 export interface AttachingRun {
   readonly id: string;
   readonly organizationId: string;
@@ -10,7 +10,7 @@ export interface AttachingRun {
   readonly conversationId: string;
 }
 
-/** Locks attachments of an organization; gives how many of them there are. */
+/** Locks attachments of an organization; returns how many of them exist. */
 export async function lockAttachments(tx: TenantTransaction, organizationId: string, ids: readonly string[]): Promise<number> {
   const held = await rows(
     tx.em,
@@ -20,7 +20,7 @@ export async function lockAttachments(tx: TenantTransaction, organizationId: str
   return held.length;
 }
 
-/** Links locked attachments, each named once, to a run; what it holds already is no fault. They have no end any more. Leaves with the next statement. */
+/** Links locked attachments, each named once, to a run; existing links are no error. The attachments no longer expire. Goes with the next statement. */
 export async function linkLocked(tx: TenantTransaction, run: AttachingRun, ids: readonly string[]): Promise<void> {
   const links = ids.map((id) => ({ id: newId(), attachment: id }));
   await queueStatement(
@@ -33,7 +33,7 @@ export async function linkLocked(tx: TenantTransaction, run: AttachingRun, ids: 
   );
 }
 
-/** Lets a run read files of another, which stay as long as one of the two does. What it has already, or what is gone, is left as it is. */
+/** Lets a run read files of another, which stay as long as one of the two. Existing links and deleted files are left as they are. */
 export async function shareWithRun(tx: TenantTransaction, run: AttachingRun, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const links = ids.map((id) => ({ id: newId(), attachment: id }));

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { rows } from '../sql.ts';
 
-/** Keys of an organization's attachments that lie in no place of its own: those of operators who did not say where they worked. */
+/** Returns keys of an organization's attachments outside its own storage prefix: those of operators who did not say where they worked. */
 export async function keysElsewhere(em: SqlEntityManager, organizationId: string, place: string): Promise<string[]> {
   const found = await rows<{ storage_key: string }>(
     em,
@@ -11,7 +11,7 @@ export async function keysElsewhere(em: SqlEntityManager, organizationId: string
   return found.map((row) => row.storage_key);
 }
 
-/** Those of the keys that no row names; a rejected row's bytes are meant to be gone. Sweeper's pool. */
+/** Returns those of the keys that no row names; the bytes of a rejected row are meant to be deleted. Sweeper's pool. */
 export async function keysWithoutRow(em: SqlEntityManager, keys: readonly string[]): Promise<string[]> {
   const found = await rows<{ key: string }>(
     em,

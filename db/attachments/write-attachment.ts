@@ -5,7 +5,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { attachmentColumns, unlinkedHours, type AttachmentRow } from './attachments.ts';
 import type { Attachment } from './attachment.entity.ts';
 
-/** What is known of bytes that are stored already. */
+/** The facts of bytes that are already stored. */
 export interface NewAttachment {
   readonly organizationId: string;
   readonly workspaceId: string | null;
@@ -15,12 +15,12 @@ export interface NewAttachment {
   readonly sha256: string;
   readonly storageKey: string;
   readonly purpose: Attachment['purpose'];
-  /** Somebody looks at it before it can be used. */
+  /** It must be scanned before it can be used. */
   readonly isScanned: boolean;
   readonly createdBy: ActorRef;
 }
 
-/** Writes the row of stored bytes, `scanning` where somebody looks at them first. */
+/** Stores the row of stored bytes, as `scanning` where they must be scanned first. */
 export async function insertAttachmentRow(tx: TenantTransaction, file: NewAttachment): Promise<AttachmentRow> {
   const [made] = await rows<AttachmentRow>(
     tx.em,
@@ -46,7 +46,7 @@ export async function insertAttachmentRow(tx: TenantTransaction, file: NewAttach
   return made;
 }
 
-/** Writes what was found of an attachment that is looked at; nothing for any other. */
+/** Stores the verdict on an attachment that is being scanned; changes no other. */
 export function storeVerdict(tx: TenantTransaction, attachmentId: string, state: 'ready' | 'rejected'): Promise<number> {
   return change(tx.em, `update attachments set state = ? where id = ? and state = 'scanning'`, [state, attachmentId]);
 }

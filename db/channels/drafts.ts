@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AnsweredMessage } from './answered.ts';
 import type { DraftRow } from './draft-queries.ts';
 
-/** Creates the row of a draft before it is sent. Returns null when another try already has it. */
+/** Creates the row of a draft before it is sent. Returns null when the row exists already, or the run is not running. */
 export async function claimDraft(
   tx: TenantTransaction,
   { id, runId, channelId, threadId, ...place }: AnsweredMessage,

@@ -8,7 +8,7 @@ import type { ChannelOutbound } from './channel-outbound.entity.ts';
 import type { AnsweredMessage } from './answered.ts';
 import { partColumns, type PartRow } from './part-queries.ts';
 
-/** A part as it is to be written. */
+/** A part to be stored. */
 export interface PartText {
   readonly text: string;
   readonly rendered: string;

@@ -4,7 +4,7 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelOutbound } from './channel-outbound.entity.ts';
 
-/** A part as it is worked with. */
+/** A part with the columns that its delivery needs. */
 export interface PartRow {
   readonly id: string;
   readonly kind: ChannelPartKind;
@@ -33,7 +33,7 @@ export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string):
   );
 }
 
-/** A run as far as its thread learns of it. */
+/** A run as its thread is informed of it. */
 export interface ToldRun {
   readonly id: string;
   readonly status: string;

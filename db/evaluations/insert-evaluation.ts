@@ -3,7 +3,7 @@ import { newId } from '../ids.ts';
 import { row, rows, queueStatement } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** An evaluation about to be written. */
+/** An evaluation to be stored. */
 export interface NewEvaluation {
   readonly id: string;
   readonly organizationId: string;

@@ -22,8 +22,8 @@ export interface EndedItemRun {
 }
 
 /**
- * Maps the end of an item's run to its result. Answers are scored; reaching a limit of the agent is the agent's own failure; a full budget of the workspace
- * skips the result, and so does being cancelled with the evaluation or as it fails. The cost of the run is stored in every case.
+ * Maps the end of an item's run to its result. Answers are scored; reaching a limit of the agent is the agent's own failure; reaching the budget of the
+ * evaluation or of the workspace, or being cancelled with the evaluation or as it fails, skips the result. The cost of the run is stored in every case.
  */
 const endOf = (condition: string) => `
   update evaluation_results r

@@ -14,12 +14,12 @@ const schema = defineEntity({
     /** SHA-256 of the publisher's `dedupe_key`. */
     digest: p.blob().$type<Buffer>().primary(),
     organizationId: uuidColumn(),
-    /** No key holds it: it is written before its event, and ends before it. */
+    /** There is no foreign key: the row is written before its event, and deleted before it. */
     eventId: uuidColumn(),
     expiresAt: timeColumn(),
   },
 });
 
-/** What a repeated event is known by: each counts once in 24 hours. */
+/** Identifies a repeated event: each counts once in 24 hours. */
 export class EventKey extends schema.class {}
 schema.setClass(EventKey);

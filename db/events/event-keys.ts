@@ -2,7 +2,10 @@ import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** The event that has a digest already in its workspace; null: this one takes it for 24 hours. Whoever comes with it meanwhile waits for the end of this transaction. */
+/**
+ * Returns the event that already has a digest in its workspace; null: this one reserves it for 24 hours. A concurrent request with the same digest waits for
+ * the end of this transaction.
+ */
 export async function reserveEventKey(
   tx: TenantTransaction,
   place: { readonly organizationId: string; readonly workspaceId: string },

@@ -4,9 +4,9 @@ import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
 /**
- * `started`: a run has its data; `coalescing`: waits for others; `merged`: a run of others stands for it; `dropped`: its trigger went before its group closed;
- * `filtered`: the trigger's filter does not take it; `depth_exceeded`: too many runs lie before it; `capped`: its root has started its last run; `failed`: no run
- * could be started.
+ * `started`: a run has its data; `coalescing`: waits for others; `merged`: a run with the data of others stands for it; `dropped`: its trigger was deleted or
+ * stopped before its group closed; `filtered`: the trigger's filter rejects it; `depth_exceeded`: too many runs precede it in its chain; `capped`: its root has
+ * started its last run; `failed`: no run could be started.
  */
 export const matchOutcomes = ['started', 'coalescing', 'merged', 'dropped', 'filtered', 'depth_exceeded', 'capped', 'failed'] as const;
 export type MatchOutcome = (typeof matchOutcomes)[number];
@@ -32,9 +32,9 @@ const schema = defineEntity({
     outcome: p.enum(matchOutcomes),
     runId: uuidColumn().strictNullable(),
     errorCode: p.text().strictNullable(),
-    /** By the event's own time, or that of its payload: says which of a group is first and last. */
+    /** The event's own time, or that of its payload: decides which of a group is first and last. */
     occurredAt: timeColumn(),
-    /** Of the payload, while it waits for others. */
+    /** Size of the payload, while it waits for others. */
     bodyBytes: p.integer().default(0),
     /** SHA-256 of its key; null: nothing is coalesced. */
     coalesceHash: p.blob().$type<Buffer>().strictNullable(),
@@ -46,6 +46,6 @@ const schema = defineEntity({
   },
 });
 
-/** What became of an event for one trigger of its kind. */
+/** The outcome of an event for one trigger of its kind. */
 export class EventMatch extends schema.class {}
 schema.setClass(EventMatch);

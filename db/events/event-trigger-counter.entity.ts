@@ -9,7 +9,7 @@ const schema = defineEntity({
   policies: tenantPolicies('event_trigger_counters', 'tenant'),
   properties: {
     triggerId: uuidColumn().primary(),
-    /** 0 to 15: events that come at once don't wait for each other's row. */
+    /** 0 to 15: concurrent events rarely wait for each other's row. */
     shard: p.smallint().primary(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
@@ -17,6 +17,6 @@ const schema = defineEntity({
   },
 });
 
-/** A part of the events that a trigger has taken; their number is the sum. */
+/** One shard of the count of a trigger's accepted events; the total is the sum. */
 export class EventTriggerCounter extends schema.class {}
 schema.setClass(EventTriggerCounter);

@@ -21,9 +21,9 @@ const schema = defineEntity({
     workspaceId: uuidColumn(),
     agentId: uuidColumn(),
     name: p.text(),
-    /** Kind of the events that it takes: `*` stands for one segment, `**` at the end for the rest. */
+    /** Kind of the events that it accepts: `*` stands for one segment, `**` at the end for the rest. */
     eventKind: p.text(),
-    /** What an event must meet beside its kind (`domain/events/filter.ts`); null: nothing. */
+    /** What an event must meet besides its kind (`domain/events/filter.ts`); null: nothing. */
     filter: p.json<Record<string, unknown>>().strictNullable(),
     promptTemplate: p.text(),
     inputTemplate: p.json<Record<string, unknown>>().strictNullable(),
@@ -32,7 +32,7 @@ const schema = defineEntity({
     subjectTemplate: p.json<{ readonly kind: 'user' | 'guest'; readonly id: string }>().strictNullable(),
     /** Null: each event is a run. */
     coalescing: p.json<Coalescing>().strictNullable(),
-    /** An event that so many runs lie before starts no other. */
+    /** An event preceded by this many runs in its chain starts no other. */
     maxDepth: p.integer().default(3),
     isActive: p.boolean().default(true),
     createdByUserId: uuidColumn().strictNullable(),
@@ -43,6 +43,6 @@ const schema = defineEntity({
   },
 });
 
-/** What starts a run of an agent when something happens. */
+/** Starts a run of an agent when something happens. */
 export class EventTrigger extends schema.class {}
 schema.setClass(EventTrigger);

@@ -9,12 +9,12 @@ import { row } from '../sql.ts';
 import { Event } from '../triggers/event.entity.ts';
 import type { MatchOutcome } from './event-match.entity.ts';
 
-/** An event as it is read, with what became of it for each trigger that has been judged. */
+/** An event as it is read, with its outcome for each trigger that has been judged. */
 export type EventRow = Awaited<ReturnType<typeof listEventRows>>['items'][number];
 
 export interface EventFilters {
   readonly kind?: string;
-  /** A regular expression, where the kind is given by a glob. */
+  /** A regular expression, where the kind is given as a glob. */
   readonly kindPattern?: string;
   readonly from?: string;
   readonly to?: string;
@@ -44,7 +44,7 @@ const oneEvent = prepared(({ eventId, visible }: ParametersOf<{ readonly eventId
   selectEvents(visible).where('e.id', '=', eventId),
 );
 
-/** One event that the caller sees; null: there is none. */
+/** Returns one event that the caller sees, or null when there is none. */
 export function readEvent(ctx: Scoped, eventId: string): Promise<EventRow | null> {
   return row(ctx.em, oneEvent({ eventId, visible: visibleTo(ctx, Event, 'e') }));
 }
@@ -61,7 +61,7 @@ const eventList = preparedList(
   [{ column: 'e.id', type: 'uuid', descending: true }],
 );
 
-/** Events that the caller sees, newest first. */
+/** Returns the events that the caller sees, newest first. */
 export function listEventRows(ctx: Scoped, filters: EventFilters, page: PageRequest) {
   return eventList(ctx.em, { ...filters, visible: visibleTo(ctx, Event, 'e') }, page);
 }

@@ -4,7 +4,7 @@ import type { EventSource } from '../triggers/event.entity.ts';
 import type { Coalescing } from '../webhooks/webhook-endpoint.entity.ts';
 import { meetsGlobSql } from '../triggers/kind-glob.sql.ts';
 
-/** What an event hands on to the runs that it starts; of a group the longest chain and the least trust. */
+/** What an event passes on to the runs that it starts; for a group, the longest chain and the least trust. */
 export interface EventCause {
   readonly depth: number;
   readonly rootEventId: string;
@@ -26,7 +26,7 @@ export interface StoredEvent extends EventCause {
   readonly occurredAt: string;
 }
 
-/** An active trigger as events start runs by it. */
+/** An active trigger as events use it to start runs. */
 export interface LiveTrigger {
   readonly id: string;
   readonly organizationId: string;
@@ -61,7 +61,7 @@ export interface PendingEvent {
   readonly now: string;
 }
 
-/** An event whose fan-out is pending and the active triggers of its kind that have not been judged, in one query; null: nothing is pending. */
+/** Returns an event whose fan-out is pending, and the active triggers of its kind that have not been judged, in one query; null when nothing is pending. */
 export function readFanOut(tx: TenantTransaction, eventId: string): Promise<PendingEvent | null> {
   return row<PendingEvent>(
     tx.em,
@@ -74,7 +74,7 @@ export function readFanOut(tx: TenantTransaction, eventId: string): Promise<Pend
   );
 }
 
-/** A trigger that takes events now; null: it takes none. */
+/** Returns a trigger that accepts events now, or null when it accepts none. */
 export async function readLiveTrigger(tx: TenantTransaction, triggerId: string): Promise<LiveTrigger | null> {
   const found = await row<{ trigger: LiveTrigger }>(
     tx.em,
@@ -84,7 +84,7 @@ export async function readLiveTrigger(tx: TenantTransaction, triggerId: string):
   return found?.trigger ?? null;
 }
 
-/** Events of a group whose data count, by the time at which they happened, and what the group as a whole hands on to its run. */
+/** Returns the events of a group whose data count, by the time at which they happened, and what the group as a whole passes on to its run. */
 export async function readEventGroup(
   tx: TenantTransaction,
   groupId: string,

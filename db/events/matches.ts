@@ -4,16 +4,16 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { MatchOutcome } from './event-match.entity.ts';
 import type { LiveTrigger, StoredEvent } from './match-queries.ts';
 
-/** What became of an event for a trigger without any run. */
+/** The outcome of an event for a trigger that starts no run. */
 export interface SettledMatch {
   readonly triggerId: string;
   readonly outcome: Extract<MatchOutcome, 'filtered' | 'depth_exceeded' | 'failed'>;
   readonly errorCode: string | null;
-  /** The filter let it pass. */
+  /** The filter accepted the event. */
   readonly isCounted: boolean;
 }
 
-/** Writes what became of an event for triggers that start nothing, and counts it; where that was written before, it stays. */
+/** Stores and counts the outcome of an event for triggers that start nothing; an outcome stored earlier stays. */
 export async function insertMatches(tx: TenantTransaction, event: StoredEvent, settled: readonly SettledMatch[]): Promise<void> {
   if (settled.length === 0) return;
   await change(
@@ -39,7 +39,7 @@ export async function insertMatches(tx: TenantTransaction, event: StoredEvent, s
   );
 }
 
-/** A match to be written before its run is started. */
+/** A match to be stored before its run is started. */
 export interface ClaimedMatch {
   readonly id: string;
   readonly occurredAt: Date;
@@ -49,8 +49,8 @@ export interface ClaimedMatch {
 }
 
 /**
- * Claims an event for a trigger, and locks the trigger against its change and deletion until the commit. `taken`: somebody else has it. `changed`: the trigger is not
- * as it was read, or takes nothing any more. What is claimed counts as failed until it is settled.
+ * Claims an event for a trigger, and locks the trigger against changes and deletion until the commit. `taken`: another transaction has claimed it. `changed`:
+ * the trigger has changed since it was read, or no longer accepts events. A claimed match counts as failed until it is settled.
  */
 export async function claimMatch(
   tx: TenantTransaction,
@@ -70,7 +70,7 @@ export async function claimMatch(
   return found?.isLive === true ? 'taken' : 'changed';
 }
 
-/** What a claimed match comes to. */
+/** The outcome of a claimed match. */
 export interface MatchEnd {
   readonly outcome: MatchOutcome;
   readonly runId?: string | null;
@@ -79,7 +79,7 @@ export interface MatchEnd {
   readonly opensWindow?: boolean;
 }
 
-/** Writes what a claimed match has come to, and counts it. Leaves with the next statement. */
+/** Stores the outcome of a claimed match, and counts it. Goes with the next statement. */
 export async function settleMatch(
   tx: TenantTransaction,
   trigger: LiveTrigger,
@@ -96,7 +96,10 @@ export async function settleMatch(
   );
 }
 
-/** How many runs the chain of a root event has started, locked until the commit: those of one root start one after the other. 0 where it is gone. */
+/**
+ * Returns how many runs the chain of a root event has started, and locks the root until the commit: runs of one root start one after another. 0 where the root
+ * is deleted.
+ */
 export async function lockRoot(tx: TenantTransaction, rootEventId: string): Promise<number> {
   const found = await row<{ started_runs: number }>(tx.em, 'select e.started_runs from events e where e.id = ? for no key update', [
     rootEventId,
@@ -104,12 +107,12 @@ export async function lockRoot(tx: TenantTransaction, rootEventId: string): Prom
   return found?.started_runs ?? 0;
 }
 
-/** Counts a run of a locked root. Leaves with the next statement. */
+/** Counts a run of a locked root. Goes with the next statement. */
 export async function countRootRun(tx: TenantTransaction, rootEventId: string): Promise<void> {
   await queueStatement(tx.em, 'update events set started_runs = started_runs + 1 where id = ?', [rootEventId]);
 }
 
-/** Notes that every trigger of an event has been judged. */
+/** Records that every trigger of an event has been judged. */
 export async function markFannedOut(tx: TenantTransaction, eventId: string): Promise<void> {
   await queueStatement(tx.em, "update events set fan_out = 'done' where id = ? and fan_out = 'pending'", [eventId]);
 }

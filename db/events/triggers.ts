@@ -9,12 +9,12 @@ import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { EventTrigger } from './event-trigger.entity.ts';
 
-/** A trigger as it is read, with the number of events that it has taken. */
+/** A trigger as it is read, with the number of its accepted events. */
 export type EventTriggerRow = NonNullable<Awaited<ReturnType<typeof readTriggerRow>>>;
 
 export interface TriggerFilters {
   readonly agentId?: string;
-  /** True or undefined each: a prepared query sees only which are there. */
+  /** Each is true or undefined: a prepared query only sees which are present. */
   readonly active?: true;
   readonly inactive?: true;
 }
@@ -39,7 +39,7 @@ function readTriggerRow(ctx: Scoped, triggerId: string) {
   return row(ctx.em, oneTrigger({ triggerId, visible: visibleToSql(ctx, EventTrigger, 't') }));
 }
 
-/** One trigger that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
+/** Returns one trigger that the caller sees. Throws 404, or 403 where the caller's rank is below the floor. */
 export async function readTrigger(ctx: Scoped, triggerId: string): Promise<EventTriggerRow> {
   return seen(ctx, await readTriggerRow(ctx, triggerId));
 }
@@ -55,12 +55,12 @@ const triggerList = preparedList(
   [{ column: 't.id', type: 'uuid', descending: true }],
 );
 
-/** Triggers that the caller sees, newest first. */
+/** Returns the triggers that the caller sees, newest first. */
 export function listTriggerRows(ctx: Scoped, filters: TriggerFilters, page: PageRequest) {
   return triggerList(ctx.em, { ...filters, visible: visibleTo(ctx, EventTrigger, 't') }, page);
 }
 
-/** How many triggers a workspace has; counted one request after the other, so that two at once can't both be the last. */
+/** Returns how many triggers a workspace has. Requests count one after another, so that two at once can't both be the last. */
 export async function countTriggers(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<number> {
   await row(tx.em, query.selectFrom('workspaces').where('id', '=', workspaceId).select('id').forNoKeyUpdate());
   const counted = await row(

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change } from '../sql.ts';
 
-/** Deletes at most `limit` keys of events past their 24 hours; gives how many. Sweeper's pool. */
+/** Deletes at most `limit` keys of events past their 24 hours; returns how many. Sweeper's pool. */
 export function eraseEventKeys(em: SqlEntityManager, limit: number): Promise<number> {
   return change(em, 'delete from event_keys where ctid = any (array(select x.ctid from event_keys x where x.expires_at < now() limit ?))', [
     limit,
@@ -9,8 +9,8 @@ export function eraseEventKeys(em: SqlEntityManager, limit: number): Promise<num
 }
 
 /**
- * Has the fan-outs of events sent again that should have ended ten minutes ago: Temporal may have lost their workflows. One that is at work is not started
- * twice. Gives how many. Sweeper's pool.
+ * Resends the fan-outs of events that should have ended ten minutes ago: Temporal may have lost their workflows. A running workflow is not started twice.
+ * Returns how many. Sweeper's pool.
  */
 export function resendFanOuts(em: SqlEntityManager): Promise<number> {
   return change(

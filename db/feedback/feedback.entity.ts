@@ -25,7 +25,7 @@ const schema = defineEntity({
     workspaceId: uuidColumn(),
     runId: uuidColumn(),
     agentId: uuidColumn(),
-    /** The one that the run used. */
+    /** The revision that the run used. */
     agentRevisionId: uuidColumn().strictNullable(),
     subjectKind: p.enum(voterKinds),
     subjectId: p.text(),

@@ -7,13 +7,13 @@ import { visibleTo, type Scoped } from '../scope.ts';
 import { rows } from '../sql.ts';
 import { Feedback, type Rating } from './feedback.entity.ts';
 
-/** The votes on one revision of an agent, counted. */
+/** The counted votes on one revision of an agent. */
 export type FeedbackGroup = Omit<Awaited<ReturnType<typeof listFeedbackGroups>>['items'][number], 'groups'>;
 
 export interface FeedbackFilters {
   readonly agentId?: string;
   readonly rating?: Rating;
-  /** Of the vote's time, which is its last change: from ≤ it < to. */
+  /** Bounds of the vote's time, which is its last change: from ≤ time < to. */
   readonly from?: string;
   readonly to?: string;
 }
@@ -51,7 +51,7 @@ const groupsOf = prepared((p: ParametersOf<GroupArguments>) =>
     .orderBy('p.total', 'desc')
     .orderBy('p.agentId')
     .orderBy('p.agentRevisionId')
-    // Null in the one row that tells the number of groups to an empty page, which is taken out.
+    // Null only in the one row that carries the number of groups for an empty page, which is filtered out.
     .$narrowType<{
       agentId: NotNull;
       up: NotNull;
@@ -84,7 +84,7 @@ function countedVotes({ visible, agentId, rating, from, to }: ParametersOf<Group
     .groupBy(['f.agentId', 'f.agentRevisionId']);
 }
 
-/** Votes that the caller sees by agent and revision, those with most votes first, and how many groups there are. One query. */
+/** Returns the votes that the caller sees by agent and revision, those with most votes first, and the number of groups. One query. */
 export async function listFeedbackGroups(ctx: Scoped, filters: FeedbackFilters, page: PageRequest) {
   const visible = visibleTo(ctx, Feedback, 'f');
   const found = await rows(ctx.em, groupsOf({ ...filters, visible, limit: page.limit, offset: page.offset ?? 0 }));

@@ -8,13 +8,13 @@ import { visibleToSql, visibleTo, type Scoped } from '../scope.ts';
 import { change, row } from '../sql.ts';
 import { Feedback, type Rating, type VoterKind } from './feedback.entity.ts';
 
-/** Whose vote it is: one a voter and run. */
+/** The voter: one vote per voter and run. */
 export interface Voter {
   readonly kind: VoterKind;
   readonly id: string;
 }
 
-/** A vote, whole: what is null or empty was not said. */
+/** A complete vote: null or empty values were not given. */
 export interface Vote {
   readonly rating: Rating;
   readonly comment: string | null;
@@ -22,7 +22,7 @@ export interface Vote {
   readonly correction: string | null;
 }
 
-/** A run as far as votes on it are concerned. */
+/** The part of a run that votes on it need. */
 export type VotedRun = NonNullable<Awaited<ReturnType<typeof shareVotedRun>>>;
 export type FeedbackRow = Awaited<ReturnType<typeof upsertVote>>;
 
@@ -36,7 +36,7 @@ const votedRun = prepared(({ runId, visible }: ParametersOf<{ runId: string; vis
     .forShare('r'),
 );
 
-/** A run in the caller's sight, shared to the end of the transaction; null when there is none. */
+/** Returns a run that the caller sees, locked for share until the end of the transaction, or null when there is none. */
 export async function shareVotedRun(ctx: Scoped, runId: string) {
   return row(ctx.em, votedRun({ runId, visible: visibleToSql(ctx, Run, 'r') }));
 }
@@ -69,7 +69,7 @@ const upsert = prepared((vote: ParametersOf<VoteColumns>) =>
     .returning(['createdAt', 'updatedAt']),
 );
 
-/** Writes a voter's vote in place of an earlier one. */
+/** Stores a voter's vote, replacing an earlier one. */
 export async function upsertVote(ctx: Scoped, run: VotedRun, { voter, vote }: { readonly voter: Voter; readonly vote: Vote }) {
   const { organizationId, workspaceId, agentId, agentRevisionId } = run;
   const about = { organizationId, workspaceId, runId: run.id, agentId, agentRevisionId, subjectKind: voter.kind, subjectId: voter.id };
@@ -79,7 +79,7 @@ export async function upsertVote(ctx: Scoped, run: VotedRun, { voter, vote }: { 
   return put;
 }
 
-/** Deletes a voter's vote; false: there was none. */
+/** Deletes a voter's vote; returns false when there was none. */
 export async function deleteVote(ctx: Scoped, runId: string, voter: Voter): Promise<boolean> {
   const removed = await change(
     ctx.em,

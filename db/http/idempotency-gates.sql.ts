@@ -1,8 +1,9 @@
 import type { GateSet } from '../identity/lookup/lookup-parts.sql.ts';
 
 /**
- * Forgets the replies that show rows, by their ids: SQL of one statement, which gives how many. `ids` is an array of uuids, `gone` the error (jsonb) that takes the
- * place of a run in the reply to a batch, `own` the condition on the key `k`. Invitations of a person go with the person. A key stays used, and a repeat is 404.
+ * Returns SQL of one statement that erases the stored replies which show rows, by their ids; it returns how many. `ids` is an array of uuids, `gone` the error
+ * (jsonb) that replaces a run in the reply to a batch, `own` the condition on the key `k`. Invitations of a person are erased with the person. A key stays
+ * used, and a repeat is 404.
  */
 export function forgetSql({ ids, gone, own }: { readonly ids: string; readonly gone: string; readonly own: string }): string {
   return `
@@ -34,7 +35,7 @@ const grants: GateSet['grants'] = { idempotency_keys: ['select', 'update'], invi
 
 const own = '(app_operator() or k.organization_id = app_org() or k.organization_id is null)';
 
-// Whoever asked may be at home in a workspace that whoever erases doesn't see; operators ask for no organization.
+// The caller of the stored request may belong to a workspace that the erasing caller doesn't see; operators' requests belong to no organization.
 const sql: readonly string[] = [
   `create or replace function gate_forget_replies(p_ids uuid[], p_gone jsonb) returns jsonb
   language sql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$${forgetSql({ ids: 'p_ids', gone: 'p_gone', own })}$gate$`,

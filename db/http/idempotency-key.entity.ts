@@ -17,7 +17,7 @@ const schema = defineEntity({
       '(organization_id, workspace_id, principal_kind, principal_id, acting_user_id, method, route, key) nulls not distinct',
     ),
     index('idempotency_keys', 'expires', '(expires_at)'),
-    // By which an erasure finds them.
+    // Used by an erasure to find the replies.
     index('idempotency_keys', 'shown', 'using gin (shown_ids)'),
   ],
   properties: {
@@ -35,11 +35,11 @@ const schema = defineEntity({
     leaseUntil: timeColumn().strictNullable(),
     status: p.smallint().strictNullable(),
     headers: p.json<Record<string, string>>().strictNullable(),
-    /** Rows whose views stand in the reply. */
+    /** Rows whose views the reply contains. */
     shownIds: uuidArrayColumn()
       .onCreate(() => [])
       .defaultRaw("'{}'"),
-    /** Null once the reply was forgotten. */
+    /** Null once the reply was erased. */
     body: p.blob().$type<Buffer>().strictNullable(),
     bodyKeyId: p.text().strictNullable(),
     createdAt: createdAtColumn(),

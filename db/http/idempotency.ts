@@ -4,7 +4,7 @@ import { row, run, queueStatement } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { forgetSql } from './idempotency-gates.sql.ts';
 
-/** Whose key it is and on which request: one row each. */
+/** Whose key it is and for which request: one row each. */
 export interface KeySpace {
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
@@ -36,7 +36,7 @@ export interface StoredReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly bodyKeyId: string | null;
-  /** Rows whose views stand in the body: who erases one of them finds the reply by it. */
+  /** Rows whose views the body contains: erasing one of them finds the reply by it. */
   readonly shownIds: readonly string[];
 }
 
@@ -47,10 +47,7 @@ const columns = `id, fingerprint, state, lease_until::text as "leaseUntil", stat
 const matches = `organization_id is not distinct from ?::uuid and workspace_id is not distinct from ?::uuid and principal_kind = ?
   and principal_id = ? and acting_user_id is not distinct from ?::uuid and method = ? and route = ? and key = ?`;
 
-/**
- * Inserts the row or reads the one that stands there, in one statement. Null when a rival's row was committed after the statement's
- * snapshot: ask again.
- */
+/** Inserts the row or reads the existing one, in one statement. Returns null when a rival's row was committed after the statement's snapshot: call it again. */
 export function reserveKey(em: SqlEntityManager, scope: KeySpace, fingerprint: Buffer): Promise<IdempotencyRow | null> {
   const place = [
     scope.organizationId,
@@ -78,7 +75,7 @@ export function reserveKey(em: SqlEntityManager, scope: KeySpace, fingerprint: B
   );
 }
 
-/** Takes a lease that is over; the new lease, or null when a rival was faster. */
+/** Takes over an expired lease; returns the new lease, or null when a rival was faster. */
 export async function takeOverLease(em: SqlEntityManager, id: string, oldLease: string): Promise<string | null> {
   const taken = await row<{ lease: string }>(
     em,
@@ -90,12 +87,15 @@ export async function takeOverLease(em: SqlEntityManager, id: string, oldLease: 
   return taken?.lease ?? null;
 }
 
-/** Stores a reply under one's own lease, unless the lease has gone to another. Not final: the lease stays, the stored reply is a stand-in. */
+/**
+ * Stores a reply under the request's own lease, unless another request has taken the lease over. With `isFinal` false the lease stays, and the stored reply is
+ * a stand-in.
+ */
 export async function storeReply(em: SqlEntityManager, id: string, lease: string, stored: StoredReply, isFinal: boolean): Promise<void> {
   await run(em, storeSql(isFinal), storeParams(id, lease, stored));
 }
 
-/** The same with the transaction's next statement, or its commit, and refusing the whole of it (409) when the lease has gone to another. */
+/** The same with the transaction's next statement or its commit; refuses the whole transaction (409) when another request has taken the lease over. */
 export async function queueReply(em: SqlEntityManager, id: string, lease: string, stored: StoredReply, isFinal: boolean): Promise<void> {
   const sql = `with stored as (${storeSql(isFinal)}) select app_refuse('LH409', case when not exists (select from stored) then 'lease_lost' end)`;
   await queueStatement(em, sql, storeParams(id, lease, stored));
@@ -112,7 +112,7 @@ function storeParams(id: string, lease: string, { status, headers, body, bodyKey
   return [status, JSON.stringify(headers), body, bodyKeyId, [...shownIds], id, lease];
 }
 
-/** Deletes the key of a request under its own lease that has stored nothing. False when it stands. */
+/** Deletes the key of a request under its own lease if nothing is stored for it. Returns false when it stays. */
 export async function deleteUnstored(em: SqlEntityManager, id: string, lease: string): Promise<boolean> {
   const released = await row(
     em,
@@ -122,7 +122,7 @@ export async function deleteUnstored(em: SqlEntityManager, id: string, lease: st
   return released !== null;
 }
 
-/** Makes the stand-in final: what was to follow it failed, but its effect stands. */
+/** Makes the stand-in final: the reply that should have replaced it failed, but the effect of the request stays. */
 export async function settleStandIn(em: SqlEntityManager, id: string, lease: string): Promise<void> {
   await row(
     em,
@@ -133,14 +133,14 @@ export async function settleStandIn(em: SqlEntityManager, id: string, lease: str
   );
 }
 
-/** Removes a row past its end that the sweep has not reached yet. */
+/** Removes an expired row that the sweep has not reached yet. */
 export async function removeExpiredKey(em: SqlEntityManager, id: string): Promise<void> {
   await row(em, 'delete from idempotency_keys where id = ? and expires_at <= clock_timestamp() returning id', [id]);
 }
 
 /**
- * Forgets the stored replies that show rows which are being erased, and with a person's those of their invitations: a key stays used, and its repeat is 404.
- * Of the reply to a batch only what shows a run goes; `gone` is the error in its place. Leaves with the transaction's next statement, or its commit.
+ * Erases the stored replies that show rows being erased, and with a person those of their invitations: a key stays used, and its repeat is 404. In the reply to
+ * a batch, only what shows a run is erased; `gone` is the error in its place. Goes with the transaction's next statement or its commit.
  */
 export async function forgetReplies(tx: Pick<TenantTransaction, 'em'>, ids: readonly string[], gone: object = {}): Promise<void> {
   await queueStatement(tx.em, 'select gate_forget_replies(?::uuid[], ?::jsonb)', [[...ids], JSON.stringify(gone)]);
@@ -152,7 +152,7 @@ export async function sweepReplies(em: SqlEntityManager, organizationId: string,
   await row(em, forgetSql({ ids: '?::uuid[]', gone: "'{}'::jsonb", own }), [[...ids], organizationId]);
 }
 
-/** Deletes rows past their end, at most `limit`; the number deleted. For the sweeper. */
+/** Deletes at most `limit` expired rows; returns how many. For the sweeper. */
 export async function sweepIdempotencyKeys(em: SqlEntityManager, limit: number): Promise<number> {
   const swept = await row<{ count: number }>(
     em,

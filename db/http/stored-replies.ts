@@ -20,7 +20,7 @@ export const tablesOfPaths: Readonly<Record<string, string>> = {
   toolkit_id: 'toolkits',
 };
 
-/** The workspaces of the rows that a path names. 404 for a row that is out of the caller's sight, as for the row itself. */
+/** Returns the workspaces of the rows that a path names. Throws 404 for a row that the caller doesn't see, as for the row itself. */
 export async function placesOfPath(em: SqlEntityManager, params: unknown): Promise<Set<string>> {
   const places = new Set<string>();
   for (const [name, id] of Object.entries(params ?? {})) {
@@ -33,12 +33,12 @@ export async function placesOfPath(em: SqlEntityManager, params: unknown): Promi
   return places;
 }
 
-/** Whether the run that a reply shows is there, and stays there to the end of the transaction: whoever purges it finds the reply then. */
+/** Whether the run that a reply shows exists, and locks it until the end of the transaction: a later purge then finds the reply. */
 export async function holdShownRun(em: SqlEntityManager, runId: string): Promise<boolean> {
   return (await row(em, 'select 1 from runs where id = ? and deleted_at is null for share', [runId])) !== null;
 }
 
-/** Ties a sealed reply to its row: moved to another, it opens no more. */
+/** Binds an encrypted reply to its row: moved to another, it can't be decrypted. */
 export function storedReplyBinding(organizationId: string | null, id: string): Binding {
   return { organizationId, aad: ['idempotency_keys', id] };
 }

@@ -14,6 +14,6 @@ const schema = defineEntity({
   },
 });
 
-/** When the last backup, audit seal and retention sweep were. */
+/** Times of the last backup, audit seal and retention sweep. */
 export class SystemTimestamp extends schema.class {}
 schema.setClass(SystemTimestamp);

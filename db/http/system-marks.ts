@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change } from '../sql.ts';
 
-/** Notes that something of the deployment has just been done. Sweeper's pool. */
+/** Records that a task of the deployment has just been done. Sweeper's pool. */
 export async function setMark(em: SqlEntityManager, name: string, detail: object): Promise<void> {
   await change(
     em,

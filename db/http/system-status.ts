@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { row } from '../sql.ts';
 
-/** What the database says about itself. */
+/** What the database reports about itself. */
 export interface PostgresFacts {
   readonly version: string;
   readonly sizeBytes: number;
@@ -32,8 +32,8 @@ export async function postgresFacts(em: SqlEntityManager): Promise<PostgresFacts
 }
 
 /**
- * Outbox rows that should have been sent by now, as far as the caller sees them, and the age of the oldest. A try puts `not_before` ahead: while Temporal
- * is away it tells nothing of how long a row has waited.
+ * Outbox rows visible to the caller that should have been sent by now, and the age of the oldest. A try moves `not_before` ahead, so while Temporal is
+ * unavailable it does not show how long a row has waited.
  */
 export async function outboxFacts(em: SqlEntityManager): Promise<OutboxFacts> {
   const facts = await row<OutboxFacts>(
@@ -44,7 +44,7 @@ export async function outboxFacts(em: SqlEntityManager): Promise<OutboxFacts> {
   return facts ?? { due: 0, oldestDueAgeS: null, failing: 0 };
 }
 
-/** Runs that have not ended, by status, as far as the caller sees them. */
+/** Runs visible to the caller that have not ended, by status. */
 export async function runFacts(em: SqlEntityManager): Promise<RunFacts> {
   const facts = await row<RunFacts>(
     em,
@@ -55,13 +55,13 @@ export async function runFacts(em: SqlEntityManager): Promise<RunFacts> {
   return facts ?? { queued: 0, running: 0, waiting: 0, cancelling: 0 };
 }
 
-/** When something of the deployment was done last; null when never. */
+/** Returns when a task of the deployment was last done, or null when never. */
 export async function markAt(em: SqlEntityManager, name: string): Promise<string | null> {
   const mark = await row<{ at: string }>(em, 'select at from system_marks where name = ?', [name]);
   return mark?.at ?? null;
 }
 
-/** Whether an organization demands a second factor; false where it is unknown. */
+/** Whether an organization requires a second factor; false where it is unknown. */
 export async function isMfaRequired(em: SqlEntityManager, organizationId: string): Promise<boolean> {
   const settings = await row<{ required: boolean }>(
     em,

@@ -4,7 +4,7 @@ const functions = ['gate_erase_connections(uuid)'] as const;
 
 const grants: GateSet['grants'] = { mcp_connections: ['select', 'delete'], mcp_authorizations: ['select', 'delete'] };
 
-// A person's own grants may lie with toolkits that whoever erases them doesn't see. Gives how many there were.
+// A person's own grants may belong to toolkits that the erasing caller doesn't see. Returns how many there were.
 const sql: readonly string[] = [
   `create or replace function gate_erase_connections(p_user uuid) returns jsonb
   language sql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$
@@ -19,5 +19,5 @@ const sql: readonly string[] = [
 $gate$`,
 ];
 
-/** Ends what a person has granted to toolkits. */
+/** Ends the grants that a person has given to toolkits. */
 export const connectionGates: GateSet = { functions, grants, sql };

@@ -5,7 +5,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { connectionBinding, type McpGrant } from './grant.ts';
 import type { mcpConnectionStates } from './mcp-connection.entity.ts';
 
-/** As whom a server is called: everybody alike, or one user. */
+/** The principal as which a server is called: one shared by all users, or one user. */
 export type McpPrincipal = { readonly kind: 'shared'; readonly id: null } | { readonly kind: 'user'; readonly id: string };
 
 export const sharedPrincipal: McpPrincipal = { kind: 'shared', id: null };
@@ -18,14 +18,14 @@ export interface McpConnectionRow {
   readonly state: (typeof mcpConnectionStates)[number];
   readonly row_version: number;
   readonly grant_enc: Buffer | null;
-  /** The access token has at least 10 s left, or no end. */
+  /** The access token is valid for at least 10 s, or does not expire. */
   readonly is_fresh: boolean;
 }
 
 const columns = `id, toolkit_id, organization_id, workspace_id, state, row_version, grant_enc,
   (expires_at is null or expires_at > now() + interval '10 seconds') as is_fresh`;
 
-/** The connection of a toolkit as a principal; read anew at each use, so that what is revoked ends at the next one. */
+/** Returns the connection of a toolkit as a principal; read anew for each use, so that a revocation takes effect at the next one. */
 export function findConnection(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<McpConnectionRow | null> {
   return row<McpConnectionRow>(
     tx.em,
@@ -41,7 +41,7 @@ export async function readGrant(
 ): Promise<McpGrant | null> {
   if (connection.grant_enc === null) return null;
   const text = await open(tx.em, keys, connectionBinding(connection.organization_id, connection.id), connection.grant_enc);
-  return JSON.parse(text.toString()) as McpGrant; // written by storeGrant alone
+  return JSON.parse(text.toString()) as McpGrant; // written only by storeGrant
 }
 
 /** A connection as the status shows it. */
@@ -55,7 +55,7 @@ export interface McpConnectionFacts {
   readonly authorization_url: string | null;
 }
 
-/** Connections of a toolkit: the shared one and the user's own; all of them for `everybody`. At most 200. */
+/** Returns connections of a toolkit: the shared one and the user's own, or all of them with `everybody`. At most 200. */
 export function listConnections(
   tx: TenantTransaction,
   toolkitId: string,

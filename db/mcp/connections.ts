@@ -7,10 +7,10 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { findConnection, type McpConnectionRow, type McpPrincipal } from './connection-queries.ts';
 import { connectionBinding, type McpGrant } from './grant.ts';
 
-/** A row at one version: whoever writes by it writes nothing once another has written. */
+/** A row at one version: a write with it has no effect once the row has been written otherwise. */
 export type McpConnectionAt = Pick<McpConnectionRow, 'id' | 'row_version' | 'organization_id'>;
 
-/** The connection, made without a grant where there is none. */
+/** Returns the connection; creates it without a grant where there is none. */
 export async function openConnection(tx: TenantTransaction, toolkit: ToolkitScope, principal: McpPrincipal): Promise<McpConnectionRow> {
   await change(
     tx.em,
@@ -23,7 +23,7 @@ export async function openConnection(tx: TenantTransaction, toolkit: ToolkitScop
   return made;
 }
 
-/** Writes the lease of a refresh at a version of the row; false while another's runs, or when the row has moved on. */
+/** Takes the lease of a refresh at a version of the row; returns false while another holder's lease runs, or when the row has a newer version. */
 export async function takeLeaseOfRefresh(tx: TenantTransaction, at: McpConnectionAt, seconds: number): Promise<boolean> {
   const taken = await change(
     tx.em,
@@ -34,20 +34,20 @@ export async function takeLeaseOfRefresh(tx: TenantTransaction, at: McpConnectio
   return taken === 1;
 }
 
-/** Ends the lease of a refresh, unless the row has moved on. */
+/** Ends the lease of a refresh, unless the row has a newer version. */
 export async function dropLeaseOfRefresh(tx: TenantTransaction, at: McpConnectionAt): Promise<void> {
   await change(tx.em, 'update mcp_connections set refresh_until = null where id = ? and row_version = ?', [at.id, at.row_version]);
 }
 
 export interface FreshGrant {
   readonly grant: McpGrant;
-  /** As granted; null: as before. */
+  /** As granted; null: unchanged. */
   readonly scopes: readonly string[] | null;
-  /** Life of the access token as its server told it; null: it told none. */
+  /** Lifetime of the access token in seconds as its server stated it; null: it stated none. */
   readonly lifeS: number | null;
 }
 
-/** Keeps a grant, unless somebody has written the row meanwhile. */
+/** Stores a grant, unless the row was written meanwhile. */
 export async function storeGrant(tx: TenantTransaction, keys: Pick<KeyRing, 'keks'>, at: McpConnectionAt & FreshGrant): Promise<boolean> {
   const envelope = await seal(tx.em, keys, connectionBinding(at.organization_id, at.id), Buffer.from(JSON.stringify(at.grant)));
   const stored = await change(
@@ -60,7 +60,7 @@ export async function storeGrant(tx: TenantTransaction, keys: Pick<KeyRing, 'kek
   return stored === 1;
 }
 
-/** Takes the grant out of a row that still has this version, with the error for which it goes. */
+/** Removes the grant from a row that still has this version, with the error that caused it. */
 export async function clearGrant(tx: TenantTransaction, at: McpConnectionAt, error: string): Promise<void> {
   await change(
     tx.em,
@@ -70,7 +70,7 @@ export async function clearGrant(tx: TenantTransaction, at: McpConnectionAt, err
   );
 }
 
-/** Forgets every grant of a toolkit: its server or its credentials are others now, and tokens go to their issuer only. */
+/** Deletes every grant of a toolkit: its server or its credentials have changed, and tokens go to their issuer only. */
 export async function forgetConnections(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await change(tx.em, 'delete from mcp_authorizations where connection_id in (select id from mcp_connections where toolkit_id = ?)', [
     toolkitId,

@@ -2,20 +2,20 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { McpPrincipal } from './connection-queries.ts';
 
-/** A call of a tool whose toolkit has a grant of its own for each user, and the user for whom its run works. */
+/** A call of a tool whose toolkit has a separate grant for each user, and the user for whom its run works. */
 export interface ConsentingCall {
   readonly tool_id: string | null;
   readonly subject_kind: string | null;
   readonly subject_id: string | null;
 }
 
-/** Where the user has to consent, and until when the link is good. */
+/** Where the user has to consent, and when the link expires. */
 export interface ConsentLink {
   readonly url: string;
   readonly until: Date;
 }
 
-/** How the consent for a call stands: a grant that can be used, or a link that is open; null: neither. */
+/** Returns the state of the consent for a call: a usable grant, or an open link; null: neither. */
 export async function readConsent(tx: TenantTransaction, call: ConsentingCall): Promise<'granted' | ConsentLink | null> {
   if (call.tool_id === null || call.subject_kind !== 'user') return null;
   const found = await row<{ state: string; url: string | null; until: string | null }>(
@@ -30,7 +30,7 @@ export async function readConsent(tx: TenantTransaction, call: ConsentingCall): 
 
 const openUntil = `select max(a.expires_at) from mcp_authorizations a where a.connection_id = c.id and a.used_at is null and a.expires_at > now()`;
 
-/** The link of a consent that is under way and good for a while yet; null: there is none. */
+/** Returns the link of a pending consent that stays valid for a while, or null when there is none. */
 export async function openConsentUrl(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<string | null> {
   const found = await row<{ url: string | null }>(
     tx.em,
@@ -42,7 +42,7 @@ export async function openConsentUrl(tx: TenantTransaction, toolkitId: string, p
   return found?.url ?? null;
 }
 
-/** The runs of a user that wait for the consent to a toolkit, by their ids. */
+/** Returns the runs of a user that wait for the consent to a toolkit, by their ids. */
 export async function runsAwaitingConsent(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<string[]> {
   const waiting = await rows<{ run_id: string }>(
     tx.em,
@@ -53,7 +53,7 @@ export async function runsAwaitingConsent(tx: TenantTransaction, toolkitId: stri
   return waiting.map(({ run_id: runId }) => runId);
 }
 
-/** The toolkit of the tool that a call calls; null: it has none, or is gone. */
+/** Returns the toolkit of the tool that a call uses, or null when the tool has none or is deleted. */
 export async function readToolkitOfCall(tx: TenantTransaction, toolCallId: string): Promise<string | null> {
   const found = await row<{ toolkit_id: string | null }>(
     tx.em,

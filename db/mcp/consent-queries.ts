@@ -19,7 +19,7 @@ export interface ReturnedConsent {
   readonly consent: McpConsent;
 }
 
-/** The consent of a connection whose code has come back and waits to be exchanged. */
+/** Returns the consent of a connection whose code has come back and waits to be exchanged. */
 export async function findReturned(tx: TenantTransaction, keys: Keks, connectionId: string): Promise<ReturnedConsent | null> {
   const stored = await row<StoredConsent>(
     tx.em,
@@ -30,8 +30,8 @@ export async function findReturned(tx: TenantTransaction, keys: Keks, connection
   return stored && { stateHash: stored.state_hash, consent: await openConsent(tx, keys, stored) };
 }
 
-/** What the row of a consent holds, decrypted. */
+/** Returns the decrypted content of a consent's row. */
 export async function openConsent(tx: TenantTransaction, keys: Keks, stored: StoredConsent): Promise<McpConsent> {
   const text = await open(tx.em, keys, authorizationBinding(stored.organization_id, stored.state_hash), stored.verifier_enc);
-  return JSON.parse(text.toString()) as McpConsent; // written by insertConsent and storeCode alone
+  return JSON.parse(text.toString()) as McpConsent; // written only by insertConsent and storeCode
 }

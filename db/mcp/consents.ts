@@ -9,7 +9,7 @@ import { authorizationBinding, type McpConsent } from './grant.ts';
 
 type Keks = Pick<KeyRing, 'keks'>;
 
-/** A consent that begins: its state opens it once, within `lifeS` seconds, and `url` is where the person has to go. */
+/** A consent that begins: its state may be used once, within `lifeS` seconds, and `url` is where the person has to go. */
 export interface BegunConsent {
   readonly state: string;
   readonly consent: McpConsent;
@@ -17,7 +17,7 @@ export interface BegunConsent {
   readonly lifeS: number;
 }
 
-/** A code as a person brings it back, and whose consent it is to belong to. */
+/** A code that a person brings back, and the toolkit and principal it must belong to. */
 export interface ReturnedCode {
   readonly toolkitId: string;
   readonly principal: McpPrincipal;
@@ -25,12 +25,12 @@ export interface ReturnedCode {
   readonly state: string;
 }
 
-/** Writes a consent in place of an older one of its connection, whose row names the address then. */
+/** Stores a consent, replacing an older one of its connection, and sets the URL in the connection's row. */
 export async function insertConsent(tx: TenantTransaction, keys: Keks, connection: McpConnectionRow, begun: BegunConsent): Promise<void> {
   const stateHash = hashOf(begun.state);
   const binding = authorizationBinding(connection.organization_id, stateHash);
   const envelope = await seal(tx.em, keys, binding, Buffer.from(JSON.stringify(begun.consent)));
-  // One at a time: an older link of this connection opens nothing any more.
+  // One at a time: an older link of this connection becomes invalid.
   await change(tx.em, 'delete from mcp_authorizations where connection_id = ? or expires_at < now()', [connection.id]);
   await change(
     tx.em,
@@ -45,7 +45,7 @@ export async function insertConsent(tx: TenantTransaction, keys: Keks, connectio
   );
 }
 
-/** Stores the code that came back, sealed, with its consent. False: the state is unknown, spent, too old, or of another toolkit or principal. */
+/** Stores the returned code, encrypted, with its consent. Returns false when the state is unknown, used, expired, or of another toolkit or principal. */
 export async function storeCode(tx: TenantTransaction, keys: Keks, back: ReturnedCode): Promise<boolean> {
   const stored = await row<StoredConsent>(
     tx.em,

@@ -1,6 +1,6 @@
 import type { Binding } from '../tenancy/keys/envelope.ts';
 
-/** An authorization server, as its metadata named it when consent was asked for; client and tokens go nowhere else. */
+/** An authorization server, as its metadata named it when consent was requested; client and tokens are sent nowhere else. */
 export interface McpIssuer {
   readonly issuer: string;
   /** RFC 8414 metadata, as far as tokens need it. */
@@ -14,7 +14,7 @@ export interface McpOauthClient {
   readonly client_secret?: string | undefined;
 }
 
-/** What a connection holds, sealed as one. */
+/** What a connection holds, encrypted as one value. */
 export interface McpGrant {
   readonly at: McpIssuer;
   readonly client: McpOauthClient;
@@ -22,7 +22,7 @@ export interface McpGrant {
   readonly refreshToken: string | null;
 }
 
-/** What a consent under way holds, sealed as one; `code` once it has come back. */
+/** What a pending consent holds, encrypted as one value; `code` is set once it has come back. */
 export interface McpConsent {
   readonly at: McpIssuer;
   readonly client: McpOauthClient;

@@ -21,6 +21,6 @@ const schema = defineEntity({
   },
 });
 
-/** A consent under way: its state is used once, within ten minutes. */
+/** A pending consent: its state can be used once, within ten minutes. */
 export class McpAuthorization extends schema.class {}
 schema.setClass(McpAuthorization);

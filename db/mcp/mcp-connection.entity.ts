@@ -13,7 +13,7 @@ const schema = defineEntity({
   policies: tenantPolicies('mcp_connections', 'child'),
   indexes: [
     uniqueIndex('mcp_connections', 'principal', '(toolkit_id, principal_kind, principal_id) nulls not distinct'),
-    // By which an erasure finds a person's own.
+    // Used by an erasure to find a person's own connections.
     index('mcp_connections', 'person', "(principal_id) where principal_kind = 'user'"),
   ],
   uniques: [{ name: 'mcp_connections_tenant_key', properties: ['id', 'organizationId'] }],
@@ -25,7 +25,7 @@ const schema = defineEntity({
     principalKind: p.enum(mcpPrincipalKinds),
     principalId: uuidColumn().strictNullable(),
     issuer: p.text().strictNullable(),
-    /** Client and tokens, sealed together. */
+    /** Client and tokens, encrypted together. */
     grantEnc: p.blob().$type<Buffer>().strictNullable(),
     scopes: textArrayColumn()
       .onCreate(() => [])
@@ -41,6 +41,6 @@ const schema = defineEntity({
   },
 });
 
-/** What a toolkit holds to reach its MCP server, shared or of one user. */
+/** What a toolkit needs to reach its MCP server, shared or for one user. */
 export class McpConnection extends schema.class {}
 schema.setClass(McpConnection);

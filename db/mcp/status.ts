@@ -3,7 +3,7 @@ import { row } from '../sql.ts';
 import type { ToolkitRevisionState } from '../../workflows/contracts/tools/toolkits.ts';
 import { Toolkit } from '../toolkits/toolkit.entity.ts';
 
-/** How an mcp toolkit stands, by its rows. */
+/** The state of an mcp toolkit according to its rows. */
 export interface McpStatusRow {
   readonly kind: 'mcp' | 'openapi' | 'manual';
   readonly workspace_id: string | null;
@@ -21,7 +21,7 @@ export interface McpStatusRow {
   readonly quarantined: readonly string[];
 }
 
-/** The status of a toolkit of any kind that the caller sees. Throws 404. One query. */
+/** Returns the status of a toolkit of any kind that the caller sees. Throws 404. One query. */
 export async function readStatus(ctx: Scoped, toolkitId: string): Promise<McpStatusRow> {
   const visible = visibleToSql(ctx, Toolkit, 'k');
   const found = await row<McpStatusRow>(

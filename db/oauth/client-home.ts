@@ -2,7 +2,7 @@ import { row } from '../sql.ts';
 import { isUnbounded, organizationOf, workspacesOf } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
 
-/** Whether the place where a client is to act exists, as far as the caller reaches. */
+/** Returns whether the organization and workspace where a client is to act exist and are visible to the caller. */
 export async function homeOfClient(
   ctx: Scoped,
   { organizationId, workspaceId }: { organizationId: string; workspaceId: string | null },

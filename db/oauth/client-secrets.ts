@@ -9,7 +9,7 @@ export interface NewSecret {
   readonly hash: Buffer;
 }
 
-/** A new client secret; its MAC under the newest pepper is stored, as that of a service key. */
+/** Returns a new client secret; its MAC under the newest pepper is stored, like that of a service key. */
 export function newClientSecret(peppers: KeyList): NewSecret {
   const plaintext = newOpaqueToken('client_secret');
   return { plaintext, hash: serviceKeyHash(plaintext, peppers) };
@@ -21,7 +21,7 @@ export function isClientSecret(text: string, storedHex: string | null, peppers: 
   return serviceKeyHashes(text, peppers).some((hash) => isSame(hash, storedHex));
 }
 
-/** A new token by which a client that registered itself reads and deletes its registration. */
+/** Returns a new token with which a client that registered itself reads and deletes its registration. */
 export function newRegistrationToken(): NewSecret {
   const plaintext = newOpaqueToken('registration');
   return { plaintext, hash: tokenHash(plaintext) };

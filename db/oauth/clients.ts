@@ -7,7 +7,7 @@ import { OauthClient, type oauthClientKinds } from './oauth-client.entity.ts';
 
 export type OauthClientKind = (typeof oauthClientKinds)[number];
 
-/** A client as views show one. */
+/** A client as views show it. */
 export interface ShownClient {
   readonly id: string;
   readonly clientId: string;
@@ -31,12 +31,12 @@ export const clientColumns = `c.id, c.client_id as "clientId", c.kind, c.client_
   c.workspace_id as "workspaceId", c.role, c.created_at as "createdAt", c.updated_at as "updatedAt", c.last_used_at as "lastUsedAt",
   c.secret_rotated_at as "secretRotatedAt"`;
 
-/** A new public name of a client: `lh_oc_` and 128 random bits. */
+/** Returns a new public client id: `lh_oc_` and 128 random bits. */
 export function newClientId(): string {
   return `lh_oc_${randomBytes(16).toString('base64url')}`;
 }
 
-/** The clients that an operator sees, newest first: narrowed by X-View-*, those of the view alone. */
+/** Returns the clients that an operator sees, newest first; with X-View-*, only those of the view. */
 export async function listClients(
   ctx: Scoped,
   { filters, page }: { filters: { readonly q?: string; readonly kind?: OauthClientKind }; page: PageRequest },
@@ -63,7 +63,7 @@ export async function listClients(
   });
 }
 
-/** Loads a client by its public name and locks it; null when the caller sees none, or it is deleted. */
+/** Loads a client by its client id and locks it; returns null when the caller sees none, or it is deleted. */
 export async function lockClient(ctx: Scoped, clientId: string): Promise<ShownClient | null> {
   const visible = ownTo(ctx, OauthClient, 'c');
 

@@ -4,10 +4,10 @@ import { isAskerStanding } from '../identity/sessions/session-right.sql.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Seconds inside which a second use of a refresh token is a lost race and no theft. */
+/** Seconds within which a second use of a refresh token is a lost race rather than theft. */
 const raceSeconds = 10;
 
-/** A grant's session and its newest refresh token, null where the client has none. */
+/** A grant's session and its newest refresh token; the token is null where the client has none. */
 export interface IssuedGrant {
   readonly sessionId: string;
   readonly refreshToken: string | null;
@@ -16,7 +16,7 @@ export interface IssuedGrant {
 export interface NewGrant {
   readonly codeHash: Buffer;
   readonly clientName: string;
-  /** What was granted; at most that of the code. */
+  /** The granted OAuth scopes; at most those of the code. */
   readonly scope: string;
   readonly device: { readonly userAgent: string; readonly networkAddress: string };
   readonly lifetime: { readonly idleDays: number; readonly absoluteDays: number };
@@ -24,9 +24,9 @@ export interface NewGrant {
 }
 
 /**
- * Uses a code up and opens the session of its grant, with the first refresh token: one statement, of any number at once one wins. Null for a
- * loser, and when the user has been deactivated, has another password since the code was made, or somebody has ended the session that approved it:
- * the locks make a concurrent change come before or see the new session. The grant counts as verified as that session was.
+ * Uses up a code and opens the session of its grant, with the first refresh token: one statement, and of any number of concurrent calls one wins. Returns null
+ * for a loser, and when the user has been deactivated, has changed the password since the code was made, or the session that approved it has been ended:
+ * because of the locks, a concurrent change comes either before or sees the new session. The grant counts as verified as that session.
  */
 export async function openGrant(
   tx: TenantTransaction,
@@ -78,12 +78,12 @@ export async function openGrant(
   return opened && { sessionId, refreshToken: hasRefresh ? refreshToken : null };
 }
 
-/** Uses a code up without a grant. False when somebody else has used it already. */
+/** Uses up a code without a grant. Returns false when it has been used already. */
 export async function spoilCode(tx: TenantTransaction, codeHash: Buffer): Promise<boolean> {
   return (await change(tx.em, 'update oauth_codes set used_at = now() where code_hash = ? and used_at is null', [codeHash])) > 0;
 }
 
-/** The session that a code's exchange has opened; null for a code that was not used. */
+/** Returns the session that a code's exchange has opened, or null for an unused code. */
 export async function sessionOfUsedCode(tx: TenantTransaction, codeHash: Buffer): Promise<string | null> {
   const used = await row<{ session_id: string | null }>(
     tx.em,
@@ -93,7 +93,7 @@ export async function sessionOfUsedCode(tx: TenantTransaction, codeHash: Buffer)
   return used?.session_id ?? null;
 }
 
-/** Uses a client's refresh token up and issues its successor, with the scope of the one that was used. Null for a loser. */
+/** Uses up a client's refresh token and issues its successor, with the OAuth scopes of the used one. Returns null for a loser. */
 export async function rotateGrant(
   tx: TenantTransaction,
   { hash, clientId, idleDays }: { hash: Buffer; clientId: string; idleDays: number },
@@ -121,7 +121,7 @@ export async function rotateGrant(
   return issued && { sessionId: issued.session_id, refreshToken };
 }
 
-/** Whether a refresh token that did not win is a stolen one: used before, and longer ago than a lost race explains. */
+/** Whether a refresh token that did not win was stolen: it was used before, longer ago than a lost race explains. */
 export async function wasReused(tx: TenantTransaction, { hash, clientId }: { hash: Buffer; clientId: string }): Promise<boolean> {
   const found = await row<{ is_reuse: boolean | null }>(
     tx.em,

@@ -15,7 +15,7 @@ const schema = defineEntity({
   indexes: [...tenantIndexes('oauth_clients'), uniqueIndex('oauth_clients', 'client', '(client_id)')],
   checks: [{ name: 'oauth_clients_secret', expression: "(secret_hash is not null) = (token_endpoint_auth_method <> 'none')" }],
   properties: {
-    /** Names the client in audit entries and idempotency keys. */
+    /** Identifies the client in audit entries and idempotency keys. */
     id: idColumn(),
     clientId: p.text(),
     kind: p.enum(oauthClientKinds),

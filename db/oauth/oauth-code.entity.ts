@@ -16,7 +16,7 @@ const schema = defineEntity({
     organizationId: uuidColumn().strictNullable(),
     /** The session that approved it. */
     approverSessionId: uuidColumn().strictNullable(),
-    /** The session that the exchange has opened, revoked when the code comes a second time. */
+    /** The session that the exchange has opened; it is revoked when the code is presented a second time. */
     sessionId: uuidColumn().strictNullable(),
     redirectUri: p.text(),
     codeChallenge: p.text(),
@@ -28,6 +28,6 @@ const schema = defineEntity({
   },
 });
 
-/** An authorization code: tied to user, client, redirect, challenge, scope and resource; one exchange within 60 s. */
+/** An authorization code, bound to user, client, redirect, challenge, scope and resource; allows one exchange within 60 s. */
 export class OauthCode extends schema.class {}
 schema.setClass(OauthCode);

@@ -5,7 +5,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 const transactionLifeS = 600;
 const codeLifeS = 60;
 
-/** What a client asked for, and what the answer is sent to. */
+/** What a client requested, and where the reply is sent. */
 export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly state: string | null;
@@ -14,7 +14,7 @@ export interface AuthorizationRequest {
   readonly resource: string;
 }
 
-/** Notes a request until a user decides on it; the id stands in no row. */
+/** Stores a request until a user decides on it; no row contains the id. */
 export async function openTransaction(
   tx: TenantTransaction,
   { clientId, request }: { clientId: string; request: AuthorizationRequest },
@@ -39,7 +39,7 @@ export interface StoredTransaction {
   readonly isOver: boolean;
 }
 
-/** Loads a transaction and locks it, so that of two decisions one comes first. */
+/** Loads a transaction and locks it, so that of two concurrent decisions one comes first. */
 export async function lockTransaction(tx: TenantTransaction, transactionId: string): Promise<StoredTransaction | null> {
   return row<StoredTransaction>(
     tx.em,
@@ -62,8 +62,8 @@ export async function closeTransaction(
 }
 
 /**
- * Makes a code, tied to user, client, redirect, challenge, scope and resource; good for one exchange. Null when the session that decides has
- * ended meanwhile: the locks make what ends sessions come before, or find the code.
+ * Creates a code, bound to user, client, redirect, challenge, scope and resource, for one exchange. Returns null when the deciding session has ended meanwhile:
+ * because of the locks, an operation that ends sessions comes either before or finds the code.
  */
 export async function issueCode(
   tx: TenantTransaction,

@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OauthClient } from './oauth-client.entity.ts';
 import { clientColumns, type OauthClientKind, type ShownClient } from './clients.ts';
 
-/** A client that is to be stored; digests only. */
+/** A client to be stored; digests only. */
 export interface NewClient {
   readonly clientId: string;
   readonly kind: OauthClientKind;
@@ -20,7 +20,7 @@ export interface NewClient {
   readonly role?: OauthClient['role'];
 }
 
-/** Stores a client and gives what views show of it. */
+/** Stores a client and returns what views show of it. */
 export async function addClient(tx: TenantTransaction, client: NewClient): Promise<ShownClient> {
   const added = await row<ShownClient>(
     tx.em,
@@ -50,8 +50,8 @@ export async function addClient(tx: TenantTransaction, client: NewClient): Promi
 }
 
 /**
- * Stores what a metadata document said, until when it may be believed without asking again. One that an operator has deleted stays so, and
- * gives null.
+ * Stores what a metadata document said, and until when it is valid without being fetched again. A client that an operator has deleted stays deleted, and null
+ * is returned.
  */
 export async function storeDocument(
   tx: TenantTransaction,
@@ -81,7 +81,7 @@ export async function storeDocument(
   );
 }
 
-/** Overwrites the secret: the old one is dead at once, and so are tokens that the client got for itself with it. */
+/** Replaces the secret: the old one is invalid at once, and so are tokens that the client got for itself with it. */
 export async function replaceSecret(tx: TenantTransaction, id: string, secretHash: Buffer): Promise<ShownClient> {
   const changed = await row<ShownClient>(
     tx.em,
@@ -94,7 +94,7 @@ export async function replaceSecret(tx: TenantTransaction, id: string, secretHas
   return changed;
 }
 
-/** Marks a client as deleted. False when it was before. */
+/** Marks a client as deleted. Returns false when it already was. */
 export async function deleteClient(tx: TenantTransaction, id: string): Promise<boolean> {
   const deleted = await change(
     tx.em,

@@ -10,11 +10,11 @@ export interface LiveRuns {
   readonly source: RunSource;
   readonly priority: RunPriority;
   readonly count: number;
-  /** Age in seconds of the oldest one that could begin and has not; null when there is none. */
+  /** Age in seconds of the oldest run that could begin and has not; null when there is none. */
   readonly oldestReadyS: number | null;
 }
 
-/** What an operator steers by and only the database knows. */
+/** Facts that operators act on and only the database knows. */
 export interface DeploymentFacts {
   readonly outbox: OutboxFacts;
   readonly liveRuns: readonly LiveRuns[];
@@ -26,7 +26,7 @@ export async function readDeploymentFacts(em: SqlEntityManager): Promise<Deploym
   return { outbox: await outboxFacts(em), liveRuns: await liveRuns(em), waitingMails: await waitingMails(em) };
 }
 
-/** What waits for its turn in a conversation or for its time is no queue: only an active run could begin. */
+/** Runs that wait for their position in a conversation or for their time do not count as queue age: only an active run could begin. */
 async function liveRuns(em: SqlEntityManager): Promise<LiveRuns[]> {
   const found = await rows<Omit<LiveRuns, 'priority'>>(
     em,

@@ -4,7 +4,7 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { SchedulePlace } from './wake-backfills.ts';
 
-/** A backfill as its work sees it. */
+/** A backfill as its workflow needs it. */
 export type BackfillRow = NonNullable<Awaited<ReturnType<typeof readBackfill>>>;
 
 function selectBackfill(id: string) {
@@ -14,17 +14,19 @@ function selectBackfill(id: string) {
     .select(['id', 'organizationId', 'workspaceId', 'scheduleId', 'rangeFrom', 'rangeTo', 'overlap', 'status', 'reached']);
 }
 
-/** A backfill; null when it is purged or foreign. */
+/** Returns a backfill, or null when it is purged or another tenant's. */
 export function readBackfill(tx: Pick<TenantTransaction, 'em'>, id: string) {
   return row(tx.em, selectBackfill(id));
 }
 
-/** The same, locked to the end of the transaction. */
+/** The same, locked until the end of the transaction. */
 export function lockBackfill(tx: Pick<TenantTransaction, 'em'>, id: string) {
   return row(tx.em, selectBackfill(id).forNoKeyUpdate());
 }
 
-/** Schedules with a backfill that has not ended for ten minutes: Temporal may have lost its workflow, or a signal. Sweeper's pool. */
+/**
+ * Returns schedules with a backfill that was created over ten minutes ago and has not ended: Temporal may have lost its workflow, or a signal. Sweeper's pool.
+ */
 export function schedulesWithOpenBackfills(em: SqlEntityManager, limit: number): Promise<SchedulePlace[]> {
   return rows<SchedulePlace>(
     em,
@@ -49,7 +51,7 @@ export async function hasLiveBackfillRun(tx: Pick<TenantTransaction, 'em'>, sche
   return live !== null;
 }
 
-/** Instants of a stretch, both ends included, that have started a run or are about to, whether at their own time or by a backfill. */
+/** Returns instants of a range, both ends included, that have started a run or will, whether at their own time or by a backfill. */
 export async function readRunInstants(
   tx: Pick<TenantTransaction, 'em'>,
   scheduleId: string,
@@ -64,7 +66,7 @@ export async function readRunInstants(
   return new Set(found.map(({ nominal_at: at }) => new Date(at).getTime()));
 }
 
-/** How many of them there are. */
+/** Returns how many such instants there are. */
 export async function countRunInstants(
   tx: Pick<TenantTransaction, 'em'>,
   scheduleId: string,

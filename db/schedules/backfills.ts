@@ -4,10 +4,10 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { BackfillOverlap, BackfillStatus } from './schedule-backfill.entity.ts';
 import { wakeBackfill, type SchedulePlace } from './wake-backfills.ts';
 
-/** A backfill to be written. */
+/** A backfill to be stored. */
 export interface NewBackfill {
   readonly id: string;
-  /** Both included. */
+  /** Both inclusive. */
   readonly from: Date;
   readonly to: Date;
   readonly overlap: BackfillOverlap;
@@ -16,7 +16,7 @@ export interface NewBackfill {
   readonly at: Date;
 }
 
-/** Writes a backfill, whose work begins after the commit. */
+/** Stores a backfill, whose work begins after the commit. */
 export async function insertBackfill(tx: TenantTransaction, schedule: SchedulePlace, backfill: NewBackfill): Promise<void> {
   await change(
     tx.em,
@@ -41,7 +41,7 @@ export async function insertBackfill(tx: TenantTransaction, schedule: SchedulePl
   await wakeBackfill(tx, schedule, { backfillId: backfill.id, occasion: 'made' });
 }
 
-/** Notes how far a locked backfill is. */
+/** Records the progress of a locked backfill. */
 export async function moveBackfill(
   tx: Pick<TenantTransaction, 'em'>,
   id: string,
@@ -77,7 +77,7 @@ export async function endBackfill(
   );
 }
 
-/** Cancels what of the backfills of a schedule has not ended: nothing more of it is started. */
+/** Cancels the backfills of a schedule that have not ended: they start nothing more. */
 export async function cancelBackfills(tx: Pick<TenantTransaction, 'em'>, scheduleId: string, now: Date): Promise<void> {
   await change(
     tx.em,

@@ -50,12 +50,12 @@ const occurrenceList = preparedList(
   ],
 );
 
-/** Occurrences of a schedule that the caller sees, the latest first. */
+/** Returns occurrences of a schedule that the caller sees, latest first. */
 export function listOccurrenceRows(ctx: Scoped, scheduleId: string, filters: OccurrenceFilters, page: PageRequest) {
   return occurrenceList(ctx.em, { ...filters, scheduleId, visible: visibleTo(ctx, ScheduleOccurrence, 'o') }, page);
 }
 
-/** One occurrence of a schedule. Throws 404. */
+/** Returns one occurrence of a schedule. Throws 404. */
 export async function readOccurrence(ctx: Scoped, scheduleId: string, occurrenceId: string) {
   const found = await row(
     ctx.em,

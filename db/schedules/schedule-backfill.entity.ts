@@ -3,7 +3,7 @@ import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts
 import { index, tenantIndexes } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
-/** `sequential`: one run at a time; `allow_all`: beside each other. */
+/** `sequential`: one run at a time; `allow_all`: concurrently. */
 export const backfillOverlaps = ['sequential', 'allow_all'] as const;
 export type BackfillOverlap = (typeof backfillOverlaps)[number];
 export const backfillStatuses = ['queued', 'running', 'done', 'cancelled'] as const;
@@ -24,15 +24,15 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     scheduleId: uuidColumn(),
-    /** Both included. */
+    /** Both inclusive. */
     rangeFrom: timeColumn(),
     rangeTo: timeColumn(),
     overlap: p.enum(backfillOverlaps),
-    /** Instants that were to start when it was made, and those left out because they had a run. */
+    /** Instants that were to start when it was created, and those omitted because they had a run. */
     planned: p.integer(),
     alreadyRun: p.integer(),
     status: p.enum(backfillStatuses).default('queued'),
-    /** Instants up to here have been started or left out. */
+    /** Instants up to here have been started or omitted. */
     reached: timeColumn(),
     started: p.integer().default(0),
     failed: p.integer().default(0),
@@ -41,6 +41,6 @@ const schema = defineEntity({
   },
 });
 
-/** Runs of past instants of a schedule that somebody has asked for. */
+/** Requested runs of past instants of a schedule. */
 export class ScheduleBackfill extends schema.class {}
 schema.setClass(ScheduleBackfill);

@@ -8,13 +8,13 @@ import { visibleToSql, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Schedule } from '../triggers/schedule.entity.ts';
 
-/** A schedule as people read it. */
+/** A schedule as views show it. */
 export type ScheduleViewRow = NonNullable<Awaited<ReturnType<typeof readScheduleRow>>>;
 
 export interface ScheduleFilters {
   readonly q?: string;
   readonly agentId?: string;
-  /** True or undefined each: a prepared query sees only which are there. */
+  /** Each is true or undefined: a prepared query only sees which are present. */
   readonly active?: true;
   readonly inactive?: true;
 }
@@ -39,7 +39,7 @@ function readScheduleRow(ctx: Scoped, scheduleId: string) {
   return row(ctx.em, oneSchedule({ scheduleId, visible: visibleToSql(ctx, Schedule, 's') }));
 }
 
-/** One schedule that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
+/** Returns one schedule that the caller sees. Throws 404, or 403 where the caller's rank is below the floor. */
 export async function readScheduleView(ctx: Scoped, scheduleId: string): Promise<ScheduleViewRow> {
   return seen(ctx, await readScheduleRow(ctx, scheduleId));
 }
@@ -56,7 +56,7 @@ const scheduleList = preparedList(
   [{ column: 's.id', type: 'uuid', descending: true }],
 );
 
-/** Schedules that the caller sees, newest first. */
+/** Returns the schedules that the caller sees, newest first. */
 export function listScheduleRows(ctx: Scoped, filters: ScheduleFilters, page: PageRequest) {
   return scheduleList(ctx.em, { ...filters, visible: visibleTo(ctx, Schedule, 's') }, page);
 }

@@ -5,14 +5,14 @@ import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Where a row of a schedule lies. */
+/** A schedule and its tenant. */
 export interface SchedulePlace {
   readonly id: string;
   readonly organization_id: string;
   readonly workspace_id: string;
 }
 
-/** Has the open backfills of a schedule look again after the commit; once an occasion. */
+/** Wakes the open backfills of a schedule after the commit, once per occasion. */
 export async function wakeBackfills(tx: TenantTransaction, schedule: SchedulePlace, occasion: string): Promise<void> {
   const open = await rows(
     tx.em,
@@ -21,7 +21,7 @@ export async function wakeBackfills(tx: TenantTransaction, schedule: SchedulePla
   for (const { id } of open) await wakeBackfill(tx, schedule, { backfillId: id, occasion });
 }
 
-/** Has the workflow of a backfill begin, or look again, after the commit; once an occasion. */
+/** Starts or wakes the workflow of a backfill after the commit, once per occasion. */
 export async function wakeBackfill(
   tx: TenantTransaction,
   schedule: SchedulePlace,

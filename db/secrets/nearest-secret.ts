@@ -3,10 +3,10 @@ import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { SecretScope } from './secret-binding.ts';
 
-/** Who names a secret: the row (a tool, a toolkit, a channel, a binding), and the workspace for which it works; null: the whole organization. */
+/** What names a secret: the row (a tool, a toolkit, a channel, a binding), and the workspace for which it works; null: the whole organization. */
 export interface NamingRow {
   readonly scope: Scope;
-  /** Set when it is a tool, which may have values of its own. */
+  /** Set for a tool, which may have its own values. */
   readonly toolId: string | null;
   readonly organizationId: string;
   readonly workspaceId: string | null;
@@ -17,7 +17,10 @@ interface FoundSecret extends SecretScope {
   readonly value_envelope: Buffer;
 }
 
-/** The value of a name that lies nearest to a row: the tool's own, else that of the workspace, the organization, the platform, where the scope is one of some. */
+/**
+ * Returns the value of a name that is nearest to a row: the tool's own, otherwise that of the workspace, the organization or the platform, as far as `scopes`
+ * allows.
+ */
 export async function findNearest(
   tx: TenantTransaction,
   { name, row: naming, scopes }: { readonly name: string; readonly row: NamingRow; readonly scopes: readonly Scope[] },

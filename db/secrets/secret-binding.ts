@@ -1,6 +1,6 @@
 import type { Binding } from '../tenancy/keys/envelope.ts';
 
-/** What a secret's value is tied to. */
+/** What a secret's value is bound to. */
 export interface SecretScope {
   readonly organization_id: string | null;
   readonly workspace_id: string | null;
@@ -9,7 +9,7 @@ export interface SecretScope {
   readonly value_version: number;
 }
 
-/** Ties a value to its row and to how often it was set: moved elsewhere, or put back later, it does not open. */
+/** Binds a value to its row and to its version: moved elsewhere, or put back later, it can't be decrypted. */
 export function secretBinding(place: SecretScope): Binding {
   return {
     organizationId: place.organization_id,

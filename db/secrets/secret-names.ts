@@ -4,7 +4,7 @@ import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { NamingRow } from './nearest-secret.ts';
 
-/** Those among some names that have a value which a row would take: of its workspace, of its organization, never of a scope wider than its own. */
+/** Returns those of the given names that have a value which a row would use: from its workspace or its organization, never from a scope wider than its own. */
 export async function namesWithValue(
   tx: Pick<TenantTransaction, 'em'>,
   { names, row: naming }: { readonly names: readonly string[]; readonly row: Omit<NamingRow, 'toolId'> },

@@ -6,8 +6,8 @@ import type { Scope } from '../../workflows/contracts/access.ts';
 const maxNamed = 20;
 
 /**
- * Ids of at most 20 tools that name this secret and would find no value without it: they have none of their own, and none is left in a
- * place from which they may take one (never wider than their own scope). Counted are the tools of the secret's own tenant.
+ * Returns the ids of at most 20 tools that name this secret and would find no value without it: they have no value of their own, and none is left in a scope
+ * from which they may take one (never wider than their own). Only tools of the secret's own tenant count.
  */
 export async function toolsInNeedOf(tx: TenantTransaction, secret: Secret): Promise<string[]> {
   const { sql, params } = needing(secret);
@@ -39,19 +39,19 @@ function needing({ scope, organizationId, workspaceId, name }: Secret): { sql: s
   }
 }
 
-/** The config of a tool's row as it is now; null when it is gone. */
+/** Returns the current config of a tool's row, or null when it is deleted. */
 export async function readToolConfig(tx: Pick<TenantTransaction, 'em'>, toolId: string): Promise<Record<string, unknown> | null> {
   const [now] = await rows<{ config: Record<string, unknown> }>(tx.em, 'select t.config from tools t where t.id = ?', [toolId]);
   return now?.config ?? null;
 }
 
-/** A place of a secret that several tools may use. */
+/** The row scope of a secret that several tools may use. */
 export interface SharedPlace {
   readonly scope: Scope;
   readonly workspace_id: string | null;
 }
 
-/** Places in which one of the names has a value that a row of this home would take, for itself or for any workspace in which it works. */
+/** Returns the row scopes in which one of the names has a value that a row of this home would use, for itself or for any workspace in which it works. */
 export async function sharedPlacesOf(
   tx: TenantTransaction,
   home: { readonly scope: Scope; readonly organizationId: string | null; readonly workspaceId: string | null },

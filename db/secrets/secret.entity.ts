@@ -37,6 +37,6 @@ const schema = defineEntity({
   },
 });
 
-/** A value that tools and channels use by name and nobody reads back. */
+/** A value that tools and channels use by name and that can't be read back. */
 export class Secret extends schema.class {}
 schema.setClass(Secret);

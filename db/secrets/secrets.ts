@@ -7,7 +7,7 @@ import { isUnbounded, organizationOf, workspacesAtFloor } from '../reach.ts';
 import { visibleToSql, type Changing, type Predicate } from '../scope.ts';
 import { Secret } from './secret.entity.ts';
 
-/** A secret as it is shown: everything but its value. */
+/** A secret as it is shown: everything except its value. */
 export interface SecretRow {
   readonly id: string;
   readonly scope: Scope;
@@ -31,7 +31,7 @@ export interface SecretFilters {
 export const secretColumns = `s.id, s.scope, s.organization_id, s.workspace_id, s.name, s.description, s.value_version, s.updated_by_user_id, s.last_used_at,
   s.created_at, s.updated_at`;
 
-/** Names and places of the secrets that the caller sees at the operation's floor, by name; no tool's own. */
+/** Returns names and row scopes of the secrets that the caller sees at the operation's floor, by name; without tools' own secrets. */
 export function listSecretRows(ctx: Changing, filters: SecretFilters, page: PageRequest): Promise<Page<SecretRow>> {
   const visible = visibleAtFloor(ctx);
   const where = ['s.tool_id is null', visible.sql];
@@ -57,7 +57,7 @@ export function listSecretRows(ctx: Changing, filters: SecretFilters, page: Page
   });
 }
 
-/** The secret of this name in this very place, if the caller sees it. */
+/** Returns the id of the secret with this name in exactly this row scope, if the caller sees it. */
 export async function findSecretId(ctx: Changing, place: Pick<RowScope, 'scope' | 'workspaceId'>, name: string): Promise<string | null> {
   const visible = visibleToSql(ctx, Secret, 's');
   const organizationId = organizationOf(ctx.caller);

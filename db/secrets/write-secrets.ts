@@ -4,19 +4,19 @@ import type { RowScope } from '../new-row-scope.ts';
 import { newId } from '../ids.ts';
 import { secretColumns, type SecretRow } from './secrets.ts';
 
-/** Deletes the values that tools have of their own. Gives their names. */
+/** Deletes the values that tools have of their own. Returns their names. */
 export async function dropOwnSecrets(tx: TenantTransaction, toolIds: readonly string[]): Promise<string[]> {
   const dropped = await rows<{ name: string }>(tx.em, 'delete from secrets where tool_id = any(?::uuid[]) returning name', [[...toolIds]]);
   return [...new Set(dropped.map(({ name }) => name))];
 }
 
-/** What a secret was before it was put; null when it is new. */
+/** A secret's state before it was put. */
 export interface SecretBefore {
   readonly value_version: number;
   readonly description: string | null;
 }
 
-/** Makes or locks the row of a name in a place; one that was made has version 0 and no value. */
+/** Creates or locks the row of a name in a row scope; a created row has version 0 and no value. */
 export async function lockSecretRow(
   tx: TenantTransaction,
   { organizationId, workspaceId, scope }: RowScope,
@@ -34,7 +34,7 @@ export async function lockSecretRow(
   return locked;
 }
 
-/** A sealed value and what else a put writes. */
+/** An encrypted value and what else a put writes. */
 export interface WrittenSecret {
   readonly envelope: Buffer;
   readonly value_version: number;
@@ -42,7 +42,7 @@ export interface WrittenSecret {
   readonly updatedByUserId: string | null;
 }
 
-/** Writes a value into a row that is locked. */
+/** Writes a value into a locked row. */
 export async function writeSecretRow(
   tx: TenantTransaction,
   id: string,
@@ -58,7 +58,7 @@ export async function writeSecretRow(
   return written;
 }
 
-/** Notes a use: at most once a minute, so that runs side by side don't wait for each other. A platform row can't be marked by a tenant and isn't. */
+/** Records a use: at most once a minute, so that concurrent runs don't wait for each other. A tenant can't mark a platform row, so that one isn't marked. */
 export async function markUsed(tx: TenantTransaction, id: string): Promise<void> {
   await change(
     tx.em,

@@ -17,7 +17,7 @@ export interface NewSkillRow extends RowScope, SkillColumns {
   readonly createdBy: ActorRef;
 }
 
-/** Writes a pending skill and its first version. Gives the skill. */
+/** Stores a pending skill and its first version. Returns the skill. */
 export async function insertSkill(tx: TenantTransaction, made: NewSkillRow): Promise<Skill> {
   const states = {
     version: 1,
@@ -32,7 +32,7 @@ export async function insertSkill(tx: TenantTransaction, made: NewSkillRow): Pro
   return skill;
 }
 
-/** Writes a skill as it is, and what it says as its version. */
+/** Stores a skill as it is, and its text as a version. */
 export async function insertVersion(
   tx: TenantTransaction,
   skill: Skill,

@@ -9,7 +9,7 @@ import { visibleSkills } from './visible-skills.ts';
 
 type Place = Pick<RowScope, 'organizationId' | 'workspaceId'>;
 
-/** Rows of a scoped table that lie in a place or a wider one. */
+/** Rows of a scoped table in an organization or workspace, or in a wider scope. */
 function inOrAround(alias: string, { organizationId, workspaceId }: Place): Condition {
   return new Condition(
     `(${alias}.scope = 'platform' or (${alias}.organization_id = ?::uuid and (${alias}.workspace_id is null or ${alias}.workspace_id = ?::uuid)))`,
@@ -17,7 +17,7 @@ function inOrAround(alias: string, { organizationId, workspaceId }: Place): Cond
   );
 }
 
-/** Whether the caller sees an agent that lies in a place or a wider one. */
+/** Whether the caller sees an agent in this organization or workspace, or in a wider scope. */
 export async function hasAgent(ctx: Scoped, place: Place, agentId: string): Promise<boolean> {
   const agents = query
     .selectFrom('agents as a')
@@ -29,7 +29,7 @@ export async function hasAgent(ctx: Scoped, place: Place, agentId: string): Prom
   return (await row(ctx.em, agents)) !== null;
 }
 
-/** Whether a user reaches a place. A workspace is reached by belonging to it, by a grant, or by belonging to the organization as a whole. */
+/** Whether a user belongs to an organization, or has access to a workspace: by belonging to it, by a grant, or by belonging to the organization as a whole. */
 export async function hasUser(ctx: Scoped, { organizationId, workspaceId }: Place, userId: string): Promise<boolean> {
   const users = query
     .selectFrom('users as u')
@@ -51,7 +51,10 @@ export interface Succession extends Place {
   readonly ownerUserId: string | null;
 }
 
-/** The state of a skill that could succeed one of a place and owner: it lies there or wider, and is not private to somebody else. Else null. */
+/**
+ * Returns the state of a skill that could succeed one of this row scope and owner: it has the same or a wider scope, and is not private to another user.
+ * Otherwise null.
+ */
 export async function readSuccessorState(ctx: Scoped, { successorId, ownerUserId, ...place }: Succession): Promise<CurationState | null> {
   const skills = query
     .selectFrom('skills as s')
@@ -64,7 +67,7 @@ export async function readSuccessorState(ctx: Scoped, { successorId, ownerUserId
   return (await row(ctx.em, skills))?.curationState ?? null;
 }
 
-/** Locks two skills, always in one order. */
+/** Locks two skills, always in the same order. */
 export async function lockSkills(ctx: Scoped, ids: readonly string[]): Promise<void> {
   await row(ctx.em, query.selectFrom('skills as s').select('s.id').where('s.id', 'in', ids).orderBy('s.id').forUpdate());
 }

@@ -5,7 +5,7 @@ import type { PinnedSkill } from '../runs/start/manifest.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** A pinned skill with its documents. `isOpen` is read live: a skill that was retired, deleted or switched off loads nowhere. */
+/** A pinned skill with its documents. `isOpen` is read live: a retired, deleted or inactive skill can't be loaded anywhere. */
 export type LoadableText = NonNullable<Awaited<ReturnType<typeof readLoadable>>>;
 
 const runOfPins = prepared(({ runId }: ParametersOf<{ runId: string }>) =>
@@ -15,7 +15,7 @@ const runOfPins = prepared(({ runId }: ParametersOf<{ runId: string }>) =>
     .where('r.id', '=', runId),
 );
 
-/** A run’s agent, and the skills that it may load; null when there is no such run. */
+/** Returns a run's agent and the skills that it may load, or null when there is no such run. */
 export async function readPinnedSkills(tx: Pick<TenantTransaction, 'em'>, runId: string) {
   const found = await row(tx.em, runOfPins({ runId }));
   return found && { agentId: found.agentId, skills: found.skills ?? [] };
@@ -37,7 +37,7 @@ const loadable = prepared(({ skillId, version }: ParametersOf<{ skillId: string;
     .where('v.version', '=', version),
 );
 
-/** What a pinned skill says at its version; null when the version is not there. */
+/** Returns the text of a pinned skill at its version, or null when the version does not exist. */
 export async function readLoadable(tx: Pick<TenantTransaction, 'em'>, pin: Pick<PinnedSkill, 'skill_id' | 'version'>) {
   return row(tx.em, loadable({ skillId: pin.skill_id, version: pin.version }));
 }

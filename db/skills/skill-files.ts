@@ -4,7 +4,7 @@ import { query } from '../query.ts';
 import { change, queueStatement, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Makes a skill hold attachments: who sees it sees them, and they stay as long as it does, for all its versions. */
+/** Links attachments to a skill: whoever sees the skill sees them, and they stay as long as the skill, for all its versions. */
 export async function linkSkillFiles(
   tx: Pick<TenantTransaction, 'em'>,
   skill: { readonly id: string; readonly organizationId: string; readonly workspaceId: string | null },
@@ -23,7 +23,7 @@ export async function linkSkillFiles(
   );
 }
 
-/** Lets go of the files of a skill that is deleted: what nothing else holds is erased by the next sweep. */
+/** Unlinks the files of a skill that is deleted: the next sweep deletes those that nothing else references. */
 export async function dropSkillFiles(tx: Pick<TenantTransaction, 'em'>, skillId: string): Promise<void> {
   await change(
     tx.em,
@@ -47,7 +47,7 @@ export async function dropSkillFiles(tx: Pick<TenantTransaction, 'em'>, skillId:
   );
 }
 
-/** Lets a run read a file of a skill that it has loaded: it stays as long as one of the two does. False: the file is gone, or not to be used. */
+/** Lets a run read a file of a skill that it has loaded: the file stays as long as one of the two. Returns false when the file is deleted or not usable. */
 export async function lendSkillFile(tx: Pick<TenantTransaction, 'em'>, runId: string, attachmentId: string): Promise<boolean> {
   await queueStatement(
     tx.em,

@@ -5,7 +5,7 @@ import type { PinnedSkill } from '../runs/start/manifest.ts';
 import { change } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
-/** Whose run loads skills, and where. */
+/** The run that loads skills, and its tenant. */
 export interface LoadingRun {
   readonly id: string;
   readonly organization_id: string;
@@ -50,14 +50,14 @@ const countUses = prepared(({ runId, organizationId, workspaceId, skillIds, vers
     )
     .updateTable('skills')
     .from('counted')
-    // A use is no change of the skill: its time stays.
+    // A use does not change the skill: its `updatedAt` stays.
     .set((eb) => ({ useCount: eb('skills.useCount', '+', 1), lastUsedAt: sql<string>`now()`, updatedAt: eb.ref('skills.updatedAt') }))
     .whereRef('skills.id', '=', 'counted.id'),
 );
 
 /**
- * Notes that a run has loaded skills: those that its prompt holds when it begins, others when the model asks. Each counts once a run, however
- * often it is loaded; the uses of platform rows are counted where they are read.
+ * Records that a run has loaded skills: those in its prompt when it begins, others when the model asks for them. Each counts once per run, however often it is
+ * loaded; uses of platform rows are counted when they are read.
  */
 export async function recordSkillUse(
   tx: Pick<TenantTransaction, 'em'>,

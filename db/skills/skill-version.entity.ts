@@ -29,6 +29,6 @@ const schema = defineEntity({
   },
 });
 
-/** A skill as it stood at one version; never changed. */
+/** A skill as of one version; never changed. */
 export class SkillVersion extends schema.class {}
 schema.setClass(SkillVersion);

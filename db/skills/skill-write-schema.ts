@@ -1,4 +1,4 @@
-/** What the model sends to write a skill. */
+/** The input of the model's tool for writing a skill. */
 export const skillWriteInputSchema = {
   type: 'object',
   properties: {

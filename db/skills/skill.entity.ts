@@ -39,7 +39,7 @@ const schema = defineEntity({
     contentHash: p.text(),
     version: p.integer().default(1),
     promotedVersion: p.integer().strictNullable(),
-    /** Versions that were promoted since the skill last began as pending: what a binding may pin. */
+    /** Versions that were promoted since the skill last began as pending: a binding may pin these. */
     promotedVersions: jsonColumn<number[]>(() => []),
     supersededBy: uuidColumn().strictNullable(),
     curationState: p.enum(curationStates).default('pending'),

@@ -13,7 +13,7 @@ import { SkillUse } from './skill-use.entity.ts';
 import type { CurationState, SkillOrigin } from './skill.entity.ts';
 import { visibleSkills } from './visible-skills.ts';
 
-/** A document as it is read; lists leave its content out. */
+/** A document as it is read; lists omit its content. */
 export type ReferenceDocRow = Omit<StoredReferenceDoc, 'content'> & { readonly content?: string | null };
 /** A skill as it is read. */
 export type SkillRow = Awaited<ReturnType<typeof listSkillRows>>['items'][number];
@@ -26,7 +26,7 @@ export interface SkillFilters {
   readonly ownerAgentId?: string;
 }
 
-/** Which skills are asked for, and which of their uses are counted. */
+/** Which skills are selected, and which of their uses are counted. */
 interface Sight {
   readonly visible: Condition;
   readonly counted: Condition;
@@ -35,7 +35,7 @@ interface Sight {
 /** Characters of text after which a page ends. */
 const pageLimitChars = 4 * 1_024 * 1_024;
 
-/** A tenant may not write a platform row, and is not to learn of the uses of others: there the uses that it sees are counted. */
+/** A tenant may not write a platform row, and must not learn of other tenants' uses: for platform rows, only the uses that the tenant sees are counted. */
 function selectSkills({ visible, counted }: ParametersOf<Sight>) {
   return query
     .selectFrom('skills as s')
@@ -69,7 +69,7 @@ const oneSkill = prepared(({ skillId, ...sight }: ParametersOf<Sight & { skillId
   selectSkills(sight).select('s.referenceDocs').where('s.id', '=', skillId),
 );
 
-/** One skill that the caller sees, with its documents. Throws 404. */
+/** Returns one skill that the caller sees, with its documents. Throws 404. */
 export async function readSkill(ctx: Scoped, skillId: string): Promise<SkillRow> {
   const found = await row(ctx.em, oneSkill({ skillId, ...sightOf(ctx) }));
   if (!found) throw fail('not_found');
@@ -88,7 +88,7 @@ const skillList = preparedList(
   [{ column: 's.id', type: 'uuid', descending: true }],
 );
 
-/** Skills that the caller sees, newest first, without the content of their documents. */
+/** Returns the skills that the caller sees, newest first, without the content of their documents. */
 export async function listSkillRows(ctx: Scoped, filters: SkillFilters, page: PageRequest) {
   const found = await skillList(ctx.em, { ...filters, ...sightOf(ctx) }, page);
   return endEarly(found, { limit: pageLimitChars, sizeOf: sizeOfText, positionOf: ({ id }) => [id] });
@@ -104,7 +104,7 @@ const versionList = preparedList(
   [{ column: 'v.version', type: 'int', descending: true }],
 );
 
-/** Versions of a skill that the caller has been shown, newest first, without the content of their documents. */
+/** Returns the versions of a skill that the caller has been shown, newest first, without the content of their documents. */
 export async function listVersionRows(tx: Pick<TenantTransaction, 'em'>, skillId: string, page: PageRequest) {
   const found = await versionList(tx.em, { skillId }, page);
   return endEarly(found, { limit: pageLimitChars, sizeOf: sizeOfText, positionOf: ({ version }) => [String(version)] });

@@ -12,7 +12,10 @@ import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Skill } from './skill.entity.ts';
 
-/** Which skills the caller sees, alias `s`: those of its places, and of private ones its own and, as an admin of the place, all. */
+/**
+ * Which skills the caller sees, alias `s`: those of its organization and workspaces; of private ones the caller's own, or all for an admin of their
+ * organization or workspace.
+ */
 export function visibleSkills(ctx: Scoped): Condition {
   const place = visibleToSql(ctx, Skill, 's');
   const admin = adminOf(ctx.caller);
@@ -38,7 +41,7 @@ export async function requireSkill(ctx: Scoped, skillId: string): Promise<void> 
   if (!(await row(ctx.em, visibleId({ skillId, visible: visibleSkills(ctx) })))) throw fail('not_found');
 }
 
-/** The skill that holds a slug in this very place, and whether the caller sees it; null when the slug is free. */
+/** Returns the skill that has a slug in exactly this row scope, and whether the caller sees it; null when the slug is free. */
 export async function readSkillOfSlug(ctx: Scoped, place: RowScope, slug: string) {
   return row(
     ctx.em,
@@ -59,7 +62,7 @@ export async function readSkillOfSlug(ctx: Scoped, place: RowScope, slug: string
   );
 }
 
-/** The skill that holds a slug in a workspace, locked, whoever sees it; null when the slug is free. */
+/** Returns the skill that has a slug in a workspace, locked, visible to the caller or not; null when the slug is free. */
 export async function lockSkillOfSlug(tx: Pick<TenantTransaction, 'em'>, place: RowWorkspace, slug: string): Promise<Skill | null> {
   const where = { ...place, scope: 'workspace', slug, deletedAt: null } as const;
   return tx.em.findOne(Skill, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });

@@ -1,5 +1,6 @@
 /**
- * Whether a kind meets a glob (`domain/events/kinds.ts` says its form), as an expression: `*` stands for one segment, `**` at the end for one or more. Both are texts of SQL.
+ * Returns an expression: whether a kind matches a glob (`domain/events/kinds.ts` defines its form). `*` stands for one segment, `**` at the end for one or
+ * more. Both arguments are SQL expressions of type text.
  */
 export function meetsGlobSql(kind: string, glob: string): string {
   const pattern = `'^' || replace(replace(replace(${glob}, '.', '\\.'), '**', '.+'), '*', '[^.]+') || '$'`;

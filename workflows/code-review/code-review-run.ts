@@ -103,7 +103,7 @@ async function post(runId: string, { fetched, step }: { readonly fetched: Fetche
   return step + 3;
 }
 
-/** A failure here, however often it was retried, does not fail the review; a cancellation is passed on. */
+/** A failure here, however long it was retried, does not fail the review; a cancellation is passed on. */
 async function leniently(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -86,7 +86,7 @@ export type EvaluationStep = { readonly outcome: 'waiting' | 'done' };
 export interface EvaluationActivities {
   /** Makes a queued evaluation running. Returns false when it has ended or no longer exists. */
   beginEvaluation(input: EvaluationInput): Promise<boolean>;
-  /** Starts runs of items up to the concurrency and scores those that have ended, for as long as there is something to do. */
+  /** Starts runs of items up to the concurrency and scores those that have ended, as long as there is something to do. */
   advanceEvaluation(input: EvaluationInput): Promise<EvaluationStep>;
   /** Cancels the remaining runs and skips items without an outcome. */
   stopEvaluation(input: EvaluationInput): Promise<void>;

@@ -6,7 +6,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** What the host reports of a binding. */
+/** What the host reports about a binding. */
 export interface BindingEventState {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -14,7 +14,7 @@ export interface BindingEventState {
   readonly repoFullName: string;
 }
 
-/** A binding, locked, also one that is deleted; null: there is none in the transaction's tenant. */
+/** Returns a binding, locked, even if it is deleted; null when there is none in the transaction's tenant. */
 export function liveBinding(
   tx: Tx,
   bindingId: string,
@@ -28,7 +28,7 @@ export function liveBinding(
   );
 }
 
-/** What came for a binding and for none of its pull requests, in its order. */
+/** Returns queued events of a binding that concern none of its pull requests, in order. */
 export function queuedBindingEvents(tx: Tx, bindingId: string, limit: number): Promise<QueuedEvent[]> {
   return rows<QueuedEvent>(
     tx.em,
@@ -38,7 +38,7 @@ export function queuedBindingEvents(tx: Tx, bindingId: string, limit: number): P
   );
 }
 
-/** Writes what the host reports. A name that another binding of the workspace has by now stays with that one. */
+/** Stores what the host reports. A name that another binding of the workspace has by now stays with that one. */
 export async function storeBindingState(
   tx: Tx,
   bindingId: string,
@@ -55,7 +55,7 @@ export async function storeBindingState(
   );
 }
 
-/** Numbers of the pull requests of a binding for which something is to be done or at work. */
+/** Returns the numbers of the pull requests of a binding that have something due or a run at work. */
 export async function openPulls(tx: Tx, bindingId: string, limit: number): Promise<number[]> {
   const found = await rows<{ pull_number: number }>(
     tx.em,
@@ -68,7 +68,7 @@ export async function openPulls(tx: Tx, bindingId: string, limit: number): Promi
   return found.map((pull) => pull.pull_number);
 }
 
-/** Deletes at most `limit` events past 90 days; gives how many. Sweeper's pool. */
+/** Deletes at most `limit` events older than 90 days; returns how many. Sweeper's pool. */
 export function eraseReviewEvents(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
     em,

@@ -17,12 +17,12 @@ export interface BindingFilters {
   readonly installationId?: number;
   /** In lower case. */
   readonly repoKey?: string;
-  /** True or undefined each: a prepared query sees only which are there. */
+  /** Each is true or undefined: a prepared query only sees which are present. */
   readonly active?: true;
   readonly inactive?: true;
 }
 
-/** Where a binding lies. */
+/** The tenant of a binding. */
 export interface BindingPlace {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -42,12 +42,12 @@ const oneBinding = prepared(({ bindingId, visible }: ParametersOf<{ readonly bin
   selectBindings(visible).where('b.id', '=', bindingId),
 );
 
-/** One binding in the caller's sight; null: there is none. */
+/** Returns one binding that the caller sees, or null when there is none. */
 export function findBinding(ctx: Scoped, bindingId: string): Promise<BindingRow | null> {
   return row(ctx.em, oneBinding({ bindingId, visible: visibleToSql(ctx, RepoBinding, 'b') }));
 }
 
-/** One binding that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
+/** Returns one binding that the caller sees. Throws 404, or 403 where the caller's rank is below the floor. */
 export async function readBinding(ctx: Scoped, bindingId: string): Promise<BindingRow> {
   return seen(ctx, await findBinding(ctx, bindingId));
 }
@@ -64,12 +64,12 @@ const bindingList = preparedList(
   [{ column: 'b.id', type: 'uuid', descending: true }],
 );
 
-/** Bindings that the caller sees, newest first. */
+/** Returns the bindings that the caller sees, newest first. */
 export function listBindingRows(ctx: Scoped, filters: BindingFilters, page: PageRequest) {
   return bindingList(ctx.em, { ...filters, visible: visibleTo(ctx, RepoBinding, 'b') }, page);
 }
 
-/** Those of some agents that are there, active, and run in the workspace. */
+/** Returns those of the given agents that exist, are active, and may run in the workspace. */
 export async function usableAgents(
   tx: Pick<TenantTransaction, 'em'>,
   agentIds: readonly string[],

@@ -12,8 +12,9 @@ const grants: GateSet['grants'] = {
 };
 
 /**
- * Writes an event of the Git host for each binding that it is about, with the message that wakes what follows the pull request or the binding, once a delivery.
- * `given` is one jsonb with the event, `bindings` a condition on `b`. Checks of forks name no pull request: theirs is the one with that head.
+ * Returns SQL that stores an event of the Git host for each binding it concerns, with the message that wakes the workflow of the pull request or the binding,
+ * once per delivery. `given` is one jsonb with the event, `bindings` a condition on `b`. Checks of forks name no pull request: theirs is the one with that
+ * head.
  */
 export function handOverSql(given: string, bindings: string): string {
   return `
@@ -45,7 +46,7 @@ export function handOverSql(given: string, bindings: string): string {
     from woken o`;
 }
 
-// The deployment's own App reports what happens in repositories of all tenants to one endpoint: the rows of the others are written here, and ids alone come back.
+// The deployment's own App reports events in repositories of all tenants to one endpoint: rows of other tenants are written here, and only ids are returned.
 const sql: readonly string[] = [
   `create or replace function gate_review_event(p_event jsonb) returns setof uuid
   language sql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$${handOverSql(

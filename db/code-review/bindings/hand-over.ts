@@ -3,30 +3,30 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { ReviewFacts } from '../pulls/facts.ts';
 import { handOverSql } from './hand-over.sql.ts';
 
-/** An event of the host, to be written for the bindings that it is about. */
+/** An event of the host, to be stored for the bindings that it concerns. */
 export interface HandedEvent {
   readonly installation_id: number;
   readonly repo_id: number | null;
   readonly pull_number: number | null;
   readonly is_of_binding: boolean;
-  /** `X-GitHub-Delivery`: a delivery that comes again under it changes nothing. */
+  /** `X-GitHub-Delivery`: a repeated delivery changes nothing. */
   readonly guid: string;
   readonly event: string;
   readonly action: string;
   readonly facts: ReviewFacts;
-  /** Messages that start or wake what follows a pull request, and a binding; ids and arguments are filled in. */
+  /** Messages that start or wake the workflow of a pull request, and of a binding; the SQL fills in ids and arguments. */
   readonly pull_message: object;
   readonly binding_message: object;
 }
 
 const ownSql = `${handOverSql('?::jsonb', "b.app_kind = 'workspace' and b.workspace_id = ?::uuid")} returning id`;
 
-/** Hands an event over to the bindings of a workspace that its own App reaches. One statement; gives how many messages leave. */
+/** Hands an event over to the bindings of a workspace that its own App reaches. One statement; returns the number of messages to be sent. */
 export async function handOverToWorkspace(tx: TenantTransaction, event: HandedEvent, workspaceId: string): Promise<number> {
   return sent(tx, await rows<{ id: string }>(tx.em, ownSql, [JSON.stringify(event), workspaceId]));
 }
 
-/** Hands an event over to the bindings that the deployment's App reaches, in whatever tenant. One statement; gives how many messages leave. */
+/** Hands an event over to the bindings that the deployment's App reaches, in any tenant. One statement; returns the number of messages to be sent. */
 export async function handOverToAll(tx: TenantTransaction, event: HandedEvent): Promise<number> {
   return sent(tx, await rows<{ id: string }>(tx.em, 'select id from gate_review_event(?::jsonb) as id', [JSON.stringify(event)]));
 }

@@ -37,7 +37,7 @@ const schema = defineEntity({
     id: idColumn(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
-    /** The host's numbers stay when a repository is renamed. */
+    /** The host's numbers, which stay when a repository is renamed. */
     installationId: bigintColumn(),
     appKind: p.enum(appKinds),
     repoId: bigintColumn(),
@@ -61,6 +61,6 @@ const schema = defineEntity({
   },
 });
 
-/** A repository whose pull requests agents of a workspace review. */
+/** A repository whose pull requests are reviewed by agents of a workspace. */
 export class RepoBinding extends schema.class {}
 schema.setClass(RepoBinding);

@@ -2,14 +2,14 @@ import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { ReviewBinding } from '../pulls/review-run.ts';
 
-/** A binding, as its repository is reached by it. */
+/** A binding with what is needed to reach its repository. */
 export interface RepositoryPlaceRow {
   readonly organizationId: string;
   readonly workspaceId: string;
   readonly binding: ReviewBinding;
 }
 
-/** A binding that is there, of the transaction's tenant; null: it is gone. */
+/** Returns an undeleted binding of the transaction's tenant, or null when there is none. */
 export function readRepositoryPlace(tx: Pick<TenantTransaction, 'em'>, bindingId: string): Promise<RepositoryPlaceRow | null> {
   return row<RepositoryPlaceRow>(
     tx.em,

@@ -22,7 +22,7 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     bindingId: uuidColumn(),
-    /** Null: it is about the repository or the installation. */
+    /** Null: it concerns the repository or the installation. */
     pullNumber: p.integer().strictNullable(),
     /** The host's `X-GitHub-Delivery`. */
     deliveryGuid: p.text(),
@@ -35,6 +35,6 @@ const schema = defineEntity({
   },
 });
 
-/** A delivery of the host, as far as one binding is concerned. */
+/** A delivery of the host, as it concerns one binding. */
 export class ReviewEvent extends schema.class {}
 schema.setClass(ReviewEvent);

@@ -1,13 +1,13 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { rows } from '../../sql.ts';
 
-/** A workspace whose own App reviews repositories. Sweeper's pool, like all here. */
+/** A workspace whose own App reviews repositories. Sweeper's pool, like everything here. */
 export interface AppWorkspace {
   readonly organizationId: string;
   readonly workspaceId: string;
 }
 
-/** Workspaces that reach a repository by an App of their own, and take its deliveries. */
+/** Returns workspaces that reach a repository through their own App, and accept its deliveries. */
 export function workspacesWithApps(em: SqlEntityManager, after: string | null, limit: number): Promise<AppWorkspace[]> {
   return rows<AppWorkspace>(
     em,
@@ -20,7 +20,7 @@ export function workspacesWithApps(em: SqlEntityManager, after: string | null, l
   );
 }
 
-/** Those of the host's deliveries that one of our endpoints has taken in the last days; `workspaceId` null: of any workspace. */
+/** Returns those of the host's deliveries that one of our endpoints has accepted in the last days; `workspaceId` null: in any workspace. */
 export async function takenDeliveries(
   em: SqlEntityManager,
   guids: readonly string[],
@@ -37,7 +37,7 @@ export async function takenDeliveries(
   return new Set(found.map(({ guid }) => guid));
 }
 
-/** A pull request for which something is to be done. */
+/** A pull request that has work to do. */
 export interface LostPull {
   readonly bindingId: string;
   readonly pullNumber: number;
@@ -45,7 +45,7 @@ export interface LostPull {
   readonly workspaceId: string;
 }
 
-/** Pull requests whose event has waited for an hour, or whose review has been due for as long, without anybody's doing. */
+/** Returns pull requests with an event or command that has waited for an hour, or a review due for as long, that no workflow has taken. */
 export function lostPulls(em: SqlEntityManager, limit: number): Promise<LostPull[]> {
   return rows<LostPull>(
     em,
@@ -62,7 +62,7 @@ export function lostPulls(em: SqlEntityManager, limit: number): Promise<LostPull
   );
 }
 
-/** Bindings of which a report has waited for an hour. */
+/** Returns bindings with a report that has waited for an hour. */
 export function lostBindings(
   em: SqlEntityManager,
   limit: number,

@@ -15,7 +15,7 @@ interface Place {
   readonly workspaceId: string;
 }
 
-/** The messages that start or wake what follows a pull request and a binding, without what names these and where they lie. */
+/** Returns the messages that start or wake the workflows of a pull request and a binding, without workflow id, arguments and tenant. */
 export function wakeParts(correlationId: string) {
   const common = {
     kind: 'workflow.start',
@@ -31,7 +31,7 @@ export function wakeParts(correlationId: string) {
   };
 }
 
-/** The message that starts what follows a pull request, or wakes it. */
+/** Returns the message that starts or wakes the workflow of a pull request. */
 export function pullRequestMessage(
   { organizationId, workspaceId, correlationId }: Place & { readonly correlationId: string },
   { bindingId, pullNumber }: PullRequestInput,
@@ -40,7 +40,7 @@ export function pullRequestMessage(
   return { ...wakeParts(correlationId).pullMessage, workflowId, args: [{ bindingId, pullNumber }], organizationId, workspaceId };
 }
 
-/** Has what follows a binding look at its row, from the commit on. One message for each `cause`. */
+/** Makes the workflow of a binding check its row, from the commit on. One message per `cause`. */
 export async function wakeBinding(
   tx: TenantTransaction,
   { id, organizationId, workspaceId }: Place & { readonly id: string },
@@ -55,7 +55,7 @@ export async function wakeBinding(
   );
 }
 
-/** Has what follows a pull request look at its rows, from the commit on. One message for each `cause`. */
+/** Makes the workflow of a pull request check its rows, from the commit on. One message per `cause`. */
 export async function wakePullRequest(
   tx: TenantTransaction,
   { organizationId, workspaceId }: Place,

@@ -1,14 +1,14 @@
 import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Something that a stage of a run has come to. */
+/** A stored result of one stage of a run. */
 export interface StoredAnswer {
   readonly stage: string;
   readonly ordinal: number;
   readonly answer: unknown;
 }
 
-/** What a stage of a run has come to; null: nothing yet. */
+/** Returns the result of a stage of a run, or null when there is none yet. */
 export async function readAnswer(
   tx: Pick<TenantTransaction, 'em'>,
   runId: string,
@@ -22,7 +22,7 @@ export async function readAnswer(
   return found?.answer ?? null;
 }
 
-/** What some stages of a run have come to, by stage and ordinal. */
+/** Returns the results of some stages of a run, by stage and ordinal. */
 export function readAnswers(tx: Pick<TenantTransaction, 'em'>, runId: string, stages: readonly string[]): Promise<StoredAnswer[]> {
   return rows(tx.em, 'select stage, ordinal, answer from review_answers where run_id = ? and stage = any (?) order by stage, ordinal', [
     runId,

@@ -26,7 +26,7 @@ export interface LedgerRow {
   readonly lastHeadSha: string;
 }
 
-/** All findings of a pull request, oldest first. */
+/** Returns all findings of a pull request, oldest first. */
 export function readLedger(tx: Pick<TenantTransaction, 'em'>, pullRequestId: string): Promise<LedgerRow[]> {
   return rows<LedgerRow>(
     tx.em,
@@ -38,7 +38,7 @@ export function readLedger(tx: Pick<TenantTransaction, 'em'>, pullRequestId: str
   );
 }
 
-/** By path, the hashes of the hunks that the last review judged. */
+/** Returns, by path, the hashes of the hunks that the last review judged. */
 export async function readJudgedHashes(tx: Pick<TenantTransaction, 'em'>, pullRequestId: string): Promise<Map<string, string[]>> {
   const found = await rows<{ path: string; hashes: string[] }>(
     tx.em,

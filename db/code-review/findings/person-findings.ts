@@ -4,8 +4,8 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 type Tx = Pick<TenantTransaction, 'em'>;
 
 /**
- * A person has resolved a thread, or opened it again: an open finding whose code is as it was is dismissed; a dismissed one is open again. Resolved after a change of the code,
- * it is left to the next review, which sees whether it is repaired.
+ * Applies that a person has resolved or reopened a thread: an open finding whose code is unchanged is dismissed; a dismissed one is opened again. When the
+ * thread is resolved after the code has changed, the finding is left to the next review, which sees whether it is fixed.
  */
 export async function followThread(
   tx: Tx,
@@ -32,7 +32,7 @@ export async function followThread(
     );
 }
 
-/** Whether a review of the host is one that a run of this pull request has posted. */
+/** Whether a review on the host was posted by a run of this pull request. */
 export async function isOurReview(tx: Tx, pullId: string, reviewId: number): Promise<boolean> {
   const found = await row<{ id: string }>(
     tx.em,
@@ -43,7 +43,7 @@ export async function isOurReview(tx: Tx, pullId: string, reviewId: number): Pro
   return found !== null;
 }
 
-/** A finding of a pull request by its id, the start of its fingerprint, or the comment that tells of it; null: there is none. */
+/** Returns a finding of a pull request by its id, the start of its fingerprint, or its comment, or null when there is none. */
 export function findFinding(
   tx: Tx,
   pullId: string,
@@ -58,7 +58,7 @@ export function findFinding(
   );
 }
 
-/** Dismisses findings that stand: one, or with null all that are open. Gives how many. */
+/** Dismisses open and outdated findings: one, or with null all of them. Returns how many. */
 export function dismissFindings(tx: Tx, pullId: string, findingId: string | null): Promise<number> {
   return change(
     tx.em,

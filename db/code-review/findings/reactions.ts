@@ -10,7 +10,7 @@ export interface CommentReactions {
   readonly reactionsDown: number;
 }
 
-/** Writes down how people have reacted to the comments of a pull request. */
+/** Stores people's reactions to the comments of a pull request. */
 export async function storeReactions(tx: Tx, pullRequestId: string, comments: readonly CommentReactions[]): Promise<void> {
   await rows(
     tx.em,
@@ -21,7 +21,7 @@ export async function storeReactions(tx: Tx, pullRequestId: string, comments: re
   );
 }
 
-/** Says when the reactions to a pull request that is still closed are read next: `days` after it was closed, where that lies ahead, else not at all. */
+/** Sets when the reactions to a closed pull request are read next: `days` after it was closed if that is in the future, otherwise never. */
 export async function readAgainAfter(tx: Tx, pullRequestId: string, days: number): Promise<void> {
   await rows(
     tx.em,
@@ -31,7 +31,7 @@ export async function readAgainAfter(tx: Tx, pullRequestId: string, days: number
   );
 }
 
-/** Puts the reading off for an hour, until so many days after the pull request was closed. */
+/** Postpones the reading by an hour, until `days` after the pull request was closed. */
 export async function putReadingOff(tx: Tx, pullRequestId: string, days: number): Promise<void> {
   await rows(
     tx.em,

@@ -14,7 +14,7 @@ const schema = defineEntity({
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
     runId: uuidColumn(),
-    /** What of the review it answers. */
+    /** The stage of the review that it answers. */
     stage: p.text(),
     ordinal: p.integer(),
     answer: p.json<unknown>(),
@@ -22,6 +22,6 @@ const schema = defineEntity({
   },
 });
 
-/** What a stage of a review came to, kept before it is used: a repeat asks no model again. */
+/** The result of a stage of a review, stored before it is used: a repeat asks no model again. */
 export class ReviewAnswer extends schema.class {}
 schema.setClass(ReviewAnswer);

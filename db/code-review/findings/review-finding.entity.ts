@@ -50,6 +50,6 @@ const schema = defineEntity({
   },
 });
 
-/** A fault that was found in a pull request: it stands there once, however often it is found. */
+/** A fault found in a pull request: it has one row, however often it is found. */
 export class ReviewFinding extends schema.class {}
 schema.setClass(ReviewFinding);

@@ -3,7 +3,7 @@ import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { StoredAnswer } from './answers.ts';
 
-/** Keeps what a stage has come to; the first that is kept stays. Gives what is kept. */
+/** Stores the result of a stage; the first stored result stays. Returns the stored result. */
 export async function insertAnswer(tx: TenantTransaction, runId: string, { stage, ordinal, answer }: StoredAnswer): Promise<unknown> {
   const kept = await row<{ answer: unknown }>(
     tx.em,
@@ -18,20 +18,20 @@ export async function insertAnswer(tx: TenantTransaction, runId: string, { stage
   return kept?.answer ?? answer;
 }
 
-/** A call of a model under the step that it is. */
+/** A model call with the step that it is. */
 export interface PlannedCallRow {
   readonly stage: string;
   readonly ordinal: number;
   readonly step: number;
 }
 
-/** Calls that are to have steps, and the first step that is free for calls. */
+/** Calls that need steps, and the first step that is free for calls. */
 export interface CallsToPlan {
   readonly calls: readonly { readonly stage: string; readonly ordinal: number }[];
   readonly firstStep: number;
 }
 
-/** Gives each of some calls a step of its own, the one that it has if it was planned before. Steps follow each other from `firstStep`. */
+/** Assigns each of the calls its own step, the existing one if it was planned before. Steps are consecutive from `firstStep`. */
 export async function insertSteps(tx: TenantTransaction, runId: string, { calls, firstStep }: CallsToPlan): Promise<PlannedCallRow[]> {
   await row(tx.em, 'select id from runs where id = ? for no key update', [runId]);
   const planned = await rows<{ step: number; answer: { stage: string; ordinal: number } }>(
@@ -50,7 +50,7 @@ export async function insertSteps(tx: TenantTransaction, runId: string, { calls,
   return result;
 }
 
-/** What was kept for a run that has ended is of no use any more. */
+/** Deletes what was stored for a run that has ended. */
 export async function dropAnswers(tx: TenantTransaction, runId: string): Promise<void> {
   await rows(tx.em, 'delete from review_answers where run_id = ?', [runId]);
 }

@@ -4,7 +4,7 @@ import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { LedgerRow } from './ledger.ts';
 
-/** Locks the row of a pull request, which whoever writes its ledger holds before anything else. */
+/** Locks the row of a pull request; every writer of its ledger locks it before anything else. */
 export async function lockPullRow(tx: TenantTransaction, pullRequestId: string): Promise<void> {
   await row(tx.em, 'select id from review_pull_requests where id = ? for no key update', [pullRequestId]);
 }
@@ -12,21 +12,21 @@ export async function lockPullRow(tx: TenantTransaction, pullRequestId: string):
 /** A finding as a review leaves it. */
 export type FindingToKeep = Omit<LedgerRow, 'id' | 'state' | 'commentId' | 'firstHeadSha' | 'lastHeadSha'>;
 
-/** A review that has come to its end, for the ledger of its pull request. */
+/** A completed review, for the ledger of its pull request. */
 export interface ReviewToKeep {
   readonly runId: string;
   readonly pullRequestId: string;
   readonly headSha: string;
   readonly findings: readonly FindingToKeep[];
-  /** Ids of findings that are still open, by what became of them. */
+  /** Ids of findings that were open so far, by their new state. */
   readonly carried: readonly string[];
   readonly fixed: readonly string[];
   readonly outdated: readonly string[];
 }
 
 /**
- * Writes findings of a review: new ones open; those that came back open again. A finding that is there already keeps its comment and the run that found it first, and one that a person
- * dismissed meanwhile stays dismissed.
+ * Stores findings of a review: new ones are open; recurring ones are open again. An existing finding keeps its comment and the run that found it first, and one
+ * that a person dismissed meanwhile stays dismissed.
  */
 export async function keepFindings(tx: TenantTransaction, { runId, pullRequestId, headSha, ...review }: ReviewToKeep): Promise<void> {
   if (review.findings.length > 0) {
@@ -50,7 +50,7 @@ export async function keepFindings(tx: TenantTransaction, { runId, pullRequestId
   await move(tx, { pullRequestId, headSha }, { ids: review.outdated, to: 'outdated' });
 }
 
-/** Only what is open moves: a dismissal in between stands. */
+/** Only open findings change: a dismissal in between stays. */
 async function move(
   tx: TenantTransaction,
   { pullRequestId, headSha }: Pick<ReviewToKeep, 'pullRequestId' | 'headSha'>,
@@ -64,7 +64,7 @@ async function move(
   );
 }
 
-/** What the next review of the pull request begins from. */
+/** The state from which the next review of the pull request begins. */
 export interface ReviewedHeadToKeep {
   readonly pullRequestId: string;
   readonly headSha: string;
@@ -74,7 +74,7 @@ export interface ReviewedHeadToKeep {
   readonly hashes: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Replaces what was judged by what is judged now. */
+/** Replaces the judged hunks by those judged now. */
 export async function keepReviewedHead(tx: TenantTransaction, reviewed: ReviewedHeadToKeep): Promise<void> {
   const { pullRequestId } = reviewed;
   const files = Object.entries(reviewed.hashes).map(([path, hashes]) => ({ path, hashes }));

@@ -13,13 +13,13 @@ import { ReviewPlaybook } from './review-playbook.entity.ts';
 
 /** A playbook as it is read, with the templates of its active revision. */
 export type PlaybookRow = Awaited<ReturnType<typeof listPlaybookRows>>['items'][number];
-/** A revision of one. */
+/** A revision of a playbook. */
 export type PlaybookRevisionRow = Awaited<ReturnType<typeof listRevisionRows>>['items'][number];
 
 export interface PlaybookFilters {
   readonly scope?: Scope;
   readonly q?: string;
-  /** True or undefined each: a prepared query sees only which are there. */
+  /** Each is true or undefined: a prepared query only sees which are present. */
   readonly active?: true;
   readonly inactive?: true;
 }
@@ -41,7 +41,7 @@ const onePlaybook = prepared(({ playbookId, visible }: ParametersOf<{ readonly p
   selectPlaybooks(visible).where('p.id', '=', playbookId),
 );
 
-/** One playbook that the caller sees. Throws 404, 403 where the caller's rank is below the floor. */
+/** Returns one playbook that the caller sees. Throws 404, or 403 where the caller's rank is below the floor. */
 export async function readPlaybook(ctx: Scoped, playbookId: string): Promise<PlaybookRow> {
   return seen(ctx, await row(ctx.em, onePlaybook({ playbookId, visible: visibleToSql(ctx, ReviewPlaybook, 'p') })));
 }
@@ -58,7 +58,7 @@ const playbookList = preparedList(
   [{ column: 'p.id', type: 'uuid', descending: true }],
 );
 
-/** Playbooks that the caller sees, newest first. */
+/** Returns the playbooks that the caller sees, newest first. */
 export async function listPlaybookRows(ctx: Scoped, filters: PlaybookFilters, page: PageRequest) {
   const found = await playbookList(ctx.em, { ...filters, visible: visibleTo(ctx, ReviewPlaybook, 'p') }, page);
   return endEarly(found, { limit: pageLimitChars, sizeOf, positionOf: ({ id }) => [id] });
@@ -69,13 +69,13 @@ const revisionList = preparedList(
   [{ column: 'r.revisionNumber', type: 'int', descending: true }],
 );
 
-/** Revisions of a playbook that the caller has been shown, newest first. */
+/** Returns the revisions of a playbook that the caller has been shown, newest first. */
 export async function listRevisionRows(tx: Pick<TenantTransaction, 'em'>, playbookId: string, page: PageRequest) {
   const found = await revisionList(tx.em, { playbookId }, page);
   return endEarly(found, { limit: pageLimitChars, sizeOf, positionOf: ({ revisionNumber }) => [String(revisionNumber)] });
 }
 
-/** One revision of a playbook; null where it is none of this one. */
+/** Returns one revision of a playbook, or null when the playbook has no such revision. */
 export function findRevision(tx: Pick<TenantTransaction, 'em'>, { playbookId, revisionId }: RevisionKey) {
   return row(tx.em, oneRevision({ playbookId, revisionId }));
 }
@@ -98,7 +98,7 @@ function selectRevisions(playbookId: Expression<string>) {
     .select(sql<SqlBool>`coalesce(p.active_revision_id = r.id, false)`.$castTo<boolean>().as('isActive'));
 }
 
-/** The templates that stand where an author says nothing: of the platform's default playbook. */
+/** Returns the templates that apply where an author sets nothing: those of the platform's default playbook. */
 export async function readDefaultTemplates(tx: Pick<TenantTransaction, 'em'>): Promise<ReviewTemplates> {
   const found = await row<{ templates: ReviewTemplates }>(
     tx.em,

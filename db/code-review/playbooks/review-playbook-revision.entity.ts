@@ -20,7 +20,7 @@ const schema = defineEntity({
     organizationId: uuidColumn().strictNullable(),
     workspaceId: uuidColumn().strictNullable(),
     revisionNumber: p.integer(),
-    /** Complete. */
+    /** With the defaults filled in. */
     templates: p.json<ReviewTemplates>(),
     /** Of the templates as canonical JSON (sorted keys), in hex. */
     sha256: p.text().fieldName('sha256'),
@@ -30,6 +30,6 @@ const schema = defineEntity({
   },
 });
 
-/** A playbook as it stood once; never changed. */
+/** A playbook as of one revision; never changed. */
 export class ReviewPlaybookRevision extends schema.class {}
 schema.setClass(ReviewPlaybookRevision);

@@ -28,7 +28,7 @@ const schema = defineEntity({
     slug: p.text(),
     name: p.text(),
     description: p.text().strictNullable(),
-    /** Taken by bindings that name none; one an owner of its scope. */
+    /** Used by bindings that name no playbook; at most one per owner of its scope. */
     isDefault: p.boolean().default(false),
     isActive: p.boolean().default(true),
     activeRevisionId: uuidColumn().strictNullable(),
@@ -39,6 +39,6 @@ const schema = defineEntity({
   },
 });
 
-/** How pull requests are reviewed: prompts, rules and limits, which stand in its active revision. */
+/** How pull requests are reviewed: prompts, rules and limits, which its active revision holds. */
 export class ReviewPlaybook extends schema.class {}
 schema.setClass(ReviewPlaybook);

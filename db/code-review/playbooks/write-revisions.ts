@@ -4,7 +4,7 @@ import { change, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { ReviewPlaybook } from './review-playbook.entity.ts';
 
-/** A revision to be written. */
+/** A revision to be stored. */
 export interface NewPlaybookRevision {
   readonly templates: ReviewTemplates;
   readonly sha256: string;
@@ -12,7 +12,7 @@ export interface NewPlaybookRevision {
   readonly createdByUserId: string | null;
 }
 
-/** Adds the next revision of a locked playbook; gives its id. */
+/** Adds the next revision of a locked playbook; returns its id. */
 export async function insertPlaybookRevision(
   tx: Pick<TenantTransaction, 'em'>,
   playbook: { readonly id: string; readonly organizationId: string | null; readonly workspaceId: string | null },
@@ -29,7 +29,7 @@ export async function insertPlaybookRevision(
   return id;
 }
 
-/** Takes the flag from the playbook of the same owner that has it. */
+/** Clears the default flag of the playbook of the same owner that has it. */
 export async function dropDefault(
   tx: Pick<TenantTransaction, 'em'>,
   { id, scope, organizationId, workspaceId }: Pick<ReviewPlaybook, 'id' | 'scope' | 'organizationId' | 'workspaceId'>,

@@ -4,20 +4,20 @@ import type { PostPlace } from './posts.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** A command that was obeyed, as far as the host is told of it. */
+/** A processed command, with what is needed to reply to it on the host. */
 export interface CommandPost extends PostPlace {
   readonly id: string;
   readonly bindingId: string;
   readonly pullNumber: number;
   readonly commentId: number;
   readonly commentKind: 'issue' | 'review';
-  /** Of the comment that begins its thread; null: it begins one, or stands in the conversation. */
+  /** The comment that begins its thread; null: it begins one itself, or is in the conversation. */
   readonly inReplyTo: number | null;
   readonly state: string;
   readonly reply: string | null;
 }
 
-/** A command of the transaction's tenant; null: it is gone. */
+/** Returns a command of the transaction's tenant, or null when it is deleted. */
 export function readCommandPost(tx: Tx, commandId: string): Promise<CommandPost | null> {
   return row<CommandPost>(
     tx.em,
@@ -28,7 +28,7 @@ export function readCommandPost(tx: Tx, commandId: string): Promise<CommandPost 
   );
 }
 
-/** Comments of a pull request whose findings a person has dismissed. */
+/** Returns the comments of a pull request whose findings a person has dismissed. */
 export function readDismissedComments(
   tx: Tx,
   { bindingId, pullNumber }: { readonly bindingId: string; readonly pullNumber: number },

@@ -3,7 +3,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** A command that is to be obeyed, with its pull request. */
+/** A command to be processed, with its pull request. */
 export interface CommandState {
   readonly id: string;
   readonly pullRequestId: string;
@@ -19,7 +19,7 @@ export interface CommandState {
   readonly reply: string | null;
 }
 
-/** The oldest command of a pull request that nobody has judged; null: there is none. */
+/** Returns the oldest command of a pull request that is not judged yet, or null when there is none. */
 export async function nextCommand(tx: Tx, pullId: string): Promise<string | null> {
   const found = await row<{ id: string }>(
     tx.em,
@@ -29,7 +29,7 @@ export async function nextCommand(tx: Tx, pullId: string): Promise<string | null
   return found?.id ?? null;
 }
 
-/** A command by its id; null: there is none in the transaction's tenant. */
+/** Returns a command by its id, or null when there is none in the transaction's tenant. */
 export function readCommandState(tx: Tx, commandId: string): Promise<CommandState | null> {
   return row<CommandState>(
     tx.em,

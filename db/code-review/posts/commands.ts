@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** A command of a comment, as it is taken down. */
+/** A command of a comment, to be stored. */
 export interface NewCommand {
   readonly commentId: number;
   readonly commentKind: 'issue' | 'review';
@@ -15,7 +15,7 @@ export interface NewCommand {
   readonly sender: string;
 }
 
-/** Takes a command down, once for each comment and text. */
+/** Stores a command, once per comment and text. */
 export async function insertCommand(
   tx: Tx,
   pull: { readonly id: string; readonly organizationId: string; readonly workspaceId: string },
@@ -41,7 +41,7 @@ export async function insertCommand(
   );
 }
 
-/** Cancels the commands of a comment that have not been obeyed, but for the one that it still gives. Gives the runs that they had asked for. */
+/** Cancels the commands of a comment that are not completed, except the one that the comment still contains. Returns the runs that they had requested. */
 export async function withdrawCommands(
   tx: Tx,
   pullId: string,
@@ -56,7 +56,7 @@ export async function withdrawCommands(
   return withdrawn.flatMap(({ run_id: runId }) => runId ?? []);
 }
 
-/** What became of a command that waited to be judged; false: somebody else has judged it. Its argument stays for its run. */
+/** Stores the outcome of a queued command; returns false when it was judged already. Its argument stays for its run. */
 export async function settleCommand(
   tx: Tx,
   commandId: string,
@@ -71,11 +71,11 @@ export async function settleCommand(
   return settled > 0;
 }
 
-/** How a command was judged. `accepted`: its run does it; `done`: it is done; `refused`: its sender may not, or it can't be. */
+/** How a command was judged. `accepted`: its run does it; `done`: it is done; `refused`: its sender may not give it, or it is impossible. */
 export interface CommandEnd {
   readonly state: 'accepted' | 'done' | 'refused';
   readonly reason?: string | null;
   readonly runId?: string | null;
-  /** What is answered to it; null: nothing. */
+  /** The reply to it; null: none. */
   readonly reply?: string | null;
 }

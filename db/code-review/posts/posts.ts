@@ -8,9 +8,9 @@ type Tx = Pick<TenantTransaction, 'em'>;
 
 export type ReviewPostKind = (typeof reviewPostKinds)[number];
 
-/** Names something that is written to the host once: the ordinal is the same on each attempt. */
+/** Identifies something that is posted to the host once: the ordinal is the same on each attempt. */
 export interface PostKey {
-  /** The run or command that it is written for. */
+  /** The run or command that it is posted for. */
   readonly ownerId: string;
   readonly kind: ReviewPostKind;
   readonly ordinal: number;
@@ -21,13 +21,16 @@ export interface PostPlace {
   readonly workspaceId: string;
 }
 
-/** `ageMs`: since its last attempt began, by the database's clock; `seen`: names this attempt. `fresh`: it has not been tried. `sending`: somebody has tried, and nobody knows what became of it. `posted`: it stands at the host. */
+/**
+ * `ageMs`: since its last attempt began, by the database's clock; `seen`: identifies this attempt. `fresh`: it has not been tried. `sending`: it has been
+ * tried, and the outcome is unknown. `posted`: it is on the host.
+ */
 export type PostClaim =
   | { readonly state: 'fresh' }
   | { readonly state: 'sending'; readonly since: Date; readonly ageMs: number; readonly seen: string }
   | { readonly state: 'posted'; readonly githubId: string };
 
-/** Writes down that something is about to leave, or gives what became of it. */
+/** Records that something is about to be posted, or returns its state. */
 export async function claimPost(
   tx: Tx,
   { organizationId, workspaceId }: PostPlace,
@@ -50,7 +53,7 @@ export async function claimPost(
     : { state: 'posted', githubId: found.githubId };
 }
 
-/** Begins another attempt of what the host does not have. False: somebody else has begun one since. */
+/** Begins another attempt for a post that the host does not have. Returns false when another attempt has begun since. */
 export async function retakePost(tx: Tx, { ownerId, kind, ordinal }: PostKey, seen: string): Promise<boolean> {
   const taken = await rows(
     tx.em,
@@ -60,7 +63,7 @@ export async function retakePost(tx: Tx, { ownerId, kind, ordinal }: PostKey, se
   return taken.length > 0;
 }
 
-/** Gives a claim back whose request has not left: the next attempt need not ask the host. */
+/** Releases a claim whose request was not sent: the next attempt need not ask the host. */
 export async function releasePost(tx: Tx, { ownerId, kind, ordinal }: PostKey): Promise<void> {
   await rows(tx.em, `delete from review_posts where owner_id = ? and kind = ? and ordinal = ? and state = 'sending'`, [
     ownerId,
@@ -69,7 +72,7 @@ export async function releasePost(tx: Tx, { ownerId, kind, ordinal }: PostKey): 
   ]);
 }
 
-/** Writes down that it stands at the host, under its id there. False: that was written before. */
+/** Records that it is on the host, under its id there. Returns false when that was recorded before. */
 export async function settlePost(tx: Tx, { ownerId, kind, ordinal }: PostKey, githubId: number | string): Promise<boolean> {
   const settled = await rows(
     tx.em,
@@ -79,7 +82,7 @@ export async function settlePost(tx: Tx, { ownerId, kind, ordinal }: PostKey, gi
   return settled.length > 0;
 }
 
-/** Writes down what stands at the host and may be sent again at no harm: for it nothing is written before. */
+/** Records a post that may safely be sent again: no claim was recorded before it. */
 export async function keepPosted(tx: Tx, place: PostPlace, { ownerId, kind, ordinal }: PostKey, githubId: number): Promise<void> {
   await rows(
     tx.em,
@@ -90,7 +93,7 @@ export async function keepPosted(tx: Tx, place: PostPlace, { ownerId, kind, ordi
   );
 }
 
-/** Which review of the host holds the summary of a pull request, and what it says. */
+/** Stores which review on the host holds the summary of a pull request, and the hash of its text. */
 export async function keepSummary(
   tx: Tx,
   pullRequestId: string,
@@ -103,7 +106,7 @@ export async function keepSummary(
   ]);
 }
 
-/** Writes down under which comments findings stand at the host. */
+/** Stores the ids of the comments under which findings are on the host. */
 export async function keepCommentIds(
   tx: Tx,
   pullRequestId: string,
@@ -119,12 +122,12 @@ export async function keepCommentIds(
   );
 }
 
-/** Counts a push among those that the pull request's editor has left. */
+/** Counts a push of the pull request's editor. */
 export async function countPush(tx: Tx, pullRequestId: string): Promise<void> {
   await rows(tx.em, 'update review_pull_requests set editor_rounds = editor_rounds + 1, updated_at = now() where id = ?', [pullRequestId]);
 }
 
-/** A finding as its comment at the host tells it. */
+/** A finding as its comment on the host describes it. */
 export interface FindingReadBack {
   readonly fingerprint: string;
   readonly commentId: number;
@@ -142,7 +145,7 @@ export interface FindingReadBack {
   readonly evidence: string;
 }
 
-/** Writes findings into a ledger that has lost them; one that is there stays as it is. Gives how many were written. */
+/** Stores findings in a ledger that has lost them; existing ones stay as they are. Returns how many were stored. */
 export async function keepReadBack(
   tx: Tx,
   { pullRequestId, runId, headSha }: { readonly pullRequestId: string; readonly runId: string; readonly headSha: string },

@@ -3,7 +3,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** What a run has written to the host, by kind and in order. */
+/** Returns what a run has posted to the host, by kind and in order. */
 export function readPosted(
   tx: Pick<TenantTransaction, 'em'>,
   ownerId: string,
@@ -15,7 +15,7 @@ export function readPosted(
   );
 }
 
-/** Findings of a pull request that stand under a comment, by id and fingerprint. */
+/** Returns the findings of a pull request that have a comment, with id and fingerprint. */
 export function readCommented(
   tx: Tx,
   pullRequestId: string,
@@ -27,7 +27,7 @@ export function readCommented(
   );
 }
 
-/** The head that a run reviews; null: it has not been read yet. */
+/** Returns the head that a run reviews, or null when it has not been read yet. */
 export async function readReviewHead(tx: Tx, runId: string): Promise<string | null> {
   const found = await row<{ headSha: string | null }>(tx.em, 'select review_head_sha as "headSha" from runs where id = ?', [runId]);
   return found?.headSha ?? null;
@@ -46,11 +46,11 @@ export async function hasEditor(tx: Tx, bindingId: string): Promise<boolean> {
 /** A pull request that is closed and whose reactions are due. */
 export interface ReactionsDue {
   readonly pullRequestId: string;
-  /** Some of its findings stand under comments. */
+  /** Some of its findings have comments. */
   readonly hasComments: boolean;
 }
 
-/** A closed pull request of the transaction's tenant whose reactions are due; null: they are not. */
+/** Returns a closed pull request of the transaction's tenant whose reactions are due, or null when they are not. */
 export function reactionsDue(
   tx: Tx,
   { bindingId, pullNumber }: { readonly bindingId: string; readonly pullNumber: number },

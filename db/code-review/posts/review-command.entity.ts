@@ -25,17 +25,17 @@ const schema = defineEntity({
     commentId: bigintColumn(),
     commentKind: p.enum(['issue', 'review'] as const),
     command: p.text(),
-    /** What stands behind its name; null: nothing, or it is over. */
+    /** The text after the command's name; null: none, or the command is over. */
     argument: p.text().strictNullable(),
-    /** Of the command's line alone: editing the rest of a comment is no new command. */
+    /** Of the command's line only: editing the rest of a comment is no new command. */
     textSha256: p.text().fieldName('text_sha256'),
-    /** The host's login of who commands. */
+    /** The sender's login on the host. */
     sender: p.text(),
     /** The comment of a thread that it answers. */
     inReplyTo: bigintColumn().strictNullable(),
     state: p.enum(reviewCommandStates).default('queued'),
     reason: p.text().strictNullable(),
-    /** What is answered to it, beside its run; null: nothing. */
+    /** The reply to it, besides its run; null: none. */
     reply: p.text().strictNullable(),
     runId: uuidColumn().strictNullable(),
     createdAt: createdAtColumn(),

@@ -16,19 +16,19 @@ const schema = defineEntity({
     id: idColumn(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
-    /** The run or command that it is written for. */
+    /** The run or command that it is posted for. */
     ownerId: uuidColumn(),
     kind: p.enum(reviewPostKinds),
     ordinal: p.integer(),
     /** `sending`: it may have arrived; the host is asked before it is sent again. */
     state: p.enum(reviewPostStates).default('sending'),
-    /** What the host calls it; of a push the sha. */
+    /** Its id on the host; for a push, the sha. */
     githubId: p.text().strictNullable(),
     createdAt: createdAtColumn(),
     updatedAt: updatedAtColumn(),
   },
 });
 
-/** Something that is written to the host, once. */
+/** Something that is posted to the host, once. */
 export class ReviewPost extends schema.class {}
 schema.setClass(ReviewPost);

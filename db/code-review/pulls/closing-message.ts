@@ -6,12 +6,12 @@ import { row, rows } from '../../sql.ts';
 import { appendFrames, stateBatch } from '../../streams/append.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** Whether a run has said its last already. */
+/** Whether a run already has its last message. */
 export async function hasClosingMessage(tx: Pick<TenantTransaction, 'em'>, runId: string, step: number): Promise<boolean> {
   return (await row(tx.em, `select 1 as found from messages where run_id = ? and step = ? and role = 'assistant'`, [runId, step])) !== null;
 }
 
-/** Writes the last message of a locked run, which becomes its output, and its frame. */
+/** Stores the last message of a locked run, which becomes its output, and its frame. */
 export async function insertClosingMessage(
   tx: TenantTransaction,
   run: RunState,
@@ -47,7 +47,7 @@ export async function insertClosingMessage(
   await appendFrames(tx, [stateBatch(identityOf(run), [frame])]);
 }
 
-/** Adds what a run has cost to its pull request, by the run's own total. */
+/** Adds the cost of a run to its pull request, by the run's own total. */
 export async function addSpent(tx: TenantTransaction, pullRequestId: string, run: RunState): Promise<void> {
   await rows(tx.em, 'update review_pull_requests set spent = spent + ?::numeric, updated_at = now() where id = ?', [
     run.usage_own.cost_amount,

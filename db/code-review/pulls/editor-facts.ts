@@ -1,13 +1,13 @@
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** What the sandbox of a binding lets a program use. */
+/** The resources that a program in a binding's sandbox may use. */
 export interface SandboxLimits {
   readonly memoryMb: number;
   readonly cpuMs: number;
 }
 
-/** Limits of a tool that runs code; null: it is gone, switched off or of another kind. */
+/** Returns the limits of a tool that runs code, or null when it is deleted, inactive or of another kind. */
 export function readSandboxLimits(tx: Pick<TenantTransaction, 'em'>, toolId: string): Promise<SandboxLimits | null> {
   return row<SandboxLimits>(
     tx.em,

@@ -9,7 +9,7 @@ import type { ReviewFacts } from './facts.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** A binding as far as its pull requests are concerned. */
+/** The part of a binding that its pull requests need. */
 export interface BindingState {
   readonly id: string;
   readonly organizationId: string;
@@ -20,7 +20,7 @@ export interface BindingState {
   readonly enabledEvents: readonly string[];
   readonly reviewConfig: ReviewConfig;
   readonly editorConfig: EditorConfig;
-  /** It is there, active, its installation opens the repository, and its workspace works. */
+  /** It exists and is active, its installation gives access to the repository, and its workspace and organization are active. */
   readonly isReviewed: boolean;
   readonly installationState: InstallationState;
 }
@@ -35,18 +35,18 @@ export interface PullState {
   readonly isFork: boolean;
   readonly paused: boolean;
   readonly isBlockDismissed: boolean;
-  /** The host's time of the newest event that was applied; null: there was none. */
+  /** The host's time of the newest applied event; null: there was none. */
   readonly heardAt: Date | null;
   readonly baseRef: string | null;
   readonly headSha: string | null;
   readonly lastHeadSha: string | null;
   readonly isDueFull: boolean;
   readonly round: number;
-  /** Milliseconds until the review that was asked for begins, by the database's clock, or until the reactions to a closed one are read; null: nothing is due. */
+  /** Milliseconds until the requested review begins, by the database's clock, or until the reactions to a closed one are read; null: nothing is due. */
   readonly dueInMs: number | null;
 }
 
-/** What came for a pull request and has not been applied. */
+/** An event for a pull request that has not been applied. */
 export interface QueuedEvent {
   readonly id: string;
   readonly event: string;
@@ -60,11 +60,11 @@ export interface LiveReview {
   readonly status: RunStatus;
   readonly headSha: string | null;
   readonly request: ReviewRequest;
-  /** What it was asked in words. */
+  /** The text of the request. */
   readonly text: string | null;
 }
 
-/** A binding by its id, also one that is deleted; null: there is none in the transaction's tenant. */
+/** Returns a binding by its id, even if it is deleted; null when there is none in the transaction's tenant. */
 export function readBindingState(tx: Tx, bindingId: string): Promise<BindingState | null> {
   return row<BindingState>(
     tx.em,
@@ -77,7 +77,7 @@ export function readBindingState(tx: Tx, bindingId: string): Promise<BindingStat
   );
 }
 
-/** Locks a pull request, of which a row is made when it is first heard of. */
+/** Locks a pull request; creates its row on the first event. */
 export async function lockPull(tx: Tx, { id: bindingId, organizationId, workspaceId }: Place, pullNumber: number): Promise<PullState> {
   await queueStatement(
     tx.em,
@@ -98,10 +98,10 @@ export async function lockPull(tx: Tx, { id: bindingId, organizationId, workspac
 
 type Place = Pick<BindingState, 'id' | 'organizationId' | 'workspaceId'>;
 
-/** When the review that is asked for begins. `debounced`: after so many seconds without a push, five minutes after the first at the latest. */
+/** When the requested review begins. `debounced`: after `seconds` without a push, at the latest five minutes after the first push. */
 export type DueChange = { readonly kind: 'keep' | 'none' | 'now' } | { readonly kind: 'debounced'; readonly seconds: number };
 
-/** What events make of a pull request. */
+/** The changes that events make to a pull request. */
 export type PullChange = Pick<
   PullState,
   'state' | 'isDraft' | 'isFork' | 'paused' | 'isBlockDismissed' | 'heardAt' | 'baseRef' | 'headSha' | 'isDueFull'
@@ -111,7 +111,7 @@ export type PullChange = Pick<
 
 const longestWaitSeconds = 300;
 
-/** Writes what events made of a locked pull request; gives the milliseconds until something of it is due. */
+/** Stores the changes of a locked pull request; returns the milliseconds until something of it is due. */
 export async function storePull(tx: Tx, pullId: string, { due, ...kept }: PullChange): Promise<number | null> {
   const seconds = due.kind === 'debounced' ? due.seconds : 0;
   const stored = await row<{ dueInMs: number | null }>(
@@ -143,7 +143,7 @@ export async function storePull(tx: Tx, pullId: string, { due, ...kept }: PullCh
   return stored?.dueInMs ?? null;
 }
 
-/** What came for a pull request, in its order: at most so much. */
+/** Returns at most `limit` queued events of a pull request, in order. */
 export function queuedEvents(
   tx: Tx,
   { bindingId, pullNumber }: Pick<PullState, 'bindingId' | 'pullNumber'>,
@@ -156,7 +156,7 @@ export function queuedEvents(
   );
 }
 
-/** What became of events. What people wrote is dropped from their facts. */
+/** Stores the outcome of events. What people wrote is removed from their facts. */
 export async function settleEvents(
   tx: Tx,
   settled: readonly { readonly id: string; readonly state: 'applied' | 'ignored'; readonly reason: string | null }[],
@@ -170,7 +170,7 @@ export async function settleEvents(
   );
 }
 
-/** Runs of a pull request that have not ended, the oldest first. */
+/** Returns the runs of a pull request that have not ended, oldest first. */
 export function liveReviews(tx: Tx, pullId: string): Promise<LiveReview[]> {
   return rows<LiveReview>(
     tx.em,
@@ -182,7 +182,7 @@ export function liveReviews(tx: Tx, pullId: string): Promise<LiveReview[]> {
 
 /** Takes the next round of a locked pull request. `answersDue`: its run is the review that was due. */
 export async function takeRound(tx: Tx, pullId: string, answersDue: boolean): Promise<number> {
-  // Of one that is closed something else is due.
+  // For a closed pull request, something else is due.
   const due = answersDue ? ", due_at = case when state = 'closed' then due_at end, due_since = null, is_due_full = false" : '';
   const taken = await row<{ round: number }>(
     tx.em,
@@ -193,7 +193,10 @@ export async function takeRound(tx: Tx, pullId: string, answersDue: boolean): Pr
   return taken.round;
 }
 
-/** The revision by which a binding's pull requests are reviewed now: of the playbook that it names, else the default of workspace, organization, platform. */
+/**
+ * Returns the revision by which a binding's pull requests are reviewed now: of the playbook that it names, otherwise of the default of workspace, organization
+ * or platform.
+ */
 export async function currentRevision(tx: Tx, { organizationId, workspaceId, reviewConfig }: Omit<BindingState, 'id'>): Promise<string> {
   const found = await row<{ revisionId: string }>(
     tx.em,

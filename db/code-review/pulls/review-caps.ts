@@ -7,12 +7,13 @@ import { row, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { ReviewRun } from './review-run.ts';
 
-/** A review, as far as its caps go. */
+/** The part of a review that its caps need. */
 export type CappedReview = Pick<ReviewRun, 'runId' | 'organizationId' | 'workspaceId' | 'startedAt' | 'pull' | 'binding'>;
 
 /**
- * Opens the caps that a binding sets above a review (per day, per pull request, per review), with the limits of now, and says whether all of them and the workspace's own budgets have room
- * left. `currency`: the deployment's, in which caps are kept; one in another currency is converted by the rate of the day, and without a rate it is full.
+ * Opens the caps that a binding sets for a review (per day, per pull request, per review), with the current limits, and returns whether all of them and the
+ * workspace's own budgets have room left. `currency`: the deployment's, in which caps are counted; a cap in another currency is converted by the rate of the
+ * day, and counts as full without a rate.
  */
 export async function openReviewCaps(tx: TenantTransaction, run: CappedReview, currency: string): Promise<boolean> {
   const { per_day: perDay, per_pr: perPull, per_review: perReview, currency: own } = run.binding.budgetConfig;
@@ -40,7 +41,7 @@ export async function openReviewCaps(tx: TenantTransaction, run: CappedReview, c
   return full?.full !== true;
 }
 
-/** The limit of a cap that is open follows its binding; that of a run stays below its own `max_cost`. */
+/** The limit of an open cap follows its binding; that of a run stays below its own `max_cost`. */
 async function setLimits(
   tx: TenantTransaction,
   caps: readonly { readonly capKey: string; readonly limit: string }[],
@@ -56,7 +57,7 @@ async function setLimits(
   }
 }
 
-/** Caps of pull requests that nobody follows any more and of days that are over, none of whose reviews is at work. */
+/** Caps of pull requests that are no longer followed and of past days, when none of their reviews is at work. */
 const overCaps = `select b.id, b.spent, p.id as pull_id from budget_windows b
     left join review_pull_requests p on b.cap_key = 'review-pr:' || p.id
     left join repo_bindings g on g.id = p.binding_id and g.deleted_at is null
@@ -68,7 +69,10 @@ const overCaps = `select b.id, b.spent, p.id as pull_id from budget_windows b
       and (r.review_pull_request_id = p.id or (r.binding_id = d.binding_id and (r.started_at at time zone 'UTC')::date = d.day)))
   order by b.period, b.id limit ? for update of b`;
 
-/** Closes caps that are over, at most so many, and has pull requests keep what theirs counted, with which a new one opens; gives how many. Sweeper's pool. */
+/**
+ * Closes at most `limit` caps that are over, and stores on pull requests what theirs have counted, from which a new cap starts; returns how many. Sweeper's
+ * pool.
+ */
 export async function closeOverCaps(em: SqlEntityManager, limit: number): Promise<number> {
   const closed = await rows(
     em,

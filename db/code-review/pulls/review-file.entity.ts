@@ -12,12 +12,12 @@ const schema = defineEntity({
     path: p.text().primary(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
-    /** Of the last head that was reviewed. */
+    /** Of the last reviewed head. */
     hunkHashes: textArrayColumn(),
     createdAt: createdAtColumn(),
   },
 });
 
-/** What of a file has been judged. */
+/** The judged hunks of a file. */
 export class ReviewFile extends schema.class {}
 schema.setClass(ReviewFile);

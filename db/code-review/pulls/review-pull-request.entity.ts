@@ -25,17 +25,17 @@ const schema = defineEntity({
     state: p.enum(['open', 'closed'] as const).default('open'),
     isDraft: p.boolean().default(false),
     isFork: p.boolean().default(false),
-    /** By `/pause`: nothing is reviewed by itself. */
+    /** Set by `/pause`: no review starts automatically. */
     paused: p.boolean().default(false),
-    /** A person dismissed a review that asked for changes: none asks again. */
+    /** A person dismissed a review that requested changes: no later review requests them. */
     isBlockDismissed: p.boolean().default(false),
-    /** The host's time of the newest event that was applied: an older one that comes later changes nothing. */
+    /** The host's time of the newest applied event: an older one that arrives later changes nothing. */
     heardAt: timeColumn().strictNullable(),
     baseRef: p.text().strictNullable(),
-    /** The newest that was heard of. */
+    /** The newest known head. */
     headSha: p.text().strictNullable(),
     lastBaseRef: p.text().strictNullable(),
-    /** Of the last review that ended well; null: there was none. */
+    /** Head of the last successful review; null: there was none. */
     lastHeadSha: p.text().strictNullable(),
     lastMergeBaseSha: p.text().strictNullable(),
     lastPlaybookRevisionId: uuidColumn().strictNullable(),
@@ -47,7 +47,7 @@ const schema = defineEntity({
     /** Pushes of the editor. */
     editorRounds: p.integer().default(0),
     spent: decimalColumn(20, 9).default('0'),
-    /** When the review that was asked for begins, or the reactions to a closed one are read; null: nothing is due. */
+    /** When the requested review begins, or the reactions to a closed one are read; null: nothing is due. */
     dueAt: timeColumn().strictNullable(),
     /** The first of the pushes that it waits for. */
     dueSince: timeColumn().strictNullable(),
@@ -58,6 +58,6 @@ const schema = defineEntity({
   },
 });
 
-/** A pull request of a bound repository, and how far its reviews have come. */
+/** A pull request of a bound repository, and the progress of its reviews. */
 export class ReviewPullRequest extends schema.class {}
 schema.setClass(ReviewPullRequest);

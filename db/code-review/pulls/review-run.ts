@@ -11,7 +11,7 @@ import type { RunStatus } from '../../../workflows/contracts/runs/runs.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A review's run with all that it goes by: its binding, its pull request, and the revision of the playbook that it keeps. */
+/** A review's run with all that determines it: its binding, its pull request, and the pinned revision of the playbook. */
 export interface ReviewRun {
   readonly runId: string;
   readonly organizationId: string;
@@ -19,7 +19,7 @@ export interface ReviewRun {
   readonly status: RunStatus;
   readonly agentId: string;
   readonly review: ReviewRequest;
-  /** Instructions of whoever asked, or the question of an ask; empty: none. */
+  /** Instructions of the person who asked, or the question of an ask; empty: none. */
   readonly text: string;
   readonly round: number | null;
   readonly playbookRevisionId: string;
@@ -29,7 +29,7 @@ export interface ReviewRun {
   readonly pull: ReviewPull;
 }
 
-/** A binding, as its reviews need it. */
+/** The part of a binding that its reviews need. */
 export interface ReviewBinding {
   readonly id: string;
   readonly appKind: AppKind;
@@ -45,7 +45,7 @@ export interface ReviewBinding {
   readonly workspaceConfig: ReviewWorkspaceConfig;
 }
 
-/** A pull request, and what the last review of it that ended well has left. */
+/** A pull request, and the results of its last successful review. */
 export interface ReviewPull {
   readonly id: string;
   readonly pullNumber: number;
@@ -57,7 +57,7 @@ export interface ReviewPull {
   readonly lastPlaybookRevisionId: string | null;
   /** Pushes of the editor. */
   readonly editorRounds: number;
-  /** By its reviews so far, in the deployment's currency. */
+  /** Cost of its reviews so far, in the deployment's currency. */
   readonly spent: string;
   readonly summaryReviewId: number | null;
   readonly summarySha256: string | null;
@@ -76,18 +76,18 @@ const reviewRunSql = `select r.id as "runId", r.organization_id as "organization
     join review_playbook_revisions v on v.id = r.playbook_revision_id
  where r.id = ? and r.deleted_at is null and r.review is not null`;
 
-/** A review's run of the transaction's tenant; null: it is gone, or is none. */
+/** Returns a review's run of the transaction's tenant, or null when it is deleted or is not a review. */
 export async function readReviewRun(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<ReviewRun | null> {
   const found = await row<Omit<ReviewRun, 'startedAt'> & { readonly startedAt: string | null }>(tx.em, reviewRunSql, [runId]);
   return found && { ...found, startedAt: found.startedAt === null ? null : new Date(found.startedAt) };
 }
 
-/** Writes down the head that a run reviews. */
+/** Stores the head that a run reviews. */
 export async function noteReviewHead(tx: Pick<TenantTransaction, 'em'>, runId: string, headSha: string): Promise<void> {
   await row(tx.em, 'update runs set review_head_sha = ?, updated_at = now() where id = ?', [headSha, runId]);
 }
 
-/** A run of the transaction's tenant that has not ended; null: it has, or there is none. */
+/** Returns a run of the transaction's tenant that has not ended, or null when it has or there is none. */
 export function liveRun(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<{ readonly status: RunStatus } | null> {
   return row(tx.em, "select r.status from runs r where r.id = ? and r.status in ('queued', 'running', 'waiting', 'cancelling')", [runId]);
 }

@@ -3,7 +3,7 @@ import type { StepFault } from '../../runs/run-types.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A step of a run that is no call of a model or a tool. */
+/** A step of a run that is neither a model call nor a tool call. */
 export interface SystemStep {
   readonly runId: string;
   readonly step: number;
@@ -11,7 +11,7 @@ export interface SystemStep {
   readonly attempt: number;
 }
 
-/** Opens such a step, again if it was open or has failed. False: the run takes no more steps. */
+/** Opens such a step, or reopens it if it was open or has failed. Returns false when the run takes no more steps. */
 export async function openSystemStep(tx: TenantTransaction, { runId, step, name, attempt }: SystemStep): Promise<boolean> {
   const opened = await rows(
     tx.em,
@@ -26,7 +26,7 @@ export async function openSystemStep(tx: TenantTransaction, { runId, step, name,
   return opened.length > 0;
 }
 
-/** Ends it, well or with a fault; one that its run's end has closed stays as it is. */
+/** Closes the step as succeeded or failed; one that the end of its run has closed stays as it is. */
 export async function closeSystemStep(
   tx: TenantTransaction,
   { runId, step }: Pick<SystemStep, 'runId' | 'step'>,

@@ -36,7 +36,7 @@ export function hashPassword(password: string): Promise<string> {
   return hash(password.normalize('NFC'), parameters);
 }
 
-/** Whether a stored hash was made with other parameters than today's. */
+/** Whether a stored hash was made with parameters other than today's. */
 export function isOutdatedHash(storedHash: string): boolean {
   const used = parseOptions(storedHash);
 

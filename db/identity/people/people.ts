@@ -27,7 +27,7 @@ export interface FoundSession {
   readonly resource: string | null;
   /** Until when it counts as freshly verified; null when it doesn't. */
   readonly freshUntil: string | null;
-  /** What it lacks while the organization demands a second factor. */
+  /** What it lacks while the organization requires a second factor. */
   readonly restriction: Caller['restriction'];
   readonly lastSeenAt: string;
   readonly isRevoked: boolean;

@@ -15,7 +15,7 @@ export type EndReason =
   | 'deactivation'
   | 'deletion';
 
-/** A session that is neither revoked nor over. */
+/** A session that is neither revoked nor expired. */
 export const liveSession = 's.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()';
 
 interface Ending {

@@ -36,7 +36,7 @@ export interface LockedInvitation extends InvitationRow {
   readonly resend_count: number;
   /** Seconds until it may be sent again; 0: now. */
   readonly wait_s: number;
-  /** Lifetime in days that the organization gives a new token. */
+  /** Lifetime in days that the organization sets for a new token. */
   readonly invitation_days: number;
   /** Domains that the organization allows today; empty: any. */
   readonly email_domains: readonly string[];

@@ -92,7 +92,7 @@ export async function leaveOtherPlaces(tx: TenantTransaction, userId: string, wo
   return left?.key_ids ?? [];
 }
 
-/** Writes whether a user may sign in. */
+/** Stores whether a user may sign in. */
 export function writeActive(tx: TenantTransaction, locked: StoredUser, isActive: boolean): Promise<StoredUser | null> {
   const sql = isActive ? 'is_active = true, deactivated_at = null' : 'is_active = false, deactivated_at = clock_timestamp()';
   return update(tx, locked, { sql, params: [] });

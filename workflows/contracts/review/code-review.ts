@@ -16,7 +16,7 @@ export const findingCategories = [
 ] as const;
 export type FindingCategory = (typeof findingCategories)[number];
 
-/** Kinds of generated files that a playbook may leave out. */
+/** Kinds of generated files that a playbook may exclude. */
 export const generatedKinds = ['protobuf', 'openapi', 'graphql', 'lockfiles'] as const;
 export type GeneratedKind = (typeof generatedKinds)[number];
 
