@@ -4,7 +4,7 @@ import type { ChannelService } from '../../ports/channels/service.ts';
 /** The number of the first part that is a file. */
 export const firstFilePart = 10_000;
 
-/** A file of an answer, under a name that no other file of the answer has. */
+/** A file of an answer, under a name that is unique within the answer. */
 export interface AnswerFileName {
   readonly attachmentId: string;
   readonly name: string;
@@ -14,13 +14,13 @@ export interface AnswerFileName {
 
 export interface SortedFiles {
   readonly sent: readonly AnswerFileName[];
-  /** Their names are told, with a link. */
+  /** Files whose names are listed with a link instead. */
   readonly tooLarge: readonly AnswerFileName[];
 }
 
 const maxFiles = 20;
 
-/** Which files of an answer its service takes: the same however often it is asked, so that a part is always the same file. */
+/** Selects the files of an answer that its service accepts: the same each time, so that a part is always the same file. */
 export function sortFiles(attachments: readonly AttachmentPart[] | undefined, { kind, maxBytes }: ChannelService['files']): SortedFiles {
   const sent: AnswerFileName[] = [];
   const tooLarge: AnswerFileName[] = [];
@@ -36,7 +36,7 @@ export function sortFiles(attachments: readonly AttachmentPart[] | undefined, { 
   return { sent, tooLarge };
 }
 
-/** `a.csv`, then `a (2).csv`. */
+/** Returns a unique name: `a.csv`, then `a (2).csv`. */
 function unlike(name: string, names: Set<string>): string {
   const dot = name.lastIndexOf('.');
   const [stem, end] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
@@ -46,7 +46,7 @@ function unlike(name: string, names: Set<string>): string {
   return other;
 }
 
-/** The files that go with a part: itself, or all those of an answer that come with its first text. */
+/** The files of a part: its own file, or all files of an answer that are sent with its first text. */
 export function filesOfPart(
   { kind, part }: { readonly kind: string; readonly part: number },
   attachments: readonly AttachmentPart[] | undefined,

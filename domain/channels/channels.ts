@@ -15,17 +15,17 @@ import type { ChannelKind } from '../../workflows/contracts/triggers/channels.ts
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { changedSecrets, checkedSettings, madeSecret } from './channel-rules.ts';
 
-/** Channels that a workspace has at most. */
+/** The most channels of a workspace. */
 export const maxChannels = 50;
 
-/** What the rules of channels ask of the deployment. */
+/** What the rules of channels need from the deployment. */
 export interface ChannelDeps {
   readonly keys: Pick<KeyRing, 'keks'>;
-  /** Where answers of its organization may go. */
+  /** Where answers of the organization may go. */
   readonly policy: EgressPolicy;
 }
 
-/** What people set of a channel beside its settings and secrets. */
+/** The settings of a channel common to all kinds. */
 export type ChannelFields = Pick<
   Channel,
   | 'agentId'
@@ -43,7 +43,7 @@ export type ChannelFields = Pick<
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** A channel to be made. */
+/** The values of a new channel. */
 export interface NewChannel extends ChannelFields {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -53,7 +53,7 @@ export interface NewChannel extends ChannelFields {
 }
 
 /**
- * Makes a channel and gives its id. Throws 422 for settings and secrets that its kind has not or lacks, and an agent that does not run
+ * Creates a channel and returns its id. Throws 422 for settings and secrets that its kind does not have or that are missing, and an agent that does not run
  * there; 409 `limit_reached` in a workspace that has 50.
  */
 export async function makeChannel(
@@ -88,7 +88,7 @@ export async function makeChannel(
   return id;
 }
 
-/** What is changed of a channel; what is left out stays. */
+/** The changes of a channel; an omitted field stays as it is. */
 export interface ChannelChange extends Partial<ChannelFields> {
   readonly settings?: Settings;
   readonly secrets?: Readonly<Record<string, string | null>>;
@@ -109,13 +109,13 @@ export async function changeChannel(
   }
   if (fields.agentId !== undefined && fields.agentId !== channel.agentId) await refuseAgent(tx, { ...channel, agentId: fields.agentId });
   Object.assign(channel, fields);
-  // What was found out about the old ones says nothing about these.
+  // The state found with the old settings does not apply to the new ones.
   if (settings !== undefined || secrets !== undefined) Object.assign(channel, { state: 'pending', lastError: null });
   await tx.em.flush();
   await syncChannel(tx, channel);
 }
 
-/** Deletes a locked channel at a time: it takes nothing from the commit on, what it has still to send ends, and its secrets are gone. */
+/** Deletes a locked channel as of `at`: it accepts nothing after the commit, unsent parts end, and its secrets are erased. */
 export async function deleteChannel(tx: TenantTransaction, channel: Channel, at: Date): Promise<void> {
   channel.deletedAt = at;
   channel.secretsEnc = null;

@@ -14,7 +14,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ChannelService, SendOutcome } from '../../ports/channels/service.ts';
 import type { ChannelPartInput } from '../../workflows/contracts/triggers/channels.ts';
 
-/** A part whose turn has come, its try counted; or how long it waits; or that nothing is to be done with it. */
+/** A part that is due, its try counted; or how long it still waits; or that there is nothing to do. */
 export type PartClaim =
   | { readonly state: 'due'; readonly part: PartRow; /** An earlier try may have sent it. */ readonly isUncertain: boolean }
   | { readonly state: 'waiting'; readonly waitMs: number }
@@ -32,17 +32,17 @@ export async function claimNextPart(tx: TenantTransaction, input: ChannelPartInp
   return { state: 'due', part: { ...part, attempts }, isUncertain: part.state === 'sending' };
 }
 
-/** The delay after the first try that failed, after the second, and so on; then the part has failed. */
+/** The delays after the first failed try, the second, and so on; then the part has failed. */
 const delaysS: readonly number[] = [1, 5, 60, 300];
-/** Tries at most, however often the service says that it is too early. */
+/** The most tries, however often the service limits the rate. */
 const maxAttempts = 200;
 
-/** What becomes of a part after a try, and when it is tried again. */
+/** The state of a part after a try, and when it is tried again. */
 export type PartVerdict = Omit<StoredPart, 'externalId'> & { readonly externalId: string | null };
 
 /**
- * Judges a try. A rate limit counts as no failure and waits as it says; refused markup goes once as plain text; a try of which nobody knows ends the part where its service
- * can't be asked.
+ * Judges a try. A rate limit does not count as a failure and waits as long as the service says; refused markup is sent once more as plain text; a try with an
+ * unknown outcome ends the part if its service can't be asked.
  */
 export function verdictOfPart(
   part: Pick<PartRow, 'failures' | 'isPlain' | 'attempts' | 'externalId'>,
@@ -68,7 +68,7 @@ export function verdictOfPart(
     case 'failed':
       return again('pending', outcome.error);
     case 'uncertain':
-      // What replaces a draft may be sent again: it replaces itself.
+      // A replacement of a draft may be sent again: it replaces itself.
       if (afterUncertain === 'never' && externalId === null) return { ...kept, state: 'unknown', lastError: outcome.error, delayMs: null };
       return again(externalId === null ? 'sending' : 'pending', outcome.error);
     case 'refused':
@@ -78,7 +78,7 @@ export function verdictOfPart(
   }
 }
 
-/** Stores a try and its verdict; one that a later try has overtaken is dropped. What ends without being sent is a warning of the run and an event. */
+/** Stores a try and its verdict, unless a later try has overtaken it. A part that ends unsent is a warning of the run and an event. */
 export async function settlePart(
   tx: TenantTransaction,
   message: AnsweredMessage,
@@ -111,7 +111,7 @@ export async function settlePart(
   });
 }
 
-/** Gives a claimed part back that was not sent: whoever has claimed it since keeps it. */
+/** Releases a claimed part that was not sent; a later claim stays. */
 export async function releasePart(tx: TenantTransaction, part: PartRow, isUncertain: boolean): Promise<void> {
   const { isPlain, externalId, failures } = part;
   const state = isUncertain ? ('sending' as const) : ('pending' as const);

@@ -5,14 +5,14 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 const maxAnswerChars = 32_768;
 
-/** A question as a thread is asked it, in Markdown. */
+/** A question as it is posted to a thread, in Markdown. */
 export function askedInChat({ prompt, responseSchema }: Pick<ChannelQuestion, 'prompt' | 'responseSchema'>): string {
   const options = optionsOf(responseSchema);
   if (options.length === 0) return prompt;
   return `${prompt}\n\n${options.map((option, at) => `${at + 1}. ${option}`).join('\n')}\n\nAnswer with a number, or with the words.`;
 }
 
-/** What a person's words are as the answer to a question; null: none that it offers. */
+/** The answer to a question in a person's message; null when it is none of the offered ones. */
 export function answerIn({ responseSchema }: Pick<ChannelQuestion, 'responseSchema'>, text: string): string | null {
   const said = text.trim();
   const options = optionsOf(responseSchema);
@@ -36,20 +36,20 @@ function optionsOf(schema: ChannelQuestion['responseSchema']): string[] {
   return Array.isArray(options) ? options.filter((option) => typeof option === 'string') : [];
 }
 
-/** What became of a message in a conversation whose run waits for an answer. */
+/** The outcome of a message in a conversation whose run waits for an answer. */
 export type ChatAnswer =
-  /** Nobody has been asked: the message is one like any other. */
+  /** No question was asked: the message is an ordinary one. */
   { readonly kind: 'none' } | { readonly kind: 'answered' | 'not_offered'; readonly runId: string };
 
 export interface AnsweringMessage {
-  /** Of the sender's conversation, which is locked. */
+  /** The active run of the sender's conversation, which is locked. */
   readonly activeRunId: string | null;
   readonly channelId: string;
   readonly text: string;
   readonly keys: Pick<KeyRing, 'keks'>;
 }
 
-/** Takes a message as the answer to what the agent has asked in its thread. The next message of whoever was asked answers, whatever `on_busy` says. */
+/** Takes a message as the answer to the agent's question in its thread. The next message of the person who was asked is the answer, whatever `on_busy` says. */
 export async function answerInChat(tx: TenantTransaction, { activeRunId, channelId, text, keys }: AnsweringMessage): Promise<ChatAnswer> {
   const waiting = activeRunId === null ? null : await findWaitingRun(tx, { runId: activeRunId, channelId });
   const question = waiting && (await readOpenQuestion(tx, waiting.id));
@@ -60,7 +60,7 @@ export async function answerInChat(tx: TenantTransaction, { activeRunId, channel
     runId: waiting.id,
     resolutions: [{ approval_id: question.id, decision: 'respond', response }],
     by: { kind: 'system', id: channelId },
-    // Only what a member may answer is asked in a thread, and `answerIn` gives only what the question takes.
+    // A thread is only asked what a member may answer, and `answerIn` returns only what the question accepts.
     refuseBelow: () => undefined,
     validate: () => Promise.resolve([]),
     keys,

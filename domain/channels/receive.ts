@@ -24,7 +24,10 @@ import { isAllowed } from './channel-rules.ts';
 import { answerInChat } from './questions.ts';
 import type { StartRun } from '../../db/runs/start/start-run.ts';
 
-/** What became of a message: `repeated`: it has come before; `ignored`: nobody answers; `joined`: a run that waits or works has it too; `answered`: it is what the agent has asked for; `failed`: no run could be started. */
+/**
+ * The outcome of a message. `repeated`: it was received before; `ignored`: it gets no answer; `joined`: a waiting or working run gets it too; `answered`: it
+ * answers the agent's question; `failed`: no run could be started.
+ */
 export type ReceivedMessage =
   | { readonly kind: 'repeated' | 'started' | 'joined' | 'answered' }
   | { readonly kind: 'ignored' | 'failed'; readonly reason: string };
@@ -33,20 +36,20 @@ export interface ReceiveDeps {
   readonly keys: Pick<KeyRing, 'keks'>;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
-  /** Makes keys under which bytes of an organization are stored. */
+  /** Creates keys under which bytes of an organization are stored. */
   readonly newStorageKey: (organizationId: string) => string;
-  /** Somebody looks at files before a run has them. */
+  /** Files are scanned before a run gets them. */
   readonly isScanned: boolean;
 }
 
 const maxKeyChars = 200;
 const maxSubjectChars = 200;
-/** Bots may talk to each other so often before a person has to. */
+/** The most consecutive messages of bots before a person has to write. */
 const maxBotsInARow = 3;
 
 /**
- * Takes a message of a channel: keeps it, and starts a run with it unless it is ignored or joins one that waits in line. Of any number of equal messages one counts,
- * whatever process takes them. Throws only what may succeed in a moment; the service then sends it again.
+ * Receives a message of a channel: stores it, and starts a run with it unless it is ignored or joins a queued run. Of any number of equal messages one counts,
+ * whatever process receives them. Throws only failures that may pass in a moment; the service then sends the message again.
  */
 export async function receiveMessage(
   tx: TenantTransaction,
@@ -69,7 +72,7 @@ export async function receiveMessage(
   return answerMessage(tx, deps, { id, channel, message, hops });
 }
 
-/** An answer lies in the thread of what it answers. Whoever's conversation that is has the rest, and does not quote it again. */
+/** An answer belongs to the thread of the message that it answers. In the sender's own conversation the earlier text is known, so the quotation is dropped. */
 async function placed(tx: TenantTransaction, channelId: string, message: InboundMessage): Promise<InboundMessage> {
   const { reply, sender } = message;
   if (reply === undefined) return message;
@@ -82,7 +85,7 @@ interface Received {
   readonly id: string;
   readonly channel: FoundChannel;
   readonly message: InboundMessage;
-  /** How many hooks its cause has come through before this one. */
+  /** How many hooks the cause has passed through before this message. */
   readonly hops: number;
 }
 
@@ -100,11 +103,11 @@ async function reasonToIgnore(
     if ((await botsInARow(tx, { channelId: channel.id, threadId, messageId: id })) >= maxBotsInARow) return 'bots_in_a_row';
   } else if (channel.allowedSenders.length > 0 && !isAllowed(channel.allowedSenders, sender.id)) return 'sender_not_allowed';
   if (channel.replyTo === 'all' || isAddressed) return null;
-  // Whoever was asked need not address the agent again.
+  // A person who was asked need not address the agent again.
   return (await isAsked(tx, channel.id, nameOf(channel, message))) ? null : 'not_addressed';
 }
 
-/** Whose conversation a message belongs to. */
+/** Subject and session key of the conversation that a message belongs to. */
 function nameOf(channel: FoundChannel, message: InboundMessage): { readonly subjectId: string; readonly sessionKey: string } {
   return { subjectId: bounded(`${channel.kind}:${message.sender.id}`, maxSubjectChars), sessionKey: sessionKeyOf(channel, message) };
 }
@@ -112,7 +115,7 @@ function nameOf(channel: FoundChannel, message: InboundMessage): { readonly subj
 async function answerMessage(tx: TenantTransaction, deps: ReceiveDeps, { id, channel, message, hops }: Received): Promise<ReceivedMessage> {
   const { organizationId, workspaceId, agentId } = channel;
   const { subjectId, sessionKey } = nameOf(channel, message);
-  // First of all: of messages that come at once each sees what the one before has left.
+  // Locked first, so that of concurrent messages each sees what the preceding one has left.
   const subject = { kind: 'guest', id: subjectId } as const;
   const conversation = await lockNamedSession(tx, { organizationId, workspaceId, agentId, subject, sessionKey });
   const answered = await takeAnswer(tx, deps, { received: { id, channel, message, hops }, activeRunId: conversation.active_run_id });
@@ -160,7 +163,7 @@ interface MaybeAnswer {
   readonly activeRunId: string | null;
 }
 
-/** Null: nobody has asked for it. Files of an answer become input of the run. */
+/** Null: the agent has asked no question. Files of an answer become input of the run. */
 async function takeAnswer(
   tx: TenantTransaction,
   deps: ReceiveDeps,
@@ -190,7 +193,7 @@ async function begin(tx: TenantTransaction, start: StartRun): Promise<StartedRun
   return begin(tx, { ...start, personaSlug: null });
 }
 
-/** A start that may pass in a moment is the service's to send again; every other leaves its message, which the sender is told. */
+/** Throws a retryable failure, so that the service sends the message again; any other failure ends the message, and the sender is notified. */
 async function refuse(
   tx: TenantTransaction,
   { id, organizationId, workspaceId }: { readonly id: string; readonly organizationId: string; readonly workspaceId: string },
@@ -204,7 +207,7 @@ async function refuse(
   return { kind: 'failed', reason: told };
 }
 
-/** False: the run has begun meanwhile, or its input would become too large. */
+/** Returns false when the run has begun meanwhile, or its input would become too large. */
 async function join(tx: TenantTransaction, runId: string, input: RunInput): Promise<boolean> {
   const run = await lockRun(tx, runId);
   if (run?.status !== 'queued') return false;
@@ -222,7 +225,7 @@ async function wakeRun(tx: TenantTransaction, runId: string): Promise<void> {
   if (answered) await wakeReply(tx, answered);
 }
 
-/** What the run is given: the text, and files that are yet to come. */
+/** The input of the run: the text, and files that are still to be fetched. */
 async function inputOf(
   tx: TenantTransaction,
   { newStorageKey, isScanned }: Pick<ReceiveDeps, 'newStorageKey' | 'isScanned'>,
@@ -255,7 +258,7 @@ async function inputOf(
   };
 }
 
-/** Keeps conversations of different channels apart; a long name is its hash. */
+/** Separates conversations of different channels; a long name is replaced by its hash. */
 function sessionKeyOf({ id, sessionScope }: FoundChannel, { threadId, sender }: InboundMessage): string {
   return `channel:${id}:${bounded(sessionScope === 'peer' ? `peer:${sender.id}` : threadId, maxKeyChars)}`;
 }

@@ -6,12 +6,12 @@ import { wakeReply, type AnsweredPlace } from '../../db/channels/wake.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ChannelIdentity } from '../../workflows/contracts/triggers/channels.ts';
 
-/** Notes how a test of a channel went; `fault` null: well. */
+/** Records the result of a channel's test; `fault` null: success. */
 export async function noteTest(tx: TenantTransaction, channelId: string, fault: string | null): Promise<void> {
   await storeChannelState(tx, channelId, { state: fault === null ? 'ok' : 'error', lastError: fault });
 }
 
-/** Notes that a service was told of a version of a channel, and who the channel is there. False: the row has a newer one. */
+/** Records that a service has accepted a version of a channel, and the channel's identity there. Returns false when the row has a newer version. */
 export function noteSynced(
   tx: TenantTransaction,
   synced: { readonly id: string; readonly version: number; readonly identity: ChannelIdentity | null },
@@ -19,7 +19,7 @@ export function noteSynced(
   return markChannelSynced(tx, synced);
 }
 
-/** Notes why a service did not take a version of a channel. */
+/** Records why a service did not accept a version of a channel. */
 export async function noteRefused(
   tx: TenantTransaction,
   refused: { readonly id: string; readonly version: number; readonly error: string },
@@ -27,12 +27,12 @@ export async function noteRefused(
   await markChannelRefused(tx, refused);
 }
 
-/** Answers of which a try is overdue, whose workflows Temporal may have lost. Sweeper's pool. */
+/** Returns answers with an overdue try, whose workflows Temporal may have lost. Uses the sweeper's pool. */
 export function findLostReplies(em: SqlEntityManager, limit: number): Promise<AnsweredPlace[]> {
   return overdueReplies(em, limit);
 }
 
-/** Has the workflow of an answer look again. */
+/** Makes the workflow of an answer check it again. */
 export async function wakeLostReply(tx: TenantTransaction, reply: AnsweredPlace): Promise<void> {
   await wakeReply(tx, reply);
 }

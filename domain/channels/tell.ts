@@ -9,14 +9,14 @@ import { isTerminal, type RunStatus } from '../../workflows/contracts/runs/runs.
 import { sortFiles, type AnswerFileName } from './answer-files.ts';
 import { askedInChat } from './questions.ts';
 
-/** What a thread is told of a run by now. */
+/** What is to be posted about a run by now. */
 export type Told =
-  /** The answer, in Markdown, and files that are messages of their own; null: there is none. */
+  /** The answer, in Markdown, and files that are separate messages; null: there is none. */
   | { readonly kind: 'reply'; readonly markdown: string | null; readonly files: readonly AnswerFileName[] }
   | { readonly kind: 'notice'; readonly number: number; readonly markdown: string }
   | { readonly kind: 'nothing' };
 
-/** What people can do about; a pause of the run's own is not told. */
+/** Waits that people can end; a run's own timer is not posted. */
 const waits: Readonly<Record<string, string>> = {
   approval: 'It waits for somebody to approve a step',
   input: 'It waits for an answer to a question',
@@ -25,16 +25,16 @@ const waits: Readonly<Record<string, string>> = {
 };
 
 interface Telling {
-  /** Why a message could start no run. */
+  /** Why a message could not start a run. */
   readonly reason: string | null;
   readonly publicUrl: string | null;
-  /** How the service takes files. */
+  /** How the service accepts files. */
   readonly files: ChannelService['files'];
-  /** What the run asks, where it waits for an answer that its thread may give. */
+  /** The run's question, if it waits for an answer that its thread may give. */
   readonly question: ChannelQuestion | null;
 }
 
-/** What is to be said about a run, or about a message that could start none. */
+/** Returns what is to be posted about a run, or about a message that could not start one. */
 export function tellRun(run: ToldRun | null, { reason, publicUrl, question, files }: Telling): Told {
   if (run === null) return { kind: 'notice', number: 0, markdown: refusalOf(reason) };
   const link = publicUrl === null ? '' : ` ${publicUrl}/runs/${run.id}`;
@@ -42,7 +42,7 @@ export function tellRun(run: ToldRun | null, { reason, publicUrl, question, file
     if (run.status === 'failed') return { kind: 'notice', number: 0, markdown: `The answer failed (${run.errorCode ?? 'limit'}).${link}` };
     return replyOf(run, { files, link });
   }
-  // Whoever is asked answers in the thread; all else is for people who may see the run.
+  // The person who is asked answers in the thread; other waits are for people who may see the run.
   if (run.status === 'waiting' && run.waitingOn === 'input' && question !== null)
     return { kind: 'notice', number: question.number, markdown: askedInChat(question) };
   const what = run.status === 'waiting' ? waits[run.waitingOn ?? ''] : undefined;
@@ -71,7 +71,7 @@ function answerOf({ output }: ToldRun): string | null {
   return json === null ? null : `\`\`\`json\n${JSON.stringify(json, null, 2)}\n\`\`\``;
 }
 
-/** Writes what a thread is told, split into parts, once. */
+/** Writes what is posted to a thread, split into parts, once. */
 export async function writeTold(
   tx: TenantTransaction,
   message: AnsweredMessage,
@@ -81,14 +81,14 @@ export async function writeTold(
     afterUncertain,
   }: { readonly told: Told; readonly parts: readonly PartText[]; readonly afterUncertain: ChannelService['afterUncertain'] },
 ): Promise<void> {
-  // Where nobody can be asked for a draft, a lost one must not take the answer with it.
+  // If the service can't be asked about a draft, a lost draft must not prevent the answer.
   const forgetsLostDraft = afterUncertain === 'never';
   if (told.kind === 'reply') await writeReplyParts(tx, message.id, { parts, forgetsLostDraft });
   if (told.kind !== 'notice') return;
-  // What comes behind a question stands below it.
+  // What follows a question is posted below it.
   if (told.number > 0) await leaveDraft(tx, message.id);
   const [first] = parts;
   if (first) await writeNotice(tx, message, { ...first, part: told.number });
-  // A notice of the end stands in the answer's place.
+  // A notice of the run's end replaces the answer.
   if (told.number === 0) await writeReplyParts(tx, message.id, { parts: [], forgetsLostDraft });
 }

@@ -10,7 +10,10 @@ import { isAllowed } from './channel-rules.ts';
 
 const maxIdChars = 200;
 
-/** Writes the vote of somebody who has pressed a button under an answer of the channel, in place of an earlier one. A run that is not the channel's, or gone, has none. */
+/**
+ * Stores the vote of a person who has pressed a button under an answer of the channel, in place of an earlier one. Ignores a run that is not the channel's, or
+ * no longer exists.
+ */
 export async function castVote(
   ctx: Scoped & TenantTransaction,
   channel: FoundChannel,

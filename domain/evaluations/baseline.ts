@@ -4,7 +4,7 @@ import type { EvaluationFacts, ItemFacts } from './item-facts.ts';
 import { isSameJson } from './json-value.ts';
 import { hasPassed, passShare, rate, rates } from './summary.ts';
 
-/** An evaluation as far as a comparison looks at it. */
+/** An evaluation as a comparison needs it. */
 export interface ComparedSide {
   readonly evaluationRunId: string;
   readonly evaluators: readonly StoredEvaluator[];
@@ -14,8 +14,8 @@ export interface ComparedSide {
 type Pair = readonly [own: ItemFacts, base: ItemFacts];
 
 /**
- * How an evaluation differs from its baseline, over the items that both have unchanged (same key and content) and with a value; the others are `unpaired`. Pairs are taken by key, so that
- * equal rows give equal numbers.
+ * Compares an evaluation with its baseline, over the items that both have unchanged (same key and content) and with a value; the others are `unpaired`. Pairs
+ * are ordered by key, so that equal rows yield equal numbers.
  */
 export async function compareWithBaseline(own: ComparedSide, base: ComparedSide, pause: Pause) {
   const pairs = pairsOf(own.facts, base.facts);
@@ -78,7 +78,7 @@ async function compareEvaluators(own: ComparedSide, base: ComparedSide, { pairs,
   );
 }
 
-/** Under one key, of one type, with the same parameters; thresholds and weights change no score. */
+/** Evaluators are equal by key, type and parameters; thresholds and weights change no score. */
 function isSameEvaluator(left: StoredEvaluator, right: StoredEvaluator): boolean {
   return left.key === right.key && left.type === right.type && left.negate === right.negate && isSameJson(left.params, right.params);
 }

@@ -1,21 +1,21 @@
 import { meanOf, type Interval } from './intervals.ts';
 
-/** What a comparison says. */
+/** The conclusion of a comparison. */
 export type Conclusion = 'better' | 'worse' | 'no_difference' | 'not_enough_data';
 
-/** How two sides differ over items that both have. */
+/** The difference of two sides over items that both have. */
 export interface Difference {
-  /** Mean of the differences; null of none. */
+  /** Mean of the differences; null when there are none. */
   readonly delta: number | null;
   readonly ci: Interval | null;
   readonly p: number | null;
 }
 
-/** Lets others have the event loop; awaited between slices of long work. */
+/** Yields the event loop; awaited between slices of long work. */
 export type Pause = () => Promise<void>;
 
 const resamples = 10_000;
-/** The stream of random numbers begins here, so that equal rows give equal numbers. */
+/** Seed of the random numbers, fixed so that equal rows yield equal numbers. */
 const seed = 0x2545f491;
 /** Draws between two pauses: a few milliseconds. */
 const drawsASlice = 500_000;
@@ -39,8 +39,8 @@ export function mcnemar(wins: number, losses: number): number {
 }
 
 /**
- * Paired bootstrap of a mean difference: percentile interval of 10,000 resamples, and a two-sided p that counts the sample itself once ((k + 1) / (B + 1), Davison and
- * Hinkley 1997). The order of the differences is the caller's and counts.
+ * Paired bootstrap of a mean difference: percentile interval of 10,000 resamples, and a two-sided p that counts the sample itself once ((k + 1) / (B + 1),
+ * Davison and Hinkley 1997). The result depends on the order of the differences, which the caller chooses.
  */
 export async function bootstrap(differences: readonly number[], pause: Pause): Promise<Difference> {
   const delta = meanOf(differences);
@@ -73,7 +73,7 @@ async function resampledMeans(differences: readonly number[], pause: Pause): Pro
   return means;
 }
 
-/** Numbers from 0 to `count` − 1: Mulberry32 (T. Ettinger), whose period of 2³² outlasts all draws of one bootstrap. */
+/** Numbers from 0 to `count` − 1: Mulberry32 (T. Ettinger), whose period of 2³² exceeds all draws of one bootstrap. */
 function randomIndex(count: number): () => number {
   let state = seed;
   return () => {
@@ -96,7 +96,7 @@ export function benjaminiHochberg(values: readonly (number | null)[]): (number |
   return adjusted;
 }
 
-/** What a p- or q-value says about a difference over so many pairs; `direction` above 0: better. */
+/** The conclusion from a p- or q-value of a difference over `pairs` pairs; `direction` above 0: better. */
 export function conclusionOf(pairs: number, p: number | null, direction: number): Conclusion {
   if (pairs < minPairs || p === null) return 'not_enough_data';
   if (p >= level || direction === 0) return 'no_difference';

@@ -29,20 +29,20 @@ export interface DatasetFrom {
   readonly limit: number;
 }
 
-/** An evaluation as it is asked for. */
+/** A requested evaluation. */
 export interface EvaluationDraft {
   readonly agentId: string;
   readonly agentRevisionId: string | null;
   readonly datasetName: string | null;
-  /** Items as they were sent, or where they come from. */
+  /** Items as they were sent, or the source of items. */
   readonly dataset: { readonly items: readonly SentItem[] } | { readonly from: DatasetFrom & { readonly agentId: string | null } };
   readonly evaluators: readonly EvaluatorDraft[];
   readonly settings: EvaluationSettings;
   readonly baselineId: string | null;
-  /** Where it would lie without a workspace of the agent's own. */
+  /** The workspace of the evaluation when the agent has none of its own. */
   readonly defaultWorkspaceId: string | null;
   readonly createdByUserId: string | null;
-  /** What every start of the caller says. */
+  /** The fields of every start by the caller. */
   readonly startedBy: Pick<StartRun, 'createdBy' | 'currency' | 'starter' | 'pricing'>;
 }
 
@@ -50,8 +50,9 @@ const maxLive = 20;
 const maxResults = 20_000;
 
 /**
- * Writes a queued evaluation with its items and results, its cap and the start of its workflow. Throws 422 for what does not resolve or can't be, 403 for live tools below admin, 409
- * `agent_inactive` and `baseline_not_finished`, 423 in a frozen workspace, 402 and 429 by its budgets, 429 `live_evaluations` while 20 of the workspace are at work.
+ * Writes a queued evaluation with its items and results, its cap and the start of its workflow. Throws 422 for references that do not resolve and invalid
+ * values, 403 for live tools below admin, 409 `agent_inactive` and `baseline_not_finished`, 423 in a frozen workspace, 402 and 429 by its budgets, 429
+ * `live_evaluations` while 20 evaluations of the workspace are running.
  */
 export async function createEvaluation(ctx: Scoped, draft: EvaluationDraft): Promise<EvaluationRow> {
   const target = await resolveAgent(ctx, draft);
@@ -117,7 +118,7 @@ export async function createEvaluation(ctx: Scoped, draft: EvaluationDraft): Pro
   };
 }
 
-/** The agent with the revision that is pinned, as a start of a run would find them. */
+/** Resolves the agent with the revision to be pinned, as a start of a run would. */
 async function resolveAgent(
   ctx: Scoped,
   { agentId, agentRevisionId, defaultWorkspaceId, startedBy }: EvaluationDraft,
@@ -180,7 +181,7 @@ async function itemsFrom(
 const maxInputBytes = 65_536;
 const maxExpectedBytes = 32_768;
 
-/** What an item could not hold is left out. */
+/** Drops runs that do not fit into an item. */
 function isShort({ text, json, correction }: RunAsItem): boolean {
   const input = text ?? JSON.stringify(json ?? '');
   return input !== '' && Buffer.byteLength(input) <= maxInputBytes && Buffer.byteLength(correction ?? '') <= maxExpectedBytes;

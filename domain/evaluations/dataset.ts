@@ -4,7 +4,7 @@ import type { NewItem } from '../../db/evaluations/insert-evaluation.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 import type { DatasetItem } from '../../workflows/contracts/evaluations.ts';
 
-/** An item as it was sent, checked by itself, and where: by its pointer in the body, or by its line. */
+/** An item as it was sent, checked by itself, and its location: its pointer in the body, or its line. */
 export interface SentItem {
   readonly item: DatasetItem;
   readonly place: { readonly pointer: string; readonly line: number | null };
@@ -13,8 +13,8 @@ export interface SentItem {
 const maxProblems = 50;
 
 /**
- * The items of a data set with their keys and hashes. Throws 422 for none (`dataset_empty`), a key that stands twice and an evaluator that nobody knows, by pointer or line, at most
- * 50 of them.
+ * Returns the items of a data set with their keys and hashes. Throws 422 for an empty data set (`dataset_empty`), a repeated key and an unknown evaluator, by
+ * pointer or line, with at most 50 violations.
  */
 export function toItems(sent: readonly SentItem[], evaluatorKeys: ReadonlySet<string>): NewItem[] {
   if (sent.length === 0) throw datasetEmpty();
@@ -37,7 +37,7 @@ export function datasetEmpty(): Error {
   return fail('validation_failed', { reason: 'dataset_empty', detail: 'The data set has no items.' });
 }
 
-/** What names the data set: keys and hashes of its items in their order. */
+/** Identifies the data set by keys and hashes of its items in their order. */
 export function datasetHash(items: readonly Pick<NewItem, 'key' | 'contentSha256'>[]): string {
   return sha256(canonicalize(items.map(({ key, contentSha256 }) => [key, contentSha256])) ?? '');
 }

@@ -1,4 +1,4 @@
-/** An evaluator could not give a score; `code` says why. It makes its own score an error and touches nothing else. */
+/** An evaluator could not compute a score; `code` says why. It makes only that evaluator's score an error. */
 export class EvaluatorError extends Error {
   override readonly name = 'EvaluatorError';
   readonly code: string;

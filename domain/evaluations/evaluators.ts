@@ -1,7 +1,7 @@
 import { invalid } from '../../workflows/contracts/failure.ts';
 import type { EvaluatorType, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
 
-/** An evaluator as it is asked for; its parameters fit its type. */
+/** A requested evaluator; its parameters fit its type. */
 export interface EvaluatorDraft {
   readonly key: string;
   readonly type: EvaluatorType;
@@ -35,7 +35,7 @@ const defaults: Readonly<Partial<Record<EvaluatorType, Readonly<Record<string, u
   citations: { min_count: 1 },
 };
 
-/** What items and deployment have, on which evaluators build. */
+/** What the items and the evaluation provide for evaluators. */
 export interface EvaluatorGround {
   readonly hasExpected: boolean;
   readonly hasToolsExpected: boolean;
@@ -43,8 +43,8 @@ export interface EvaluatorGround {
 }
 
 /**
- * Evaluators with their defaults filled in. Throws 422 for a key that stands twice, a scale that is none, an embedding without a threshold, and an evaluator whose needs no
- * item can meet.
+ * Fills in the defaults of evaluators. Throws 422 for a repeated key, an invalid scale, an embedding without a threshold, and an evaluator whose needs no item
+ * can meet.
  */
 export function completeEvaluators(drafts: readonly EvaluatorDraft[], ground: EvaluatorGround): StoredEvaluator[] {
   const keys = new Set<string>();

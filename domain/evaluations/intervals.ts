@@ -3,7 +3,7 @@ import { wilsonInterval } from '../feedback/wilson.ts';
 /** Ends of a 95 % interval. */
 export type Interval = readonly [low: number, high: number];
 
-/** The interval of a share, and the rule by which it was made; both null without a value. */
+/** The interval of a share, and the method by which it was computed; both null without a value. */
 export interface ShareInterval {
   readonly ci: Interval | null;
   readonly method: 'wilson' | 'cluster' | null;
@@ -15,22 +15,22 @@ export interface ItemValue {
   readonly cluster: string | null;
 }
 
-/** Fewer clusters than this say too little about how much clusters differ. */
+/** With fewer clusters, their variance can't be estimated well enough. */
 const minClusters = 5;
 
-/** Mean of numbers, summed in their order; null of none. */
+/** Mean of numbers, summed in their order; null when there are none. */
 export function meanOf(values: readonly number[]): number | null {
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Sample standard deviation (n − 1); null of fewer than two. */
+/** Sample standard deviation (n − 1); null for fewer than two values. */
 export function stdevOf(values: readonly number[]): number | null {
   const mean = meanOf(values);
   if (mean === null || values.length < 2) return null;
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 }
 
-/** A percentile by the nearest rank: the smallest value that at least `share` of them do not exceed; null of none. */
+/** A percentile by the nearest rank: the smallest value that at least `share` of the values do not exceed; null when there are none. */
 export function percentileOf(values: readonly number[], share: number): number | null {
   if (values.length === 0) return null;
   const sorted = values.toSorted((left, right) => left - right);
@@ -38,10 +38,11 @@ export function percentileOf(values: readonly number[], share: number): number |
 }
 
 /**
- * The 95 % interval of a mean of shares: Wilson's with the number of items. Where items lie in at least five clusters, Wilson's with as many items as would vary alike without clusters: the
- * variance is the cluster-robust one (CR1: Liang and Zeger 1986, times G / (G − 1)), the quantile Student's t of clusters − 1 degrees (the effective sample of survey statistics: Korn and Graubard
- * 1998, Dean and Pavlou 2015). It follows the skew of a share, which a symmetric interval does not. An item without a cluster is one of its own.
- * Where all clusters have the same mean their error is 0 and says nothing: then Wilson's with the number of clusters stands in, so that no sample is certain.
+ * The 95 % interval of a mean of shares: Wilson's with the number of items. With at least five clusters, Wilson's with the number of items that would vary
+ * equally without clusters: the variance is the cluster-robust one (CR1: Liang and Zeger 1986, times G / (G − 1)), the quantile Student's t with clusters − 1
+ * degrees of freedom (the effective sample size of survey statistics: Korn and Graubard 1998, Dean and Pavlou 2015). It follows the skew of a share, which a
+ * symmetric interval does not. An item without a cluster is a cluster of its own.
+ * When all clusters have the same mean their error is 0 and meaningless: then Wilson's with the number of clusters is used, so that no sample appears certain.
  */
 export function shareInterval(items: readonly ItemValue[]): ShareInterval {
   const mean = meanOf(items.map(({ value }) => value));
@@ -57,7 +58,7 @@ export function shareInterval(items: readonly ItemValue[]): ShareInterval {
   return { ci: wilsonInterval(mean, effective, tQuantile(groups - 1)), method: 'cluster' };
 }
 
-/** The 95 % interval of a mean of scores: Wilson's if all are 0 or 1, else Student's t; null of fewer than two. */
+/** The 95 % interval of a mean of scores: Wilson's if all are 0 or 1, else Student's t; null for fewer than two. */
 export function scoreInterval(values: readonly number[]): Interval | null {
   const mean = meanOf(values);
   if (mean === null) return null;
@@ -78,7 +79,7 @@ function clusterSums(items: readonly ItemValue[], mean: number): number[] {
   return [...sums.values()];
 }
 
-/** 0.975 quantile of Student's t with so many degrees of freedom (≥ 1), to 12 digits: the distribution function is inverted by bisection. */
+/** 0.975 quantile of Student's t with `degrees` degrees of freedom (≥ 1), to 12 digits: the distribution function is inverted by bisection. */
 export function tQuantile(degrees: number): number {
   let low = 0;
   let high = 13;

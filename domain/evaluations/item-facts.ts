@@ -1,13 +1,13 @@
 import type { ResultFacts } from '../../db/evaluations/facts.ts';
 
-/** A mean in the making: over the repetitions of one item. */
+/** A mean being computed, over the repetitions of one item. */
 export interface Tally {
   sum: number;
   count: number;
   passed: number;
 }
 
-/** What the repetitions of one item came to. */
+/** The results of one item's repetitions. */
 export interface ItemFacts {
   readonly key: string;
   readonly contentSha256: string;
@@ -24,7 +24,7 @@ export interface EvaluatorCounts {
   skipped: number;
 }
 
-/** All results of an evaluation, added up by item. */
+/** All results of an evaluation, summed by item. */
 export interface EvaluationFacts {
   /** By position. */
   readonly items: readonly ItemFacts[];
@@ -38,13 +38,13 @@ export interface EvaluationFacts {
   readonly tokens: { readonly input: number; readonly output: number };
 }
 
-/** Adds results up, page after page. */
+/** Sums up results, page by page. */
 export interface FactsCollector {
   add(page: readonly ResultFacts[]): void;
   end(): EvaluationFacts;
 }
 
-/** A collector of the results of one evaluation, which come in the order of their items. */
+/** A collector of the results of one evaluation, which arrive in the order of their items. */
 export function collectFacts(): FactsCollector {
   const items: ItemFacts[] = [];
   const evaluators = new Map<string, EvaluatorCounts>();
@@ -93,7 +93,7 @@ export function collectFacts(): FactsCollector {
   };
 }
 
-/** Whether its run was cancelled, or its answer judged no more, as the evaluation ended: how long that took says nothing. */
+/** Whether the run was cancelled, or its answer no longer judged, because the evaluation ended: its latency means nothing. */
 function isCutOff({ status, scores }: ResultFacts): boolean {
   return status === 'skipped' && Object.keys(scores).length === 0;
 }

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 
 type ObjectValue = Readonly<Record<string, unknown>>;
 
-/** Whether two JSON values are the same, whatever the order of names. */
+/** Whether two JSON values are equal, whatever the order of names. */
 export function isSameJson(left: unknown, right: unknown): boolean {
   return isDeepStrictEqual(left, right);
 }
 
-/** Whether every name of `part` stands in `whole` with a value that holds its own; arrays and scalars are compared whole. */
+/** Whether every name of `part` is in `whole` with a value that contains the part's; arrays and scalars must be equal. */
 export function isPartOf(part: unknown, whole: unknown): boolean {
   if (!isObject(part) || !isObject(whole)) return isSameJson(part, whole);
   return Object.entries(part).every(([name, value]) => Object.hasOwn(whole, name) && isPartOf(value, whole[name]));
@@ -30,7 +30,7 @@ export function isObject(value: unknown): value is ObjectValue {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A text as JSON, undefined where it is none. */
+/** Parses a text as JSON; undefined when it is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

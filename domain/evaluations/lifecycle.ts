@@ -10,12 +10,12 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { emitEvent } from '../../db/triggers/events.ts';
 import { startItems } from './start-items.ts';
 
-/** Whether an evaluation has its end. */
+/** Whether an evaluation has ended. */
 export function isEnded({ status }: Pick<EvaluationState, 'status'>): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled';
 }
 
-/** Makes a queued evaluation running. False: it has ended, or is gone. */
+/** Sets a queued evaluation to running. Returns false when it has ended, or no longer exists. */
 export async function beginEvaluation(tx: TenantTransaction, id: string): Promise<boolean> {
   const evaluation = await lockEvaluation(tx, id);
   if (evaluation === null || isEnded(evaluation)) return false;
@@ -23,15 +23,15 @@ export async function beginEvaluation(tx: TenantTransaction, id: string): Promis
   return true;
 }
 
-/** What there is to do: results that wait for scores, runs at work; or nothing any more. */
+/** What remains to be done: results that wait for scores and running runs, or nothing. */
 export type Standing =
   | { readonly state: 'open'; readonly evaluation: EvaluationState; readonly scoring: number; readonly started: number }
-  /** `isStopping`: results without an end are skipped. */
+  /** `isStopping`: results without an outcome are skipped. */
   | { readonly state: 'over'; readonly isStopping: boolean };
 
 /**
- * Starts runs of items up to the concurrency and says what is left to do. A cancel, a budget that a run or a judge has met, and what keeps all further runs from starting end it: the
- * failure is on record then, and the status follows.
+ * Starts runs of items up to the concurrency and returns what remains to be done. A cancel, a budget exceeded by a run or a judge, and a failure that prevents
+ * all further runs end the evaluation: the failure is recorded here, and the status follows.
  */
 export async function fillEvaluation(tx: TenantTransaction, id: string, currency: string): Promise<Standing> {
   const evaluation = await lockEvaluation(tx, id);
@@ -56,8 +56,8 @@ async function failWith(tx: TenantTransaction, id: string, failureCode: string):
 const cancelsATime = 200;
 
 /**
- * Cancels runs that are left of an evaluation that stops, and at last skips what has no end. `ending`: there are more, or runs have still to end; they are waited for as long as `isPatient`, so
- * that what they cost counts. Nothing where it just came to its end.
+ * Cancels the remaining runs of an evaluation that stops, and finally skips results without an outcome. `ending`: there are more runs, or some have not ended;
+ * while `isPatient`, they are waited for so that their cost counts. Does nothing when the evaluation is ending normally.
  */
 export async function stopEvaluation(
   tx: TenantTransaction,
@@ -76,24 +76,24 @@ export async function stopEvaluation(
   return 'stopped';
 }
 
-/** Has the numbers of what has ended so far on record; those of an ended evaluation stay. */
+/** Stores the numbers of the results so far; those of an ended evaluation stay. */
 export async function noteSummary(tx: TenantTransaction, id: string, summary: Readonly<Record<string, unknown>>): Promise<void> {
   const evaluation = await lockEvaluation(tx, id);
   if (evaluation !== null && !isEnded(evaluation)) await writeEvaluation(tx, id, { summary });
 }
 
-/** Has the result of a run fail that waits for somebody and is cancelled for it. Nothing for a run of no evaluation. */
+/** Records that the result of a run fails because the run waits for a person and is cancelled for that. Does nothing for a run outside of an evaluation. */
 export function failWaiting(tx: TenantTransaction, runId: string): Promise<void> {
   return noteWaited(tx, runId);
 }
 
-/** The counts that decide how an evaluation ends. */
+/** The counts that decide the outcome of an evaluation. */
 export interface EndCounts {
   readonly results: number;
   readonly errors: number;
 }
 
-/** Ends an evaluation with its final summary: cancelled where that was asked for, failed by what is on record or too many errors, else succeeded. Once. */
+/** Ends an evaluation with its final summary, once: cancelled if requested, failed by a recorded failure or too many errors, else succeeded. */
 export async function finishEvaluation(
   tx: TenantTransaction,
   id: string,
@@ -121,7 +121,9 @@ function endOf({ isCancelRequested, failureCode, settings }: EvaluationState, { 
   return { status: 'succeeded', failureCode: null } as const;
 }
 
-/** Has it on record that an evaluation is cancelled; its workflow carries it out. False: it has ended before. The caller may cancel it. */
+/**
+ * Records that an evaluation is to be cancelled; its workflow carries that out. Returns false when it has ended before. The caller is authorized to cancel it.
+ */
 export async function requestCancel(tx: TenantTransaction, place: EvaluationPlace): Promise<boolean> {
   const evaluation = await lockEvaluation(tx, place.id);
   if (evaluation === null || isEnded(evaluation)) return false;
@@ -130,7 +132,7 @@ export async function requestCancel(tx: TenantTransaction, place: EvaluationPlac
   return true;
 }
 
-/** Has an evaluation go on that has no workflow any more. False: it has ended meanwhile. */
+/** Resumes an evaluation without a workflow. Returns false when it has ended meanwhile. */
 export async function resumeEvaluation(tx: TenantTransaction, place: EvaluationPlace): Promise<boolean> {
   const evaluation = await lockEvaluation(tx, place.id);
   if (evaluation === null || isEnded(evaluation)) return false;

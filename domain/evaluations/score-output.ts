@@ -12,7 +12,7 @@ export interface ExactMatch {
   readonly unicode: 'nfc' | 'none';
 }
 
-/** 1 where the output equals what is expected: texts after the rules of the parameters, JSON by value. */
+/** 1 if the output equals the expected value: texts by the rules of the parameters, JSON by value. */
 export function exactMatch(rules: ExactMatch, { text, json, expected }: ScoredAnswer): Scoring {
   if (expected === null) return notApplicable(nothingExpected);
   if (typeof expected !== 'string') return passedIf(json !== undefined && isSameJson(json, expected), 'The output is another value.');
@@ -24,13 +24,13 @@ export function exactMatch(rules: ExactMatch, { text, json, expected }: ScoredAn
   return passedIf(plain(text) === plain(expected), 'The output is another text.');
 }
 
-/** Parameters of `contains` and its relatives, filled in; `values` null: what the item expects. */
+/** Parameters of `contains` and its relatives, filled in; `values` null: the item's expected value. */
 export interface Contains {
   readonly values: readonly string[] | null;
   readonly case_sensitive: boolean;
 }
 
-/** `contains`: all values stand in the output; `contains_any`: one does; `not_contains`: none does; `contains_all`: the share that does. */
+/** `contains`: the output contains all values; `contains_any`: at least one; `not_contains`: none; `contains_all`: the share that it contains. */
 export function contains(
   type: 'contains' | 'contains_any' | 'contains_all' | 'not_contains',
   rules: Contains,
@@ -62,7 +62,7 @@ function valuesOf(expected: unknown): readonly string[] | null {
   return isList ? expected : null;
 }
 
-/** How alike two texts are: 1 − edit distance / length of the longer one, over their first 10,000 characters. */
+/** Similarity of two texts: 1 − edit distance / length of the longer one, over their first 10,000 characters. */
 export function levenshtein({ text, expected }: ScoredAnswer): Scoring {
   if (expected === null) return notApplicable(nothingExpected);
   const wanted = (typeof expected === 'string' ? expected : JSON.stringify(expected)).slice(0, maxLetters);
@@ -77,7 +77,7 @@ export interface JsonDiff {
   readonly tolerance: number;
 }
 
-/** The share of equal leaves among those of what is expected and of the output together. */
+/** The share of equal leaves among all leaves of the expected value and the output. */
 export function jsonDiff({ ignore, tolerance }: JsonDiff, { json, expected }: ScoredAnswer): Scoring {
   if (expected === null) return notApplicable(nothingExpected);
   if (json === undefined) return scored(0, 'The output is no JSON.');
@@ -102,7 +102,7 @@ function isEqualLeaf(
   return isSameJson(left, right);
 }
 
-/** How near two numbers are: 1 − |a − b| / max(|a|, |b|), at least 0; both 0: 1. `pointer` picks them out of JSON. */
+/** Closeness of two numbers: 1 − |a − b| / max(|a|, |b|), at least 0; both 0: 1. `pointer` selects them in JSON. */
 export function numericDiff(pointer: string | null, { text, json, expected }: ScoredAnswer): Scoring {
   if (expected === null) return notApplicable(nothingExpected);
   const picked = (value: unknown): unknown => (pointer === null ? value : leavesOf(value).get(pointer));

@@ -3,9 +3,9 @@ import { contains, exactMatch, jsonDiff, levenshtein, numericDiff, type Contains
 import { bounded, citations, toolTrajectory, type ToolTrajectory } from './score-trajectory.ts';
 import type { ScoredAnswer, Scoring } from './scored.ts';
 
-/** What an evaluator says that needs neither a model nor a child process; null: it needs one of them. */
+/** The score of an evaluator that needs neither a model nor a child process; null: it needs one of them. */
 export function scorePlain({ type, params }: Pick<StoredEvaluator, 'type' | 'params'>, answer: ScoredAnswer): Scoring | null {
-  // Parameters were checked against the schema of their type when the evaluation was made, and filled in.
+  // Parameters were checked against the schema of their type when the evaluation was created, and filled in.
   const given = params as unknown;
   switch (type) {
     case 'exact_match':

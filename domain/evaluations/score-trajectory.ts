@@ -14,8 +14,8 @@ export interface ToolTrajectory {
 type Matches = (expected: ExpectedCall, made: MadeCall) => boolean;
 
 /**
- * The share of expected calls that were made (`exact`: 1 or 0; `subset`: of the calls that were made, the share that is expected); 0 where a forbidden tool was called,
- * or more calls were made than may be.
+ * The share of expected calls that were made (`exact`: 1 or 0; `subset`: the share of the calls made that were expected); 0 when a forbidden tool was called,
+ * or more calls were made than allowed.
  */
 export function toolTrajectory(rules: ToolTrajectory, { calls, toolsExpected }: ScoredAnswer): Scoring {
   if (toolsExpected === null && rules.max_calls === null && rules.forbidden.length === 0)
@@ -63,7 +63,7 @@ function isMatch(matches: Matches, expected: ExpectedCall, made: MadeCall | unde
   return made !== undefined && matches(expected, made);
 }
 
-/** The most expected calls that stand among the made ones in this order: the longest common subsequence. */
+/** The most expected calls that occur among the calls made in this order: the longest common subsequence. */
 function longestInOrder({ expected, calls, matches }: Trajectories): number {
   let previous = calls.map(() => 0);
   for (const call of expected) {
@@ -77,7 +77,7 @@ function longestInOrder({ expected, calls, matches }: Trajectories): number {
   return previous.at(-1) ?? 0;
 }
 
-/** The most expected calls that have a made one each: a maximum matching, by augmenting paths. */
+/** The most expected calls that can each be paired with a call made: a maximum matching, by augmenting paths. */
 function maxPairs({ expected, calls, matches }: Trajectories): number {
   const takenBy = new Map<number, number>();
   const give = (wanted: number, tried: Set<number>): boolean => {
@@ -96,7 +96,7 @@ function maxPairs({ expected, calls, matches }: Trajectories): number {
   return expected.filter((_call, at) => give(at, new Set())).length;
 }
 
-/** The share of the items that an answer cites which the run's own searches had found; fewer citations than `minCount`: 0. */
+/** The share of an answer's cited items that the run's own searches had found; fewer citations than `minCount`: 0. */
 export function citations(minCount: number, { citedItemIds, foundItemIds }: ScoredAnswer): Scoring {
   const cited = [...new Set(citedItemIds)];
   if (cited.length < minCount) return scored(0, `${cited.length} items are cited.`, { cited: cited.length });
@@ -106,7 +106,7 @@ export function citations(minCount: number, { citedItemIds, foundItemIds }: Scor
   return scored(share, share === 1 ? null : 'An item is cited that no search had found.', { cited: cited.length });
 }
 
-/** 1 where what a run used is no more than it may. */
+/** 1 if the run's usage is within the maximum. */
 export function bounded(type: 'latency' | 'cost' | 'tokens' | 'turns', max: number, answer: ScoredAnswer): Scoring {
   const used = usedOf(type, answer);
   return passedIf(new Decimal(used).lessThanOrEqualTo(max), `It took ${used}.`, { used });

@@ -6,11 +6,11 @@ export interface MadeCall {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What a run answered and used, beside what its item expects: all that an evaluator without a model looks at. */
+/** A run's answer and usage, and its item's expectations: everything that an evaluator without a model needs. */
 export interface ScoredAnswer {
-  /** The text of the answer; of one that is JSON alone, that JSON. */
+  /** The text of the answer; for an answer of JSON alone, that JSON. */
   readonly text: string;
-  /** The JSON of the answer, or its text read as JSON; undefined where it is none. */
+  /** The JSON of the answer, or its text parsed as JSON; undefined when it is not JSON. */
   readonly json: unknown;
   /** Null: the item expects nothing. */
   readonly expected: unknown;
@@ -25,7 +25,7 @@ export interface ScoredAnswer {
   readonly turns: number;
 }
 
-/** What an evaluator says: a score between 0 and 1 with its facts, or that it does not apply to this item. */
+/** The result of an evaluator: a score between 0 and 1 with details, or that it does not apply to this item. */
 export type Scoring =
   | {
       readonly kind: 'scored';
@@ -35,7 +35,7 @@ export type Scoring =
     }
   | { readonly kind: 'skipped'; readonly reason: string };
 
-/** A score with why. */
+/** A score with its reason. */
 export function scored(score: number, reason: string | null = null, details: Readonly<Record<string, unknown>> = {}): Scoring {
   return { kind: 'scored', score, reason, details };
 }
@@ -45,7 +45,7 @@ export function passedIf(isPassed: boolean, reason: string, details: Readonly<Re
   return scored(isPassed ? 1 : 0, isPassed ? null : reason, details);
 }
 
-/** The item has not what the evaluator needs. */
+/** The item lacks what the evaluator needs. */
 export function notApplicable(reason: string): Scoring {
   return { kind: 'skipped', reason };
 }

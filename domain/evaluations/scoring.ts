@@ -6,17 +6,17 @@ import { claimResult, endResult, linkExport, markAsked, storeVote, unmarkAsked, 
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
-/** Counts an attempt to score a result and gives what that takes; null: it does not wait for scores any more. */
+/** Counts an attempt to score a result and returns what it needs; null: the result no longer waits for scores. */
 export function beginScoring(tx: TenantTransaction, resultId: string): Promise<ClaimedResult | null> {
   return claimResult(tx, resultId);
 }
 
-/** Keeps a vote of a judge, once; of a result that waits for scores no more it keeps nothing. */
+/** Stores a vote of a judge, once; stores nothing for a result that no longer waits for scores. */
 export function keepVote(tx: TenantTransaction, resultId: string, name: string, vote: StoredVote): Promise<void> {
   return storeVote(tx, resultId, name, vote);
 }
 
-/** Has it on record that a vote is asked for now. Throws `service_unavailable` where another worker has the result by now: it must not be asked for. */
+/** Records that a vote is being requested. Throws `service_unavailable` when another worker has the result by now: the vote must not be requested then. */
 export async function beginVote(
   tx: TenantTransaction,
   result: Pick<ClaimedResult, 'id' | 'attempts'>,
@@ -26,7 +26,7 @@ export async function beginVote(
   throw fail('service_unavailable', { reason: 'fenced', detail: 'Another worker scores the result.' });
 }
 
-/** The call for a vote is settled, or has cost nothing. */
+/** Records that the call for a vote is settled, or has cost nothing. */
 export function endVote(
   tx: TenantTransaction,
   resultId: string,
@@ -36,8 +36,8 @@ export function endVote(
 }
 
 /**
- * Settles the call for a vote whose worker was lost: its prompt, estimated, at the prices and in the windows in which it was reserved. A worker that only stood still and comes back with the
- * bill finds it settled. In a transaction of its own; may be repeated.
+ * Settles the call for a vote whose worker was lost: its prompt, estimated, at the prices and in the windows in which it was reserved. A worker that was only
+ * frozen and reports its usage later finds it settled. Runs in a transaction of its own; may be repeated.
  */
 export async function settleLostVote(
   tx: TenantTransaction,
@@ -59,12 +59,12 @@ export async function settleLostVote(
   await endVote(tx, resultId, { name, callKey: bill.callKey });
 }
 
-/** Ends a result with all its scores, at once and once; false: it has ended before. */
+/** Ends a result with all its scores, atomically and once; returns false when it has ended before. */
 export function endScoring(tx: TenantTransaction, resultId: string, end: ResultEnd): Promise<boolean> {
   return endResult(tx, resultId, end);
 }
 
-/** Has the file that `insert` makes stay with an evaluation as that of all its results, once. */
+/** Links the file that `insert` creates to an evaluation as the export of all its results, once. */
 export async function keepExport(tx: TenantTransaction, id: string, insert: () => Promise<{ readonly id: string }>): Promise<void> {
   const evaluation = await lockEvaluation(tx, id);
   if (evaluation === null || (await findExport(tx, id)) !== null) return;

@@ -8,12 +8,13 @@ import type { ItemInput, ItemMessage } from '../../workflows/contracts/evaluatio
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { StartRun } from '../../db/runs/start/start-run.ts';
 
-/** What starting items came to: how many runs there are, or why there will be no more. */
+/** The outcome of starting items: the number of started runs, or why there will be no more. */
 export type StartedItems = { readonly started: number } | { readonly failureCode: string };
 
 /**
- * Starts the runs of the next items of an evaluation that the caller has locked, in one transaction with what their results say. Each is a run of the pinned revision with a conversation
- * of its own. An item whose run the agent refuses ends in error; a full budget, an agent that is gone and a frozen workspace end the evaluation.
+ * Starts the runs of the next items of an evaluation that the caller has locked, and updates their results in the same transaction. Each run uses the pinned
+ * revision and a conversation of its own. An item whose run the agent refuses ends in error; a full budget, an agent that no longer exists and a frozen
+ * workspace end the evaluation.
  */
 export async function startItems(
   tx: TenantTransaction,
@@ -45,7 +46,7 @@ export async function startItems(
     }
     const failureCode = endingOf(outcome);
     if (failureCode !== null && started.length === 0) return { failureCode };
-    // What passes by itself, or ends the evaluation at the next look, leaves the item pending.
+    // A temporary failure, or one that ends the evaluation at the next check, leaves the item pending.
     if (failureCode === null && !outcome.retryable) await noteNotStarted(tx, result.id, outcome.detail);
   }
   await noteStarted(tx, started);
@@ -73,7 +74,7 @@ function isMessages(input: Exclude<ItemInput, string>): input is readonly ItemMe
 interface ItemStart {
   readonly input: StartRun['input'];
   readonly currency: string;
-  /** Null: nothing was said before. */
+  /** Null: there are no earlier messages. */
   readonly conversationId: string | null;
   readonly firstPos: number;
 }
@@ -96,7 +97,7 @@ function startOf(
     evaluationRunId: id,
     createdBy: { kind: createdByUserId === null ? 'system' : 'user', id: createdByUserId, actingUserId: null },
     onBusy: 'enqueue',
-    // Nobody is there to let a call pass.
+    // No person is there to approve a call.
     limits: { max_duration_s: settings.item_timeout_s, on_budget: 'fail' },
     metadata: {},
     currency,

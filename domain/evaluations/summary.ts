@@ -6,7 +6,7 @@ import { meanOf, percentileOf, scoreInterval, shareInterval, stdevOf, type Inter
 
 const maxTags = 50;
 
-/** The numbers over what has ended of an evaluation, as the wire has them, without those that compare it with another. */
+/** The numbers of an evaluation's results so far, as on the wire, without those that compare it with another. */
 export function summarize(facts: EvaluationFacts, evaluators: readonly StoredEvaluator[], judgeCost: string) {
   const { items, results, completed, errors, skipped, latencies, costs, tokens } = facts;
   const judged = items.filter(({ verdicts }) => verdicts.count > 0);
@@ -53,7 +53,7 @@ export function hasPassed({ verdicts }: ItemFacts): boolean {
   return verdicts.passed * 2 > verdicts.count;
 }
 
-/** The share of passed repetitions of each item. */
+/** The share of an item's repetitions that passed. */
 export function passShare({ verdicts }: ItemFacts): number {
   return verdicts.passed / verdicts.count;
 }

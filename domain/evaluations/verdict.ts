@@ -3,14 +3,14 @@ import { newId } from '../../db/ids.ts';
 import type { StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
 import type { Scoring } from './scored.ts';
 
-/** What an evaluator gave, or the code of what kept it from it. */
+/** The result of an evaluator, or the code of the error that prevented it. */
 export type EvaluatorOutcome = Scoring | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 const maxReason = 2_000;
-/** Bytes of details. Those of judges are bounded before. */
+/** The most bytes of details. Those of judges are bounded before. */
 const maxDetailsBytes = 65_536;
 
-/** The score that is stored of an evaluator: six decimals, turned around where it is negated, judged by its threshold. */
+/** The stored score of an evaluator: six decimals, inverted if negated, judged by its threshold. */
 export function toScore({ key, negate, threshold }: StoredEvaluator, outcome: EvaluatorOutcome): NewScore {
   const place = { id: newId(), key };
   if (outcome.kind === 'error')
@@ -33,8 +33,8 @@ export function toScore({ key, negate, threshold }: StoredEvaluator, outcome: Ev
 }
 
 /**
- * How a result ends by its scores: error where an evaluator failed, skipped where none applied, passed where all that applied passed. Its score is their weighted mean; weights that are all
- * 0 count alike.
+ * The outcome of a result by its scores: error if an evaluator failed, skipped if none applied, passed if all that applied passed. Its score is their weighted
+ * mean; if all weights are 0 they count equally.
  */
 export function verdictOf(evaluators: readonly StoredEvaluator[], scores: readonly NewScore[]): ResultEnd {
   const failed = scores.find(({ state }) => state === 'error');

@@ -9,20 +9,20 @@ import { timetableOf } from '../../ports/schedule/plan.ts';
 import type { BackfillStep } from '../../workflows/contracts/triggers/triggers.ts';
 import type { Filled } from './fire.ts';
 
-/** Instants of a backfill that come next. */
+/** The next instants of a backfill. */
 export interface NextInstants {
   readonly strikes: readonly ScheduledInstant[];
-  /** Up to here nothing else is to be started. */
+  /** No other instant up to here is to be started. */
   readonly reached: Date;
   readonly isLast: boolean;
 }
 
-/** Instants that are filled for one step. */
+/** Instants whose templates are filled for one step. */
 export interface FilledInstants extends NextInstants {
   readonly filled: ReadonlyMap<number, Filled>;
 }
 
-/** Of `allow_all` so many start a second at most. */
+/** The most starts per second with `allow_all`. */
 const startsASecond = 10;
 const instantsAStep = 500;
 const sequentialWaitMs = 60_000;
@@ -32,7 +32,7 @@ export function isOpen({ status }: BackfillRow): boolean {
   return status === 'queued' || status === 'running';
 }
 
-/** The instants that come next of a backfill: one of a sequential one, else as many as may start in a second. */
+/** The next instants of a backfill: one for a sequential backfill, else as many as may start in a second. */
 export async function nextInstants(tx: Pick<TenantTransaction, 'em'>, schedule: ScheduleRow, backfill: BackfillRow): Promise<NextInstants> {
   const [after, to] = [new Date(backfill.reached), new Date(backfill.rangeTo)];
   const ahead = strikesAfter(timetableOf(schedule), { after: after.getTime(), until: to.getTime(), count: instantsAStep });
@@ -45,8 +45,8 @@ export async function nextInstants(tx: Pick<TenantTransaction, 'em'>, schedule: 
 }
 
 /**
- * Starts what was filled for a step of a backfill, by one transaction. Null: schedule or backfill have changed since they were read, and nothing was done. Of a
- * sequential one nothing starts while a run of any backfill of the schedule is live.
+ * Starts the filled instants of one step of a backfill, in one transaction. Returns null when schedule or backfill have changed since they were read: nothing
+ * was done then. A sequential backfill starts nothing while a run of any backfill of the schedule is live.
  */
 export async function startInstants(
   tx: TenantTransaction,
@@ -90,7 +90,7 @@ async function startOne(
   const fired = await fireInstant(tx, schedule, {
     instant: instantOf(strike, 'backfill', backfillId),
     ...{ rendered, renderFault, now, nextRunAt: null, currency: step.currency },
-    // One at a time or not, it runs beside what the clock starts.
+    // Sequential or not, it runs beside what the clock starts.
     overlap: 'allow_all',
   });
   return fired?.outcome.status ?? null;

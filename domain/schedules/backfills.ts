@@ -10,9 +10,9 @@ import { timetableOf } from '../../ports/schedule/plan.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { checkBudgets } from '../billing/budget-check.ts';
 
-/** What is asked for. */
+/** The requested backfill. */
 export interface AskedBackfill {
-  /** Both included. */
+  /** Both inclusive. */
   readonly from: Date;
   readonly to: Date;
   readonly overlap: BackfillOverlap;
@@ -20,9 +20,9 @@ export interface AskedBackfill {
   readonly isDryRun: boolean;
 }
 
-/** A backfill as it was made, or would be. */
+/** A backfill as it was created, or would be. */
 export interface PlannedBackfill {
-  /** Null: it would be. */
+  /** Null: a dry run. */
   readonly id: string | null;
   readonly planned: number;
   readonly alreadyRun: number;
@@ -32,11 +32,11 @@ export interface PlannedBackfill {
 }
 
 const maxRangeMs = 366 * 86_400_000;
-/** More are not looked through one by one. */
+/** The most instants that are checked one by one. */
 const maxInstants = 50_000;
 const instantsShown = 100;
 
-/** Makes a backfill of a schedule. Throws as `makeBackfill` does, 404 for one that is deleted. */
+/** Creates a backfill of a schedule. Throws as `makeBackfill` does, 404 for a deleted schedule. */
 export async function backfillPast(tx: TenantTransaction, scheduleId: string, asked: AskedBackfill): Promise<PlannedBackfill> {
   const schedule = await lockSchedule(tx, scheduleId);
   if (schedule === null || schedule.deleted_at !== null) throw fail('not_found');
@@ -44,15 +44,15 @@ export async function backfillPast(tx: TenantTransaction, scheduleId: string, as
 }
 
 /**
- * Makes a backfill of a locked schedule: the instants of a stretch of the past that have no run. A dry run writes nothing. Throws 422 for a stretch that is no past one
- * or too long, and with `planned` for more instants than asked for; 402 and 429 as a start would.
+ * Creates a backfill of a locked schedule: the instants of a past range that have no run. A dry run writes nothing. Throws 422 for a range that is not in the
+ * past or too long, and with `planned` for more instants than requested; 402 and 429 as a start would.
  */
 async function makeBackfill(tx: TenantTransaction, schedule: ScheduleRow, asked: AskedBackfill): Promise<PlannedBackfill> {
   const now = await databaseTime(tx.em);
   refuseRange(asked, now);
   const timetable = timetableOf(schedule);
   const total = countStrikes(timetable, { from: asked.from.getTime(), to: asked.to.getTime() });
-  // As many as it can be at least: looked through are only those that may do.
+  // The lower bound of the number of instants: only ranges that may fit are checked one by one.
   const least = total - (await countRunInstants(tx, schedule.id, asked));
   if (least > asked.maxRuns) throw tooMany(least, asked.maxRuns);
   if (total > maxInstants)
@@ -71,9 +71,9 @@ async function makeBackfill(tx: TenantTransaction, schedule: ScheduleRow, asked:
   return { id, ...made };
 }
 
-/** The instants of a stretch that count, both ends included. */
+/** The instants of a range that count, both ends inclusive. */
 function strikesIn(timetable: Timetable, { from, to }: Pick<AskedBackfill, 'from' | 'to'>): ScheduledInstant[] {
-  // Of those at a repeated time some are skipped and counted.
+  // Of the instants at a repeated local time some are skipped but still count towards the limit.
   const strikes = strikesAfter(timetable, { after: from.getTime() - 1, until: to.getTime(), count: 2 * maxInstants });
   return strikes.filter(({ isSkipped }) => !isSkipped);
 }

@@ -8,8 +8,8 @@ import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import { startOutcome } from './start-scheduled.ts';
 
 /**
- * Closes the occurrence of a run in the transaction that ends it, and starts the one that was buffered behind it, or wakes the backfill that waits for it. Nothing
- * for a run that no schedule has started, at no cost.
+ * Closes the occurrence of a run in the transaction that ends it, and starts the occurrence buffered behind it, or wakes the backfill that waits for it. Does
+ * nothing, at no cost, for a run that no schedule has started.
  */
 export async function closeOccurrenceOf(tx: TenantTransaction, run: RunState, status: 'succeeded' | 'failed' | 'cancelled'): Promise<void> {
   if (run.source !== 'schedule' || run.trigger_id === null) return;
@@ -41,7 +41,7 @@ async function startBuffered(
   await settle(tx, schedule, { occurrenceId, outcome, now });
 }
 
-/** What would be tried again later must not keep a run from ending: then there is no start. */
+/** A retryable failure must not keep a run from ending: the start fails instead. */
 async function startOrFail(tx: TenantTransaction, schedule: ScheduleRow, start: Parameters<typeof startOutcome>[2]): Promise<Outcome> {
   try {
     return await startOutcome(tx, schedule, start);

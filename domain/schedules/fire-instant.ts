@@ -7,7 +7,7 @@ import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import { startOutcome } from './start-scheduled.ts';
 import type { ScheduledInstant } from '../../ports/schedule/cadence.ts';
 
-/** What is done with an instant that is due. */
+/** How to fire an instant that is due. */
 export interface Firing {
   readonly instant: Instant;
   /** Null with the reason when the templates could not be filled. */
@@ -21,21 +21,21 @@ export interface Firing {
   readonly overlap?: Overlap;
 }
 
-/** An instant as the evaluator gives it, as it is claimed. */
+/** Converts an instant from the evaluator into the form in which it is claimed. */
 export function instantOf(strike: ScheduledInstant, kind: Instant['kind'], backfillId?: string): Instant {
   const { at, localTime, shiftedFrom, isSkipped } = strike;
   return { kind, nominalAt: new Date(at), localTime, shiftedFrom, isSkipped, ...(backfillId === undefined ? {} : { backfillId }) };
 }
 
-/** What came of an instant, and its row. */
+/** The outcome of an instant, and its row. */
 export interface Fired {
   readonly occurrenceId: string;
   readonly outcome: Outcome;
 }
 
 /**
- * Claims one instant and does what the schedule's row says: starts a run, buffers it, or notes why not. The caller holds the row's lock. An
- * instant that was claimed before is left as it is: one run an instant, whoever repeats it. Null: it is none, or it was claimed.
+ * Claims one instant and does what the schedule's row says: starts a run, buffers it, or records why not. The caller has locked the row. An instant that was
+ * claimed before is left as it is: one run per instant, whoever repeats it. Returns null when there is no such instant, or it was claimed before.
  */
 export async function fireInstant(tx: TenantTransaction, schedule: ScheduleRow, firing: Firing): Promise<Fired | null> {
   const { instant, now } = firing;
@@ -48,7 +48,7 @@ export async function fireInstant(tx: TenantTransaction, schedule: ScheduleRow, 
   return { occurrenceId, outcome };
 }
 
-/** What was due before a schedule was made, resumed or given other times is not made up for. */
+/** Instants that were due before a schedule was created, resumed or given other times are not caught up. */
 function isBefore({ fires_after: firesAfter }: ScheduleRow, nominalAt: Date): boolean {
   return firesAfter !== null && nominalAt.getTime() <= new Date(firesAfter).getTime();
 }
@@ -56,7 +56,7 @@ function isBefore({ fires_after: firesAfter }: ScheduleRow, nominalAt: Date): bo
 async function outcomeOf(tx: TenantTransaction, schedule: ScheduleRow, firing: Firing): Promise<Outcome> {
   const { instant, now, overlap = schedule.overlap } = firing;
   if (instant.isSkipped) return { status: 'skipped_dst' };
-  // Jitter is meant: it makes nothing late.
+  // Jitter is intended, so it makes nothing late.
   const patienceMs = (schedule.catch_up_seconds + schedule.jitter_seconds) * 1_000;
   if (instant.kind === 'regular' && now.getTime() > instant.nominalAt.getTime() + patienceMs) return { status: 'missed', reason: 'late' };
 
@@ -81,7 +81,10 @@ async function cancelLive(tx: TenantTransaction, runId: string): Promise<void> {
   if (await isLiveRun(tx, runId)) await cancelRun(tx, { runId, policy: 'interrupt', reason: 'schedule_overlap' });
 }
 
-/** What has been looked at is never looked at again: by evaluation, whatever came of it. An instant that comes behind a later one moves nothing. */
+/**
+ * Moves the watermark past the instant, so that evaluation never considers it again, whatever its outcome. An instant that arrives after a later one moves
+ * nothing.
+ */
 async function moveOn(tx: TenantTransaction, schedule: ScheduleRow, { instant, nextRunAt }: Firing): Promise<void> {
   if (instant.kind === 'regular') await moveBehind(tx, schedule.id, { nominalAt: instant.nominalAt, nextRunAt });
 }

@@ -14,25 +14,25 @@ import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 /** The templates of a schedule, filled for one instant; null with the reason when they can't be. */
 export type Filled = Pick<Firing, 'rendered' | 'renderFault'>;
 
-/** What is needed to fire an instant outside of a transaction. */
+/** The facts needed to fire an instant, read outside of a transaction. */
 export interface DueInstant {
   readonly schedule: ScheduleRow;
   readonly strike: ScheduledInstant;
 }
 
-/** Whether a schedule fires by itself. A pause drops what it meets; it queues nothing. */
+/** Whether a schedule fires by itself. A pause drops the instants that it covers; it queues nothing. */
 function isFiring(schedule: ScheduleRow | null): schedule is ScheduleRow {
   return schedule !== null && schedule.deleted_at === null && schedule.is_active;
 }
 
-/** The instant of a schedule that Temporal strikes at; null when it is none: Temporal strikes at more of them than the evaluator gives. */
+/** The instant of a schedule at which Temporal has fired; null when it is none: Temporal fires at more instants than the evaluator returns. */
 export function dueInstant(schedule: ScheduleRow | null, nominalAt: Date): DueInstant | null {
   if (!isFiring(schedule)) return null;
   const strike = strikeAt(timetableOf(schedule), nominalAt.getTime());
   return strike && { schedule, strike };
 }
 
-/** Fills the templates of a schedule for an instant. What they can't do is a reason, and no error. */
+/** Fills the templates of a schedule for an instant. A template error becomes a reason instead of being thrown. */
 export async function fillInstant(
   templates: Templates,
   schedule: ScheduleRow,
@@ -47,8 +47,8 @@ export async function fillInstant(
 }
 
 /**
- * Fires an instant whose templates were filled by a version of the row that is read: false when the row has changed since, and nothing was done. Whether it is late says
- * the database's clock.
+ * Fires an instant whose templates were filled by the version of the row that was read. Returns false when the row has changed since: nothing was done then.
+ * The database's clock decides whether the instant is late.
  */
 export async function fireUnchanged(
   tx: TenantTransaction,
@@ -68,7 +68,7 @@ export async function fireUnchanged(
   return true;
 }
 
-/** What a person asks for beside the clock. */
+/** A trigger by a person, independent of the clock. */
 export interface ManualTrigger {
   readonly scheduleId: string;
   /** Null: the schedule's own. */
@@ -79,7 +79,7 @@ export interface ManualTrigger {
 const maxReadings = 5;
 
 /**
- * Fires a schedule now, also while it is paused; gives the id of the occurrence. A start that is refused is thrown and leaves nothing: 402, 409 `agent_unusable`,
+ * Fires a schedule now, even while it is paused; returns the id of the occurrence. A refused start is thrown and leaves nothing: 402, 409 `agent_unusable`,
  * `subject_unknown`, `agent_inactive`, 422 `template_limit`, 429.
  */
 export async function triggerNow(tx: TenantTransaction, templates: Templates, trigger: ManualTrigger): Promise<string> {
@@ -93,7 +93,7 @@ export async function triggerNow(tx: TenantTransaction, templates: Templates, tr
     const locked = await lockSchedule(tx, schedule.id);
     if (locked?.version === schedule.version) return fireNow(tx, locked, { ...trigger, filled, at });
   }
-  // Somebody changes it without pause.
+  // The schedule is being changed continuously.
   throw fail('service_unavailable', { reason: 'schedule_changing', retryAfterS: 1 });
 }
 
@@ -117,7 +117,7 @@ async function fireNow(
   return fired.occurrenceId;
 }
 
-/** A refusal in terms of the request: it has none of the fields that a start would point at. */
+/** Converts a refusal into terms of the request, which has none of the fields at which a start's failure would point. */
 function forCaller(failure: Failure): Failure {
   if (failure.code !== 'validation_failed' && failure.code !== 'not_found') return failure;
   return fail('state_conflict', {

@@ -9,7 +9,7 @@ import { instantOf } from './fire-instant.ts';
 
 const maxMissed = 1_000;
 
-/** Each instant of a locked schedule up to the last that may still be caught up with gets its row, if it has none. */
+/** Writes a row for each overdue instant of a locked schedule that can no longer be caught up, if it has none. */
 export async function noteOverdue(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
   if (!schedule.is_active || schedule.deleted_at !== null) return;
   const timetable = timetableOf(schedule);
@@ -22,12 +22,12 @@ export async function noteOverdue(tx: TenantTransaction, schedule: ScheduleRow):
   });
   const instants = strikes.map((strike) => instantOf(strike, 'regular'));
   await noteMissed(tx, schedule, instants, now);
-  // Cut short: the next pass goes on behind the last one noted.
+  // When the list was truncated, the next pass continues after the last recorded instant.
   const reached = strikes.length === maxMissed ? new Date(strikes.at(-1)?.at ?? until) : until;
   await moveWatermark(tx, schedule.id, { until: reached, nextRunAt: nextAfter(timetable, reached) });
 }
 
-/** Notes instants that nobody fired in time, so that each has a row; those that have one are left. */
+/** Records instants that were not fired in time, so that each has a row; instants with a row stay as they are. */
 export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[], now: Date): Promise<void> {
   for (const instant of instants) {
     const occurrenceId = await claim(tx, schedule, instant, schedule.overlap);

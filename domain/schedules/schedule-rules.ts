@@ -8,7 +8,7 @@ import type { Templates } from '../../ports/templates/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { refuseInputTemplate, refuseTemplates } from '../webhooks/endpoint-rules.ts';
 
-/** When a schedule strikes, as people set it. */
+/** The times of a schedule, as a caller sets them. */
 export interface TimeFields {
   readonly cron: string | null;
   readonly everySeconds: number | null;
@@ -19,7 +19,7 @@ export interface TimeFields {
   readonly endsAt: Date | null;
 }
 
-/** What people set of a schedule. */
+/** The fields of a schedule that a caller sets. */
 export interface ScheduleFields extends TimeFields {
   readonly name: string;
   readonly promptTemplate: string;
@@ -35,7 +35,7 @@ export interface ScheduleFields extends TimeFields {
   readonly pauseReason: string | null;
 }
 
-/** Reasons for which the platform pauses, and by which it knows what goes on again. */
+/** Reasons for which the platform pauses, and by which it knows what to resume. */
 const ownReasons: ReadonlySet<string> = new Set([
   'failures',
   'agent_deleted',
@@ -44,7 +44,7 @@ const ownReasons: ReadonlySet<string> = new Set([
   'organization_deleting',
 ]);
 
-/** Times as a plan. Throws 422 at what is wrong with them, of a cron expression with the position. */
+/** Compiles times into a plan. Throws 422 at the faulty field, for a cron expression with the position. */
 export function planOf(times: TimeFields, { createdAt, now }: { readonly createdAt: Date; readonly now: Date }): SchedulePlan {
   const { cron, everySeconds, runAt, timezone, dst, startsAt, endsAt } = times;
   try {
@@ -58,7 +58,7 @@ export function planOf(times: TimeFields, { createdAt, now }: { readonly created
   }
 }
 
-/** 422 for templates that can't be read, and for a reason of a pause where there is none or that is the platform's own. */
+/** Throws 422 for templates that can't be parsed, and for a pause reason of an active schedule. */
 export async function refuseFields(templates: Pick<Templates, 'firstFault'>, fields: ScheduleFields): Promise<void> {
   const { inputTemplate, isActive, pauseReason } = fields;
   refuseInputTemplate(inputTemplate);
@@ -66,13 +66,13 @@ export async function refuseFields(templates: Pick<Templates, 'firstFault'>, fie
   if (isActive && pauseReason !== null) throw invalid('/pause_reason', 'excluded', 'is of a schedule that is paused only');
 }
 
-/** 422 for a reason that people can't give: by it the platform knows what it has paused itself. */
+/** Throws 422 for a reason that callers can't give, since the platform recognises by it what it has paused itself. */
 export function refuseReason(pauseReason: string | null): void {
   if (pauseReason !== null && ownReasons.has(pauseReason)) throw invalid('/pause_reason', 'reserved', 'is a reason of the platform itself');
 }
 
 /**
- * 403 for a caller below admin who would have runs work for another user, as `POST /runs` refuses it: whoever sets what such runs are asked works with that user's
+ * Throws 403 for a caller below admin who would have runs work for another user, as `POST /runs` does: the author of such a run's input works with that user's
  * rights.
  */
 export function refuseOthersSubject(ctx: Scoped, workspaceId: string, subject: SubjectTemplate | null): void {

@@ -14,12 +14,12 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { createSchedule } from '../triggers/create-schedule.ts';
 import { planOf, refuseFields, refuseOthersSubject, refuseReason, type ScheduleFields, type TimeFields } from './schedule-rules.ts';
 
-/** What the rules of schedules ask of the deployment: templates of the schedule's organization. */
+/** What the rules of schedules need from the deployment: the template renderer of the schedule's organization. */
 export interface ScheduleDeps {
   readonly templates: Pick<Templates, 'firstFault'>;
 }
 
-/** A schedule to be made. */
+/** The values of a new schedule. */
 export interface AskedSchedule extends ScheduleFields {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -28,8 +28,8 @@ export interface AskedSchedule extends ScheduleFields {
 }
 
 /**
- * Makes a schedule and gives its id; it starts no run by that. Throws 422 for times, templates and an agent that can't be, 403 for a subject that the caller may not
- * have runs work for, 409 `limit_reached` in a workspace that has 500.
+ * Creates a schedule and returns its id, without starting a run. Throws 422 for invalid times, templates and agents, 403 for a subject that the caller's runs
+ * may not work for, 409 `limit_reached` in a workspace that has 500.
  */
 export async function makeSchedule(ctx: Scoped, { templates }: ScheduleDeps, asked: AskedSchedule): Promise<string> {
   const at = await databaseTime(ctx.em);
@@ -42,8 +42,8 @@ export async function makeSchedule(ctx: Scoped, { templates }: ScheduleDeps, ask
 }
 
 /**
- * Changes a locked schedule; what leaves out a field keeps it. Other times, and going on after a pause, count from now: what was due before is not made up for.
- * Throws as `makeSchedule` does.
+ * Changes a locked schedule; an omitted field stays as it is. New times, and a resume after a pause, count from now: earlier instants are not caught up. Throws
+ * as `makeSchedule` does.
  */
 export async function changeSchedule(
   ctx: Scoped,
@@ -57,7 +57,7 @@ export async function changeSchedule(
   if (isDeepStrictEqual(next, before)) return;
   if (change.pauseReason !== undefined) refuseReason(change.pauseReason);
   await refuseFields(templates, next);
-  // Whoever changes what is asked in a user's name works with that user's rights, whoever named the user.
+  // A caller who changes the input of runs for a user works with that user's rights, whoever named the user.
   if (!isDeepStrictEqual(textsOf(next), textsOf(before))) refuseOthersSubject(ctx, schedule.workspaceId, next.subjectTemplate);
 
   const isResumed = next.isActive && !before.isActive;
@@ -73,7 +73,9 @@ export async function changeSchedule(
   if (before.isActive && !next.isActive) await emitPaused(ctx, rowOf(schedule), now);
 }
 
-/** Deletes a locked schedule: from the commit on it starts nothing, also where Temporal does not know yet. What was buffered is cancelled, its backfills too; runs go on. */
+/**
+ * Deletes a locked schedule: it starts nothing after the commit, even before Temporal knows. Cancels what was buffered and its backfills; its runs continue.
+ */
 export async function deleteSchedule(tx: TenantTransaction, schedule: Schedule): Promise<void> {
   const now = await databaseTime(tx.em);
   schedule.deletedAt = now;
@@ -83,7 +85,7 @@ export async function deleteSchedule(tx: TenantTransaction, schedule: Schedule):
   await cancelBackfills(tx, schedule.id, now);
 }
 
-/** A cadence that is set takes the place of the old one. */
+/** A new cadence replaces the old one. */
 function clearedCadence(change: Partial<ScheduleFields>): Partial<TimeFields> {
   const { cron = null, everySeconds = null, runAt = null } = change;
   return cron === null && everySeconds === null && runAt === null ? {} : { cron: null, everySeconds: null, runAt: null };
@@ -123,7 +125,7 @@ function dateOf(at: Date | string | null): Date | null {
   return at === null ? null : new Date(at);
 }
 
-/** Of a schedule's entity what its queries call by the names of columns. */
+/** Returns the fields of a schedule's entity under their column names, as its queries need them. */
 function rowOf(schedule: Schedule) {
   const { id, organizationId, workspaceId, cron, everySeconds, timezone, dst } = schedule;
   return {

@@ -5,7 +5,7 @@ import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import type { RenderedStart, Outcome } from '../../db/triggers/occurrences.ts';
 import { isActiveUserOf } from '../../db/triggers/active-users.ts';
 
-/** What a start came to: a run, or why there is none. `isPersonaUnknown`: the run has the agent's default instead. */
+/** The outcome of a start: a run, or why there is none. `isPersonaUnknown`: the run has the agent's default persona instead. */
 export type ScheduledStart = { readonly runId: string; readonly isPersonaUnknown: boolean } | { readonly failure: Failure };
 
 interface ScheduledRun {
@@ -14,8 +14,8 @@ interface ScheduledRun {
 }
 
 /**
- * Starts the run of one instant in the schedule's workspace; an unknown persona falls back to the default. A start that is refused gives its failure and has written
- * nothing that counts. Throws what may be tried again.
+ * Starts the run of one instant in the schedule's workspace; an unknown persona falls back to the default. A refused start returns its failure and has written
+ * nothing that counts. Throws retryable failures.
  */
 export async function startScheduled(tx: TenantTransaction, schedule: ScheduleRow, run: ScheduledRun): Promise<ScheduledStart> {
   const { subject, personaSlug } = run.rendered;
@@ -33,7 +33,7 @@ export async function startScheduled(tx: TenantTransaction, schedule: ScheduleRo
   return withDefault instanceof Failure ? { failure: withDefault } : { runId: withDefault, isPersonaUnknown: true };
 }
 
-/** The id of the run, or why there is none. It waits for its turn, so it takes nobody's place and ends nothing. */
+/** Returns the id of the run, or why there is none. The run is enqueued, so it replaces no other run and ends nothing. */
 async function placeRun(
   tx: TenantTransaction,
   schedule: ScheduleRow,
@@ -74,7 +74,7 @@ function isUnknownPersona(outcome: string | Failure): boolean {
   return outcome instanceof Failure && outcome.errors.some(({ pointer }) => pointer === '/persona_slug');
 }
 
-/** Starts the run of an instant whose templates are filled; null with the reason when they could not be. */
+/** Starts the run of an instant whose templates are filled, or returns the reason why they could not be filled. */
 export async function startOutcome(
   tx: TenantTransaction,
   schedule: ScheduleRow,

@@ -17,13 +17,13 @@ export interface FilledTexts {
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
-/** What a run of a hook is about. */
+/** The contents of a hook's run. */
 export interface RunOfHook extends RunOfOrigin {
-  /** How many hooks its cause has come through before this one. */
+  /** How many hooks the cause has passed through before this one. */
   readonly hops: number;
 }
 
-/** What starts a run when something happens: an endpoint, or an event trigger. */
+/** What starts a run on an occasion: an endpoint, or an event trigger. */
 export interface RunOrigin {
   readonly id: string;
   readonly organizationId: string;
@@ -33,14 +33,14 @@ export interface RunOrigin {
   readonly cause: StartCause;
 }
 
-/** What its run is about. */
+/** The contents of its run. */
 export interface RunOfOrigin {
   readonly texts: FilledTexts;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
 }
 
-/** What a start would be refused for, and what it would warn of. Writes nothing. */
+/** Returns the refusal and the warnings that a start would yield. Writes nothing. */
 export async function judgeStart(
   tx: TenantTransaction,
   hook: Hook,
@@ -67,20 +67,20 @@ const unknownPersona: DeliveryWarning = {
 };
 
 /**
- * Starts the run of a hook; an unknown persona falls back to the default, with a warning. Gives the failure of what can't be started, in terms of its sender; it has
- * written nothing.
+ * Starts the run of a hook; an unknown persona falls back to the default, with a warning. Returns the failure of a refused start, in terms of its sender;
+ * nothing is written then.
  */
 export function beginRun(tx: TenantTransaction, hook: Hook, start: RunOfHook): Promise<BegunRun> {
   return beginRunOf(tx, originOf(hook, start), start);
 }
 
-/** What a start came to. */
+/** The outcome of a start. */
 export interface BegunRun {
   readonly outcome: StartedRun | Failure;
   readonly warnings: readonly DeliveryWarning[];
 }
 
-/** The same for whatever starts runs. */
+/** The same for any origin of runs. */
 export async function beginRunOf(tx: TenantTransaction, origin: RunOrigin, start: RunOfOrigin): Promise<BegunRun> {
   const subjectRefusal = await refusalOfSubject(tx, origin, start.texts);
   if (subjectRefusal) return { outcome: subjectRefusal, warnings: [] };
@@ -94,7 +94,7 @@ export async function beginRunOf(tx: TenantTransaction, origin: RunOrigin, start
   if (!(outcome instanceof Failure)) return { outcome, warnings: [] };
   if (!isUnknownPersona(outcome)) return { outcome: forSender(outcome), warnings: [] };
 
-  // A start that is refused has written nothing.
+  // A refused start has written nothing.
   const withDefault = await begin(null);
   return { outcome: withDefault instanceof Failure ? forSender(withDefault) : withDefault, warnings: [unknownPersona] };
 }
@@ -120,7 +120,7 @@ function toStartRun(origin: RunOrigin, { texts, currency }: RunOfOrigin, persona
   };
 }
 
-/** What a stranger sends is nobody's instruction, and where nobody proves who sent it the run changes nothing. */
+/** A request from outside is untrusted, and without a verified sender the run may change nothing. */
 function originOf({ id, organizationId, workspaceId, agentId, verification }: Hook, { hops }: RunOfHook): RunOrigin {
   const cause = { untrusted: true, hops, ...(verification === 'none' ? { maxEffect: 'read' as const } : {}) };
   return { id, organizationId, workspaceId, agentId, source: 'webhook', cause };
@@ -142,7 +142,7 @@ function isUnknownPersona(failure: Failure | null): boolean {
   return failure?.errors.some(({ pointer }) => pointer === '/persona_slug') ?? false;
 }
 
-/** A refusal in terms of the request that came: it has none of the fields that a start would point at. */
+/** Converts a refusal into terms of the request, which has none of the fields at which a start's failure would point. */
 function forSender(failure: Failure): Failure {
   if (failure.code !== 'validation_failed') return failure;
   return fail('state_conflict', {

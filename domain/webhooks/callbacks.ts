@@ -13,13 +13,13 @@ import {
 } from '../../db/webhooks/callbacks.ts';
 import { callbackRetries, judgeTry, type TryOutcome } from '../deliveries/retries.ts';
 
-/** A callback whose next try is due and counted; or how long it still waits; or that it is over. `facts` null: its endpoint or its run is gone. */
+/** A callback whose next try is due and counted; or how long it still waits; or that it is over. `facts` null: its endpoint or its run no longer exists. */
 export type CallbackClaim =
   | { readonly state: 'due'; readonly callback: DueCallback; readonly facts: CallbackFacts | null }
   | { readonly state: 'waiting'; readonly waitMs: number }
   | { readonly state: 'over' };
 
-/** What becomes of a callback after a try. */
+/** The state of a callback after a try. */
 export type CallbackVerdict =
   | { readonly status: 'delivered' | 'failed' | 'stopped'; readonly delayMs: null }
   | { readonly status: 'pending'; readonly delayMs: number };
@@ -37,7 +37,7 @@ export async function claimNextTry(tx: TenantTransaction, callbackId: string): P
   return { state: 'due', callback, facts: facts === null || facts.isDeleted || facts.isStopped ? null : facts };
 }
 
-/** Judges a try: 2xx delivers, 410 stops, everything else is tried again as long as the table of tries goes. `random` lies in [0, 1). */
+/** Judges a try: 2xx delivers, 410 stops, everything else is tried again while the table of retries lasts. `random` lies in [0, 1). */
 export function verdictOfCallback(
   outcome: TryOutcome,
   { attempts, random }: { readonly attempts: number; readonly random: number },
@@ -48,7 +48,7 @@ export function verdictOfCallback(
   return { status: verdict.status === 'sent' ? 'delivered' : 'failed', delayMs: null };
 }
 
-/** What an HTTP answer to a callback means: 2xx takes it, 410 wants no more, and everything else may be mended. */
+/** The outcome of an HTTP answer to a callback: 2xx accepts it, 410 wants no more, and everything else may be temporary. */
 export function outcomeOfCallback(status: number, retryAfterS: number | null): TryOutcome {
   if (status >= 200 && status < 300) return { result: 'taken', status, error: null, retryAfterS: null };
   return {
@@ -59,7 +59,7 @@ export function outcomeOfCallback(status: number, retryAfterS: number | null): T
   };
 }
 
-/** Stores a try and its verdict; one that a later try has overtaken is dropped. After a 410 nothing else is sent; the last of the tries is an event. */
+/** Stores a try and its verdict, unless a later try has overtaken it. After a 410 nothing else is sent; the failure of the last try emits an event. */
 export async function settleCallback(
   tx: TenantTransaction,
   callback: DueCallback,
@@ -82,7 +82,7 @@ export async function settleCallback(
   });
 }
 
-/** Has callbacks started again whose workflows Temporal may have lost; gives how many. Sweeper's pool. */
+/** Restarts callbacks whose workflows Temporal may have lost; returns how many. Uses the sweeper's pool. */
 export function restartLostCallbacks(em: SqlEntityManager): Promise<number> {
   return resendCallbacks(em);
 }

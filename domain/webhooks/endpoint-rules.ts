@@ -5,16 +5,16 @@ import type { Templates } from '../../ports/templates/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { refuseKind } from '../events/kinds.ts';
 
-/** What people set of an endpoint. */
+/** The fields of an endpoint that a caller sets. */
 export interface EndpointFields extends HookTexts {
   readonly httpMethod: HookMethod;
   readonly verification: Verification;
   readonly responseMode: ResponseMode;
   /** JSON pointer (RFC 6901) into the outcome of a run, for the answer of a sync endpoint. */
   readonly responsePath: string | null;
-  /** Where the outcome of each run is sent in mode `callback`. */
+  /** The address to which the outcome of each run is sent in mode `callback`. */
   readonly callbackUrl: string | null;
-  /** Kind of the event that each delivery is; null: none. */
+  /** Kind of the event that each delivery emits; null: none. */
   readonly eventKind: string | null;
   /** Null: each delivery is a run. */
   readonly coalescing: Coalescing | null;
@@ -27,7 +27,7 @@ const deepestInput = 16;
 const maxInputBytes = 65_536;
 const pointerForm = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
-/** 422 for what contradicts itself: an endpoint takes nothing that no sender could meet, and works for nobody on an unproved word. */
+/** Throws 422 for contradictory fields: an endpoint has no requirement that no sender could meet, and works for no user without a verified sender. */
 export function refuseContradiction(fields: EndpointFields): void {
   const { httpMethod, verification, subjectTemplate, responsePath, inputTemplate } = fields;
   if (httpMethod === 'GET' && verification !== 'shared_token')
@@ -51,7 +51,7 @@ function refuseCallback({ responseMode, callbackUrl, verification }: EndpointFie
     throw invalid('/response_mode', 'enum', 'can not be callback while verification is none: there is no secret to sign with');
 }
 
-/** 422 for an input template that is too deep or too long. */
+/** Throws 422 for an input template that is too deep or too long. */
 export function refuseInputTemplate(inputTemplate: HookTexts['inputTemplate']): void {
   if (depthOf(inputTemplate) > deepestInput)
     throw invalid('/input_template', 'max_depth', `must be at most ${deepestInput} levels deep`, { limit: deepestInput });
@@ -59,7 +59,7 @@ export function refuseInputTemplate(inputTemplate: HookTexts['inputTemplate']): 
     throw invalid('/input_template', 'max_bytes', `must be at most ${maxInputBytes} bytes`, { limit: maxInputBytes });
 }
 
-/** 422 for coalescing that contradicts itself. */
+/** Throws 422 for contradictory coalescing. */
 export function refuseCoalescing(coalescing: Coalescing | null): void {
   if (coalescing === null) return;
   const { mode, windowSeconds, maxWaitSeconds, eventTimePath } = coalescing;
@@ -70,7 +70,7 @@ export function refuseCoalescing(coalescing: Coalescing | null): void {
     throw invalid('/coalescing/event_time_path', 'pattern', 'must be a JSON pointer (RFC 6901), such as /created_at');
 }
 
-/** The kind of an endpoint whose deliveries are the Git host's: they go to code review. */
+/** The event kind of an endpoint for the Git host's deliveries, which go to code review. */
 export const hostEventKind = 'github';
 
 function refuseEventKind(kind: string, { httpMethod, verification, responseMode, coalescing }: EndpointFields): void {
@@ -83,13 +83,13 @@ function refuseEventKind(kind: string, { httpMethod, verification, responseMode,
     throw invalid('/coalescing/mode', 'const', 'must be none while event_kind is github: pushes wait where they are reviewed');
 }
 
-/** 422 for a callback address that the egress guard would not let out. */
+/** Throws 422 for a callback address that the egress guard would refuse. */
 export function refuseCallbackUrl(url: string | null, policy: EgressPolicy): void {
   const refusal = url === null ? null : refusalOfUrl(url, policy);
   if (refusal !== null) throw invalid('/callback_url', 'egress', `The URL is refused: ${refusal}`);
 }
 
-/** 422 at the first template that does not parse, or names a filter or tag that there is none of. */
+/** Throws 422 at the first template that does not parse, or names an unknown filter or tag. */
 export async function refuseTemplates(
   templates: Pick<Templates, 'firstFault'>,
   texts: HookTexts & Pick<EndpointFields, 'coalescing'>,

@@ -14,31 +14,31 @@ import type { Templates } from '../../ports/templates/templates.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { refuseCallbackUrl, refuseContradiction, refuseTemplates, type EndpointFields } from './endpoint-rules.ts';
 
-/** Endpoints that a workspace has at most. */
+/** The most endpoints of a workspace. */
 export const maxEndpoints = 200;
 
-/** What the rules of endpoints ask of the deployment. */
+/** What the rules of endpoints need from the deployment. */
 export interface EndpointDeps {
   readonly keys: Pick<KeyRing, 'keks'>;
-  /** Of the endpoint's organization. */
+  /** The template renderer of the endpoint's organization. */
   readonly templates: Pick<Templates, 'firstFault'>;
-  /** Where its callbacks may go. */
+  /** Where the endpoint's callbacks may go. */
   readonly policy: EgressPolicy;
 }
 
-/** An endpoint to be made. */
+/** The values of a new endpoint. */
 export interface NewEndpoint extends EndpointFields {
   readonly organizationId: string;
   readonly workspaceId: string;
   readonly agentId: string;
   readonly slug: string;
-  /** Null: one is made. */
+  /** Null: one is generated. */
   readonly secret: string | null;
 }
 
 /**
- * Makes an endpoint. Gives its id and its secret, which nobody reads again; null where nothing is verified. Throws 422 for what contradicts itself, a template
- * that can't be read and an agent that does not run there, 409 `limit_reached` in a workspace that has 200, 409 `already_exists` for a slug that is taken.
+ * Creates an endpoint. Returns its id and its secret, which can't be read again; null when nothing is verified. Throws 422 for contradictory fields, a template
+ * that can't be parsed and an agent that does not run there, 409 `limit_reached` in a workspace that has 200, 409 `already_exists` for a slug that is taken.
  */
 export async function makeEndpoint(
   tx: TenantTransaction,
@@ -63,7 +63,7 @@ export async function makeEndpoint(
   return { id, secret };
 }
 
-/** Changes a locked endpoint; what leaves out a field keeps it. Throws 422 as `makeEndpoint` does. */
+/** Changes a locked endpoint; an omitted field stays as it is. Throws 422 as `makeEndpoint` does. */
 export async function changeEndpoint(
   tx: TenantTransaction,
   deps: EndpointDeps,
@@ -74,13 +74,16 @@ export async function changeEndpoint(
   if (change.callbackUrl !== undefined) refuseCallbackUrl(change.callbackUrl, deps.policy);
   await refuseTemplates(deps.templates, next);
   Object.assign(endpoint, change);
-  // Whoever sets an address, be it the same, wants callbacks again.
+  // Setting an address, even the same one, enables callbacks again.
   if (change.callbackUrl !== undefined) endpoint.callbackStoppedAt = null;
   await tx.em.flush();
   if (!next.isActive) await dropWaiting(tx, { table: 'webhook_deliveries', ownerId: endpoint.id });
 }
 
-/** Deletes a locked endpoint at a time: it takes nothing from the commit on, what waits for a run or a callback of it ends, its secrets are gone, and its slug is free. */
+/**
+ * Deletes a locked endpoint as of `at`: it accepts nothing after the commit, its waiting deliveries and callbacks end, its secrets are erased, and its slug is
+ * free.
+ */
 export async function deleteEndpoint(tx: TenantTransaction, endpoint: WebhookEndpoint, at: Date): Promise<void> {
   endpoint.deletedAt = at;
   endpoint.secretsEnc = null;
@@ -91,8 +94,8 @@ export async function deleteEndpoint(tx: TenantTransaction, endpoint: WebhookEnd
 }
 
 /**
- * Gives a locked endpoint another secret and returns it. The one before counts for `overlapSeconds` more, none before that: at most two are live.
- * Throws 409 `no_secret` where nothing is verified.
+ * Replaces the secret of a locked endpoint and returns the new one. The preceding secret stays valid for `overlapSeconds`, older ones do not: at most two are
+ * live. Throws 409 `no_secret` when nothing is verified.
  */
 export async function rotateEndpointSecret(
   tx: TenantTransaction,
@@ -122,7 +125,7 @@ function fieldsOf(endpoint: WebhookEndpoint): EndpointFields {
   return { ...texts, ...answers, rateLimitPerMinute, unverifiedAck, isActive };
 }
 
-/** By Standard Webhooks: 32 random bytes, in base64 behind `whsec_`. */
+/** By Standard Webhooks: 32 random bytes, in base64 after `whsec_`. */
 function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }

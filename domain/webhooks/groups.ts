@@ -20,16 +20,16 @@ import type { GroupStep } from '../../workflows/contracts/triggers/webhooks.ts';
 import { errorOf } from './deliveries.ts';
 import { beginRun, type RunOfHook } from './begin-run.ts';
 
-/** A group whose run is to be started, or what there is to do instead. */
+/** A group whose run is to be started, or what to do instead. */
 export type TakenGroup = { readonly state: 'taken'; readonly groupId: string } | Exclude<GroupStep, { readonly state: 'closed' }>;
 
-/** Bytes of bodies that templates see at once. */
+/** The most bytes of bodies that templates see at once. */
 const maxItemBytes = 4 * 1024 * 1024;
 const anyNumber = 2_000_000_000;
 
 /**
- * Takes a group of a key that is due, once for all who try: one that was taken and has no outcome comes first. `owner` null: the endpoint or event trigger is gone or inactive,
- * and what waits is dropped.
+ * Takes the due group of a key, once among concurrent attempts: a group that was taken and has no outcome comes first. `owner` null: the endpoint or event
+ * trigger no longer exists or is inactive, and waiting deliveries are dropped.
  */
 export async function takeDueGroup(tx: TenantTransaction, owner: Pick<Hook, 'coalescing'> | null, key: GroupKey): Promise<TakenGroup> {
   await lockKey(tx, key);
@@ -48,14 +48,14 @@ export async function takeDueGroup(tx: TenantTransaction, owner: Pick<Hook, 'coa
   return { state: 'taken', groupId };
 }
 
-/** Whether what has just come of a key is a run at once: the first of a throttled window waits for nothing. */
+/** Whether a delivery of a key that has just arrived becomes a run at once: the first one of a throttled window does not wait. */
 export async function startsAtOnce(tx: TenantTransaction, coalescing: Coalescing | null, key: GroupKey): Promise<boolean> {
   if (coalescing?.mode !== 'throttle') return false;
   await lockKey(tx, key);
   return isWindowOpen(tx, key, coalescing.windowSeconds);
 }
 
-/** Milliseconds until what waits of a key is to become a run; 0 or less: now. */
+/** Milliseconds until the waiting deliveries of a key are to become a run; 0 or less: now. */
 export function dueInMs(coalescing: Coalescing, { waiting, sinceFirstMs, sinceLastMs, sinceStartMs }: WaitingGroup): number {
   const windowMs = coalescing.windowSeconds * 1_000;
   switch (coalescing.mode) {
@@ -70,7 +70,7 @@ export function dueInMs(coalescing: Coalescing, { waiting, sinceFirstMs, sinceLa
   }
 }
 
-/** A batch has its number; where the data of all count they have to fit into templates. What is left is the next group. */
+/** A batch is bounded by its number; when the data of all deliveries are used they have to fit into templates. The rest forms the next group. */
 function boundsOf(coalescing: Coalescing | null): { readonly maxCount: number; readonly maxBytes: number } {
   const isAll = coalescing?.payload === 'all';
   return {
@@ -79,16 +79,16 @@ function boundsOf(coalescing: Coalescing | null): { readonly maxCount: number; r
   };
 }
 
-/** What the run of a group is made of. */
+/** The contents of a group's run. */
 export interface GroupClose {
   readonly groupId: string;
-  /** Those whose data it has, the first in time first. */
+  /** The deliveries whose data it has, in the order of time. */
   readonly usedIds: readonly string[];
   readonly run: RunOfHook;
   readonly warnings: readonly DeliveryWarning[];
 }
 
-/** Starts the run of a group that was taken, once for all who try. A start that is refused fails the group; what may succeed in a moment is thrown. */
+/** Starts the run of a taken group, once among concurrent attempts. A refused start fails the group; retryable failures are thrown. */
 export async function closeTakenGroup(tx: TenantTransaction, hook: Hook, { groupId, usedIds, run, warnings }: GroupClose): Promise<void> {
   const ids = await lockGroup(tx, 'webhook_deliveries', groupId);
   if (ids.length === 0) return;
@@ -101,7 +101,7 @@ export async function closeTakenGroup(tx: TenantTransaction, hook: Hook, { group
   await storeGroupRun(tx, 'webhook_deliveries', { ids, usedIds, runId: outcome.run.id });
 }
 
-/** Ends a group that was taken without a run. */
+/** Ends a taken group without a run. */
 export async function failTakenGroup(tx: TenantTransaction, hook: Hook, groupId: string, failure: Failure): Promise<void> {
   const ids = await lockGroup(tx, 'webhook_deliveries', groupId);
   if (ids.length > 0) await failLocked(tx, hook, { ids, failure });

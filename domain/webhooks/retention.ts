@@ -14,8 +14,8 @@ const messagesByAge = (em: SqlEntityManager) => eraseMessagesByAge(em, rowsAStat
 const eventsByAge = (em: SqlEntityManager) => eraseEventsByAge(em, rowsAStatement);
 
 /**
- * Empties the bodies of deliveries past the `delivery_retention_days` of their organization, and deletes deliveries, callbacks, events and messages of channels past 90 days and digests past 24 hours.
- * Batches, each a transaction of its own: whoever is killed goes on at the next time. Gives how many rows.
+ * Empties the bodies of deliveries past the `delivery_retention_days` of their organization, and deletes deliveries, callbacks, events and messages of channels
+ * past 90 days and digests past 24 hours. Works in batches, each a transaction of its own: after a kill the next pass continues. Returns the number of rows.
  */
 export async function eraseOldDeliveries(db: Databases, signal: AbortSignal): Promise<number> {
   let total = 0;

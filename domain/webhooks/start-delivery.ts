@@ -18,41 +18,41 @@ import { hostEventKind } from './endpoint-rules.ts';
 import { startsAtOnce } from './groups.ts';
 import { beginRun, type FilledTexts } from './begin-run.ts';
 
-/** A request that is to start a run: what is kept of it, and what the run is about. */
+/** A request that is to start a run: what is stored of it, and the contents of the run. */
 export interface DeliveryStart {
   readonly delivery: Omit<NewDelivery, 'status' | 'runId' | 'error' | 'responseStatus' | 'eventId' | 'coalesceHash' | 'opensWindow'>;
-  /** What it says, parsed. */
+  /** The parsed body. */
   readonly body: unknown;
-  /** Null where no run has this request alone for its cause. */
+  /** Null when no run is caused by this request alone. */
   readonly texts: FilledTexts | null;
-  /** What of it goes to code review; null: the endpoint is not the Git host's. */
+  /** The part for code review; null: the endpoint is not the Git host's. */
   readonly handOver: HandOver | null;
-  /** By which it is coalesced with others; null: it is not. */
+  /** The key by which it is coalesced with others; null: it is not. */
   readonly coalesceKey: string | null;
-  /** By which a repeat is known; empty: every request counts. */
+  /** The digests by which a repeat is recognised; empty: every request counts. */
   readonly digests: readonly Buffer[];
   readonly responseStatus: number;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
 }
 
-/** A delivery that was taken. */
+/** A delivery that was accepted. */
 export interface TakenDelivery {
   readonly deliveryId: string;
-  /** Null: none yet, or none at all. */
+  /** Null: no run yet, or none at all. */
   readonly runId: string | null;
   readonly eventId: string | null;
   /** It waits to become a run together with others. */
   readonly isCoalesced: boolean;
 }
 
-/** What became of a request. `refused`: no run; what was asked of the sender is told by the failure. */
+/** The outcome of a request. `refused`: no run; the failure says what the request lacked. */
 export type DeliveryOutcome =
   | ({ readonly kind: 'taken' } & TakenDelivery)
   | { readonly kind: 'duplicate'; readonly seen: SeenDelivery }
   | { readonly kind: 'refused'; readonly failure: Failure };
 
-/** Whether deliveries of an endpoint are events and no runs, be it those of the Git host. */
+/** Whether deliveries of an endpoint emit events instead of starting runs, including those of the Git host. */
 export function publishesOnly({ responseMode, eventKind }: Pick<Hook, 'responseMode' | 'eventKind'>): boolean {
   return isOfHost({ eventKind }) || (responseMode === 'ack' && eventKind !== null);
 }
@@ -62,14 +62,14 @@ export function isOfHost({ eventKind }: Pick<Hook, 'eventKind'>): boolean {
   return eventKind === hostEventKind;
 }
 
-/** What a key is stored as. */
+/** The stored form of a key. */
 export function hashOfKey(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
 /**
- * Takes a delivery, in one transaction with what a repeat is known by: starts its run, lets it wait for others of its key, or publishes it as an event. Of any number of
- * equal requests one counts, whatever process takes them, and an attempt that fails leaves nothing that would stand against the next.
+ * Accepts a delivery, in one transaction with the digests by which a repeat is recognised: starts its run, lets it wait for others of its key, or publishes it
+ * as an event. Of any number of equal requests one counts, whatever process receives them, and a failed attempt leaves nothing that would block the next.
  */
 export async function startDelivery(tx: TenantTransaction, hook: Hook, start: DeliveryStart): Promise<DeliveryOutcome> {
   const { delivery, digests } = start;
@@ -109,7 +109,7 @@ type Made = Pick<NewDelivery, 'runId' | 'warnings'> & {
   readonly opensWindow: boolean;
 };
 
-/** What becomes of a delivery that counts; the failure of one whose run can't be started. */
+/** The outcome of a delivery that counts, or the failure when its run can't be started. */
 async function outcomeOf(tx: TenantTransaction, hook: Hook, start: DeliveryStart): Promise<Made | Failure> {
   const nothing = { runId: null, warnings: [], coalesceHash: null, opensWindow: false };
   if (publishesOnly(hook)) return { ...nothing, status: 'published' };
@@ -126,7 +126,7 @@ async function outcomeOf(tx: TenantTransaction, hook: Hook, start: DeliveryStart
 
 const maxEventBytes = 65_536;
 
-/** Gives the id of the event that a delivery is; null where it is none, or goes to code review. */
+/** Returns the id of the event that a delivery emits; null when it emits none, or goes to code review. */
 async function publish(tx: TenantTransaction, hook: Hook, { delivery, body, handOver: handed }: DeliveryStart): Promise<string | null> {
   if (handed !== null) await handOver(tx, handed, hook);
   if (hook.eventKind === null || handed !== null) return null;
@@ -138,7 +138,7 @@ async function publish(tx: TenantTransaction, hook: Hook, { delivery, body, hand
     source: 'webhook',
     payload: { delivery_id: delivery.id, ...(isShort ? { body } : {}) },
     occurredAt: delivery.occurredAt,
-    // What a stranger sends is nobody's instruction, and where nobody proves who sent it no run changes anything.
+    // A request from outside is untrusted, and without a verified sender no run may change anything.
     untrusted: true,
     maxEffect: hook.verification === 'none' ? 'read' : 'write',
     hops: delivery.hops,

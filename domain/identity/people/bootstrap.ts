@@ -38,7 +38,7 @@ interface WantedUser {
   readonly given: Secret;
   readonly known: string | null;
   readonly resets: boolean;
-  /** When a secret that is written counts as made. */
+  /** The time at which a written secret counts as created. */
   readonly at: Date;
 }
 
@@ -101,7 +101,7 @@ interface WantedKey {
   readonly given: string;
   readonly known: string | null;
   readonly resets: boolean;
-  /** When a secret that is written counts as made. */
+  /** The time at which a written secret counts as created. */
   readonly at: Date;
 }
 
