@@ -1,10 +1,10 @@
-/** A timer that rings so much too late tells that the process stood still, not that the other side did. */
+/** A timer that fires this late shows that this process was frozen, not that the other side was slow. */
 const lateMs = 1_000;
 const turnMs = 5_000;
 
 /**
- * Calls `over` after `ms`, unless the function that it gives is called before. A timer of a process that stood still rings before it has read what
- * has come meanwhile: one that rings far too late gives that its turn first, a few seconds of it.
+ * Calls `over` after `ms`, unless the returned function is called before. A timer of a process that was frozen fires before the process has read what has
+ * arrived in the meantime: one that fires far too late waits a few seconds more for that.
  */
 export function afterMs(ms: number, over: () => void): () => void {
   let timer: NodeJS.Timeout;
@@ -17,12 +17,12 @@ export function afterMs(ms: number, over: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Whether a timer that was due at this time (`performance.now()`) rings far too late. */
+/** Whether a timer that was due at this time (`performance.now()`) fires far too late. */
 export function isLate(dueAt: number): boolean {
   return performance.now() - dueAt > lateMs;
 }
 
-/** Like `AbortSignal.timeout`, with the patience of `afterMs`. */
+/** Like `AbortSignal.timeout`, with the tolerance of `afterMs`. */
 export function deadlineIn(ms: number): AbortSignal {
   const controller = new AbortController();
   afterMs(ms, () => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')));

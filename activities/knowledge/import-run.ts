@@ -71,7 +71,7 @@ async function check(batch: RunBatch): Promise<void> {
   }
 }
 
-/** A row with the bytes that it took. */
+/** A row with its size in bytes. */
 interface ReadRow extends Placed<BundleRow> {
   readonly bytes: number;
 }

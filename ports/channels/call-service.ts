@@ -11,18 +11,18 @@ export interface ServiceCall {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent in place of it: a form with files, or bytes. */
+  /** Sent instead of `body`: a form with files, or bytes. */
   readonly form?: FormData | Buffer;
 }
 
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed; null: it is no JSON. */
+  /** Parsed; null: it is not JSON. */
   readonly body: unknown;
 }
 
-/** Calls the API of a service at the address that the deployment has for it, by the egress guard. Throws what the guard throws. */
+/** Calls the API of a service at the address that the deployment has configured, through the egress guard. Throws what the guard throws. */
 export async function callService(
   deps: ServiceDeps,
   { method = 'POST', url, headers = {}, body, form }: ServiceCall,
@@ -55,7 +55,7 @@ export async function filePart({ read, mediaType }: ServiceFile): Promise<Blob> 
   return new Blob([new Uint8Array(await read())], { type: mediaType });
 }
 
-/** The operator has named the address: it may lie where tenants may not reach. */
+/** The operator has configured the address: it may be one that tenants must not reach. */
 export function policyOf(url: string): EgressPolicy {
   const { hostname, port, protocol } = new URL(url);
   return {
@@ -72,7 +72,7 @@ function parsed(body: Buffer): unknown {
   }
 }
 
-/** Calls for a message that is sent: what the guard throws becomes an outcome, uncertain where the service may have seen the message. */
+/** Runs a call that sends a message: what the guard throws becomes an outcome, `uncertain` where the service may have seen the message. */
 export async function trySend(work: () => Promise<SendOutcome>): Promise<SendOutcome> {
   try {
     return await work();
@@ -86,7 +86,7 @@ export async function trySend(work: () => Promise<SendOutcome>): Promise<SendOut
   }
 }
 
-/** 429 of any service, by its header or its body. */
+/** Returns the outcome of a 429 of any service, with the delay from its header or its body. */
 export function limited({ headers, body }: ServiceAnswer): SendOutcome {
   const told = [headers['retry-after'], member(body, 'retry_after'), member(member(body, 'parameters'), 'retry_after')];
   const seconds = told.map(Number).find((value) => Number.isFinite(value) && value > 0) ?? 1;

@@ -14,7 +14,7 @@ import {
 
 const original = '@original';
 
-/** Discord, by its HTTP API (https://discord.com/developers/docs/reference): the first part fills the reply that was deferred, the others are messages of the bot. */
+/** Discord, by its HTTP API (https://discord.com/developers/docs/reference): the first part fills the deferred reply, the others are messages of the bot. */
 export const discord: ChannelService = {
   send: (deps, channel, part) =>
     trySend(async () => {
@@ -23,7 +23,7 @@ export const discord: ChannelService = {
         if (filled !== null) return filled;
       }
       const url = `${deps.urls.discord}/channels/${part.route['channel_id'] ?? ''}/messages`;
-      // The service takes one message of a nonce, and gives the first again: a draft, maybe, of which nobody knew.
+      // The service accepts one message per nonce, and returns the first again: it may be a draft whose id was not stored.
       const answer = await callService(deps, {
         url,
         headers: bot(channel),
@@ -46,7 +46,7 @@ export const discord: ChannelService = {
   afterUncertain: findPart,
   files: {
     kind: 'upload',
-    // https://discord.com/developers/docs/reference#uploading-files: what a bot may send everywhere.
+    // https://discord.com/developers/docs/reference#uploading-files: the size that a bot may send everywhere.
     maxBytes: 10 * 1024 * 1024,
     afterUncertain: findFile,
     upload: (deps, channel, part) =>
@@ -105,7 +105,7 @@ function bot({ secrets }: ServiceChannel): Record<string, string> {
   return { 'authorization': `Bot ${secrets['bot_token'] ?? ''}`, 'user-agent': 'DiscordBot (https://longhaul.invalid, 1)' };
 }
 
-/** Writes the same text however often it is tried. Null: the reply is past its 15 minutes or gone. */
+/** Writes the same text however often it is tried. Null: the reply is past its 15 minutes or deleted. */
 async function fillDeferred(deps: ServiceDeps, { settings }: ServiceChannel, part: ServicePart): Promise<SendOutcome | null> {
   const url = `${deps.urls.discord}/webhooks/${settings.application_id ?? ''}/${part.token ?? ''}/messages/${original}`;
   const answer = await callService(deps, { method: 'PATCH', url, body: contentOf(part) });
@@ -137,7 +137,7 @@ function findPart(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart)
   return findMessage(deps, channel, { part, isIt: (message) => textOf(message, 'content') === part.text });
 }
 
-/** By its name, which no other file of the answer has. */
+/** Finds a file by its name, which no other file of the answer has. */
 function findFile(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart & { readonly file: ServiceFile }): Promise<string | null> {
   const isIt = (message: unknown) => listIn(message, 'attachments').some((file) => textOf(file, 'filename') === part.file.name);
   return findMessage(deps, channel, { part, isIt });
@@ -148,12 +148,12 @@ interface Sought {
   readonly isIt: (message: unknown) => boolean;
 }
 
-/** The service itself tells a nonce again that is younger than a few minutes; behind that the newest messages are looked through. */
+/** Discord itself recognizes a nonce that is younger than a few minutes; after that the newest messages are searched. */
 async function findMessage(deps: ServiceDeps, channel: ServiceChannel, { part, isIt }: Sought): Promise<string | null> {
   if (Date.now() - part.since.getTime() < nonceMs) return null;
   const url = `${deps.urls.discord}/channels/${part.route['channel_id'] ?? ''}/messages?limit=100`;
   const { status, body } = await callService(deps, { method: 'GET', url, headers: bot(channel) });
-  // Where the bot may not read, the nonce alone keeps it from sending twice.
+  // Where the bot may not read, only the nonce prevents a second message.
   if (status === 403 || status === 404) return null;
   if (status !== 200 || !Array.isArray(body)) throw new LookupFailed(textOf(body, 'message') || `HTTP ${status}`);
   const found = body.find(
@@ -166,5 +166,5 @@ async function findMessage(deps: ServiceDeps, channel: ServiceChannel, { part, i
 }
 
 const nonceMs = 60_000;
-/** By how much its clock and ours may differ. */
+/** How far Discord's clock and ours may differ. */
 const clockMs = 10_000;

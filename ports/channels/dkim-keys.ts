@@ -1,21 +1,21 @@
 import { Resolver } from 'node:dns/promises';
 
-/** What a name server says of the keys of signatures. */
+/** The keys of signatures as name servers return them. */
 export interface DkimKeys {
-  /** TXT records by name, each whole; null: there are none. */
+  /** TXT records by name, each complete; null: there are none. */
   readonly records: Readonly<Record<string, readonly string[] | null>>;
-  /** A name server did not answer: nothing is known of some of them. */
+  /** A name server did not answer: some of them are unknown. */
   readonly isPartial: boolean;
 }
 
 const timeoutMs = 2_000;
 const tries = 2;
-/** Errors of c-ares that say that there is no such record. */
+/** Errors of c-ares that mean that there is no such record. */
 const absent: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'EFORMERR']);
 const maxRecords = 10;
 const maxChars = 8_192;
 
-/** Asks for the keys of signatures (RFC 6376 §3.6.2), at the name servers that are given, else those of the system. Never throws. */
+/** Looks up the keys of signatures (RFC 6376 §3.6.2), at the given name servers or those of the system. Never throws. */
 export async function findDkimKeys(names: readonly string[], servers: readonly string[]): Promise<DkimKeys> {
   const resolver = new Resolver({ timeout: timeoutMs, tries });
   if (servers.length > 0) resolver.setServers(servers);

@@ -6,7 +6,7 @@ import { trySend } from './call-service.ts';
 import { boundedHeader, isMailAddress, messageIdOf } from './mail-text.ts';
 import type { ChannelService, SendOutcome, ServiceChannel, ServiceCheck, ServiceDeps, ServicePart } from './service.ts';
 
-/** Mail, by the SMTP server of the channel (RFC 5321), each part a mail of its own. */
+/** Mail, by the SMTP server of the channel (RFC 5321), each part as a separate mail. */
 export const email: ChannelService = {
   send: (deps, channel, part) =>
     trySend(async () => {
@@ -21,9 +21,9 @@ export const email: ChannelService = {
         transport.close();
       }
     }),
-  // What most servers take of a mail, once its files are in Base64.
+  // What most servers accept as a mail, once its files are in Base64.
   files: { kind: 'with_text', maxBytes: 15 * 1024 * 1024 },
-  // Mailboxes know it by its Message-ID.
+  // Mailboxes recognize it by its Message-ID.
   afterUncertain: 'again',
   async check(deps, channel) {
     const address = channel.settings.address ?? '';
@@ -32,10 +32,10 @@ export const email: ChannelService = {
   routeTo: (to) => (isMailAddress(to) ? { to: to.toLowerCase(), subject: 'Test' } : null),
 };
 
-// Together below the 15 s that a try may take.
+// Together less than the 15 s that a try may take.
 const timeouts = { connectionTimeout: 6_000, greetingTimeout: 6_000, socketTimeout: 12_000, socketCloseTimeout: 500 };
 
-/** A client on a connection whose address was checked. Its certificate has to be that of the server's name. Throws what the guard throws. */
+/** Opens a client on a connection whose address was checked. Its certificate has to match the server's name. Throws what the guard throws. */
 async function openTransport(deps: ServiceDeps, { settings, secrets }: ServiceChannel) {
   const { smtp } = settings;
   if (!smtp) throw new EgressRefused('no mail server is set');
@@ -43,12 +43,12 @@ async function openTransport(deps: ServiceDeps, { settings, secrets }: ServiceCh
   const refusal = tls ? null : refusalOfPlainMail(smtp, deps.policy);
   if (refusal !== null) throw new EgressRefused(refusal);
   const connection = await deps.egress.connect({ host, port, policy: deps.policy, signal: deps.signal });
-  connection.on('error', () => undefined); // the client listens, too; without it a late error would end the process
+  connection.on('error', () => undefined); // the client listens, too; without a listener a late error would end the process
   return createTransport({
     host,
     port,
     connection,
-    // RFC 8314: TLS from the first byte on its own port, elsewhere STARTTLS, without which nothing is said.
+    // RFC 8314: TLS from the first byte on its own port; on other ports STARTTLS, without which nothing is sent.
     secure: tls && port === implicitTlsPort,
     requireTLS: tls && port !== implicitTlsPort,
     ignoreTLS: !tls,
@@ -65,7 +65,7 @@ function attachmentsOf({ files }: ServicePart): Promise<Mail.Attachment[]> {
   return Promise.all(files.map(async ({ name, mediaType, read }) => ({ filename: name, contentType: mediaType, content: await read() })));
 }
 
-/** The same mail however often it is made. */
+/** Builds the same mail on every try. */
 function mailOf({ settings }: ServiceChannel, part: ServicePart) {
   const { id, text, rendered, isPlain, route, since } = part;
   const from = settings.address ?? '';
@@ -81,17 +81,17 @@ function mailOf({ settings }: ServiceChannel, part: ServicePart) {
     ...(isPlain ? {} : { html: `<!doctype html>\n<html><body>\n${rendered}\n</body></html>\n` }),
     ...(answers === undefined ? {} : { inReplyTo: answers, references: [...references, answers] }),
     headers: {
-      // RFC 3834: nobody's absence assistant, and no other agent, should answer.
+      // RFC 3834: no auto-responder and no other agent should answer.
       'Auto-Submitted': answers === undefined ? 'auto-generated' : 'auto-replied',
       'X-Auto-Response-Suppress': 'All',
     },
   } satisfies Mail.Options;
 }
 
-/** A server that asks to come again later (RFC 5321 §4.5.4.1) is asked in five minutes. */
+/** A server that asks to come again later (RFC 5321 §4.5.4.1) gets the next try in five minutes. */
 const laterS = 300;
 
-/** What nodemailer throws: a reply of the server has a code; without one the mail may have arrived, unless it failed before there was a session. */
+/** Judges what nodemailer throws: a reply of the server has a code; without one the mail may have arrived, unless it failed before there was a session. */
 function judged(error: unknown): SendOutcome {
   const [code, replied, cause] = [fieldOf(error, 'code'), fieldOf(error, 'responseCode'), fieldOf(error, 'originalCode')];
   if (typeof cause === 'string' && ofCertificates.test(cause))
@@ -107,7 +107,7 @@ function judged(error: unknown): SendOutcome {
   return { result: isRefused ? 'refused' : 'uncertain', error: reason };
 }
 
-/** Codes of Node and OpenSSL for a certificate that is not taken; nothing is sent then. */
+/** Codes of Node and OpenSSL for a certificate that is not accepted; nothing is sent then. */
 const ofCertificates = /CERT|VERIFY|^ERR_TLS_/;
 
 function fieldOf(error: unknown, name: 'code' | 'responseCode' | 'originalCode'): unknown {

@@ -1,41 +1,41 @@
 import type { StoredFile } from '../storage/attachment-bytes.ts';
 import type { ChannelFile, ChannelIdentity, ChannelRoute, ChannelSettings } from '../../workflows/contracts/triggers/channels.ts';
 
-/** A request of a chat service; names of headers in lower case. */
+/** A request of a chat service; header names in lower case. */
 export interface InboundRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
 }
 
-/** A message as any service tells of it. */
+/** A message in the form common to all services. */
 export interface InboundMessage {
   readonly externalId: string;
   readonly threadId: string;
   readonly sender: { readonly id: string; readonly name: string | null; readonly isBot: boolean; readonly isSelf: boolean };
-  /** It is meant for the agent: a direct message, a mention, a command. */
+  /** Whether it is meant for the agent: a direct message, a mention, a command. */
   readonly isAddressed: boolean;
   readonly text: string;
   readonly files: readonly (ChannelFile | BroughtFile)[];
   readonly route: ChannelRoute;
-  /** What the service wants to see with the answer. */
+  /** Token that the service requires with the answer. */
   readonly token: string | null;
-  /** Why nobody answers it, whoever sent it; absent: nothing speaks against it. */
+  /** Why it is not answered, whoever the sender is; absent: nothing prevents an answer. */
   readonly refusal?: string;
-  /** What it answers, where the service has no ids of threads; absent: the message names its thread. */
+  /** The messages that it answers, where the service has no thread ids; absent: the message names its thread. */
   readonly reply?: InboundReply;
 }
 
 /** A message that answers others. */
 export interface InboundReply {
-  /** Ids of what it answers, the service's or ours, the nearest first. */
+  /** Ids of the messages that it answers, the service's or ours, the nearest first. */
   readonly to: readonly string[];
-  /** Parts of ours among them. */
+  /** Our own parts among them. */
   readonly partIds: readonly string[];
-  /** What it says beside quoting them: enough for whoever knows them. */
+  /** Its text without quotations: enough for a reader who knows those messages. */
   readonly text: string;
 }
 
-/** A file that came with its message and lies in the storage. */
+/** A file that came with its message and is already stored. */
 export interface BroughtFile extends ChannelFile {
   readonly stored: StoredFile;
 }
@@ -49,28 +49,28 @@ export type Inbound =
       readonly senderId: string;
       readonly answer: Readonly<Record<string, unknown>>;
     }
-  /** The service asks whether the address is alive. */
+  /** The service checks whether the address is alive. */
   | { readonly kind: 'answer'; readonly body: Readonly<Record<string, unknown>> }
-  /** Nothing that anybody wrote. */
+  /** Nothing that a person wrote. */
   | { readonly kind: 'nothing' };
 
-/** What of a channel decides how its messages are read. */
+/** The properties of a channel that decide how its messages are read. */
 export interface InboundChannel {
   readonly settings: ChannelSettings;
   readonly secrets: Readonly<Record<string, string>>;
   readonly identity: ChannelIdentity | null;
 }
 
-/** Characters of a message that a run is given. */
+/** Maximum characters of a message that a run gets. */
 export const maxTextChars = 65_536;
 export const maxFiles = 10;
 
-/** Bounds of what a service says, so that no column holds more. */
+/** Bounds an id of a service, so that it fits any column. */
 export function boundedId(id: string): string {
   return id.toWellFormed().replaceAll('\0', '').slice(0, 300);
 }
 
-/** A text that a run may hold. */
+/** Returns a text that a run may hold. */
 export function boundedText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '').slice(0, maxTextChars).toWellFormed();
 }

@@ -5,8 +5,8 @@ import type { PartLimit } from './split.ts';
 const asIs = (markdown: string): string => markdown;
 
 /**
- * What the services take of a text, by their documentation: Slack 3000 characters a text object, Telegram 4096 a message, Discord 2000; mails and webhooks are ours to
- * bound.
+ * The text limits of the services, by their documentation: Slack 3000 characters per text object, Telegram 4096 per message, Discord 2000; the limits of mails
+ * and webhooks are ours.
  */
 export const partLimits: Readonly<Record<ChannelKind, PartLimit>> = {
   slack: { limit: 3_000, render: (markdown) => renderMarkdown(markdown, slackForm) },

@@ -3,7 +3,7 @@ import { listIn, member, textOf } from './members.ts';
 import type { MailSignature, ReadMail } from './mail-work.ts';
 import { domainOf } from './mail-text.ts';
 
-/** What a relay says of a mail: results of SPF and DKIM, each with the domain for which it holds; null: it does not say for which. */
+/** A relay's results of SPF and DKIM for a mail, each with the domain for which it holds; null: it does not name the domain. */
 export interface RelayVerdict {
   readonly spf: readonly RelayPass[];
   readonly dkim: readonly RelayPass[];
@@ -13,7 +13,7 @@ interface RelayPass {
   readonly domain: string | null;
 }
 
-/** Passes in `{spf, dkim}` of a relay: `"pass"`, `{result, domain}`, or a list of these. Everything else is no pass. */
+/** Returns the passes in `{spf, dkim}` of a relay: `"pass"`, `{result, domain}`, or a list of these. Any other value is no pass. */
 export function verdictOf(body: unknown): RelayVerdict {
   return { spf: passesIn(body, 'spf'), dkim: passesIn(body, 'dkim') };
 }
@@ -29,21 +29,21 @@ function passesIn(body: unknown, name: string): RelayPass[] {
   });
 }
 
-/** Whether a domain speaks for an author: they belong to one registered domain (relaxed alignment, RFC 7489 §3.1). */
+/** Whether a domain is aligned with an author: both belong to one registered domain (relaxed alignment, RFC 7489 §3.1). */
 export function isAligned(domain: string, author: string): boolean {
   const own = domainOf(author);
   if (own === '' || domain === '') return false;
   return domain === own || registered(domain) === registered(own);
 }
 
-/** A name below no public suffix stands for itself. */
+/** A name without a public suffix is its own registered domain. */
 function registered(domain: string): string {
   return getDomain(domain, { allowPrivateDomains: true, allowIcannDomains: true }) ?? domain;
 }
 
 /**
- * Whether what a relay says proves the author of a mail. A result without a domain holds for the one that the mail itself names: SPF for that of the one Return-Path, DKIM
- * where all signatures are of one author's domain. A pass for somebody else's domain proves nothing.
+ * Whether the relay's results prove the author of a mail. A result without a domain holds for the domain that the mail itself names: SPF for that of the one
+ * Return-Path, DKIM where all signatures are of the author's domain. A pass for another domain proves nothing.
  */
 export function isVouchedFor({ from, returnPath, signatures }: ReadMail, { spf, dkim }: RelayVerdict): boolean {
   if (from === null) return false;
@@ -56,7 +56,7 @@ export function isVouchedFor({ from, returnPath, signatures }: ReadMail, { spf, 
 
 const maxVerified = 3;
 
-/** Signatures that could prove the author, which are worth a look at their keys. */
+/** Returns the signatures that could prove the author, and whose keys are therefore worth fetching. */
 export function provingSignatures({ from, signatures }: ReadMail): readonly MailSignature[] {
   return from === null ? [] : signatures.filter(({ domain }) => isAligned(domain, from.address)).slice(0, maxVerified);
 }

@@ -6,12 +6,12 @@ import { maxFiles } from './inbound.ts';
 import { autoReasonOf } from './mail-origin.ts';
 import { boundedHeader, domainOf, idsIn, isMailAddress } from './mail-text.ts';
 
-/** What is asked of a mail: what it says, or which of its signatures hold. */
+/** What to do with a mail: read its content, or find which of its signatures are valid. */
 export type MailJob =
   | {
       readonly kind: 'read';
       readonly raw: Uint8Array;
-      /** HTML is left out and nothing is taken for a quotation: for a mail on which that takes too long. */ readonly isPlain?: boolean;
+      /** For a mail on which full reading takes too long: HTML is left out, and no text counts as a quotation. */ readonly isPlain?: boolean;
     }
   | {
       readonly kind: 'verify';
@@ -26,7 +26,7 @@ export interface MailAddress {
   readonly name: string | null;
 }
 
-/** A signature (RFC 6376): by which domain, and where its key lies. */
+/** A signature (RFC 6376): its domain, and the name of its key record. */
 export interface MailSignature {
   readonly domain: string;
   readonly keyName: string;
@@ -38,7 +38,7 @@ export interface MailFile {
   readonly bytes: Uint8Array;
 }
 
-/** A mail as its reader needs it. */
+/** The content of a mail. */
 export interface ReadMail {
   /** Its one author (RFC 5322 §3.6.2); null: none, or several. */
   readonly from: MailAddress | null;
@@ -48,12 +48,12 @@ export interface ReadMail {
   readonly messageId: string | null;
   readonly references: readonly string[];
   readonly inReplyTo: readonly string[];
-  /** Of the envelope, as the last server has noted it; null: it has not, or it is doubtful. */
+  /** The envelope's return path, as the last server noted it; null: missing or ambiguous. */
   readonly returnPath: string | null;
   readonly text: string;
-  /** The same without what it quotes and without signature. */
+  /** The text without quotations and signature. */
   readonly newText: string;
-  /** Why a program has sent it; null: nothing says so. */
+  /** Why a program must have sent it; null: nothing says so. */
   readonly autoReason: string | null;
   readonly signatures: readonly MailSignature[];
   readonly files: readonly MailFile[];
@@ -67,7 +67,7 @@ const maxAddresses = 200;
 const maxSignatures = 10;
 const maxTextChars = 200_000;
 
-/** Reads a mail (RFC 5322, MIME), or verifies its signatures. Runs in a child of the pool; throws what the parser says of bytes that are no mail. */
+/** Reads a mail (RFC 5322, MIME), or verifies its signatures. Runs in a child of the pool; throws the parser's error for bytes that are no mail. */
 export async function work(job: MailJob): Promise<MailResult> {
   if (job.kind === 'verify') return { kind: 'verify', domains: await validDomains(job) };
   const email = await PostalMime.parse(job.raw, { maxNestingDepth: 50, maxHeadersSize: 262_144, forceRfc822Attachments: true });
@@ -110,7 +110,7 @@ function addressesOf(list: readonly Address[] | undefined): string[] {
     .map((address) => address.toLowerCase());
 }
 
-/** One header of it; several are one of the last server and what a sender has put there. */
+/** Counts only when the mail has one such header; of several, one is of the last server and the others come from a sender. */
 function returnPathOf({ headers }: Email): string | null {
   const [first, ...more] = headers.filter(({ key }) => key === 'return-path');
   return first === undefined || more.length > 0 ? null : first.value.trim().replace(/^<|>$/g, '').toLowerCase();
@@ -128,7 +128,7 @@ function signaturesOf({ headers }: Email): MailSignature[] {
     });
 }
 
-/** Attachments before pictures of the text. */
+/** Attachments come before images of the text. */
 function filesOf(attachments: readonly Attachment[]): MailFile[] {
   return attachments
     .toSorted((left, right) => Number(left.related ?? false) - Number(right.related ?? false))
@@ -140,7 +140,10 @@ function filesOf(attachments: readonly Attachment[]): MailFile[] {
     }));
 }
 
-/** Domains whose signatures hold over the whole mail. Strict as RFC 6376 and RFC 8301: the author is signed, none is past its end, no weak key. */
+/**
+ * Returns the domains whose signatures are valid for the whole mail. Strict as in RFC 6376 and RFC 8301: the author is signed, no signature has expired, no key
+ * is weak.
+ */
 async function validDomains({ raw, keys, nowMs }: Extract<MailJob, { kind: 'verify' }>): Promise<string[]> {
   const resolver = async (name: string): Promise<string[][]> => {
     const records = keys[name.toLowerCase()];

@@ -1,9 +1,9 @@
-/** A member of what is an object; undefined for everything else. Own members only. */
+/** Returns a member of an object; undefined for any other value. Own members only. */
 export function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }
 
-/** The same as text; a number is its digits. Empty for everything else. */
+/** Returns a member as text; a number becomes its digits. Empty for any other value. */
 export function textOf(value: unknown, name: string): string {
   const found = member(value, name);
   return typeof found === 'string' ? found : typeof found === 'number' ? String(found) : '';

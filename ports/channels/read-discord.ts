@@ -15,7 +15,7 @@ export function readDiscord(interaction: unknown): Inbound {
   const data = member(interaction, 'data');
   if (type === types.component) {
     const vote = readButton(textOf(data, 'custom_id'));
-    // The message under which the button stands is left as it is.
+    // The message with the button is left as it is.
     const answer = { type: 6 };
     return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId), answer } : { kind: 'answer', body: answer };
   }

@@ -4,20 +4,20 @@ import { boundedText, type BroughtFile, type InboundMessage } from './inbound.ts
 import { boundedReferences, partIdOf, replySubject } from './mail-text.ts';
 import type { MailAddress, ReadMail } from './mail-work.ts';
 
-/** What is known of a mail beside its words. */
+/** What is known about a mail besides its text. */
 export interface JudgedMail {
   readonly mail: ReadMail & { readonly from: MailAddress };
   readonly raw: Uint8Array;
-  /** Its author is proven, or the channel asks for no proof. */
+  /** Whether its author is proven, or the channel requires no proof. */
   readonly isAuthentic: boolean;
   readonly files: readonly BroughtFile[];
-  /** Names of files that may not be kept. */
+  /** Names of files that may not be stored. */
   readonly leftOut: readonly string[];
 }
 
 /**
- * A mail as a message. Its thread begins with the first id of References, else with In-Reply-To (RFC 5322 §3.6.4), else with itself. An answer goes to its author and nobody
- * else: a service must not follow Reply-To, which may name whomever its sender likes (RFC 3834 §4).
+ * Converts a mail to a message. Its thread begins with the first id of References, otherwise with In-Reply-To (RFC 5322 §3.6.4), otherwise with itself. An
+ * answer goes only to its author: a service must not follow Reply-To, which may name any address that its sender likes (RFC 3834 §4).
  */
 export function readEmail({ mail, raw, isAuthentic, files, leftOut }: JudgedMail, { address = '' }: ChannelSettings): InboundMessage {
   const { from, subject, references, inReplyTo, messageId } = mail;
@@ -29,7 +29,7 @@ export function readEmail({ mail, raw, isAuthentic, files, leftOut }: JudgedMail
   const note = leftOut.length === 0 ? '' : `\n\n[Files that were left out: ${leftOut.join(', ')}]`;
   const headed = subject === '' ? mail.text : `Subject: ${subject}\n\n${mail.text}`;
   return {
-    // Nobody may take the id of somebody else's mail beforehand.
+    // Prevents a sender from taking the id of another sender's mail beforehand.
     externalId: isAuthentic ? externalId : `unauthenticated:${digest}`,
     threadId: references[0] ?? inReplyTo[0] ?? externalId,
     sender: { id: from.address, name: from.name, isBot: mail.autoReason === 'auto_generated', isSelf },
@@ -54,18 +54,18 @@ function replyOf(answered: readonly string[], text: string) {
 
 const maxAnswered = 50;
 
-/** A notice of a machine that a channel may want is a message of a bot; the others are answered by nobody. */
+/** An automatic notice, which a channel may want, counts as a message of a bot; the other automatic mails are not answered. */
 function refusalOf({ autoReason }: ReadMail): string | null {
   return autoReason === 'auto_generated' ? null : autoReason;
 }
 
-/** One that only gets a copy is not asked. Where no header names it, the mail came by another address of its, or unseen (Bcc). */
+/** A channel that only gets a copy is not addressed. When no header names it, the mail came through another of its addresses, or as Bcc. */
 function isAddressed({ to, cc }: ReadMail, address: string): boolean {
   const isIn = (list: readonly string[]) => list.some((one) => isSameMailbox(one, address));
   return isIn(to) || !isIn(cc);
 }
 
-/** Case aside, and what stands behind a plus sign. */
+/** Compares mailboxes without case and without plus-address suffixes. */
 function isSameMailbox(left: string, right: string): boolean {
   const bare = (address: string) => address.toLowerCase().replace(/\+[^@]*@/, '@');
   return bare(left) === bare(right);

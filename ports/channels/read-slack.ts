@@ -2,7 +2,7 @@ import { boundedId, boundedText, fileOf, maxFiles, type Inbound, type InboundCha
 import { listIn, member, textOf } from './members.ts';
 import { readButton } from './service.ts';
 
-/** Subtypes of messages that somebody wrote (https://api.slack.com/events/message). */
+/** Subtypes of messages that a person or bot wrote (https://api.slack.com/events/message). */
 const written: ReadonlySet<string> = new Set(['', 'bot_message', 'file_share', 'thread_broadcast', 'me_message']);
 
 /** Reads what Slack's Events API and its buttons send (https://api.slack.com/apis/events-api). */
@@ -32,7 +32,7 @@ export function readSlack(payload: unknown, { settings }: Pick<InboundChannel, '
   return {
     kind: 'message',
     message: {
-      // An app that is mentioned gets the message as two events.
+      // A mentioned app gets the message as two events.
       externalId: boundedId(`${textOf(payload, 'team_id')}:${channel}:${ts}`),
       threadId: boundedId(threadTs === '' ? channel : `${channel}:${threadTs}`),
       sender: {
@@ -64,7 +64,7 @@ function voteOf(payload: unknown): Inbound {
   return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId), answer: {} } : { kind: 'nothing' };
 }
 
-/** What was written, without Slack's marks: links with their addresses, the mention of the bot gone. */
+/** Returns the text without Slack's markup: links with their addresses, without the mention of the bot. */
 function plainOf(text: string, botUser: string): string {
   const own = botUser === '' ? text : text.replaceAll(`<@${botUser}>`, '');
   return own

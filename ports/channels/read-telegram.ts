@@ -53,7 +53,7 @@ function textWithEntities(message: unknown): [string, readonly unknown[]] {
   return text === '' ? [textOf(message, 'caption'), listIn(message, 'caption_entities')] : [text, listIn(message, 'entities')];
 }
 
-/** The words by which the bot is named; null: it is not. Offsets count UTF-16 units. */
+/** Returns the text that names the bot; null: it is not named. Offsets count UTF-16 units. */
 function mentionOf(text: string, entities: readonly unknown[], bot: { readonly botId: string; readonly name: string }): string | null {
   for (const entity of entities) {
     const [offset, length] = [Number(member(entity, 'offset')), Number(member(entity, 'length'))];
@@ -80,7 +80,7 @@ function filesOf(message: unknown): ChannelFile[] {
       }),
     ];
   });
-  // Several sizes of one picture, the largest last.
+  // Several sizes of one image, the largest last.
   const photo = listIn(message, 'photo').at(-1);
   const source = textOf(photo, 'file_id');
   if (source !== '') found.push(fileOf({ name: 'photo.jpg', mediaType: 'image/jpeg', bytes: Number(member(photo, 'file_size')), source }));
@@ -90,7 +90,7 @@ function filesOf(message: unknown): ChannelFile[] {
 function voteOf(query: unknown): Inbound {
   const vote = readButton(textOf(query, 'data'));
   const senderId = textOf(member(query, 'from'), 'id');
-  // Until then the button shows that it works.
+  // Until this reply, the button shows that it is working.
   const answer = { method: 'answerCallbackQuery', callback_query_id: boundedId(textOf(query, 'id')) };
   return vote && senderId !== '' ? { kind: 'vote', ...vote, senderId: boundedId(senderId), answer } : { kind: 'answer', body: answer };
 }

@@ -1,7 +1,7 @@
 import { boundedId, boundedText, fileOf, maxFiles, type Inbound } from './inbound.ts';
 import { listIn, member, textOf } from './members.ts';
 
-/** What a body of a webhook channel lacks. */
+/** The error in the body of a webhook channel, by pointer. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
   readonly pointer: string;

@@ -2,7 +2,7 @@ import type { Nodes, Parents } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { micromark } from 'micromark';
 
-/** How a service writes what Markdown says. */
+/** How a service writes the elements of Markdown. */
 export interface TextForm {
   readonly escape: (text: string) => string;
   readonly strong: (inner: string) => string;
@@ -22,13 +22,13 @@ export const slackForm: TextForm = {
   strong: (inner) => wrapped(inner, '*'),
   emphasis: (inner) => wrapped(inner, '_'),
   code: (text) => `\`${escapedHtml(text.replaceAll('`', "'"))}\``,
-  // A language would be the first line of the code there.
+  // A language would be the first line of the code in Slack.
   codeBlock: (text) => `\`\`\`\n${escapedHtml(text.replaceAll('```', "'''"))}\n\`\`\``,
   link: (url, inner) => `<${escapedHtml(url).replaceAll('|', '%7C')}|${inner.replaceAll('|', '¦')}>`,
   quote: (inner) => prefixed(inner, '&gt; '.replace('&gt;', '>')),
 };
 
-/** The HTML that Telegram takes (https://core.telegram.org/bots/api#html-style). */
+/** The HTML that Telegram accepts (https://core.telegram.org/bots/api#html-style). */
 export const telegramForm: TextForm = {
   escape: escapedHtml,
   strong: (inner) => `<b>${inner}</b>`,
@@ -42,14 +42,14 @@ export const telegramForm: TextForm = {
   quote: (inner) => `<blockquote>${inner}</blockquote>`,
 };
 
-/** The HTML of a mail, in which raw HTML is text and an image is a link: nothing is loaded from elsewhere when somebody reads it. */
+/** Renders the HTML of a mail, in which raw HTML is text and an image is a link: reading it loads nothing from elsewhere. */
 export function renderMailHtml(markdown: string): string {
   return micromark(markdown, { extensions: [{ disable: { null: ['labelStartImage'] } }] });
 }
 
 const safeUrl = /^(?:https?:|mailto:|tel:)/i;
 
-/** Markdown (CommonMark) in the form of a service. What the form has no markup for stays as its text. */
+/** Renders Markdown (CommonMark) in the form of a service. Elements without markup in that form stay as text. */
 export function renderMarkdown(markdown: string, form: TextForm): string {
   return blocks(fromMarkdown(markdown), form).trim();
 }
@@ -117,7 +117,7 @@ function prefixed(text: string, prefix: string): string {
     .join('\n');
 }
 
-/** Marks around words only: Slack takes none that stand beside a space. */
+/** Puts marks directly around words: Slack accepts none next to a space. */
 function wrapped(inner: string, mark: string): string {
   return inner.trim() === '' ? inner : inner.replace(/^(\s*)([^]*?)(\s*)$/, `$1${mark}$2${mark}$3`);
 }

@@ -8,7 +8,7 @@ import { webhook } from './webhook.ts';
 
 const services: Readonly<Record<ChannelKind, ChannelService>> = { slack, telegram, discord, email, webhook };
 
-/** The client of a kind. */
+/** Returns the client of a kind. */
 export function serviceOf(kind: ChannelKind): ChannelService {
   return services[kind];
 }

@@ -14,7 +14,7 @@ import {
 const eventType = 'longhaul_part';
 /** Errors of https://api.slack.com/methods/chat.postMessage after which plain text may pass. */
 const aboutMarkup: ReadonlySet<string> = new Set(['invalid_blocks', 'invalid_blocks_format', 'msg_blocks_too_long', 'msg_too_long']);
-/** Those that say nothing about what became of the message. */
+/** Errors that say nothing about what happened to the message. */
 const aboutSlack: ReadonlySet<string> = new Set([
   'internal_error',
   'fatal_error',
@@ -43,14 +43,14 @@ export const slack: ChannelService = {
     return { checks, identity: isOk ? { id: textOf(body, 'user_id'), name: textOf(body, 'user') } : null };
   },
   routeTo: (to) => (/^[A-Z0-9]{2,40}$/.test(to) ? { channel: to } : null),
-  // The token opens files of Slack alone: an address in a message must not take it elsewhere.
+  // The token opens only files of Slack: an address in a message must not send it elsewhere.
   async fileAt(deps, channel, source) {
     if (!isOfSlack(deps, source)) return null;
     return { url: source, headers: bot(channel), policy: policyOf(source) };
   },
 };
 
-/** https://docs.slack.dev/reference/methods/files.getUploadURLExternal: an address, the bytes to it, and the file stands in the thread. */
+/** https://docs.slack.dev/reference/methods/files.getUploadURLExternal: get an address, send the bytes to it, and post the file to the thread. */
 function upload(deps: ServiceDeps, channel: ServiceChannel, part: UploadedPart): Promise<SendOutcome> {
   return trySend(async () => {
     const { file, route } = part;
@@ -61,7 +61,7 @@ function upload(deps: ServiceDeps, channel: ServiceChannel, part: UploadedPart):
       headers: bot(channel),
     });
     const [url, id] = [textOf(place.body, 'upload_url'), textOf(place.body, 'file_id')];
-    // Nothing stands in the thread before the last call.
+    // Nothing appears in the thread before the last call.
     const failed = (answer: ServiceAnswer): SendOutcome => {
       const outcome = judged(answer);
       return outcome.result === 'uncertain' ? { result: 'failed', error: outcome.error } : outcome;
@@ -82,7 +82,7 @@ function upload(deps: ServiceDeps, channel: ServiceChannel, part: UploadedPart):
 
 type UploadedPart = ServicePart & { readonly file: ServiceFile };
 
-/** The token and what a file holds go to Slack alone. */
+/** The token and the content of a file go only to Slack. */
 function isOfSlack(deps: ServiceDeps, address: string): boolean {
   if (!URL.canParse(address)) return false;
   const url = new URL(address);
@@ -131,7 +131,7 @@ function judged(answer: ServiceAnswer): SendOutcome {
 
 const maxPages = 10;
 
-/** Looks through the thread for the metadata that each part carries. */
+/** Searches the thread for the metadata that each part carries. */
 function findPart(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart): Promise<string | null> {
   return findInThread(deps, channel, {
     part,
@@ -143,7 +143,7 @@ function findPart(deps: ServiceDeps, channel: ServiceChannel, part: ServicePart)
   });
 }
 
-/** A file has no metadata: it is known by its title, which no other file of the answer has, and by its time. */
+/** A file has no metadata: it is recognized by its title, which no other file of the answer has, and by its time. */
 function findFile(deps: ServiceDeps, channel: ServiceChannel, part: UploadedPart): Promise<string | null> {
   return findInThread(deps, channel, {
     part,
@@ -155,12 +155,12 @@ function findFile(deps: ServiceDeps, channel: ServiceChannel, part: UploadedPart
   });
 }
 
-/** By how much its clock and ours may differ. */
+/** How far Slack's clock and ours may differ. */
 const clockMs = 10_000;
 
 interface Sought {
   readonly part: ServicePart;
-  /** The id that is sought; null: the message is another. */
+  /** Returns the id when the message is the one sought; otherwise null. */
   readonly idIn: (message: unknown) => string | null;
 }
 

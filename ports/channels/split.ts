@@ -1,16 +1,17 @@
 import { fromMarkdown } from 'mdast-util-from-markdown';
 
-/** How long a part may be, and in what form it counts. */
+/** The maximum length of a part, and the form in which it counts. */
 export interface PartLimit {
   /** UTF-16 units. */
   readonly limit: number;
-  /** The part as it is sent. */
+  /** Returns the part as it is sent. */
   readonly render: (markdown: string) => string;
 }
 
 /**
- * Splits Markdown into parts that a service takes, at the ends of blocks where that is possible, else at those of lines, else of words. A fence that is cut is closed
- * and opened again, and no surrogate pair is cut. Each part fits in both its own and the service's form, so that it also fits as plain text. Nothing is left out.
+ * Splits Markdown into parts that a service accepts, at the ends of blocks where that is possible, otherwise of lines, otherwise of words. A fence that is
+ * split is closed and opened again, and no surrogate pair is split. Each part fits both as Markdown and in the service's form, so that it also fits as plain
+ * text. Nothing is left out.
  */
 export function splitMarkdown(markdown: string, fit: PartLimit): string[] {
   const whole = markdown.trim();
@@ -33,7 +34,7 @@ export function splitMarkdown(markdown: string, fit: PartLimit): string[] {
   return parts;
 }
 
-/** The same without a look at what the text says. */
+/** Does the same regardless of the text's Markdown. */
 export function cutPlain(text: string, limit: number): string[] {
   return cutToFit(text, { limit, render: () => '' });
 }
@@ -47,7 +48,7 @@ function fits(markdown: string, { limit, render }: PartLimit): boolean {
   return markdown.length <= limit && render(markdown).length <= limit;
 }
 
-/** The blocks of a document as they are written. */
+/** Returns the blocks of a document as they are written. */
 function blocksOf(markdown: string): Block[] {
   return fromMarkdown(markdown).children.flatMap(({ type, position }) => {
     const text = markdown.slice(lineStart(markdown, position?.start.offset ?? 0), position?.end.offset);
@@ -66,7 +67,7 @@ function piecesOf(block: Block, fit: PartLimit): string[] {
   return block.isFenced ? fencedPieces(block.text, fit) : cutToFit(block.text, fit);
 }
 
-/** Each piece in fences of its own. */
+/** Puts each piece between its own fences. */
 function fencedPieces(text: string, fit: PartLimit): string[] {
   const lines = text.split('\n');
   const head = lines[0] ?? '```';
@@ -74,7 +75,7 @@ function fencedPieces(text: string, fit: PartLimit): string[] {
   const isClosed =
     lines.length > 1 && new RegExp(`^ {0,3}${fence[0] === '~' ? '~' : '`'}{${fence.length},}[ \\t]*$`).test(lines.at(-1) ?? '');
   const inner = lines.slice(1, isClosed ? -1 : undefined).join('\n');
-  // A language that is longer than a part would leave no room for code.
+  // A language name that is longer than a part would leave no room for code.
   const opening = head.length * 4 < fit.limit ? head : fence;
   const fenced = (code: string): string => `${opening}\n${code}\n${fence}`;
   return cutToFit(inner, { limit: fit.limit, render: (code) => longer(fenced(code), fit.render(fenced(code))) }).map(fenced);
@@ -84,7 +85,7 @@ function longer(left: string, right: string): string {
   return left.length >= right.length ? left : right;
 }
 
-/** Cuts a text where it must: behind a line, else behind a word, else anywhere but in a surrogate pair. */
+/** Splits a text that is too long: after a line, otherwise after a word, otherwise anywhere except in a surrogate pair. */
 function cutToFit(text: string, fit: PartLimit): string[] {
   const pieces: string[] = [];
   let rest = text;
@@ -96,7 +97,7 @@ function cutToFit(text: string, fit: PartLimit): string[] {
   return [...pieces, rest].filter((piece) => piece.trim() !== '');
 }
 
-/** How much from the start fits, at least one unit; what a form adds grows with the text nearly everywhere, so that halving finds it. */
+/** Returns how many units from the start fit, at least one; what a form adds grows with the text nearly everywhere, so a binary search finds it. */
 function longestFit(text: string, fit: PartLimit): number {
   let low = 1;
   let high = Math.min(text.length - 1, fit.limit);
@@ -115,6 +116,6 @@ function cutAt(text: string, most: number): number {
   const word = head.search(/\s\S*$/) + 1;
   if (word > most / 4) return word;
   const unit = text.charCodeAt(most - 1);
-  // Between the halves of a pair: one earlier, and of a pair that stands alone behind it.
+  // Between the halves of a pair: one unit earlier, or, for a pair at the very start, after it.
   return unit >= 0xd800 && unit <= 0xdbff ? (most > 1 ? most - 1 : 2) : most;
 }

@@ -24,7 +24,7 @@ export const telegram: ChannelService = {
       if (/message is not modified/i.test(textOf(answer.body, 'description'))) return { result: 'sent', externalId };
       return judged(answer);
     }),
-  // Nothing of it can be asked for there.
+  // Telegram has no way to look up a sent message.
   afterUncertain: 'never',
   files: {
     kind: 'upload',

@@ -9,7 +9,7 @@ const toleranceS = 300;
 /** DER of a SubjectPublicKeyInfo of Ed25519 (RFC 8410), before the 32 bytes of the key. */
 const ed25519Head = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Judges a request by the mechanism of its kind, at a time of the database's clock. */
+/** Verifies a request by the mechanism of its kind, at a time of the database's clock. */
 export function verifyInbound(
   kind: ChannelKind,
   request: InboundRequest,
@@ -37,7 +37,7 @@ function signed(
   form: SignatureForm,
   { secret, nowMs }: { readonly secret: string | undefined; readonly nowMs: number },
 ): Proof {
-  // Its own form alone: a request may carry headers of others.
+  // Only the headers of the channel's own form: a request may carry those of others.
   const own =
     form === 'x-slack-signature'
       ? ['x-slack-signature', 'x-slack-request-timestamp']

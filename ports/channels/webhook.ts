@@ -4,7 +4,7 @@ import { signatureHeaders } from '../hooks/webhook-signature.ts';
 import { trySend } from './call-service.ts';
 import type { ChannelService } from './service.ts';
 
-/** A system of the tenant's own: each part is posted, signed as Standard Webhooks. */
+/** A system of the tenant: each part is posted, signed according to Standard Webhooks. */
 export const webhook: ChannelService = {
   send: (deps, { settings, secrets }, { id, runId, kind, part, text, route, hops, files }) =>
     trySend(async () => {
@@ -45,9 +45,9 @@ export const webhook: ChannelService = {
       if (status === 429) return { result: 'limited', retryAfterS: Math.min(Number(headers['retry-after']) || 1, 3_600), error };
       return { result: status >= 400 && status < 500 && status !== 408 ? 'refused' : 'uncertain', error };
     }),
-  // Their names alone: a system of the tenant's own reads them with its key.
+  // Only their names: the tenant's system reads the files with its own key.
   files: { kind: 'with_text', maxBytes: Infinity },
-  // The receiver knows it by webhook-id.
+  // The receiver recognizes it by webhook-id.
   afterUncertain: 'again',
   check: async (deps, { settings }) => {
     const refusal = refusalOfUrl(settings.outbound_url ?? '', deps.policy);

@@ -1,15 +1,15 @@
-/** What stands before an atom: the stronger, the better a place to cut. */
+/** What precedes an atom: the stronger, the better a place to split. */
 export const boundaries = { hardCut: 0, sentence: 1, paragraph: 2, heading: 3 } as const;
 export type Boundary = (typeof boundaries)[keyof typeof boundaries];
 
-/** A stretch of a content that is cut no further, in UTF-16 code units. All atoms of a content, one behind the other, are the content. */
+/** A stretch of a content that is not split further, in UTF-16 code units. The atoms of a content, joined in order, are the content. */
 export interface Atom {
   readonly start: number;
   readonly end: number;
   readonly boundary: Boundary;
   /** Headings above it, outermost first; a heading is not above itself. */
   readonly headings: readonly string[];
-  /** First line of the table whose row it is; null for that line itself and outside of tables. */
+  /** First line of the table that it is a row of; null for that line itself and outside tables. */
   readonly tableHeader: string | null;
 }
 
@@ -19,13 +19,13 @@ type Block = Omit<Atom, 'boundary'> & { readonly kind: 'heading' | 'text' | 'row
 const maxContextChars = 200;
 const headingMarks = /^ {0,3}(#{1,6})(?=[ \t]|$)/v;
 const fence = /^ {0,3}(`{3,}|~{3,})/v;
-/** Of a table, below its header; of a line without white space around it. */
+/** The delimiter row of a table, below its header; for a line without surrounding white space. */
 const delimiterRow = /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/v;
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 /**
- * Cuts a content into atoms: Markdown headings, rows of tables, sentences of paragraphs (UAX #29), and what is longer than `maxChars` where it has
- * spaces, else anywhere between two characters.
+ * Splits a content into atoms: Markdown headings, rows of tables, sentences of paragraphs (UAX #29), and anything longer than `maxChars` at its spaces,
+ * otherwise anywhere between two characters.
  */
 export function cutAtoms(content: string, maxChars: number): Atom[] {
   return blocksOf(content).flatMap((block) => atomsOf(content, block, maxChars));
@@ -48,7 +48,7 @@ function atomsOf(content: string, block: Block, maxChars: number): Atom[] {
   );
 }
 
-/** Stretches of at most `maxChars`, cut behind a space where the second half of one has any. */
+/** Returns stretches of at most `maxChars`, split after a space if the second half of a stretch has one. */
 export function cutHard(text: string, maxChars: number): { start: number; end: number }[] {
   const stretches = [];
   let start = 0;
@@ -67,7 +67,7 @@ function cutBefore(text: string, start: number, limit: number): number {
   return isInsidePair(text, limit) ? limit - 1 : limit;
 }
 
-/** Whether a place lies between a base and its marks, or inside of a surrogate pair. */
+/** Whether an offset lies between a base character and its marks, or inside a surrogate pair. */
 function isInsideCharacter(text: string, at: number): boolean {
   return isInsidePair(text, at) || /^[\p{M}\u200D]/v.test(text.slice(at, at + 2)) || text.charAt(at - 1) === '\u200D';
 }
@@ -76,7 +76,7 @@ function isInsidePair(text: string, at: number): boolean {
   return /^[\uDC00-\uDFFF]/.test(text.charAt(at)) && /^[\uD800-\uDBFF]/.test(text.charAt(at - 1));
 }
 
-/** Lines with what ends them, and where they start. */
+/** Yields lines without their line ends, and their offsets. */
 function* linesOf(content: string): Generator<{ start: number; end: number; text: string }> {
   for (let start = 0; start < content.length;) {
     const found = content.indexOf('\n', start);
@@ -86,7 +86,7 @@ function* linesOf(content: string): Generator<{ start: number; end: number; text
   }
 }
 
-/** Reads lines one by one into blocks: a blank line, a heading and a row end what is before them. */
+/** Reads lines one by one into blocks: a blank line, a heading and a row end the preceding block. */
 function blocksOf(content: string): Block[] {
   const blocks: Block[] = [];
   let headings: string[] = [];

@@ -1,6 +1,6 @@
 import { boundaries, cutAtoms, cutHard, type Atom } from './atoms.ts';
 
-/** What is cut into chunks. */
+/** A document to split into chunks. */
 export interface ChunkedDocument {
   readonly content: string;
   readonly title: string | null;
@@ -9,9 +9,9 @@ export interface ChunkedDocument {
 }
 
 export interface ChunkOptions {
-  /** Tokens of a text at most. */
+  /** Maximum tokens of a chunk's text. */
   readonly sizeTokens: number;
-  /** Tokens at the end of a chunk that the next begins with, at most; half of the size is the bound. */
+  /** Maximum tokens at the end of a chunk that the next one repeats; never more than half the size. */
   readonly overlapTokens: number;
   readonly countTokens: (text: string) => number;
 }
@@ -20,7 +20,7 @@ export interface ChunkOptions {
 export interface Chunk {
   readonly ord: number;
   readonly text: string;
-  /** What the passage stands under: title, headings, header of its table, a line each. Embedded and indexed, never quoted. */
+  /** What the passage belongs to: title, headings, header of its table, one per line. Embedded and indexed, never quoted. */
   readonly context: string | null;
   readonly charStart: number;
   readonly charEnd: number;
@@ -33,17 +33,17 @@ interface Measured {
   readonly content: string;
   readonly atoms: readonly Atom[];
   readonly counts: readonly number[];
-  /** Where each atom begins. */
+  /** The page on which each atom begins. */
   readonly pages: readonly (number | null)[];
   readonly options: ChunkOptions;
 }
 
-/** Characters that one token of the size stands for at most, before an atom is counted at all: what bounds the time of a count. */
+/** Maximum characters per token of the size before an atom is counted at all: this bounds the time of a count. */
 const charsPerToken = 8;
 
 /**
- * Cuts a content into passages of at most `sizeTokens`: at headings, else between paragraphs, sentences, or anywhere. Only white space at the edges of
- * passages is in none of them. Behind a cut at a heading nothing is repeated. A passage lies on one page, so that it is cited by the right one.
+ * Splits a content into passages of at most `sizeTokens`: at headings, otherwise between paragraphs, sentences, or anywhere. Only white space at the edges of
+ * passages is in none of them. After a split at a heading nothing is repeated. A passage lies on one page, so that citations name the right one.
  */
 export function cutChunks(document: ChunkedDocument, options: ChunkOptions): Chunk[] {
   const measured = measure(document, options);
@@ -66,14 +66,14 @@ export function cutChunks(document: ChunkedDocument, options: ChunkOptions): Chu
   return chunks;
 }
 
-/** Counts each atom once; one that alone is over the size is cut until its parts are not. */
+/** Counts each atom once; an atom that alone exceeds the size is split until its parts do not. */
 function measure({ content, pages }: ChunkedDocument, options: ChunkOptions): Measured {
   const atoms: Atom[] = [];
   const counts: number[] = [];
   const pending = cutAtoms(content, options.sizeTokens * charsPerToken).toReversed();
   for (let atom = pending.pop(); atom; atom = pending.pop()) {
     const text = content.slice(atom.start, atom.end);
-    // White space at its end is mostly part of the token that follows.
+    // White space at its end is mostly part of the next token.
     const count = options.countTokens(text.trim());
     const halves = count > options.sizeTokens ? cutHard(text, Math.max(2, Math.ceil(text.length / 2))) : [];
     if (halves.length > 1) {
@@ -99,13 +99,13 @@ interface Span {
 
 interface Taken {
   readonly from: number;
-  /** The first atom behind the passage. */
+  /** Index of the first atom after the passage. */
   readonly next: number;
-  /** Null where there is nothing but white space. */
+  /** Null when there is nothing but white space. */
   readonly span: Span | null;
 }
 
-/** The passage that begins with an atom and goes on behind what is covered already; without its overlap where the two do not fit together. */
+/** Returns the passage that begins with an atom and extends beyond what is already covered; without its overlap where the two do not fit together. */
 function takeChunk(measured: Measured, { from, covered }: { readonly from: number; readonly covered: number }): Taken {
   const { atoms, counts, pages, options } = measured;
   const fits = (at: number, sum: number) => sum + (counts[at] ?? 0) <= options.sizeTokens && pages[at] === pages[from];
@@ -115,14 +115,14 @@ function takeChunk(measured: Measured, { from, covered }: { readonly from: numbe
   for (let end = Math.max(limit, from + 1); end > covered; end -= 1) {
     const next = end === atoms.length ? end : bestCut(measured, { from, covered, limit: end });
     const span = spanOf(measured, from, next);
-    // Tokens of a whole may be more than those of its parts.
+    // A whole may have more tokens than its parts.
     if (span === null || span.tokenCount <= options.sizeTokens || next === from + 1) return { from, next, span };
     end = next;
   }
   return takeChunk(measured, { from: covered, covered });
 }
 
-/** The strongest boundary of the second half of a passage, the last of equals; behind what is covered. */
+/** Returns the strongest boundary in the second half of a passage, the last of equals, after what is already covered. */
 function bestCut({ atoms, counts }: Measured, { from, covered, limit }: { from: number; covered: number; limit: number }): number {
   const total = counts.slice(from, limit).reduce((sum, count) => sum + count, 0);
   let best = limit;
@@ -141,12 +141,12 @@ function spanOf({ content, atoms, counts, options }: Measured, from: number, nex
   const text = whole.trim();
   if (text === '') return null;
   const begin = start + whole.length - whole.trimStart().length;
-  // An atom was counted as it is here.
+  // An atom was counted exactly as it is here.
   const tokenCount = next === from + 1 ? (counts[from] ?? 0) : options.countTokens(text);
   return { start: begin, end: begin + text.length, tokenCount };
 }
 
-/** Where the passage behind a cut begins: as many atoms back as the overlap takes, if the next atom still fits. */
+/** Returns where the passage after a split begins: as many atoms back as the overlap allows, if the next atom still fits. */
 function overlapStart({ atoms, counts, pages, options }: Measured, { from, next }: { from: number; next: number }): number {
   if (atoms[next]?.boundary === boundaries.heading || pages[next] !== pages[next - 1]) return next;
   const limit = Math.min(options.overlapTokens, options.sizeTokens / 2, options.sizeTokens - (counts[next] ?? 0));
@@ -165,7 +165,7 @@ function pageAt(pages: ChunkedDocument['pages'], charStart: number): number | nu
   return pages?.findLast(({ start }) => start <= charStart)?.page ?? null;
 }
 
-/** Counts the code points before a place in code units; places come in nearly ascending order, so each stretch is counted about once. */
+/** Counts the code points before an offset in code units; offsets come in nearly ascending order, so each stretch is counted about once. */
 function pointCounter(content: string): (unit: number) => number {
   if (!/[\uD800-\uDBFF]/.test(content)) return (unit) => unit;
   let known = { unit: 0, point: 0 };

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** What the lexer knows of a language. */
+/** What the lexer knows about a language. */
 export interface LexLanguage {
   readonly stem: ((word: string) => string) | null;
   readonly stopWords: ReadonlySet<string>;
@@ -8,7 +8,7 @@ export interface LexLanguage {
   readonly hasApostrophe: boolean;
 }
 
-/** Languages by their ISO 639-1 code, and under which name the packages of Orama have them. Slovenian is left out: its list there is the Russian one. */
+/** Languages by their ISO 639-1 code, and their names in Orama's packages. Slovenian is left out: its list there is the Russian one. */
 const modules: Readonly<Record<string, { readonly stemmer?: string; readonly stopWords?: string }>> = {
   ar: both('arabic'),
   bg: both('bulgarian'),
@@ -49,7 +49,7 @@ const load = createRequire(import.meta.url);
 const loaded = new Map<string, LexLanguage>();
 const none: LexLanguage = { stem: null, stopWords: new Set(), hasApostrophe: false };
 
-/** A language by its code, read from its package at the first use; one that the lexer does not know is like `none`. */
+/** Returns a language by its code, loaded from its package at the first use; an unknown one is like `none`. */
 export function lexLanguage(code: string): LexLanguage {
   const known = loaded.get(code);
   if (known) return known;
@@ -65,7 +65,7 @@ export function lexLanguage(code: string): LexLanguage {
   return language;
 }
 
-/** As the lexer folds what it reads: NFKC, lower case, one form of sigma. */
+/** Folds a stop word as the lexer folds its input: NFKC, lower case, one form of sigma. */
 function foldStopWord(word: string): string {
   return word.normalize('NFKC').toLowerCase().normalize('NFKC').replaceAll('ς', 'σ');
 }

@@ -1,6 +1,6 @@
 import { lexLanguage, type LexLanguage } from './lex-languages.ts';
 
-/** Code points of a token at most: longer words end there, and longer compounds are known by their parts alone. */
+/** Maximum code points of a token: longer words are truncated, and longer compounds are found only by their parts. */
 const maxTokenChars = 64;
 const maxKnownStems = 50_000;
 
@@ -12,19 +12,22 @@ const runs = new RegExp(String.raw`(?<unspaced>${unspaced}+)|(?<compound>${space
 const units = /[\p{L}\p{N}]\p{M}*|\p{M}+/gv;
 const joiners = /[._@&/\-+#]+/u;
 const apostrophes = /[\u2019\u02BC\uFF07]/gv;
-/** Joiners inside a word that say nothing of it, and the soft hyphen. */
+/** Joiners inside a word that carry no meaning, and the soft hyphen. */
 const invisible = /\u{AD}|\u{200C}|\u{200D}|\u{2060}|\u{FEFF}/gu;
 
 /**
- * The tokens of a document, in order and with repeats: NFKC, lower case, without stop words, stemmed; compounds whole and in their parts; runs of
- * scripts without spaces as single characters and pairs. Pure: the same text and language give the same tokens in every process and release.
+ * Returns the tokens of a document, in order and with repeats: NFKC, lower case, without stop words, stemmed; compounds as a whole and in parts; runs of
+ * unspaced scripts as single characters and pairs. Pure: the same text and language yield the same tokens in every process and release.
  * @param language a code of `lexLanguages`; an unknown one is like `none`.
  */
 export function lex(text: string, language: string): string[] {
   return tokensOf(text, language, true);
 }
 
-/** The tokens of a query: as `lex`, but of a run without spaces its pairs alone, or the character where it is one. All are tokens of a document that has these words. */
+/**
+ * Returns the tokens of a query: as `lex`, but of an unspaced run only its pairs, or its character where it has one. All are tokens of any document with these
+ * words.
+ */
 export function lexQuery(text: string, language: string): string[] {
   return tokensOf(text, language, false);
 }
@@ -39,7 +42,7 @@ function tokensOf(text: string, code: string, isDocument: boolean): string[] {
   return tokens;
 }
 
-/** Final sigma goes by what stands around a word, which differs between a document and a query: one form for both. */
+/** Final sigma depends on what surrounds a word, which differs between a document and a query: one form for both. */
 function fold(text: string, code: string): string {
   const lower = text.normalize('NFKC').toLocaleLowerCase(code === 'tr' ? 'tr' : 'en');
   return lower.normalize('NFKC').replaceAll(invisible, '').replaceAll(apostrophes, "'").replaceAll('ς', 'σ');
@@ -66,7 +69,7 @@ function addCompound(tokens: string[], compound: string, { language, code }: { l
   for (const part of parts) addWord(tokens, part, { language, code });
 }
 
-/** What is elided before or behind an apostrophe is one letter in most languages (`l'eau`, `Peter's`) and no word of its own. */
+/** An elided part before or after an apostrophe is one letter in most languages (`l'eau`, `Peter's`) and not a word. */
 function addWord(tokens: string[], word: string, { language, code }: { language: LexLanguage; code: string }): void {
   if (language.stopWords.has(word)) return;
   const parts = word.includes("'") && !language.hasApostrophe ? word.split("'").filter((part) => [...part].length > 1) : [word];

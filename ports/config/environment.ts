@@ -4,10 +4,10 @@ import { Value } from 'typebox/value';
 /** Form of a variable that names an origin. */
 export const httpOrigin = { pattern: '^https?://[^/?#@\\s]+$', description: 'an origin: https://HOST or https://HOST:PORT, no path' };
 
-/** A process that can't start because of its environment: names every bad variable, never a value. */
+/** A process can't start because of its environment: names every bad variable, never a value. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
-  /** What is wrong, by variable. */
+  /** The error of each variable. */
   readonly faults: ReadonlyMap<string, string>;
 
   constructor(faults: ReadonlyMap<string, string>) {
@@ -16,7 +16,7 @@ export class EnvironmentError extends Error {
   }
 }
 
-/** Runs every parser and throws one EnvironmentError for the faults of all: whatever they throw with `faults` by variable. */
+/** Runs every parser and throws one EnvironmentError with all their errors, by variable. */
 export function parseTogether<R extends Readonly<Record<string, unknown>>>(parsers: { readonly [K in keyof R]: () => R[K] }): R {
   const values: Partial<R> = {};
   const faults = new Map<string, string>();
@@ -29,11 +29,11 @@ export function parseTogether<R extends Readonly<Record<string, unknown>>>(parse
     }
   }
   if (faults.size > 0) throw new EnvironmentError(faults);
-  // Every parser has given its value.
+  // Every parser has returned its value.
   return values as R;
 }
 
-/** What `parse` gives. A bad environment is said on stderr, in one line and without a stack, and ends the process with 1. */
+/** Returns the result of `parse`. A bad environment is reported on stderr, in one line and without a stack, and ends the process with 1. */
 export function environmentOrExit<T>(parse: () => T): T {
   try {
     return parse();
@@ -45,8 +45,8 @@ export function environmentOrExit<T>(parse: () => T): T {
 }
 
 /**
- * Reads the variables that `schema` names out of `source`. A property's key is the variable's name; integers and numbers are decimal,
- * booleans `true` or `false`, arrays comma-separated. An empty variable counts as absent. Throws one EnvironmentError for all faults.
+ * Reads the variables that `schema` names from `source`. A property's key is the variable's name; integers and numbers are decimal, booleans `true` or `false`,
+ * arrays comma-separated. An empty variable counts as absent. Throws one EnvironmentError for all errors.
  */
 export function parseEnvironment<S extends TObject>(schema: S, source: Readonly<Record<string, string | undefined>>): Readonly<Static<S>> {
   const values: Record<string, unknown> = {};
@@ -86,7 +86,7 @@ function faultsOf(schema: TObject, values: unknown): Map<string, string> {
   return faults;
 }
 
-/** What the schema says of itself in words; null: its keywords have to tell. */
+/** Returns the schema's own description; null: the message is made from its keywords. */
 function wantedForm(property: unknown): string | null {
   const { description } = property as { description?: string };
   return description === undefined ? null : `must be ${description}`;

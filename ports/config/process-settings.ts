@@ -5,7 +5,7 @@ import { storageSettings, storageVariables, type AttachmentSettings, type Storag
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** ISO 4217 as the engine's data (CLDR) list it. */
+/** ISO 4217 as listed in the engine's data (CLDR). */
 const currencies = Intl.supportedValuesOf('currency');
 
 const postgresUrl = { pattern: '^postgres(ql)?://', description: 'postgres://USER:PASSWORD@HOST:5432/DATABASE' };
@@ -61,7 +61,7 @@ export const commonVariables = {
 
 const CommonVariables = Type.Object(commonVariables);
 
-/** What every process of a deployment was told alike. */
+/** Settings that all processes of a deployment share. */
 export interface CommonSettings {
   readonly logLevel: (typeof logLevels)[number];
   readonly databaseAppUrl: string;
@@ -69,37 +69,37 @@ export interface CommonSettings {
   readonly redisUrl: string;
   readonly redisPrefix: string;
   readonly temporal: { readonly address: string; readonly namespace: string; readonly isTls: boolean; readonly apiKey: string | null };
-  /** Whether tools may call plain http hosts beside those of an organization's allow-list. */
+  /** Whether tools may call plain http hosts besides those of an organization's allow-list. */
   readonly allowHttp: boolean;
-  /** Whether tools of kind code_exec can be made and run (`CODE_EXEC`). */
+  /** Whether tools of kind code_exec can be created and run (`CODE_EXEC`). */
   readonly hasCodeExec: boolean;
   readonly billingCurrency: string;
-  /** `UNPRICED_MODEL`; null: a model without a price is rejected where an enforced budget stands, else it costs nothing. */
+  /** `UNPRICED_MODEL`; null: a model without a price is rejected where an enforced budget applies, otherwise it costs nothing. */
   readonly unpricedModel: 'reject' | 'zero_with_alert' | null;
-  /** Page to which authorization servers of MCP toolkits send a person back; null: consent can't be had. */
+  /** Page to which authorization servers of MCP toolkits send a person back; null: no consent is possible. */
   readonly mcpRedirectUri: string | null;
-  /** Where the chat services of channels are. */
+  /** Addresses of the chat services of channels. */
   readonly channelUrls: ChannelUrls;
-  /** Where the Git host of code review is, and the deployment's own App there. */
+  /** Address of the Git host of code review, and the deployment's own App there. */
   readonly github: GitHubSettings;
   /** Where workers keep mirrors of repositories. */
   readonly mirrors: MirrorSettings;
-  /** How mails leave the deployment; null: there is no mailer, and what needs one is refused. */
+  /** How mails leave the deployment; null: there is no mailer, and operations that need one are refused. */
   readonly mail: MailSettings | null;
-  /** Where the bytes of attachments lie. */
+  /** Where the bytes of attachments are stored. */
   readonly storage: StorageSettings;
   readonly attachments: AttachmentSettings;
 }
 
-/** `SMTP_URL` goes before `MAIL_DIR`, where each mail becomes a readable file. */
+/** `SMTP_URL` takes precedence over `MAIL_DIR`, where each mail becomes a readable file. */
 export type MailSettings = {
   /** Sender of every mail: `Name <address>` or an address. */
   readonly from: string;
-  /** Pages that take the tokens of mails (`MAIL_LINK_URL`); null: mails name the operation of the API. */
+  /** Pages that accept the tokens of mails (`MAIL_LINK_URL`); null: mails name the operation of the API. */
   readonly linkUrl: string | null;
 } & ({ readonly kind: 'smtp'; readonly url: string } | { readonly kind: 'folder'; readonly folder: string });
 
-/** The common variables, parsed, under the names that code uses. */
+/** Returns the common variables, parsed, under the names that code uses. */
 export function commonSettings(values: Static<typeof CommonVariables>): CommonSettings {
   return {
     logLevel: values.LOG_LEVEL,

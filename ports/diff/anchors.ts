@@ -3,7 +3,7 @@ import type { FilePatch, Hunk, PatchLine } from './patch.ts';
 /** The side of a diff: LEFT are removed lines, RIGHT are added ones and context. */
 export type Side = 'LEFT' | 'RIGHT';
 
-/** Where a comment lies, as GitHub's API of reviews takes it: `startLine` equals `line` where it is one line. */
+/** Where a comment lies, as GitHub's review API takes it: `startLine` equals `line` where it is one line. */
 export interface Anchor {
   readonly path: string;
   readonly side: Side;
@@ -11,17 +11,17 @@ export interface Anchor {
   readonly line: number;
 }
 
-/** Which lines of a file the host lets be commented, and which hunk each lies in. */
+/** The lines of a file that the host allows comments on, and the hunk of each. */
 export interface Commentable {
-  /** The hunk in which a comment on these lines lies; null where the host would refuse it: outside the hunks, or from one hunk into another. */
+  /** Returns the hunk of a comment on these lines; null where the host would refuse it: outside the hunks, or across two of them. */
   readonly hunkOf: (lines: Omit<Anchor, 'path'>) => Hunk | null;
-  /** The lines of a range with their texts, as the side shows them. Empty where `hunkOf` gives null. */
+  /** Returns the lines of a range with their texts, as the side shows them. Empty where `hunkOf` returns null. */
   readonly linesOf: (lines: Omit<Anchor, 'path'>) => PatchLine[];
 }
 
 /**
- * The lines on which a comment may lie: added and context lines on the right, removed ones on the left
- * (GitHub REST API, "Create a review comment for a pull request", `side` and `line`). Submodules have none.
+ * Returns the lines that accept a comment: added and context lines on the right, removed ones on the left (GitHub REST API, "Create a review comment for a pull
+ * request", `side` and `line`). Submodules have none.
  */
 export function commentable(patch: Pick<FilePatch, 'hunks' | 'oldMode' | 'newMode' | 'binary'>): Commentable {
   const isText = !patch.binary && patch.oldMode !== submoduleMode && patch.newMode !== submoduleMode;
@@ -34,7 +34,7 @@ export function commentable(patch: Pick<FilePatch, 'hunks' | 'oldMode' | 'newMod
   return { hunkOf, linesOf: (lines) => within(hunkOf(lines)?.lines ?? [], lines) };
 }
 
-/** The number of a line on a side; null where it is not on it. */
+/** Returns the number of a line on a side; null where it is not on it. */
 export function numberOn(side: Side, line: PatchLine): number | null {
   if (side === 'RIGHT') return line.newLine;
   return line.oldLine;
@@ -53,7 +53,7 @@ function placesOf(hunks: readonly Hunk[]): Record<Side, Map<number, Hunk>> {
   return places;
 }
 
-/** Context counts within a range of removed lines: the range passes over it. */
+/** A range of removed lines may span context lines. */
 function within(lines: readonly PatchLine[], { side, startLine, line: end }: Omit<Anchor, 'path'>): PatchLine[] {
   return lines.filter((line) => {
     const number = numberOn(side, line);

@@ -1,7 +1,7 @@
 import type { WorkPool } from '../untrusted/pool.ts';
 import { WorkLimit } from '../untrusted/work-errors.ts';
 
-/** The unified diff of two texts, null when they are equal; or nothing, since it took too long. */
+/** The unified diff of two texts, null when they are equal; or nothing, because it took too long. */
 export interface LineDiff {
   readonly text: string | null;
   readonly isLeftOut: boolean;
@@ -9,7 +9,7 @@ export interface LineDiff {
 
 /** Compares texts of tenants line by line, as untrusted work. */
 export interface LineComparison {
-  /** For an organization; null is the platform. Throws `service_unavailable` as the pool does. */
+  /** Compares for an organization; null is the platform. Throws `service_unavailable` as the pool does. */
   compare(organizationId: string | null, texts: { readonly before: string; readonly after: string }): Promise<LineDiff>;
 }
 

@@ -1,6 +1,4 @@
-/**
- * The text of a patch's bytes: UTF-8, and Latin-1 in those lines that are no UTF-8, so that two different lines never become the same text.
- */
+/** Decodes the bytes of a patch: UTF-8, and Latin-1 in lines that are not UTF-8, so that two different lines never become the same text. */
 export function decodePatch(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);

@@ -2,16 +2,14 @@ import { hash } from 'node:crypto';
 
 import type { FilePatch, Hunk, PatchLine } from './patch.ts';
 
-/**
- * The hash of a hunk's text, context included, without positions: 32 hex digits. A hunk that only moved keeps it.
- */
+/** Returns the hash of a hunk's text, context included, without positions: 32 hex digits. A hunk that only moved keeps it. */
 export function hunkHash(hunk: Hunk): string {
   return hashOf('h', hunk.lines);
 }
 
 /**
- * One hash for each group of lines that changed together, without their context: these stay what they are when somebody else changes the
- * lines around them, or when two hunks grow together.
+ * Returns one hash for each group of lines that changed together, without their context: these stay the same when the lines around them change, or when two
+ * hunks merge.
  */
 export function groupHashes(hunk: Hunk): string[] {
   const hashes: string[] = [];
@@ -27,7 +25,7 @@ export function groupHashes(hunk: Hunk): string[] {
   return hashes;
 }
 
-/** What is kept of a file that was reviewed: the hashes of its hunks and of their groups, each once. */
+/** Returns what is stored about a reviewed file: the hashes of its hunks and of their groups, each once. */
 export function hashesOf(patch: FilePatch): string[] {
   return [...new Set(patch.hunks.flatMap((hunk) => [hunkHash(hunk), ...groupHashes(hunk)]))];
 }

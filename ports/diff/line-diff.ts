@@ -5,7 +5,7 @@ interface Edit {
 
 /** Lines of context around a change. */
 const contextLines = 3;
-/** Edits up to which the shortest way is looked for; texts further apart are told as one replacement. */
+/** Maximum number of edits up to which the shortest script is searched; texts that differ more are shown as one replacement. */
 const maxEdits = 1_000;
 
 /** Two texts to compare line by line. */
@@ -15,8 +15,8 @@ interface DiffJob {
 }
 
 /**
- * The unified diff of two texts (three lines of context, no header of files); null when they are equal. Runs in a child of the pool: texts
- * of 64 KiB made for it take a second.
+ * Returns the unified diff of two texts (three lines of context, no file header); null when they are equal. Runs in a child of the pool: hostile texts of 64
+ * KiB take a second.
  */
 export function work({ before, after }: DiffJob): string | null {
   if (before === after) return null;
@@ -76,7 +76,7 @@ function backtrack(trace: readonly ReadonlyMap<number, number>[], before: readon
   return reversed.toReversed();
 }
 
-/** Ranges of edits that belong together: changes with their context, near ones joined. */
+/** Returns ranges of edits that belong together: changes with their context, adjacent ones joined. */
 function hunksOf(edits: readonly Edit[]): { from: number; to: number }[] {
   const hunks: { from: number; to: number }[] = [];
   for (const [at, edit] of edits.entries()) {

@@ -1,20 +1,20 @@
 /**
- * A path as git prints it: as it is, or in double quotes with C escapes when it holds quotes, control characters or (unless
- * `core.quotePath` is false) bytes over 0x7f (git-config(1), `core.quotePath`).
+ * Decodes a path as git prints it: as it is, or in double quotes with C escapes when it holds quotes, control characters or (unless `core.quotePath` is false)
+ * bytes over 0x7f (git-config(1), `core.quotePath`).
  */
 export function unquotePath(text: string): string {
   return text.startsWith('"') && text.endsWith('"') && text.length > 1 ? unescapePath(text.slice(1, -1)) : text;
 }
 
-/** The path of a line `--- a/x` or `+++ b/x`; null for `/dev/null`. Git puts a tab behind a path with blanks. */
+/** Returns the path of a line `--- a/x` or `+++ b/x`; null for `/dev/null`. Git appends a tab to a path with blanks. */
 export function pathOfHeader(text: string): string | null {
   const path = unquotePath(text.endsWith('\t') ? text.slice(0, -1) : text);
   return path === '/dev/null' ? null : withoutPrefix(path);
 }
 
 /**
- * Both paths of `diff --git a/x b/y`, null where the line does not tell them apart. Git prints them without quotes though they may hold
- * blanks; it is sure only where both are the same, and everywhere else other lines of the head name them.
+ * Returns both paths of `diff --git a/x b/y`, null where the line is ambiguous. Git prints them without quotes although they may hold blanks; the line is
+ * unambiguous only where both are the same, and in all other cases other lines of the header name them.
  */
 export function readHeaderPaths(header: string): readonly [string | null, string | null] {
   if (header.includes('"')) return quotedPair(header);

@@ -2,7 +2,7 @@ import { decodePatch } from './decode-patch.ts';
 import { hashesOf } from './hunk-hash.ts';
 import { parsePatch, type FilePatch } from './patch.ts';
 
-/** What `git diff` printed. */
+/** The output of `git diff`. */
 export interface PatchJob {
   readonly bytes: Uint8Array;
 }

@@ -1,6 +1,6 @@
 import { pathOfHeader, readHeaderPaths, unquotePath } from './patch-paths.ts';
 
-/** One line of a hunk. `text` is without its sign and its line feed (a carriage return stays); a number is null on the side where the line is not. */
+/** One line of a hunk. `text` is without its sign and its line feed (a carriage return stays); a number is null on the side that lacks the line. */
 export interface PatchLine {
   readonly kind: 'context' | 'added' | 'removed';
   readonly text: string;
@@ -10,18 +10,21 @@ export interface PatchLine {
   readonly noNewline?: true;
 }
 
-/** A stretch of a file's patch: lines that changed, with their neighbours. Numbers of lines begin at 1; a side without lines has the start 0 or that of the line before. */
+/**
+ * A section of a file's patch: changed lines, with their neighbours. Line numbers begin at 1; a side without lines has the start 0 or that of the preceding
+ * line.
+ */
 export interface Hunk {
   readonly oldStart: number;
   readonly oldLines: number;
   readonly newStart: number;
   readonly newLines: number;
-  /** What git shows behind the second `@@`: mostly the head of the function. */
+  /** What git shows after the second `@@`: usually the head of the function. */
   readonly section: string;
   readonly lines: readonly PatchLine[];
 }
 
-/** What became of a file; `type_changed`: a file became a symbolic link, or the like. */
+/** How a file changed; `type_changed`: a file became a symbolic link, or the like. */
 export type FileStatus = 'added' | 'removed' | 'modified' | 'renamed' | 'copied' | 'type_changed';
 
 /** One file of a patch. Binary files, pure renames and pure changes of mode have no hunks. */
@@ -30,22 +33,22 @@ export interface FilePatch {
   readonly previousPath: string | null;
   readonly status: FileStatus;
   readonly binary: boolean;
-  /** Octal, as git writes them: 100644, 100755, 120000 (symbolic link), 160000 (submodule). Null where git does not say. */
+  /** Octal, as git writes them: 100644, 100755, 120000 (symbolic link), 160000 (submodule). Null where git does not state it. */
   readonly oldMode: string | null;
   readonly newMode: string | null;
   readonly hunks: readonly Hunk[];
 }
 
-/** The text is no patch of git, or ends in the middle of one. */
+/** The text is no patch of git, or is truncated. */
 export class PatchError extends Error {
   override readonly name = 'PatchError';
 }
 
 /**
- * Reads what `git diff --no-color --no-ext-diff -M` printed between two trees, with git's own prefixes `a/` and `b/`.
- * A hunk's head says how many lines it has, so that a removed line `-- a/x` is not taken for the head of a file.
+ * Reads the output of `git diff --no-color --no-ext-diff -M` between two trees, with git's own prefixes `a/` and `b/`. A hunk's header states its number of
+ * lines, so that a removed line `-- a/x` is not taken for the header of a file.
  *
- * @throws PatchError for a text that is no such patch, or that was cut off.
+ * @throws PatchError for a text that is no such patch, or is truncated.
  */
 export function parsePatch(text: string): FilePatch[] {
   const reader: Reader = { text, at: 0 };
@@ -61,7 +64,7 @@ export function parsePatch(text: string): FilePatch[] {
 }
 
 /**
- * Reads hunks alone: the `patch` of a file as GitHub's API of files gives it.
+ * Reads hunks without file headers: the `patch` of a file as GitHub's files API returns it.
  *
  * @throws PatchError as above.
  */
@@ -150,7 +153,7 @@ function takeHeadLine(reader: Reader, head: FileHead): void {
   }
 }
 
-/** `index 1234567..89abcde 100644`: the mode is there when both sides have the same. */
+/** `index 1234567..89abcde 100644`: the mode is present when both sides have the same. */
 function takeModeOfIndex(head: FileHead, value: string): void {
   const mode = value.split(' ')[1];
   if (mode === undefined) return;
@@ -181,7 +184,7 @@ function fileOf(head: FileHead, hunks: readonly Hunk[]): FilePatch {
   };
 }
 
-/** Git prints a file that became a link as one file removed and one added, of the same path. */
+/** Git prints a file that became a link as one file removed and one added, with the same path. */
 function isTypeChange(before: FilePatch, after: FilePatch): boolean {
   return before.status === 'removed' && after.status === 'added' && before.path === after.path;
 }
@@ -225,7 +228,7 @@ function readLines(reader: Reader, counts: Omit<Hunk, 'section' | 'lines'>): Pat
     const noNewline = takeNoNewline(reader);
     if (sign === '-') lines.push({ kind: 'removed', text, oldLine: oldLine++, newLine: null, ...noNewline });
     else if (sign === '+') lines.push({ kind: 'added', text, oldLine: null, newLine: newLine++, ...noNewline });
-    // An empty context line may have lost its blank on the way.
+    // An empty context line may have lost its leading blank in transit.
     else if (sign === ' ' || sign === '\n') {
       lines.push({ kind: 'context', text, oldLine: oldLine++, newLine: newLine++, ...noNewline });
     } else throw new PatchError(`no line of a hunk at ${reader.at}`);

@@ -1,23 +1,23 @@
 import * as linguist from 'linguist-languages';
 import picomatch from 'picomatch';
 
-/** Paths of a change, and lists of globs that somebody wrote. */
+/** Paths of a change, and lists of globs from configuration. */
 export interface PathsJob {
   readonly paths: readonly string[];
-  /** Each list on its own: `!` before a glob takes out what it fits, and a list without any other glob takes everything else. */
+  /** Each list by itself: `!` before a glob excludes what it matches, and a list of only such globs includes everything else. */
   readonly lists: readonly (readonly string[])[];
 }
 
-/** What is known of a path by its name alone. */
+/** What a path's name alone tells. */
 export interface PathReading {
-  /** By the order of the lists: whether the list takes the path. */
+  /** In the order of the lists: whether the list includes the path. */
   readonly taken: readonly boolean[];
-  /** Names of languages whose files are named so, in lower case: `.h` is C and C++. */
+  /** Names of the languages that use this file name, in lower case: `.h` is C and C++. */
   readonly languages: readonly string[];
   readonly kind: 'programming' | 'markup' | 'data' | 'prose' | 'unknown';
 }
 
-/** Runs in a child of the pool: globs become expressions that may look back as often as they like. Throws for a glob that is none. */
+/** Runs in a child of the pool: globs become regular expressions that may backtrack without bound. Throws for an invalid glob. */
 export function work({ paths, lists }: PathsJob): PathReading[] {
   const matchers = lists.map(listMatcher);
   return paths.map((path) => ({ taken: matchers.map((takes) => takes(path)), ...languageOf(path) }));
@@ -29,7 +29,7 @@ function listMatcher(globs: readonly string[]): (path: string) => boolean {
   return (path) => (included.length === 0 || included.some((fits) => fits(path))) && !excluded.some((fits) => fits(path));
 }
 
-/** As in a `.gitattributes`, a glob without a slash fits the name in any folder. */
+/** As in a `.gitattributes`, a glob without a slash matches the name in any folder. */
 function matcher(glob: string): (path: string) => boolean {
   return picomatch(glob.includes('/') ? glob : `**/${glob}`, { dot: true, nonegate: true });
 }
@@ -42,7 +42,7 @@ function languageOf(path: string): Pick<PathReading, 'languages' | 'kind'> {
   return { languages: [...new Set(found.map((language) => language.name.toLowerCase()))], kind };
 }
 
-/** `a.d.ts` has the extensions `.d.ts` and `.ts`; the longest that is known counts. */
+/** `a.d.ts` has the extensions `.d.ts` and `.ts`; the longest known one counts. */
 function extensionsOf(name: string): string[] {
   for (let at = name.indexOf('.'); at !== -1; at = name.indexOf('.', at + 1)) {
     const extension = name.slice(at).toLowerCase();

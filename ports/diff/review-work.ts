@@ -3,17 +3,17 @@ import { WorkLimit, WorkProblem } from '../untrusted/work-errors.ts';
 import type { HashedPatch } from './patch-work.ts';
 import type { PathReading } from './paths-work.ts';
 
-/** What reviews read of strangers, as untrusted work of one organization. All throw `service_unavailable` as the pool does. */
+/** What reviews read from strangers, as untrusted work of one organization. All throw `service_unavailable` as the pool does. */
 export interface ReviewWork {
-  /** Throws ReviewWorkError for bytes that are no patch, or that take more than a job may. */
+  /** Throws ReviewWorkError for bytes that are no patch, or that exceed the limits of a job. */
   readPatch(bytes: Uint8Array): Promise<HashedPatch[]>;
-  /** Throws ReviewWorkError for globs that can't be read, or that take more than a job may. */
+  /** Throws ReviewWorkError for globs that can't be read, or that exceed the limits of a job. */
   readPaths(paths: readonly string[], lists: readonly (readonly string[])[]): Promise<PathReading[]>;
-  /** Whether one of some patterns of RE2 stands in a text. One that can't be read, or takes too long, does not. */
+  /** Whether one of several RE2 patterns matches in a text. A pattern that can't be read, or takes too long, does not match. */
   findAny(patterns: readonly string[], text: string): Promise<boolean>;
 }
 
-/** What a stranger wrote is too much, or no form of what it should be. */
+/** A stranger's input exceeds a limit, or does not have the expected form. */
 export class ReviewWorkError extends Error {
   override readonly name = 'ReviewWorkError';
 }

@@ -2,7 +2,7 @@ import type { Hunk, PatchLine } from './patch.ts';
 
 const signs = { context: ' ', added: '+', removed: '-' } as const satisfies Record<PatchLine['kind'], string>;
 
-/** Hunks as git prints them: what `parseHunks` reads. */
+/** Writes hunks as git prints them, in the form that `parseHunks` reads. */
 export function writeHunks(hunks: readonly Hunk[]): string {
   const parts: string[] = [];
   for (const { oldStart, oldLines, newStart, newLines, section, lines } of hunks) {

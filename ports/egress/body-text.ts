@@ -5,15 +5,15 @@ export interface TextBody {
   readonly bytes: Uint8Array;
   /** As the server sent it; empty: it sent none. */
   readonly contentType: string;
-  /** The body was cut, perhaps within a character. */
+  /** Whether the body was truncated, perhaps within a character. */
   readonly isTruncated?: boolean;
 }
 
 /**
- * The text of a body, without its byte order mark, read as a browser would (WHATWG Encoding; HTML §13.2.3.2, encoding sniffing): by byte order
- * mark, then the charset of Content-Type, then `<meta charset>` of HTML or the declaration of XML. Without any of them it is UTF-8 if it can
- * be, else windows-1252. JSON is UTF-8 whatever it says of itself (RFC 8259 §8.1), if it can be. Null for bytes that are no text: they hold
- * what MIME Sniffing §3 calls binary data bytes, or are of an encoding that browsers don't read.
+ * Returns the text of a body, without its byte order mark, read as a browser would (WHATWG Encoding; HTML §13.2.3.2, encoding sniffing): by byte order mark,
+ * then the charset of Content-Type, then `<meta charset>` of HTML or the declaration of XML. Without any of them it is UTF-8 if it is valid as such, otherwise
+ * windows-1252. JSON is UTF-8 whatever it declares (RFC 8259 §8.1), if it is valid as such. Null for bytes that are not text: they hold what MIME Sniffing §3
+ * calls binary data bytes, or have an encoding that browsers don't read.
  */
 export function readBodyText({ bytes, contentType, isTruncated = false }: TextBody): string | null {
   const encoding = encodingOf(bytes, contentType);
@@ -28,7 +28,7 @@ export function readBodyText({ bytes, contentType, isTruncated = false }: TextBo
   }
 }
 
-/** `type/subtype` in small letters, without parameters. */
+/** Returns `type/subtype` in lower case, without parameters. */
 export function mediaTypeOf(contentType: string): string {
   return contentType.split(';')[0]?.trim().toLowerCase() ?? '';
 }
@@ -55,12 +55,12 @@ function beginsAsHtml(bytes: Uint8Array): boolean {
   return /^\s*<(?:!doctype html|html)/i.test(Buffer.from(bytes.subarray(0, maxMetaBytes)).toString('latin1'));
 }
 
-/** Bytes that no text holds, but for one in UTF-16. */
+/** Bytes that no text holds, except in UTF-16. */
 function isBinary(byte: number): boolean {
   return byte <= 0x1f && byte !== 0x1b && byte !== 0x09 && byte !== 0x0a && byte !== 0x0c && byte !== 0x0d;
 }
 
-/** A body that was cut may end within a character. */
+/** A truncated body may end within a character. */
 function isUtf8Prefix(bytes: Uint8Array, isTruncated: boolean): boolean {
   if (isUtf8(bytes)) return true;
   return isTruncated && [1, 2, 3].some((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)));

@@ -1,30 +1,30 @@
 import type { Egress, EgressResponse } from './egress.ts';
 import { deadlineIn } from '../deadline.ts';
 
-/** A client's metadata document could not be had or is none; the message names no address. */
+/** A client's metadata document could not be fetched or is invalid; the message names no address. */
 export class DocumentRefused extends Error {
   override readonly name = 'DocumentRefused';
 }
 
-/** A client's metadata document, and for how many seconds it may be believed. */
+/** A client's metadata document, and for how many seconds it may be used. */
 export interface ClientDocument {
   readonly document: Readonly<Record<string, unknown>>;
   readonly lifeSeconds: number;
 }
 
-/** What becomes of a document. */
+/** Where documents are stored. */
 export interface DocumentStore {
-  /** Whether the document has been kept, and may still be believed, since it was looked for. */
+  /** Whether the document has been stored since the lookup, and is still valid. */
   isKept(): Promise<boolean>;
-  /** Judges and stores a document. */
+  /** Validates and stores a document. */
   keep(found: ClientDocument): Promise<void>;
 }
 
-/** Fetches the metadata documents by which OAuth clients name themselves (draft-ietf-oauth-client-id-metadata-document). */
+/** Fetches the metadata documents by which OAuth clients identify themselves (draft-ietf-oauth-client-id-metadata-document). */
 export interface ClientDocuments {
   /**
-   * Reads the document behind a client_id and hands it to the store, unless it is kept there by now. Of any number at once one asks. What
-   * fails, also in `keep`, is refused for 60 s without asking again. Throws DocumentRefused, or what the store throws beside it.
+   * Fetches the document of a client_id and passes it to the store, unless the store has it by now. Of concurrent calls only one fetches. A failure, also in
+   * `keep`, is repeated for 60 s without fetching again. Throws DocumentRefused, or what the store throws.
    */
   read(clientId: string, store: DocumentStore): Promise<void>;
 }
@@ -112,7 +112,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** What the headers allow, within 5 minutes and 24 hours (RFC 9111 §5). */
+/** Returns the lifetime that the headers allow, between 5 minutes and 24 hours (RFC 9111 §5). */
 function lifeOf(headers: Readonly<Record<string, string>>): number {
   const control = headers['cache-control']?.toLowerCase() ?? '';
   const [, maxAge] = /(?:^|[\s,])max-age="?(\d{1,9})/.exec(control) ?? [];

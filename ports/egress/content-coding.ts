@@ -2,13 +2,13 @@ import { pipeline, Readable, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
 import { EgressUndecodable } from './errors.ts';
 
-/** A content coding (RFC 9110 §8.4.1, RFC 7932, RFC 8878) that is undone; the names are what a request asks for. */
+/** A content coding (RFC 9110 §8.4.1, RFC 7932, RFC 8878) that we decode; a request lists these names. */
 export type ContentCoding = keyof typeof decoders;
 
-/** How each coding is undone, by the first byte of what is coded. */
+/** The decoder of each coding, by the first byte of the coded data. */
 const decoders = {
   gzip: () => createGunzip(),
-  // Some servers leave out the zlib header that RFC 9110 §8.4.1.2 demands; browsers read both.
+  // Some servers omit the zlib header that RFC 9110 §8.4.1.2 requires; browsers read both.
   deflate: (first: number) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw()),
   br: () => createBrotliDecompress(),
   // A window of at most 8 MiB (RFC 9659 §3): a frame may ask for more memory than that.
@@ -17,12 +17,12 @@ const decoders = {
 
 export const acceptedCodings = Object.keys(decoders).join(', ');
 
-/** As many as curl undoes; each costs a decoder. */
+/** As many as curl decodes; each costs a decoder. */
 const maxCodings = 5;
-/** What a decoder may take beyond what it gives. An honest coding never grows a body by more than a few bytes a block. */
+/** How many bytes a decoder may take beyond those that it returns. An honest coding never grows a body by more than a few bytes per block. */
 const slackBytes = 1024 * 1024;
 
-/** The codings of a body, in the order in which they are undone; null where one is not understood, or there are too many. */
+/** Returns the codings of a body, in the order in which they are decoded; null when one is unknown, or there are too many. */
 export function codingsOf(contentEncoding: string | undefined): readonly ContentCoding[] | null {
   const named = (contentEncoding ?? '').toLowerCase().split(',');
   const names = named.map((name) => name.trim().replace(/^x-gzip$/, 'gzip')).filter((name) => name !== '' && name !== 'identity');
@@ -31,15 +31,15 @@ export function codingsOf(contentEncoding: string | undefined): readonly Content
 }
 
 /**
- * Undoes codings while the body is read: nothing is decoded that nobody reads, so whoever reads decides how much there is. Each decoder may
- * take no more than it gives, but for 1 MiB, so that a body that costs work and gives nothing ends, too, however its codings are stacked.
- * A body of no bytes is empty in every coding. Errors of the stream: EgressUndecodable, or those of the body.
+ * Decodes a body while it is read: nothing is decoded that is not read, so the reader decides how much there is. Each decoder may take no more bytes than it
+ * returns, plus 1 MiB, so that a body that costs work and yields nothing ends, too, however its codings are stacked. An empty body is empty in every coding.
+ * Errors of the stream: EgressUndecodable, or those of the body.
  */
 export function undoCodings(body: Readable, codings: readonly ContentCoding[]): Readable {
   if (codings.length === 0) return body;
   const plain = Readable.from(codings.reduce<AsyncIterable<Buffer>>(undo, body), { objectMode: false });
-  body.on('error', () => undefined); // told by `plain`, to whom anybody reads it
-  // A reader that leaves while nothing comes ends the connection at once: else the decoders would wait for bytes before they close.
+  body.on('error', () => undefined); // `plain` reports it to its reader
+  // A reader that stops while nothing arrives ends the connection at once: otherwise the decoders would wait for bytes before they close.
   const close = plain._destroy.bind(plain);
   plain._destroy = (error, done) => {
     body.destroy();
@@ -70,7 +70,7 @@ async function* undo(source: AsyncIterable<Buffer>, coding: ContentCoding): Asyn
       throw error;
     }
   }
-  pipeline(Readable.from(fed(), { objectMode: false }), decoder, () => undefined); // whatever fails, the decoder's reader is told
+  pipeline(Readable.from(fed(), { objectMode: false }), decoder, () => undefined); // whatever fails, the decoder's reader gets the error
   try {
     for await (const plain of decoder as AsyncIterable<Buffer>) {
       given += plain.length;
@@ -79,7 +79,7 @@ async function* undo(source: AsyncIterable<Buffer>, coding: ContentCoding): Asyn
   } catch {
     throw failure ?? new EgressUndecodable(coding);
   }
-  // Node reads the first frame of several and says nothing of the others.
+  // Node reads the first of several frames and reports nothing about the others.
   if (coding === 'zstd' && decoder.bytesWritten < taken) throw new EgressUndecodable(coding);
 }
 

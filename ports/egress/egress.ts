@@ -21,9 +21,9 @@ export interface EgressRequest {
   readonly policy: EgressPolicy;
   /** Redirects to follow, each through the guard; 0–3. */
   readonly redirects: number;
-  /** Asked before each redirect is followed, beside the guard's own rules; what it does not allow is EgressRefused. */
+  /** Called before each redirect is followed, in addition to the guard's own rules; a redirect that it does not allow is EgressRefused. */
   readonly mayFollow?: (next: URL) => boolean | Promise<boolean>;
-  /** Bytes of the body to read, decoded; the rest is left and `isTruncated` set. */
+  /** Bytes of the body to read, decoded; the rest is not read, and `isTruncated` is set. */
   readonly limitBytes: number;
   /** How long the server may take to answer; 10 s unless the caller's own timeout is longer. */
   readonly headersTimeoutMs?: number;
@@ -33,30 +33,30 @@ export interface EgressRequest {
 export interface EgressResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Where the redirects ended. */
+  /** The URL after all redirects. */
   readonly url: string;
   readonly body: Buffer;
   readonly isTruncated: boolean;
-  /** Content-Encoding names a coding that is not understood, and the body is as it came. */
+  /** Content-Encoding names an unknown coding, and the body is as it arrived. */
   readonly isCoded?: boolean;
 }
 
-/** An answer whose body is read as it comes: event streams. Whoever opened it reads it to its end or destroys it. */
+/** An answer whose body is read as it arrives: event streams. The caller must read it to its end or destroy it. */
 export interface EgressStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Where the redirects ended. */
+  /** The URL after all redirects. */
   readonly url: string;
   readonly body: Readable;
 }
 
-/** The one client for everything that tenants can aim. It asks for the content codings that it understands and hands bodies on decoded. */
+/** The one client for every request to addresses that tenants choose. It asks for the content codings that it knows and returns bodies decoded. */
 export interface Egress {
   /** Throws EgressRefused, EgressUnreachable (EgressUndecodable, too), or the signal's reason. */
   fetch(request: EgressRequest): Promise<EgressResponse>;
-  /** Like `fetch`, but gives the body as a stream; the signal ends it. Errors of the stream are those of `fetch`. */
+  /** Like `fetch`, but returns the body as a stream; the signal ends it. Errors of the stream are those of `fetch`. */
   open(request: Omit<EgressRequest, 'limitBytes'>): Promise<EgressStream>;
-  /** A connection to a mail server, whose address was checked; the reader ends it. Throws EgressRefused, EgressUnreachable, or the signal's reason. */
+  /** Opens a connection to a mail server, whose address was checked; the caller closes it. Throws EgressRefused, EgressUnreachable, or the signal's reason. */
   connect(target: SocketTarget): Promise<Socket>;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export interface Egress {
 const connectTimeoutMs = 5_000;
 const headersTimeoutMs = 10_000;
 
-/** `resolve` is replaced in tests by a resolver that flips; else the system's. */
+/** `resolve` is replaced in tests by a resolver that flips; the default is the system's. */
 export function createEgress(options: { readonly resolve?: typeof dnsLookup } = {}): Egress {
   const resolve = options.resolve ?? dnsLookup;
   // Two pools: a connection that one organization's exception opened must never serve another organization.
@@ -79,7 +79,7 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
     async open(asked) {
       const { answer, url } = await follow(asked);
       const { status, headers, body } = decoded(answer);
-      body.on('error', () => undefined); // a reader sees it too; without one it must not end the process
+      body.on('error', () => undefined); // a reader sees it too; without a reader it must not end the process
       return { status, headers, url, body };
     },
     connect: (target) => openSocket(resolve, target),
@@ -116,7 +116,7 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
   }
 }
 
-/** Where a redirect leads. Throws EgressRefused. */
+/** Returns the target of a redirect. Throws EgressRefused. */
 async function nextOf(location: string, from: URL, { policy, mayFollow }: Pick<EgressRequest, 'policy' | 'mayFollow'>): Promise<URL> {
   if (!URL.canParse(location, from.href)) throw new EgressRefused('the redirect is not a URL');
   const next = checkUrlForm(new URL(location, from).href, policy);
@@ -124,7 +124,7 @@ async function nextOf(location: string, from: URL, { policy, mayFollow }: Pick<E
   return next;
 }
 
-/** Whoever redirected has seen the request, wherever it failed after that. */
+/** The server that redirected has seen the request, wherever it failed after that. */
 function throwArrived(error: unknown): never {
   if (error instanceof EgressRefused || error instanceof EgressUnreachable) error.mayHaveArrived = true;
   throw error;
@@ -133,7 +133,7 @@ function throwArrived(error: unknown): never {
 function guardedConnector(resolve: typeof dnsLookup): buildConnector.connector {
   const connect = buildConnector({ timeout: connectTimeoutMs, lookup: publicLookup(resolve) });
   return (target, callback) => {
-    // A literal never reaches the lookup, so it is judged here as well.
+    // An address literal never reaches the lookup, so it is checked here as well.
     const literal = literalAddress(target.hostname);
     if (literal !== null && !isPublic(literal)) return callback(new EgressRefused(refusals.notPublic), null);
     return connect(target, callback);
@@ -167,7 +167,7 @@ async function send(
 
 type DecodedAnswer = Omit<EgressStream, 'url'> & Pick<EgressResponse, 'isCoded'>;
 
-/** The answer without its content codings, and without the headers that tell of them. */
+/** Returns the answer without its content codings, and without the headers that declare them. */
 function decoded({ statusCode: status, headers: told, body }: Dispatcher.ResponseData): DecodedAnswer {
   const headers = flatHeaders(told);
   const codings = codingsOf(headers['content-encoding']);
@@ -192,7 +192,7 @@ async function readBody({ body, ...head }: DecodedAnswer, limitBytes: number): P
   return { ...head, body: Buffer.concat(parts).subarray(0, limitBytes), isTruncated: size > limitBytes };
 }
 
-/** An error of undici as the guard tells it: without addresses. */
+/** Maps an error of undici to one of the guard's, without addresses. */
 export function toEgressError(error: unknown, signal: AbortSignal | null): unknown {
   if (signal?.aborted) return signal.reason ?? error;
   if (error instanceof Error && error.name === 'AbortError') return error;
@@ -214,7 +214,7 @@ function flatHeaders(headers: Readonly<Record<string, string | string[] | undefi
   return flat;
 }
 
-/** On another origin only what describes the answer wanted goes along: no credential and no header of the author's. */
+/** Keeps only the headers that describe the wanted answer on another origin: no credential and no header of the author's. */
 function ownHeadersDropped(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => ['accept', 'accept-language', hopsHeader].includes(name.toLowerCase())),

@@ -1,14 +1,14 @@
-/** A URL or address that the guard does not let out. The message names no address. */
+/** A URL or address that the guard does not allow. The message names no address. */
 export class EgressRefused extends Error {
   override readonly name = 'EgressRefused';
-  /** What was refused is a redirect: its sender has seen the request. */
+  /** Set when a redirect was refused: the server that sent it has seen the request. */
   mayHaveArrived = false;
 }
 
 /** The target could not be reached or did not answer as HTTP; the message names no address. */
 export class EgressUnreachable extends Error {
   override readonly name: string = 'EgressUnreachable';
-  /** A connection was made: the target, or one that redirected to it, may have seen the request and acted on it. */
+  /** A connection was made: the target, or a server that redirected to it, may have seen the request and acted on it. */
   mayHaveArrived: boolean;
 
   constructor(code: string, message = `the target did not answer (${code})`) {
@@ -17,7 +17,7 @@ export class EgressUnreachable extends Error {
   }
 }
 
-/** The target has answered, with a body that is not what its Content-Encoding says: damaged, cut, or made to cost more than it holds. */
+/** The target has answered, with a body that does not match its Content-Encoding: damaged, truncated, or made to cost more than it holds. */
 export class EgressUndecodable extends EgressUnreachable {
   override readonly name = 'EgressUndecodable';
 

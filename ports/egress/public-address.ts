@@ -1,17 +1,17 @@
 import ipaddr from 'ipaddr.js';
 
-/** Without the brackets of an IPv6 literal. */
+/** Removes the brackets of an IPv6 literal. */
 export function bareHost(hostname: string): string {
   return hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname;
 }
 
-/** The address that a host is, where it is no name. */
+/** Returns the address that a host is, unless it is a name. */
 export function literalAddress(hostname: string): string | null {
   const bare = bareHost(hostname);
   return ipaddr.isValid(bare) ? bare : null;
 }
 
-/** Public unicast; of IPv6 only 2000::/3, which is all that is given out: `::7f00:1` would else pass, an old form of 127.0.0.1. */
+/** Public unicast; of IPv6 only 2000::/3, which is all that is allocated: `::7f00:1`, an old form of 127.0.0.1, would pass otherwise. */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);

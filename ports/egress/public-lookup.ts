@@ -4,7 +4,7 @@ import { EgressRefused } from './errors.ts';
 import { refusals } from './url.ts';
 import { isPublic } from './public-address.ts';
 
-/** Resolves once and hands only checked addresses to the socket: what was checked is what is connected to. */
+/** Resolves once and passes only checked addresses to the socket: the address that was checked is the one that is connected to. */
 export function publicLookup(resolve: typeof dnsLookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => {

@@ -10,7 +10,7 @@ export interface SocketTarget {
   readonly host: string;
   readonly port: number;
   readonly policy: EgressPolicy;
-  /** Ends the attempt to connect; the socket itself is its reader's. */
+  /** Aborts the attempt to connect; the socket itself belongs to the caller. */
   readonly signal: AbortSignal;
 }
 

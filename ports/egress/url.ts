@@ -1,7 +1,7 @@
 import { EgressRefused } from './errors.ts';
 import { bareHost, isPublic, literalAddress } from './public-address.ts';
 
-/** An address that an operator has opened for one organization; `port` null means the scheme's own. */
+/** An address that an operator has allowed for one organization; `port` null means the scheme's default. */
 export interface EgressException {
   readonly host: string;
   readonly port: number | null;
@@ -25,10 +25,7 @@ export const refusals = {
   plainMail: `the connection must be encrypted (tls); without it the password would be readable, unless ${wayOut} with host, port and allow_http`,
 } as const;
 
-/**
- * Checks the address of a page that a person will open: https, or http where the policy has it. Which host it names is the browser's affair.
- * Throws EgressRefused.
- */
+/** Checks the address of a page that a person will open: https, or http where the policy allows it. The host is up to the browser. Throws EgressRefused. */
 export function checkPageUrl(text: string, policy: EgressPolicy): URL {
   if (!URL.canParse(text)) throw new EgressRefused('is not a URL');
   const url = new URL(text);
@@ -59,7 +56,7 @@ export function checkUrlForm(text: string, policy: EgressPolicy): URL {
   return url;
 }
 
-/** Why the guard would not let a target out; null: its form is one that it does. */
+/** Returns why the guard would refuse a target; null: its form is allowed. */
 export function refusalOfUrl(text: string, policy: EgressPolicy): string | null {
   try {
     checkUrlForm(text, policy);
@@ -70,7 +67,7 @@ export function refusalOfUrl(text: string, policy: EgressPolicy): string | null 
   }
 }
 
-/** Whether an operator has opened the place of a URL. */
+/** Whether an operator has allowed the host and port of a URL. */
 export function isExcepted(url: URL, policy: EgressPolicy): boolean {
   const standard = url.protocol === 'https:' ? 443 : 80;
   const port = url.port === '' ? standard : Number(url.port);
@@ -88,10 +85,10 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** Ports of mail servers: relay (RFC 5321), submission (RFC 6409), submission over TLS (RFC 8314), and what hosts offer where 25 is closed. */
+/** Ports of mail servers: relay (RFC 5321), submission (RFC 6409), submission over TLS (RFC 8314), and 2525, which hosts offer where 25 is closed. */
 const mailPorts: readonly number[] = [25, 465, 587, 2525];
 
-/** Whether an operator has opened a server that is no web server: by host and port. */
+/** Whether an operator has allowed a server that is no web server, by host and port. */
 export function isExceptedHost({ host, port }: HostPort, { exceptions }: EgressPolicy, isPlain = false): boolean {
   return exceptions.some(
     (exception) =>
@@ -101,7 +98,7 @@ export function isExceptedHost({ host, port }: HostPort, { exceptions }: EgressP
   );
 }
 
-/** Why no connection to a mail server may be opened; null: nothing is known against it before its name is resolved. */
+/** Returns why no connection to a mail server may be opened; null: nothing prevents it before its name is resolved. */
 export function refusalOfHost(target: HostPort, policy: EgressPolicy): string | null {
   if (isExceptedHost(target, policy)) return null;
   if (!mailPorts.includes(target.port)) return refusals.mailPort;
@@ -109,12 +106,12 @@ export function refusalOfHost(target: HostPort, policy: EgressPolicy): string | 
   return literal !== null && !isPublic(literal) ? refusals.notPublic : null;
 }
 
-/** Why a password may not go to a mail server in the clear; null: an operator has allowed it. */
+/** Returns why a password may not be sent to a mail server in the clear; null: an operator has allowed it. */
 export function refusalOfPlainMail(target: HostPort, policy: EgressPolicy): string | null {
   return policy.allowHttp || isExceptedHost(target, policy, true) ? null : refusals.plainMail;
 }
 
-/** Headers that choose another target or break the framing of the message; they are ours or undici's. */
+/** Headers that choose another target or break the framing of the message; only we or undici set them. */
 const reservedHeaders: readonly string[] = [
   'host',
   'connection',

@@ -1,16 +1,16 @@
 /** Why there is no vector. */
 export type EmbeddingFault =
-  /** The model is not one of this deployment's. */
+  /** This deployment does not have the model. */
   | 'unknown_model'
-  /** The provider asks to come later (429). */
+  /** The provider asks to come again later (429). */
   | 'rate_limited'
-  /** The provider or the thread does not answer now: 5xx, no connection, a lost thread. */
+  /** The provider or the model's process does not answer now: 5xx, no connection, a lost process. */
   | 'unavailable'
   /** No answer in time. */
   | 'timeout'
-  /** The provider refuses the request: a wrong key, an unknown name, a text it does not take. */
+  /** The provider refuses the request: a wrong key, an unknown name, a text it does not accept. */
   | 'refused'
-  /** An answer that is none: other dimensions, another number of vectors, no numbers. */
+  /** An invalid answer: other dimensions, another number of vectors, no numbers. */
   | 'bad_answer';
 
 const retryable: Readonly<Record<EmbeddingFault, boolean>> = {
@@ -26,7 +26,7 @@ const retryable: Readonly<Record<EmbeddingFault, boolean>> = {
 export class EmbeddingError extends Error {
   override readonly name = 'EmbeddingError';
   readonly fault: EmbeddingFault;
-  /** What the provider asked to wait, in seconds; null where it said nothing. */
+  /** The delay that the provider asked for, in seconds; null when it named none. */
   readonly retryAfterS: number | null;
   /** The request may have reached the provider and may be billed. */
   readonly hasLeft: boolean;

@@ -2,7 +2,7 @@
 export const hashDim = 1_024;
 
 const gramLength = 4;
-/** What a feature is: its tag keeps a word, a pair of words and a stretch of characters apart that read alike. */
+/** The kind of a feature: its tag separates a word, a pair of words and a stretch of characters that are spelled alike. */
 const tags = { word: 1, pair: 2, gram: 3 } as const;
 
 /** Scripts without spaces between words: each character counts as a word, so that pairs of them become features. */
@@ -10,9 +10,9 @@ const words =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[\p{L}\p{M}\p{N}]+/gu;
 
 /**
- * The vector of a text by feature hashing (Weinberger et al., 2009), of length 1: words, pairs of neighbouring words and stretches of four characters,
- * each counted as the square root of its frequency in the bucket and with the sign that its FNV-1a hash gives. Pure and the same on every machine; texts
- * are near where they share words or parts of them, nothing more. Never the zero vector, whose cosine is undefined.
+ * Returns the vector of a text by feature hashing (Weinberger et al., 2009), of length 1: words, pairs of neighbouring words and stretches of four characters,
+ * each counted as the square root of its frequency in the bucket and with the sign of its FNV-1a hash. Pure and the same on every machine; texts are near where
+ * they share words or parts of them, nothing more. Never the zero vector, whose cosine is undefined.
  */
 export function hashVector(text: string): Float32Array {
   const vector = new Float32Array(hashDim);
@@ -23,7 +23,7 @@ export function hashVector(text: string): Float32Array {
   return toUnitLength(vector);
 }
 
-/** Divides a vector by its length, in place; one without a length points along the first axis. */
+/** Divides a vector by its length, in place; one without a length becomes the first unit vector. */
 export function toUnitLength(vector: Float32Array): Float32Array {
   let sum = 0;
   for (const value of vector) sum += value * value;
@@ -33,7 +33,7 @@ export function toUnitLength(vector: Float32Array): Float32Array {
   return vector;
 }
 
-/** Frequency of each feature, by its hash: a signed integer of 32 bits, which the engine holds without a box. */
+/** Returns the frequency of each feature, by its hash: a signed integer of 32 bits, which the engine stores without a box. */
 function featuresOf(text: string): Map<number, number> {
   const found = new Map<number, number>();
   const add = (hash: number) => found.set(hash, (found.get(hash) ?? 0) + 1);
@@ -45,19 +45,19 @@ function featuresOf(text: string): Map<number, number> {
     for (const hash of word.features) add(hash);
     before = word;
   }
-  if (found.size === 0) add(fnv1a(start(tags.gram), text.trim(), 0, text.trim().length)); // signs alone: equal ones are equal
+  if (found.size === 0) add(fnv1a(start(tags.gram), text.trim(), 0, text.trim().length)); // only symbols: equal ones yield equal vectors
   return found;
 }
 
-/** What does not depend on the words around a word. */
+/** The features of a word that do not depend on its neighbours. */
 interface Word {
-  /** Of the word itself and of its stretches of characters. */
+  /** Hashes of the word itself and of its stretches of characters. */
   readonly features: readonly number[];
-  /** Hash that a pair goes on from whose first word it is. */
+  /** Hash from which the hash of a pair with this first word continues. */
   readonly pairStart: number;
 }
 
-/** Texts use the same words again and again. */
+/** A cache: texts use the same words again and again. */
 const knownWords = new Map<string, Word>();
 const maxKnownWords = 20_000;
 const maxKnownChars = 32;
@@ -72,7 +72,7 @@ function wordOf(text: string): Word {
   const word = { features, pairStart: fnv1a(start(tags.pair), text, 0, text.length) };
   if (text.length > maxKnownChars) return word;
   if (knownWords.size >= maxKnownWords) knownWords.clear();
-  // A match is a part of its document's text and would keep all of it in memory.
+  // A match is a slice of its document's text and would keep all of it in memory.
   knownWords.set(Buffer.from(text).toString(), word);
   return word;
 }
@@ -81,9 +81,9 @@ function start(tag: number): number {
   return step(0x811c_9dc5, tag);
 }
 
-/** FNV-1a of 32 bits over the UTF-16 code units of a stretch, low byte first (Fowler, Noll, Vo; RFC 9923), going on from a hash. */
+/** FNV-1a of 32 bits over the UTF-16 code units of a stretch, low byte first (Fowler, Noll, Vo; RFC 9923), continuing from a hash. */
 function fnv1a(from: number, text: string, begin: number, end: number): number {
-  let hash = step(from, 0xff); // what stands before a stretch never runs into it
+  let hash = step(from, 0xff); // separates the stretch from what precedes it
   for (let at = begin; at < end; at++) {
     const unit = text.charCodeAt(at);
     hash = step(step(hash, unit & 0xff), unit >>> 8);

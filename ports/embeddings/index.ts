@@ -14,28 +14,28 @@ export { noEmbeddings } from './registry.ts';
 /** One embedding model of this deployment. Holds no credential. */
 export interface EmbeddingModel {
   readonly id: string;
-  /** Of its provider; `builtin` for those in process. */
+  /** Its provider; `builtin` for models in process. */
   readonly provider: string;
   readonly dim: number;
-  /** What is longer is truncated by the model. */
+  /** Longer texts are truncated by the model. */
   readonly maxTokens: number;
-  /** Of the vector leg beside the lexical one's 1, where a base says nothing; 0: only if that finds nothing. */
+  /** Weight of the vector leg relative to the lexical one's 1, where a base sets none; 0: used only if the lexical leg finds nothing. */
   readonly fusionWeight: number;
   /** Changes when the same text gets another vector; part of the cache's key. */
   readonly revision: string;
-  /** Costs nothing where no price is in force. */
+  /** Costs nothing when no price is in force. */
   readonly free: boolean;
-  /** Making a vector takes so long, or costs so much, that it is kept for the next time. */
+  /** Computing a vector takes so long, or costs so much, that it is cached. */
   readonly isCached: boolean;
   /** Answers without leaving the machine, and is never billed. */
   readonly inProcess: boolean;
-  /** Texts that one call takes at most. */
+  /** Maximum texts of one call. */
   readonly maxBatch: number;
-  /** Tokens of a text as this model counts them, without marks of beginning and end. */
+  /** Counts the tokens of a text as this model does, without start and end tokens. */
   readonly countTokens: (text: string) => number;
 }
 
-/** Texts and what they are for: some models put different words before a query and a document. */
+/** Texts and what they are for: some models have different prefixes for a query and a document. */
 export interface EmbeddingRequest {
   readonly model: string;
   readonly kind: 'query' | 'document';
@@ -43,11 +43,11 @@ export interface EmbeddingRequest {
   readonly signal: AbortSignal;
 }
 
-/** What one call gave. */
+/** The result of one call. */
 export interface EmbeddingAnswer {
-  /** One a text, in their order, of length 1. */
+  /** One per text, in order, of length 1. */
   readonly vectors: Float32Array[];
-  /** As the provider counted; null where it said nothing. */
+  /** As the provider counted; null when it reported nothing. */
   readonly inputTokens: number | null;
   readonly providerRequestId: string | null;
 }
@@ -57,16 +57,16 @@ export interface Embedder {
   models(): EmbeddingModel[];
   /** The deployment's own model: `EMBEDDING_MODEL`, else `minilm-l6-v2` if listed, else `hash-v1`. May be `none`. */
   readonly defaultModel: string;
-  /** Null for `none` and for an id that this deployment doesn't have. */
+  /** Returns null for `none` and for an id that this deployment doesn't have. */
   find(id: string): EmbeddingModel | null;
-  /** Vectors of length 1, one a text, in as many calls as it takes. Throws an EmbeddingError, or the signal's reason. */
+  /** Returns vectors of length 1, one per text, in as many calls as needed. Throws an EmbeddingError, or the signal's reason. */
   embed(request: EmbeddingRequest): Promise<Float32Array[]>;
-  /** One call with at most `maxBatch` texts: what is billed on its own. Throws like `embed`. */
+  /** Makes one call with at most `maxBatch` texts, the unit of billing. Throws like `embed`. */
   call(request: EmbeddingRequest): Promise<EmbeddingAnswer>;
   close(): Promise<void>;
 }
 
-/** So many texts are hashed before other work of the process gets its turn. */
+/** Texts that are hashed before other work of the process gets its turn. */
 const hashedAtOnce = 8;
 
 /** Opens the models of this process. Nothing is loaded before it is needed. */
@@ -141,12 +141,12 @@ function toModel(model: ResolvedEmbedding): EmbeddingModel {
   };
 }
 
-/** What is put before a text makes another vector of it. */
+/** A prefix changes the vector of a text, so it changes the revision. */
 function revisionOf({ revision, documentPrefix }: ResolvedEmbedding): string {
   return documentPrefix === '' ? revision : `${revision}-${createHash('sha256').update(documentPrefix).digest('hex').slice(0, 8)}`;
 }
 
-/** By the model's own tokenizer, read when it is first asked; else by a common vocabulary. */
+/** Counts with the model's own tokenizer, loaded at the first call; otherwise with a common vocabulary. */
 function counterOf(model: ResolvedEmbedding): (text: string) => number {
   const path = model.adapter === 'onboard' ? model.files.tokenizer : model.tokenizer;
   if (path === null) return countTokens;

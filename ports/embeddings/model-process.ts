@@ -3,45 +3,45 @@ import { afterMs } from '../deadline.ts';
 import { EmbeddingError } from './errors.ts';
 import type { OnboardFiles } from './registry.ts';
 
-/** What the process is asked. */
+/** A request to the process. */
 export interface OnboardJob {
   readonly texts: readonly string[];
   readonly maxTokens: number;
 }
 
-/** What it posts: `ready` once the model is loaded, then one answer a job. */
+/** What it posts: `ready` once the model is loaded, then one answer per job. */
 export type OnboardAnswer =
   | 'ready'
   | { readonly id: number; readonly vectors: Float32Array[] }
   | { readonly id: number; readonly problem: string };
 
-/** A child process with the model, which answers one job at a time; one that dies or hangs fails its job alone and is replaced. */
+/** A child process with the model, which answers one job at a time; one that dies or hangs fails only its job and is replaced. */
 export interface ModelProcess {
   /** Throws an EmbeddingError. */
   ask(job: OnboardJob): Promise<Float32Array[]>;
   close(): void;
-  /** Of the process that lives now; null: there is none. */
+  /** Id of the current process; null: there is none. */
   readonly pid: number | null;
 }
 
 interface Living {
   readonly child: ChildProcess;
   readonly ready: Promise<void>;
-  /** Settles the job that it works on. */
+  /** Settles the job in progress. */
   answer: (answer: Exclude<OnboardAnswer, 'ready'> | Error) => void;
 }
 
 export interface ModelProcessOptions {
   readonly files: OnboardFiles;
   readonly threads: number;
-  /** For loading the model, and for one job. */
+  /** Time limit for loading the model, and for one job. */
   readonly maxMs: number;
 }
 
 const script = new URL('./onboard-child.ts', import.meta.url);
 const heapMb = 256;
 
-/** The process starts, and loads the model, when it is first asked. It ends with this one, whatever ends that. */
+/** The process starts, and loads the model, at the first request. It ends with this process, however that ends. */
 export function createModelProcess({ files, threads, maxMs }: ModelProcessOptions): ModelProcess {
   let living: Living | null = null;
   let nextId = 1;

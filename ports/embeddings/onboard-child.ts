@@ -5,7 +5,7 @@ import type { OnboardAnswer, OnboardJob } from './model-process.ts';
 import { toUnitLength } from './hash.ts';
 import { openTokenizer, type Tokenizer } from './tokenizer.ts';
 
-/** So that requests and other work of the machine come first. */
+/** Lets requests and other work of the machine run first. */
 const niceness = 10;
 
 interface OpenModel {
@@ -14,7 +14,7 @@ interface OpenModel {
 }
 
 lowerPriority(niceness);
-// Whoever asked is gone, whatever ended it.
+// The parent has exited, for whatever reason.
 process.on('disconnect', () => process.exit());
 const [modelPath = '', tokenizerPath = '', threads = '1'] = process.argv.slice(2);
 const model = await open();
@@ -29,7 +29,7 @@ function post(message: OnboardAnswer): void {
 async function open(): Promise<OpenModel> {
   const session = await InferenceSession.create(modelPath, {
     executionProviders: ['cpu'],
-    enableCpuMemArena: false, // with it a process keeps what its largest batch took: 1 GB instead of 0.4
+    enableCpuMemArena: false, // with the arena a process keeps what its largest batch took: 1 GB instead of 0.4
     intraOpNumThreads: Number(threads),
     interOpNumThreads: 1,
   });
@@ -44,7 +44,7 @@ async function answer(id: number, job: OnboardJob): Promise<OnboardAnswer> {
   }
 }
 
-/** The mean of the last hidden states of a text's tokens, of length 1: how sentence-transformers reads this model. */
+/** Returns the mean of the last hidden states of a text's tokens, of length 1, as sentence-transformers reads this model. */
 async function vectorsOf({ session, tokenizer }: OpenModel, { texts, maxTokens }: OnboardJob): Promise<Float32Array[]> {
   const ids = texts.map((text) => tokenizer.encode(text, maxTokens));
   const width = Math.max(...ids.map((row) => row.length));
@@ -72,7 +72,7 @@ function padded(rows: readonly (readonly number[])[], width: number): { ids: Big
   return { ids, mask };
 }
 
-/** Rows of `dim` numbers, added up and brought to length 1: the division by their count falls out. */
+/** Adds up rows of `dim` numbers and scales the sum to length 1, which makes the division by their count unnecessary. */
 function meanOf(states: Float32Array, dim: number): Float32Array {
   const sum = new Float32Array(dim);
   for (let at = 0; at < states.length; at++) sum[at % dim] = (sum[at % dim] ?? 0) + (states[at] ?? 0);

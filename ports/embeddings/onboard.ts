@@ -4,16 +4,16 @@ import type { EmbeddingRequest } from './index.ts';
 import { createModelProcess } from './model-process.ts';
 import type { OnboardFiles } from './registry.ts';
 
-/** The model on board, in a process of its own: the runtime blocks the thread that calls it, and a thread that is ended in it takes its process along. */
+/** The on-board model, in a separate process: the runtime blocks its calling thread, and ending a thread inside it ends the whole process. */
 export interface OnboardModel {
-  /** Vectors of length 1. Queries go before documents that wait. Throws an EmbeddingError or the signal's reason. */
+  /** Returns vectors of length 1. Queries go before waiting documents. Throws an EmbeddingError or the signal's reason. */
   embed(request: EmbeddingRequest): Promise<Float32Array[]>;
   close(): void;
-  /** Of the model's process; null: it has not been needed. */
+  /** Id of the model's process; null: it has not been needed. */
   readonly pid: number | null;
 }
 
-/** A batch takes a second at most, on a machine that has time for it. */
+/** A batch takes at most a second on a machine that is not busy. */
 const maxMs = 60_000;
 /** One core stays free for requests. */
 const threads = Math.max(1, Math.min(4, availableParallelism() - 1));

@@ -2,20 +2,20 @@ import { afterMs } from '../deadline.ts';
 import { EmbeddingError } from './errors.ts';
 import type { Embedder } from './index.ts';
 
-/** The vector of a query, or why a search goes without it. */
+/** The vector of a query, or why a search goes on without it. */
 export type QueryEmbedding = { readonly vector: Float32Array } | { readonly reason: 'provider_failed' | 'provider_timeout' | 'budget' };
 
-/** As long as a search waits for a model. */
+/** How long a search waits for a model. */
 export const maxQueryWaitMs = 5_000;
 
-/** Makes the vector of a query by a model that costs nothing; whatever keeps the model from it is an answer and no error. */
+/** Computes the vector of a query with a model that costs nothing; a failure of the model is returned as a reason, not thrown. */
 export async function embedQuery(embedder: Pick<Embedder, 'embed'>, model: string, text: string): Promise<QueryEmbedding> {
   const deadline = new AbortController();
   const late = Promise.withResolvers<never>();
   const cancel = afterMs(maxQueryWaitMs, () => {
     const timeout = new EmbeddingError('timeout', 'the model took too long');
     deadline.abort(timeout);
-    // A model that pays no heed to the signal holds nobody up either.
+    // A model that ignores the signal does not delay the search either.
     late.reject(timeout);
   });
   try {

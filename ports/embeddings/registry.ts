@@ -9,7 +9,7 @@ import { hashDim } from './hash.ts';
 /** The value of `embedding_model`, and of `EMBEDDING_MODEL`, that switches vectors off. */
 export const noEmbeddings = 'none';
 
-/** Where the files of the model on board lie. */
+/** Paths of the on-board model's files. */
 export interface OnboardFiles {
   readonly model: string;
   readonly tokenizer: string;
@@ -39,7 +39,7 @@ const builtin = {
   sendsDimensions: false,
 } as const;
 
-/** Feature hashing, which needs nothing: nearness by shared words alone, so that it only helps where the lexical leg finds nothing. */
+/** Feature hashing, which needs nothing: nearness only by shared words, so it only helps where the lexical leg finds nothing. */
 const hashModel: ResolvedEmbedding = {
   ...builtin,
   adapter: 'hash',
@@ -65,7 +65,7 @@ const onboardModel = {
   maxBatch: 8,
 } as const;
 
-/** The models in process and those of providers with a key. Throws an EnvironmentError for an `EMBEDDING_MODEL` that is none of them. */
+/** Returns the models in process and those of providers with a key. Throws an EnvironmentError for an `EMBEDDING_MODEL` that is none of them. */
 export function resolveEmbeddings(
   entries: readonly EmbeddingEntry[],
   connections: ReadonlyMap<string, ModelConnection>,
@@ -86,7 +86,7 @@ export function resolveEmbeddings(
   return { models, defaultModel: wanted };
 }
 
-/** What tells two registries apart: everything but keys and places of files. */
+/** Returns what distinguishes two registries: everything except keys and paths of files. */
 export function embeddingFacts({ models, defaultModel }: EmbeddingRegistry): unknown {
   const facts = models.map((model) => {
     if (model.adapter !== 'remote') return { id: model.id, revision: model.revision };
@@ -96,14 +96,14 @@ export function embeddingFacts({ models, defaultModel }: EmbeddingRegistry): unk
   return { models: facts, defaultModel };
 }
 
-/** The model's files in a folder, if they are all there and this platform has the runtime's binary. */
+/** Returns the model's files in a folder, if all exist and this platform has the runtime's binary. */
 function onboardFiles(folder: string | undefined): OnboardFiles | null {
   if (!folder) return null;
   const files = { model: join(folder, 'model.onnx'), tokenizer: join(folder, 'tokenizer.json') };
   return [files.model, files.tokenizer, runtimeBinary()].every((path) => existsSync(path)) ? files : null;
 }
 
-/** The native module of onnxruntime-node for this platform, there or not. */
+/** Returns the path of onnxruntime-node's native module for this platform, whether it exists or not. */
 function runtimeBinary(): string {
   const entry = createRequire(import.meta.url).resolve('onnxruntime-node');
   return join(dirname(entry), '..', 'bin', 'napi-v6', process.platform, process.arch, 'onnxruntime_binding.node');

@@ -7,14 +7,14 @@ import type { ResolvedEmbedding } from './registry.ts';
 
 type RemoteEmbedding = Extract<ResolvedEmbedding, { adapter: 'remote' }>;
 
-/** Embedding models behind HTTP. The operator names them, so that they pass beside the egress guard, like model providers. */
+/** Embedding models behind HTTP. The operator configures them, so their requests bypass the egress guard, like those of model providers. */
 export interface RemoteModels {
-  /** One request to `POST {base_url}/embeddings`, as OpenAI's reference has it. Throws an EmbeddingError or the signal's reason. */
+  /** Sends one request to `POST {base_url}/embeddings`, as in OpenAI's reference. Throws an EmbeddingError or the signal's reason. */
   call(model: RemoteEmbedding, request: EmbeddingRequest): Promise<EmbeddingAnswer>;
   close(): Promise<void>;
 }
 
-/** A search waits for the vector of its query; documents may take their time. */
+/** A search waits for the vector of its query; documents may take longer. */
 const maxMs = { query: 5_000, document: 60_000 } as const;
 /** A thousand texts of 3,072 dimensions in decimal digits. */
 const maxAnswerBytes = 64 * 1_024 * 1_024;
@@ -66,7 +66,7 @@ async function post(
   return response;
 }
 
-/** An answer with an error status. Its text is the provider's and may repeat what was sent: it is not passed on. */
+/** Maps an answer with an error status. Its text is the provider's and may repeat what was sent, so it is not passed on. */
 async function refusalOf(model: RemoteEmbedding, { statusCode, headers, body }: Dispatcher.ResponseData): Promise<EmbeddingError> {
   await body.dump();
   const message = `${model.id} answered ${statusCode}`;
@@ -76,7 +76,7 @@ async function refusalOf(model: RemoteEmbedding, { statusCode, headers, body }: 
   return new EmbeddingError('refused', message);
 }
 
-/** `Retry-After` (RFC 9110, 10.2.3): seconds or a date; null where it is neither. */
+/** Reads `Retry-After` (RFC 9110, 10.2.3): seconds or a date; null when it is neither. */
 function secondsOf(header: string | string[] | undefined): number | null {
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined || text.trim() === '') return null;
@@ -84,7 +84,7 @@ function secondsOf(header: string | string[] | undefined): number | null {
   return Number.isFinite(seconds) ? Math.min(maxRetryAfterS, Math.max(0, Math.ceil(seconds))) : null;
 }
 
-/** The vectors in the order of the texts, whatever the order of the answer. */
+/** Returns the vectors in the order of the texts, whatever the order of the answer. */
 function readAnswer(
   text: string,
   { headers }: Pick<Dispatcher.ResponseData, 'headers'>,
@@ -115,7 +115,7 @@ function vectorIn(value: unknown, model: RemoteEmbedding): Float32Array {
   return toUnitLength(vector);
 }
 
-/** Tokens that were billed: `usage.prompt_tokens`, else `usage.total_tokens`. */
+/** Returns the billed tokens: `usage.prompt_tokens`, otherwise `usage.total_tokens`. */
 function tokensIn(body: Readonly<Record<string, unknown>> | null): number | null {
   const usage = recordOf(body?.['usage']);
   const found = [usage?.['prompt_tokens'], usage?.['total_tokens']].find((count) => typeof count === 'number' && count > 0);

@@ -1,14 +1,14 @@
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 
-/** A tokenizer of a model, as its `tokenizer.json` says. */
+/** A model's tokenizer, defined by its `tokenizer.json`. */
 export interface Tokenizer {
-  /** Token ids with the model's marks of beginning and end; of a text that is too long its beginning, with both marks. */
+  /** Returns token ids with the model's start and end tokens; for a text that is too long, those of its beginning, with both. */
   encode(text: string, maxTokens: number): number[];
-  /** Tokens of the text alone, without marks. */
+  /** Counts the tokens of the text alone, without start and end tokens. */
   count(text: string): number;
 }
 
-/** Reads the text of a `tokenizer.json` (Hugging Face tokenizers). Its own truncation and padding don't count: both are the caller's business. */
+/** Reads the text of a `tokenizer.json` (Hugging Face tokenizers). Its own truncation and padding are ignored: both are up to the caller. */
 export function openTokenizer(json: string): Tokenizer {
   const tokenizer = new HuggingFaceTokenizer(JSON.parse(json), {});
 

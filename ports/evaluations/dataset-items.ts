@@ -1,7 +1,7 @@
 import { findInexact } from '../../workflows/contracts/tools/exact-json.ts';
 import type { DatasetItem, ExpectedCall, ItemInput, ItemMessage } from '../../workflows/contracts/evaluations.ts';
 
-/** What is wrong with an item: where in it, and which rule. Holds no value of it. */
+/** An error in an item: its pointer, and the rule that it breaks. Holds no value of the item. */
 export interface ItemProblem {
   readonly pointer: string;
   readonly rule: string;
@@ -14,7 +14,7 @@ const maxInputBytes = 65_536;
 const maxPartBytes = 32_768;
 const fields = new Set(['id', 'input', 'expected', 'context', 'tools_expected', 'tags', 'cluster', 'evaluators']);
 
-/** Reads an item of whatever form it came in. Gives what is wrong with it instead where something is. */
+/** Reads an item in any form, or returns its errors. */
 export function readItem(value: unknown): DatasetItem | readonly ItemProblem[] {
   if (!isObject(value)) return [problem('', 'type', 'must be an object')];
   const problems: ItemProblem[] = Object.keys(value)
@@ -84,7 +84,7 @@ function tooLarge(value: ObjectValue): ItemProblem[] {
   });
 }
 
-/** Null where there is none, undefined where it is no such text. */
+/** Returns null for an absent value, undefined for a value that is no such text. */
 function optionalText(value: unknown, length: number): string | null | undefined {
   if (value === undefined || value === null) return null;
   return typeof value === 'string' && value !== '' && value.length <= length ? value : undefined;
@@ -106,7 +106,7 @@ function problem(pointer: string, rule: string, message: string): ItemProblem {
 
 const unstorable = /\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/;
 
-/** A JSON text as its value; what is wrong with it where it can't be taken: the rules of a request's own body. */
+/** Parses a JSON text, or returns the error for which it is refused, by the rules of a request's own body. */
 export function readJsonText(text: string): { readonly value: unknown } | ItemProblem {
   let value: unknown;
   try {

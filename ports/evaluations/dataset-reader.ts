@@ -5,7 +5,7 @@ import { WorkLimit } from '../untrusted/work-errors.ts';
 
 /** Reads data sets that tenants send, as untrusted work. */
 export interface DatasetReader {
-  /** The items of a text. Throws 422 with the number of each bad line, at most 50; `service_unavailable` as the pool does. */
+  /** Returns the items of a text. Throws 422 with the number of each bad line, at most 50; `service_unavailable` as the pool does. */
   read(organizationId: string | null, job: DatasetJob, pointer: string): Promise<readonly DatasetLine[]>;
 }
 
@@ -29,7 +29,7 @@ interface LocatedProblem {
   readonly message: string;
 }
 
-/** What a line breaks, for the envelope. */
+/** Returns the violation of a line, for the error reply. */
 export function violationAt(pointer: string, { line, pointer: field, rule, message }: LocatedProblem): Violation {
   const where = field === '' ? '' : `${field.slice(1)} `;
   return {
@@ -42,7 +42,7 @@ export function violationAt(pointer: string, { line, pointer: field, rule, messa
   };
 }
 
-/** 422 for a data set; at most 50 places. */
+/** Returns a 422 for a data set, with at most 50 violations. */
 export function refused(errors: readonly Violation[]): Error {
   return fail('validation_failed', { errors: errors.slice(0, 50) });
 }

@@ -14,12 +14,12 @@ export interface DatasetLine {
   readonly item: DatasetItem;
 }
 
-/** What a line breaks. */
+/** An error in a line. */
 export interface LineProblem extends ItemProblem {
   readonly line: number;
 }
 
-/** What a text holds: its items, or what is wrong with it. */
+/** What a text contains: its items, or its errors. */
 export interface DatasetReading {
   readonly items: readonly DatasetLine[];
   readonly problems: readonly LineProblem[];
@@ -28,7 +28,7 @@ export interface DatasetReading {
 const maxItems = 5_000;
 const maxProblems = 50;
 
-/** Runs in a child of the pool: reads JSON Lines, or CSV by RFC 4180 with a header. At most 50 problems are given. */
+/** Runs in a child of the pool: reads JSON Lines, or CSV by RFC 4180 with a header. Returns at most 50 problems. */
 export function work({ format, text }: DatasetJob): DatasetReading {
   const lines = format === 'jsonl' ? jsonLines(text) : csvRecords(text);
   const items: DatasetLine[] = [];
@@ -62,7 +62,7 @@ function* jsonLines(text: string): Generator<RawLine> {
   }
 }
 
-/** A record, its cells as texts whatever they look like, and the byte behind it. */
+/** A record, its cells as texts whatever they look like, and the byte offset after it. */
 interface CsvRecord {
   readonly record: readonly string[];
   readonly info: { readonly bytes: number };
@@ -72,7 +72,7 @@ function* csvRecords(text: string): Generator<RawLine> {
   let records: readonly CsvRecord[];
   try {
     const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, record_delimiter: ['\r\n', '\n', '\r'] };
-    records = parse(text, options) as unknown as CsvRecord[]; // with `info` each record comes so
+    records = parse(text, options) as unknown as CsvRecord[]; // with `info` each record has this form
   } catch (error) {
     yield fault(lineOf(error), 'csv', 'is no CSV: a quote is not closed or stands inside of a cell');
     return;
@@ -95,7 +95,7 @@ function* csvRecords(text: string): Generator<RawLine> {
   }
 }
 
-/** Gives the line of the record that begins at a byte or behind empty lines there; bytes come in ascending order. */
+/** Returns the line of the record that begins at a byte, or after the empty lines there; bytes come in ascending order. */
 function lineCounter(bytes: Buffer): (start: number) => number {
   let at = 0;
   let line = 1;
@@ -129,7 +129,7 @@ function refusalOfColumns(columns: readonly string[]): string | null {
   return hasVars || columns.includes('input') ? null : 'has neither input nor vars';
 }
 
-/** A row as an item of JSON: empty cells are absent, but for those of vars and context. */
+/** Returns a row as a JSON item: empty cells are absent, except those of vars and context. */
 function itemOf(columns: readonly string[], record: readonly string[]): Pick<RawLine, 'value' | 'fault'> {
   const item: Record<string, unknown> = {};
   const groups: Record<'context' | 'vars', [string, string][]> = { context: [], vars: [] };
@@ -154,7 +154,7 @@ function itemOf(columns: readonly string[], record: readonly string[]): Pick<Raw
   return { value: item, fault: null };
 }
 
-/** What parses as a JSON object or array is taken as such; numbers and everything else stay text. */
+/** A cell that parses as a JSON object or array becomes that value; numbers and everything else stay text. */
 function expectedOf(cell: string): unknown {
   if (!/^\s*[[{]/.test(cell)) return cell;
   const read = readJsonText(cell);

@@ -5,9 +5,9 @@ import { WorkLimit } from '../untrusted/work-errors.ts';
 
 /** Patterns and schemas of evaluators, as untrusted work. Both throw `service_unavailable` as the pool does. */
 export interface EvaluatorWork {
-  /** Whether a pattern stands in a text (null: whether it can be read at all). `limit`: it took more than it may. */
+  /** Whether a pattern matches in a text (with null: whether it can be read at all). `limit`: it exceeded the limits of a job. */
   find(pattern: string, flags: string, text: string | null): Promise<PatternReading | 'limit'>;
-  /** What has to be mended in a schema before it judges outputs. */
+  /** Returns what must be fixed in a schema before it validates outputs. */
   checkSchema(schema: Readonly<Record<string, unknown>>): Promise<SchemaProblem[]>;
 }
 
@@ -21,7 +21,8 @@ export function createEvaluatorWork(pool: Pick<WorkPool, 'run'>, schemas: Schema
           if (error instanceof WorkLimit) return 'limit' as const;
           throw error;
         }),
-    // Schemas of tools are objects at their root, those of outputs may be anything: what is said of one in an object, but for its references, holds for it alone.
+    // Schemas of tools are objects at their root, those of outputs may be anything: except for its references, what is reported about one as a property of an
+    // object holds for it alone.
     async checkSchema(schema) {
       const inObject = await schemas.of(organizationId).check({ type: 'object', properties: { output: schema } });
       const applied = await schemas.of(organizationId).validate(schema, null);

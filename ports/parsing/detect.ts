@@ -38,18 +38,17 @@ const byMediaType: Readonly<Record<string, FileFormat>> = {
   'text/tab-separated-values': 'tsv',
 };
 
-/** Formats that are a signature, and where text is expected instead. */
+/** Formats that have a binary signature; text under their name is unexpected. */
 const binaryFormats: readonly FileFormat[] = ['docx', 'pdf', 'pptx', 'xlsx'];
 
 /** First folders of documents that are zip files (ECMA-376 part 2). */
 const byFolder: Readonly<Record<string, FileFormat>> = { 'word/': 'docx', 'xl/': 'xlsx', 'ppt/': 'pptx' };
 
-/** What `file-type` takes some texts for. */
+/** Types that `file-type` reports for some texts. */
 const wordTypes: readonly string[] = ['application/xml', 'text/calendar', 'text/vcard', 'text/vtt', 'model/stl', 'image/svg+xml'];
 
 /**
- * The format of a file: by its first bytes, then its name, then the media type that was declared. A name that says otherwise than the bytes is a
- * warning.
+ * Returns the format of a file: by its first bytes, then its name, then the declared media type. A name that contradicts the bytes is a warning.
  * @throws ParseFailure `empty`, `encrypted`, `unsupported_media_type`, `malformed`
  */
 export async function detectFormat({ path, filename, sizeBytes, warn }: ParseInput, mediaType: string): Promise<FileFormat> {
@@ -62,7 +61,7 @@ export async function detectFormat({ path, filename, sizeBytes, warn }: ParseInp
     return signed;
   }
   if (named !== null && binaryFormats.includes(named)) {
-    // What is cut off at its head, or something else under this name.
+    // Bytes with a damaged head, or another format under this name.
     if (!isText(head)) throw new ParseFailure('malformed', `The file is named as ${named} and is none.`);
     warn('type_mismatch', `The name or type says ${named}, the bytes are text.`);
     return formatOfText(head) ?? 'text';
@@ -78,7 +77,7 @@ function formatOfName(filename: string): FileFormat | null {
 }
 
 async function formatOfBytes(path: string, head: Buffer): Promise<FileFormat | null> {
-  // A header may stand after some other bytes (ISO 32000-1, annex H.3.4.1).
+  // A header may follow some other bytes (ISO 32000-1, annex H.3.4.1).
   if (head.subarray(0, 1024).includes('%PDF-')) return 'pdf';
   if (head.subarray(0, 4).equals(Buffer.from('PK\u0003\u0004', 'latin1'))) return formatOfZip(path);
   const type = (await fileTypeFromBuffer(head).catch(() => undefined))?.mime.split(';')[0];
@@ -97,7 +96,7 @@ async function formatOfZip(path: string): Promise<FileFormat> {
   );
 }
 
-/** Compound files (MS-CFB): documents with a password have a stream of this name (MS-OFFCRYPTO §2.3.4), else they are of Office 97 to 2003. */
+/** Compound files (MS-CFB): documents with a password have a stream of this name (MS-OFFCRYPTO §2.3.4), others are of Office 97 to 2003. */
 function compoundFailure(bytes: Buffer): ParseFailure {
   const isEncrypted = bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'));
   return isEncrypted

@@ -7,42 +7,42 @@ import { takeParser, type Parser } from './text/line.ts';
 import type { ChildMessage, ParentMessage } from './messages.ts';
 import { ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
 
-/** What is said of a file, and what ends the parsing of it. */
+/** Facts about a file, and what ends its parsing. */
 export interface ParseOptions {
   readonly filename: string;
   /** As declared; decides only where bytes and name don't. */
   readonly mediaType: string;
   readonly signal?: AbortSignal;
-  /** From `askForParser`; without one the file waits for its turn. */
+  /** From `askForParser`; without one the file waits for a parser. */
   readonly parser?: Parser;
 }
 
-/** What comes out of a file, in its order. */
+/** What a file yields, in order. */
 export type ParseEvent =
   | { readonly kind: 'part'; readonly part: ParsedPart }
   | { readonly kind: 'warning'; readonly warning: ParseWarning };
 
 const heapMb = 512;
-/** Anonymous memory of the child, heap and bytes outside it; the kernel's own bound lies above, where V8 reserves what it does not use. */
+/** Anonymous memory of the child, heap and bytes outside it; the kernel's own limit is higher, since V8 reserves what it does not use. */
 const maxMemoryMb = 900;
 const kernelMb = 1_536;
-/** Time that the reader waits for the child; while the reader is busy the child is at most one batch ahead. */
+/** Time that the reader waits for the child; while the reader is busy, the child is at most one batch ahead. */
 const maxWorkMs = 10 * 60_000;
 const lookMs = 100;
-/** A process that stood still itself is not a file that took long. */
+/** A freeze of this process does not count as the file's time. */
 const maxPerLookMs = 1_000;
 
 const main = fileURLToPath(new URL('./parse-child.ts', import.meta.url));
-/** Its own code and libraries, and the file: nothing of a document can make a parser read anything else. */
+/** The child's own code and libraries; besides these it may read only the file, so no document can make a parser read anything else. */
 const codeFolders = ['../', '../../workflows/', '../../node_modules/', '../../package.json'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );
 
 /**
- * Parses a file in a child process of its own, which may read that file and our code, and nothing else. At most 512 MiB of heap and ten minutes; two files
- * at a time in this process. The parts come in batches; the child makes the next one while the reader has the last, and no more, so that a long file stays
- * flat in memory. Leaving the loop ends the child.
- * @throws ParseFailure for what the file itself is to blame for, the signal's reason when it aborts
+ * Parses a file in a separate child process, which may read that file and our code, and nothing else. Limits: 512 MiB of heap, ten minutes, and two files at a
+ * time in this process. The parts come in batches; the child makes only the next batch while the reader has the last one, so that a long file takes constant
+ * memory. Leaving the loop ends the child.
+ * @throws ParseFailure for errors of the file itself, and the signal's reason when it aborts
  */
 export async function* parseFile(path: string, options: ParseOptions): AsyncGenerator<ParseEvent> {
   const { signal } = options;
@@ -67,7 +67,7 @@ async function* parseInChild(path: string, { filename, mediaType, signal }: Pars
       for (const warning of message.warnings) yield { kind: 'warning', warning };
       if (message.kind === 'failed') throw new ParseFailure(message.code, message.detail);
       if (message.kind === 'end') return;
-      // The next batch is made while the reader has this one.
+      // The child makes the next batch while the reader has this one.
       send(child, { kind: 'more' });
       for (const part of message.parts) yield { kind: 'part', part };
     }
@@ -78,12 +78,12 @@ async function* parseInChild(path: string, { filename, mediaType, signal }: Pars
   }
 }
 
-/** What a child sends, one message at a time, and the watch over its time and memory. */
+/** Receives a child's messages, one at a time, and watches its time and memory. */
 class Inbox {
   readonly #child: ChildProcess;
   readonly #timer: NodeJS.Timeout;
   #waiting: PromiseWithResolvers<ChildMessage> | null = null;
-  /** The message that came before anybody waited for it: a child sends no second one. */
+  /** The message that arrived before it was awaited: a child sends no second one. */
   #message: ChildMessage | null = null;
   #fault: unknown = null;
   #workedMs = 0;
@@ -102,7 +102,7 @@ class Inbox {
     this.#waiting = waiting;
     this.#lookedAt = performance.now();
     if (this.#message) this.#take(this.#message);
-    else if (this.#fault !== null) waiting.reject(this.#fault as Error); // set by fail alone, which is given errors
+    else if (this.#fault !== null) waiting.reject(this.#fault as Error); // set only by fail, which is given errors
     return waiting.promise;
   }
 
@@ -131,7 +131,7 @@ class Inbox {
   }
 }
 
-/** V8 and libc end a process that can't go on by a signal of their own. */
+/** V8 and libc end a process that can't go on with a signal of their own. */
 function deathOf(code: number | null, signal: NodeJS.Signals | null): ParseFailure {
   const isMemory = signal === 'SIGABRT' || signal === 'SIGTRAP' || signal === 'SIGILL';
   return isMemory ? outOfMemory() : new ParseFailure('parser_crashed', `The reader of the file ended (${signal ?? `exit ${code}`}).`);
@@ -142,6 +142,6 @@ function outOfMemory(): ParseFailure {
 }
 
 function send(child: ChildProcess, message: ParentMessage): void {
-  // A child that has ended is heard of by its exit.
+  // The exit event reports a child that has ended.
   child.send(message, () => undefined);
 }

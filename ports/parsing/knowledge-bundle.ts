@@ -4,8 +4,8 @@ import { createGunzip } from 'node:zlib';
 import { pipeline } from 'node:stream/promises';
 
 /**
- * A base as a file: lines of JSON (https://jsonlines.org), compressed with gzip (RFC 1952). The first is a header, the last one names how many lines of each
- * type stand before it and the SHA-256 of their bytes, so that a cut-off or changed bundle shows.
+ * A base as a file: lines of JSON (https://jsonlines.org), compressed with gzip (RFC 1952). The first line is a header; the last one states how many lines of
+ * each type precede it and the SHA-256 of their bytes, so that a truncated or changed bundle is detected.
  */
 const bundleFormat = 'longhaul.knowledge';
 const bundleVersion = 1;
@@ -13,7 +13,7 @@ const bundleVersion = 1;
 /** One line of a bundle. */
 export type BundleRecord = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** What a reader takes: bytes of a line and of all lines, unpacked, and how many lines. */
+/** Limits of a reader: unpacked bytes of one line and of all lines, and number of lines. */
 export interface BundleLimits {
   readonly lineBytes: number;
   readonly bytes: number;
@@ -22,7 +22,7 @@ export interface BundleLimits {
 
 export const bundleLimits: BundleLimits = { lineBytes: 16 * 1_024 * 1_024, bytes: 4 * 1_024 * 1_024 * 1_024, lines: 3_000_000 };
 
-/** Why a file is no bundle. `line` counts from 1, `offset` in bytes of the unpacked file. */
+/** Why a file is not a bundle. `line` counts from 1, `offset` in bytes of the unpacked file. */
 export class BundleError extends Error {
   readonly code: 'not_a_bundle' | 'cut_off' | 'wrong_digest' | 'too_large' | 'unknown_version';
   readonly line: number;
@@ -36,7 +36,7 @@ export class BundleError extends Error {
   }
 }
 
-/** The lines of a bundle, unpacked: its header is given the format, and its last line is added. */
+/** Writes the lines of a bundle, unpacked: adds the format to its header, and appends its last line. */
 export async function* writeBundle(records: AsyncIterable<BundleRecord>): AsyncGenerator<Buffer> {
   const digest = createHash('sha256');
   const counts: Record<string, number> = {};
@@ -50,14 +50,14 @@ export async function* writeBundle(records: AsyncIterable<BundleRecord>): AsyncG
   yield Buffer.from(`${JSON.stringify({ type: 'end', counts, sha256: digest.digest('hex') })}\n`);
 }
 
-/** One line as it stands in the file, without its end. */
+/** One line as it is in the file, without its line end. */
 export interface BundleLine {
   readonly line: number;
   readonly offset: number;
   readonly bytes: Buffer;
 }
 
-/** The lines of a packed bundle. Throws a BundleError for bytes that are no gzip or end early, and for a line or a file beyond the limits. */
+/** Reads the lines of a packed bundle. Throws a BundleError for bytes that are not gzip or end early, and for a line or a file beyond the limits. */
 export async function* readLines(packed: Readable, limits: BundleLimits = bundleLimits): AsyncGenerator<BundleLine> {
   const gunzip = createGunzip();
   const flowing = pipeline(packed, gunzip).catch((error: unknown) => error);
@@ -108,15 +108,18 @@ function translated(error: unknown, place: { readonly line: number; readonly off
   return error;
 }
 
-/** What the last line of a bundle says of it. */
+/** What the last line of a bundle states about it. */
 export interface BundleSummary {
   readonly header: BundleRecord;
   readonly counts: Readonly<Record<string, number>>;
-  /** Without the last one. */
+  /** Number of lines without the last one. */
   readonly lines: number;
 }
 
-/** Reads a whole bundle, and gives what it holds. Throws a BundleError unless its header and its last line are right and the lines between are those that were written. */
+/**
+ * Reads a whole bundle and returns its summary. Throws a BundleError unless its header and last line are valid and the lines between are those that were
+ * written.
+ */
 export async function checkBundle(packed: Readable, limits: BundleLimits = bundleLimits): Promise<BundleSummary> {
   const digest = createHash('sha256');
   let header: BundleRecord | null = null;
@@ -149,7 +152,7 @@ function countsOf(value: unknown): Record<string, number> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A line as JSON; null for what is no object with a type, no JSON or no UTF-8. */
+/** Returns a line as JSON; null for a value that is not an object with a type, for invalid JSON and for invalid UTF-8. */
 export function parseRecord(bytes: Uint8Array): BundleRecord | null {
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes));

@@ -1,9 +1,9 @@
 import { fileTypeFromBuffer } from 'file-type';
 
-/** So many bytes of a file tell its type; more are never looked at. */
+/** Number of leading bytes that determine a file's type; later bytes are never read for it. */
 export const headBytes = 4_100;
 
-/** What is taken beside plain text: documents, pictures, sound, film, fonts, archives and tables. No program of any kind. */
+/** Types that are accepted besides plain text: documents, images, audio, video, fonts, archives and tables. No program of any kind. */
 const takenTypes: ReadonlySet<string> = new Set([
   'application/epub+zip',
   'application/gzip',
@@ -66,7 +66,7 @@ const takenTypes: ReadonlySet<string> = new Set([
   'video/x-m4v',
 ]);
 
-/** Signatures that are words themselves; any other in a file of nothing but words is a coincidence. */
+/** Types whose signature is itself text; any other signature in a file of pure text is a coincidence. */
 const wordTypes: ReadonlySet<string> = new Set([
   'application/pdf',
   'application/rtf',
@@ -76,10 +76,10 @@ const wordTypes: ReadonlySet<string> = new Set([
   'text/vtt',
 ]);
 
-/** A format of words alone, told by its first six letters. */
+/** A text format that is recognized by its first six letters. */
 const wordyType = 'model/stl';
 
-/** A zip that names itself a document is told apart by its name only when its first entry does not say it. */
+/** A zip document type by file name, used only when the first entry of the zip does not identify it. */
 const zipTypes: Readonly<Record<string, string>> = {
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
   epub: 'application/epub+zip',
@@ -111,13 +111,13 @@ const textTypes: Readonly<Record<string, string>> = {
 
 export type Sniffed =
   | { readonly kind: 'taken'; readonly mediaType: string }
-  /** Without a signature: what it is called if all of it turns out to be text. */
+  /** Without a signature: the media type if all of the file turns out to be text. */
   | { readonly kind: 'text'; readonly mediaType: string }
   | { readonly kind: 'refused' };
 
 /**
- * What the first bytes say a file is. Its name decides only between types of one container and between texts; what the client declares
- * decides nothing.
+ * Returns the type of a file by its first bytes. Its name decides only between types of one container and between texts; the client's declaration decides
+ * nothing.
  */
 export async function sniff(head: Uint8Array, filename: string): Promise<Sniffed> {
   const signature = await signatureOf(head);
@@ -127,7 +127,7 @@ export async function sniff(head: Uint8Array, filename: string): Promise<Sniffed
   return takenTypes.has(signature) ? { kind: 'taken', mediaType: signature } : { kind: 'refused' };
 }
 
-/** "BMW" begins like a bitmap, and "The free book" like a film; their real files hold control characters. Programs are believed in any case. */
+/** "BMW" begins like a bitmap, and "The free book" like a film; their real files hold control characters. Signatures of programs always count. */
 function isCoincidence(signature: string, head: Uint8Array): boolean {
   const isDoubtful = signature === wordyType || (takenTypes.has(signature) && !wordTypes.has(signature));
   return isDoubtful && isWords(head);
@@ -147,13 +147,13 @@ async function signatureOf(head: Uint8Array): Promise<string | null> {
   try {
     return (await fileTypeFromBuffer(head))?.mime.split(';')[0] ?? null;
   } catch {
-    // A head that breaks its reader has no signature.
+    // A head that makes its reader fail has no signature.
     return null;
   }
 }
 
 function extensionOf(filename: string): string {
   const extension = filename.slice(filename.lastIndexOf('.') + 1).toLowerCase();
-  // A name like `constructor` is no key of the tables.
+  // A name like `constructor` is not a key of the tables.
   return Object.hasOwn(textTypes, extension) || Object.hasOwn(zipTypes, extension) ? extension : '';
 }

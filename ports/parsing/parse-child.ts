@@ -1,4 +1,4 @@
-// The script of a child that parses one file and ends.
+// The script of a child process that parses one file and exits.
 import { watchParent } from '../untrusted/watch-parent.ts';
 import type { ChildMessage, ParentMessage } from './messages.ts';
 import { parse, type ParseJob } from './parse.ts';
@@ -6,7 +6,7 @@ import { ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
 
 const batchParts = 64;
 const batchChars = 256 * 1024;
-/** A file of nothing but faults gives no more warnings than a source shows, and one that counts the others. */
+/** A file full of errors yields as many warnings as a source shows, less the one that counts the others. */
 const maxWarnings = 19;
 
 const [, , ending = ''] = process.argv;
@@ -16,9 +16,9 @@ let chars = 0;
 let warnings: ParseWarning[] = [];
 let warned = 0;
 
-// The parent is gone: no part can reach anybody.
+// The parent has exited: no part can reach it.
 process.on('disconnect', () => process.exit());
-// A library that fails outside its promise fails the file.
+// An error that a library throws outside its promise fails the file.
 process.on('uncaughtException', (error) => void fail(error));
 process.on('message', (message: ParentMessage) => (message.kind === 'start' ? void run(message.job) : takeMore()));
 if (ending === 'by-itself') watchParent();

@@ -4,7 +4,7 @@ import { detectFormat } from './detect.ts';
 import { findInjection } from './text/injection.ts';
 import { parseLimits, ParseFailure, type FileFormat, type FileParser, type ParsedPart, type ParseInput } from './parsed.ts';
 
-/** Loaded when a file of the format comes: a process parses one file. */
+/** Loaded when a file of the format arrives: a process parses one file. */
 const parsers: Readonly<Record<FileFormat, () => Promise<FileParser>>> = {
   text: async () => (await import('./formats/parse-text.ts')).parsePlain,
   markdown: async () => (await import('./formats/parse-text.ts')).parseMarkdown,
@@ -22,7 +22,7 @@ const parsers: Readonly<Record<FileFormat, () => Promise<FileParser>>> = {
 
 const streamed: readonly FileFormat[] = ['text', 'markdown', 'csv', 'tsv', 'jsonl'];
 
-/** A file to parse: where it lies, and what is said of it. */
+/** A file to parse: its location, and what is declared about it. */
 export interface ParseJob {
   readonly path: string;
   readonly filename: string;
@@ -31,8 +31,8 @@ export interface ParseJob {
 }
 
 /**
- * The parts of a file, cleaned and checked for orders to a model. It runs in a child process: any of the libraries below may take what it likes
- * of time and memory.
+ * Yields the parts of a file, cleaned and checked for instructions to a model. Runs in a child process: any of the libraries below may take unbounded time and
+ * memory.
  * @throws ParseFailure
  */
 export async function* parse(job: ParseJob, warn: ParseInput['warn']): AsyncGenerator<ParsedPart> {

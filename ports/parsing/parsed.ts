@@ -2,38 +2,38 @@
 export interface PageStart {
   /** From 1. */
   readonly page: number;
-  /** Code points before it in the content. */
+  /** Number of code points before it in the content. */
   readonly start: number;
 }
 
-/** What a file gives: one item of a base. */
+/** What a file yields: one item of a base. */
 export interface ParsedPart {
-  /** The same for the same place of the file at the next sync; unique in the file, at most 120 characters. */
+  /** Stays the same for the same place in the file at the next sync; unique in the file, at most 120 characters. */
   readonly key: string;
   /** At most 300 characters. */
   readonly title: string | null;
   /** Markdown, 1 to 200,000 characters, without U+0000 and lone surrogates. */
   readonly content: string;
   readonly pages?: readonly PageStart[];
-  /** What the file knows of the part beside its text: sheet, rows, sender. Scalars. */
+  /** What the file states about the part besides its text: sheet, rows, sender. Scalars. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>>;
-  /** Where an element of JSON stands in its file, as the beginning of a sentence: its line or number, and the character that it begins at. */
+  /** The location of a JSON element in its file, as the beginning of a sentence: its line or number, and the character at which it begins. */
   readonly place?: string;
-  /** Members of a JSON element beside its content, as they were sent: whoever stores them must validate them. */
+  /** Members of a JSON element besides its content, as they were sent: the code that stores them must validate them. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** The text instructs a model, or hides from people; null or absent: nothing of the kind was found. */
+  /** Set when the text instructs a model, or hides from people; null or absent: nothing of the kind was found. */
   readonly suspect?: InjectionSuspect | null;
 }
 
-/** Text that reads like an order to a model. */
+/** Text that reads like an instruction to a model. */
 export interface InjectionSuspect {
-  /** Which rule found it. */
+  /** The rule that found it. */
   readonly rule: 'override' | 'role_marker' | 'tool_order' | 'exfiltration' | 'hidden_text' | 'invisible_characters';
-  /** At most 200 characters of it. */
+  /** At most 200 characters of the text. */
   readonly excerpt: string;
 }
 
-/** Something of a file that was not taken as it is; the rest of the file was. */
+/** A place in a file that was not taken as it is; the rest of the file was. */
 export interface ParseWarning {
   /** `nul_dropped`, `lone_surrogate`, `bad_bytes`, `charset_guessed`, `type_mismatch`, `bad_line`, `bad_row`, `bad_element`, `duplicate_id`, `pages_without_text`, `hidden_text`, `shortened`, `left_out`. */
   readonly code: string;
@@ -41,7 +41,7 @@ export interface ParseWarning {
   readonly detail: string;
 }
 
-/** Why a file gives nothing. */
+/** Why a file yields nothing. */
 export const parseFailureCodes = [
   'payload_too_large',
   'unsupported_media_type',
@@ -55,7 +55,7 @@ export const parseFailureCodes = [
 ] as const;
 export type ParseFailureCode = (typeof parseFailureCodes)[number];
 
-/** The file itself can't be read; a further try ends the same. The message is for the people who sent it. */
+/** The file itself can't be read; another try has the same result. The message is for the people who sent it. */
 export class ParseFailure extends Error {
   override readonly name = 'ParseFailure';
   readonly code: ParseFailureCode;
@@ -75,24 +75,24 @@ export type FileFormat = (typeof fileFormats)[number];
 export interface ParseInput {
   readonly path: string;
   readonly sizeBytes: number;
-  /** Its name as people know it; titles are made of it. */
+  /** Its name as users know it; titles are made from it. */
   readonly filename: string;
   readonly warn: (code: string, detail: string) => void;
 }
 
-/** Gives the parts of a file in its order, one after the other, so that a long file never lies in memory as a whole. Throws ParseFailure. */
+/** Yields the parts of a file in order, one after the other, so that a long file is never in memory as a whole. Throws ParseFailure. */
 export type FileParser = (input: ParseInput) => AsyncGenerator<ParsedPart>;
 
-/** Bounds of what a file may hold. */
+/** Limits of a file's content. */
 export const parseLimits = {
   bytes: 25 * 1024 * 1024,
-  /** Of formats that are read as a stream. */
+  /** For formats that are read as a stream. */
   streamedBytes: 100 * 1024 * 1024,
   unpackedBytes: 300 * 1024 * 1024,
   pages: 5_000,
   parts: 200_000,
   contentChars: 200_000,
-  /** A document up to this length is one part; longer ones are cut at their sections. */
+  /** A document up to this length is one part; longer ones are split at their sections. */
   sectionChars: 20_000,
   rowsPerPart: 500,
   titleChars: 300,

@@ -1,15 +1,15 @@
-/** The package has no types of its own: what is used of it. */
+/** The package has no types of its own: this declares what we use of it. */
 declare module 'html-encoding-sniffer' {
   interface SniffOptions {
     readonly xml?: boolean;
-    /** Of Content-Type. */
+    /** From Content-Type. */
     readonly transportLayerEncodingLabel?: string;
-    /** Given where nothing tells the encoding. */
+    /** Returned when nothing determines the encoding. */
     readonly defaultEncoding?: string;
-    /** For HTML alone. */
+    /** Only for HTML. */
     readonly maxPrescanBytes?: number;
   }
 
-  /** The name of an encoding, as WHATWG Encoding spells it. */
+  /** Returns the name of an encoding, as WHATWG Encoding spells it. */
   export default function sniffEncoding(bytes: Uint8Array, options: SniffOptions): string;
 }

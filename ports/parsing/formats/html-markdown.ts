@@ -4,7 +4,7 @@ import TurndownService from 'turndown';
 import { titleOf } from '../text/clean.ts';
 import { headerOf, lineOf } from './table.ts';
 
-/** What is used of a DOM; the program is typed without one. */
+/** The part of the DOM that we use; the program is typed without one. */
 interface HtmlNode {
   readonly nodeName: string;
   readonly localName: string;
@@ -19,23 +19,23 @@ interface HtmlNode {
   remove(): void;
 }
 
-/** A document of HTML as Markdown. */
+/** An HTML document as Markdown. */
 export interface HtmlText {
   readonly title: string | null;
   readonly markdown: string;
   /** Text that a browser would not show; it is left out. */
   readonly hidden: string;
-  /** Characters of the text that a style sheet hides, or that have the colour of the page: pages show some of them when somebody clicks, so they stay. */
+  /** Number of characters that a style sheet hides, or that have the colour of the page. They stay in the text, since pages show some of them on a click. */
   readonly doubtfulChars: number;
 }
 
-/** An article with less of the text of its page is a wrong guess. */
+/** An article with a smaller share of its page's text is a wrong guess. */
 const minArticleShare = 0.3;
 const charThreshold = 200;
 
 /**
- * HTML as Markdown with its headings and tables. Scripts, styles, embedded pages and what a browser would not show are left out; nothing is
- * loaded. `isPage`: the main content is taken out of navigation and footers where it can be told apart (Readability), else the whole body.
+ * Converts HTML to Markdown with its headings and tables. Scripts, styles, embedded pages and what a browser would not show are left out; nothing is loaded.
+ * `isPage`: takes the main content without navigation and footers where it can be identified (Readability), otherwise the whole body.
  */
 export function htmlToMarkdown(html: string, { isPage }: { readonly isPage: boolean }): HtmlText {
   const document = documentOf(/<html[\s>]/i.test(html) ? html : bodyOf(html));
@@ -69,10 +69,10 @@ const hiddenStyle =
   /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$|!)|font-size\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:;|$|!)|(?:left|top|text-indent)\s*:\s*-\d{3,}|color\s*:\s*transparent|font-size\s*:\s*1px|max-height\s*:\s*0(?:px)?\s*(?:;|$)|clip-path\s*:\s*inset\(\s*(?:50|100)%)/i;
 const whiteText = /(?:^|;)\s*color\s*:\s*(?:white|#fff(?:fff)?|rgb\(\s*255\s*,\s*255\s*,\s*255\s*\))\s*(?:!|;|$)/i;
 const whiteFont = /^(?:white|#?fff(?:fff)?)$/i;
-/** Rules of style sheets that are looked at. */
+/** Maximum rules of style sheets that are checked. */
 const maxRules = 500;
 
-/** Elements that a style sheet of the page hides, or whose text is white where nothing gives the page another colour; outermost ones. */
+/** Returns elements that a style sheet of the page hides, or whose text is white where nothing sets another colour for the page; outermost ones only. */
 function doubtfulElements(document: HtmlNode): HtmlNode[] {
   const found = new Set<HtmlNode>();
   for (const selector of hidingSelectors(document)) for (const element of selected(document, selector)) found.add(element);
@@ -85,7 +85,7 @@ function doubtfulElements(document: HtmlNode): HtmlNode[] {
   );
 }
 
-/** Selectors of the rules that hide, outside of rules for other media. */
+/** Returns the selectors of the rules that hide, except those inside rules for other media. */
 function hidingSelectors(document: HtmlNode): string[] {
   const css = Array.from(document.querySelectorAll('style'), (style) => style.textContent ?? '').join('\n');
   const plain = css.replaceAll(/\/\*[\s\S]*?(?:\*\/|$)/g, '').replaceAll(/@[^{};@]{0,400}\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/g, '');
@@ -117,7 +117,7 @@ function charsOf(element: HtmlNode): number {
   return element.textContent?.trim().length ?? 0;
 }
 
-/** Takes out what a browser would not show by its own attributes, and gives its text; rules of style sheets are not applied. */
+/** Removes what a browser would hide because of its own attributes, and returns its text; rules of style sheets are not applied. */
 function removeHidden(document: HtmlNode): string {
   for (const element of document.querySelectorAll('script, style, noscript, iframe, object, embed, template, svg')) element.remove();
   const texts: string[] = [];
@@ -135,7 +135,7 @@ function toMarkdown(body: HtmlNode | null): string {
   if (!body) return '';
   const turndown = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
   turndown.addRule('tables', { filter: 'table', replacement: (content: string, node: HtmlNode) => tableOf(node) ?? content });
-  // An image is neither loaded nor passed on; its alternative text is what people read.
+  // An image is neither loaded nor passed on; its alternative text replaces it.
   turndown.addRule('images', { filter: 'img', replacement: (_: string, node: HtmlNode) => altOf(node) });
   // A link within the document leads nowhere from a passage of it.
   turndown.addRule('anchors', {
@@ -153,10 +153,10 @@ function altOf(image: HtmlNode): string {
   return image.getAttribute('alt')?.replaceAll(/\s+/g, ' ') ?? '';
 }
 
-/** A table whose first row has longer cells has no header. */
+/** A table with longer cells in its first row has no header. */
 const maxNameChars = 200;
 
-/** A table of values in Markdown; null for one that lays out a page: of one column, with long texts, tables or headings in it. */
+/** Returns a table of values in Markdown; null for one that lays out a page: with one column, or with long texts, tables or headings in it. */
 function tableOf(table: HtmlNode): string | null {
   if (table.querySelector('table, h1, h2, h3, h4, h5, h6')) return null;
   const rows = Array.from(table.querySelectorAll('tr'), (row) =>

@@ -6,7 +6,7 @@ import { mediaTypeOf, readBodyText } from '../../egress/body-text.ts';
 
 export type PageFormat = 'markdown' | 'text' | 'raw';
 
-/** The bytes of a page, and what its server says of them. */
+/** The bytes of a page, and what its server declares about them. */
 export interface PageJob {
   readonly body: Uint8Array;
   readonly contentType: string;
@@ -14,10 +14,10 @@ export interface PageJob {
   readonly format: PageFormat;
 }
 
-/** Text of a page and its title; null when the body is no kind of text. */
+/** Text of a page and its title; null when the body is not text of any kind. */
 export type PageText = { readonly title: string | null; readonly text: string } | null;
 
-/** Turns the bytes of a page into text: HTML by its main content, PDF page by page, text as it is. Runs in a child of the pool. */
+/** Converts the bytes of a page to text: HTML by its main content, PDF page by page, text as it is. Runs in a child of the pool. */
 export async function work(job: PageJob): Promise<PageText> {
   const bytes = Buffer.from(job.body);
   const mediaType = mediaTypeOf(job.contentType);

@@ -6,7 +6,7 @@ import type { FileParser, ParsedPart, ParseInput } from '../parsed.ts';
 import { readText } from '../text/read-text.ts';
 import { cutRows, type TableRow } from './table.ts';
 
-/** A record with more characters is no record: a quote was never closed. */
+/** A longer record is invalid: a quote was never closed. */
 const maxRecordChars = 1024 * 1024;
 
 /** CSV (RFC 4180, and what programs write instead: `;`, tabs, quotes within cells, rows of other lengths). */
@@ -36,7 +36,7 @@ async function* rowsOf(input: ParseInput, delimiter: string | null): AsyncGenera
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
   let number = 0;
-  for await (const cells of parser) yield { cells: cells as string[], number: ++number }; // csv-parse types records as any; without columns they are arrays of texts
+  for await (const cells of parser) yield { cells: cells as string[], number: ++number }; // csv-parse types records as any; without columns they are arrays of strings
 }
 
 async function* chained(head: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
@@ -49,7 +49,7 @@ function reportBadRow(error: CsvError | undefined, warn: ParseInput['warn']): un
   warn('bad_row', `A row that can't be read was left out, before line ${lines ?? '?'}, byte ${bytes ?? '?'}.`);
 }
 
-/** The one that stands most often, and equally often, in the first lines, outside of quotes. */
+/** Returns the delimiter that occurs most often, and equally often in each of the first lines, outside quotes. */
 function delimiterOf(head: string): string {
   const lines = head
     .slice(0, 64 * 1024)

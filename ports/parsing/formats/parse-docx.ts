@@ -6,9 +6,9 @@ import { partsOfHtml } from './parse-html.ts';
 import { readXml } from './pptx-xml.ts';
 import { openZip } from './zip.ts';
 
-/** A Word document: its paragraphs, lists, tables and notes through HTML. Pictures are not read, files it links to are not opened. */
+/** A Word document: its paragraphs, lists, tables and notes, via HTML. Images are not read, and linked files are not opened. */
 export const parseDocx: FileParser = async function* (input) {
-  const zip = await openZip(input.path); // the bounds of a zip file, before mammoth unpacks it
+  const zip = await openZip(input.path); // checks the limits of a zip file before mammoth unpacks it
   const body = await zip.read('word/document.xml').finally(() => zip.close());
   suspectHidden({ hidden: '', doubtfulChars: body === null ? 0 : hiddenCharsOf(body) }, input.warn);
   const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }));
@@ -19,7 +19,7 @@ export const parseDocx: FileParser = async function* (input) {
   yield* partsOfHtml(htmlToMarkdown(value, { isPage: false }), input);
 };
 
-/** Characters in runs that are hidden, white, or smaller than two points (ECMA-376 part 1, §17.3.2: `vanish`, `color`, `sz` in half points). */
+/** Counts characters in runs that are hidden, white, or smaller than two points (ECMA-376 part 1, §17.3.2: `vanish`, `color`, `sz` in half points). */
 function hiddenCharsOf(xml: Uint8Array): number {
   let chars = 0;
   let isHidden = false;

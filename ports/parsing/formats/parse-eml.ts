@@ -7,10 +7,10 @@ import { suspectHidden } from '../text/injection.ts';
 import { ParseFailure, type FileParser, type ParsedPart } from '../parsed.ts';
 import { cutSections } from '../text/sections.ts';
 
-/** Messages in messages in messages. */
+/** Maximum depth of messages inside messages. */
 const maxDepth = 5;
 
-/** A message has one of these (RFC 5322 §3.6); text that is none may look as if it had others. */
+/** Every message has one of these (RFC 5322 §3.6); a text that is not a message may look as if it had other headers. */
 const knownHeaders: readonly string[] = ['from', 'to', 'subject', 'date', 'message-id', 'received', 'return-path', 'content-type'];
 
 interface Mail {
@@ -18,7 +18,10 @@ interface Mail {
   readonly depth: number;
 }
 
-/** A message (RFC 5322, MIME): sender, recipients, date and text; one forwarded as an attachment is an item of its own. Other attachments are only named. */
+/**
+ * A message (RFC 5322, MIME): sender, recipients, date and text; a message that is forwarded as an attachment becomes a separate item. Other attachments are
+ * only named.
+ */
 export const parseEml: FileParser = async function* (input) {
   const bytes = await readFile(input.path);
   const keys = new KeyMaker();

@@ -5,7 +5,7 @@ import { ParseFailure, parseLimits, type FileParser, type ParsedPart, type Parse
 import { readLines, readWholeText } from '../text/read-text.ts';
 import { cutParagraphs } from '../text/paragraphs.ts';
 
-/** JSON: an item for each element of an array, else one. */
+/** JSON: one item for each element of an array, otherwise one for the whole value. */
 export const parseJson: FileParser = async function* (input) {
   const text = await readWholeText(input);
   if (text.trim() === '') return;
@@ -20,11 +20,11 @@ export const parseJson: FileParser = async function* (input) {
   }
 };
 
-/** Where the elements of an array begin in its text, one after the other. */
+/** Yields the offset in the text at which each element of an array begins. */
 function* offsetsOf(text: string): Generator<number> {
   let depth = 0;
   let isAwaited = false;
-  // A string, a sign that opens, closes or parts, or what belongs to a number or a name.
+  // A string, an opening, closing or separating character, or the characters of a number or a name.
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]|[^\s"[\]{},:]+/gs)) {
     if (isAwaited && token !== ']') yield index;
     if (token === ']' || token === '}') depth -= 1;
@@ -34,7 +34,7 @@ function* offsetsOf(text: string): Generator<number> {
   }
 }
 
-/** JSON Lines: an item a line. A line that is no JSON is left out with a warning; a file without any good line is refused. */
+/** JSON Lines: one item per line. A line that is not JSON is left out with a warning; a file without any valid line is refused. */
 export const parseJsonl: FileParser = async function* (input) {
   const file = { input, keys: new KeyMaker(), ids: new Set<string>() };
   let number = 0;
@@ -58,7 +58,7 @@ export const parseJsonl: FileParser = async function* (input) {
 interface Place {
   readonly input: ParseInput;
   readonly keys: KeyMaker;
-  /** Ids that elements before have. */
+  /** Ids that earlier elements have. */
   readonly ids: Set<string>;
   /** From 1. */
   readonly number: number;
@@ -66,7 +66,7 @@ interface Place {
   readonly place: string;
 }
 
-/** An object with a text `content` has the fields of an item; all else is its own text. */
+/** An object with a text `content` has the fields of an item; any other value becomes the text itself. */
 function* partsOf(element: unknown, { input, keys, ids, number, of, place }: Place): Generator<ParsedPart> {
   const { content, title, ...members } = isItem(element) ? element : { content: textOf(element), title: null };
   if (content.trim() === '') return;
@@ -81,9 +81,9 @@ function* partsOf(element: unknown, { input, keys, ids, number, of, place }: Pla
   const stretches = content.length > parseLimits.contentChars ? cutParagraphs(content) : [content];
   let isFirst = true;
   for (const text of stretches) {
-    // By its own id, else by what it says: an element that moves keeps its key.
+    // By its own id, otherwise by its text: an element that moves keeps its key.
     const key = isOwn ? keys.keyOf('id', id) : keys.keyOf('element', hashOf(text));
-    // What is no text is told as a fault of the element.
+    // An id that is not text is reported as an error of the element.
     const ownId = (isOwn && isFirst) || (id !== undefined && typeof id !== 'string') ? { external_id: id } : {};
     yield { key, title: name, content: text, place, fields: { ...others, ...ownId } };
     isFirst = false;

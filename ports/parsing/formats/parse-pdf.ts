@@ -9,7 +9,7 @@ type PdfDocument = Awaited<ReturnType<typeof getDocumentProxy>>;
 type PdfPage = Awaited<ReturnType<PdfDocument['getPage']>>;
 type TextItems = Awaited<ReturnType<PdfPage['getTextContent']>>['items'];
 
-/** A PDF, page by page, cut between pages. One without a text layer (a scan) fails: nothing here reads pictures. */
+/** A PDF, page by page, split between pages. One without a text layer (a scan) fails: nothing here reads images. */
 export const parsePdf: FileParser = async function* (input) {
   const pdf = await openPdf(await readFile(input.path));
   if (pdf.numPages > parseLimits.pages)
@@ -38,7 +38,7 @@ async function openPdf(bytes: Buffer): Promise<PdfDocument> {
 async function titleOfPdf(pdf: PdfDocument): Promise<string | null> {
   const { info } = await pdf.getMetadata().catch(() => ({ info: {} }));
   const title = 'Title' in info && typeof info.Title === 'string' ? titleOf(info.Title) : null;
-  // What programs write there when nobody gave a title.
+  // Programs write these when the document has no title.
   return title && !/^(?:untitled|microsoft word - |.*\.(?:docx?|dvi|tex|indd|pdf)$)/i.test(title) ? title : null;
 }
 
@@ -48,7 +48,7 @@ interface PageText {
 }
 
 interface Collected {
-  /** Pages without text. */
+  /** Numbers of the pages without text. */
   readonly empty: number[];
   readonly unseen: { doubtfulChars: number };
 }
@@ -62,7 +62,7 @@ async function* pagesOf(pdf: PdfDocument, { empty, unseen }: Collected): AsyncGe
   }
 }
 
-/** The text of a page; pdf.js leaves out what lies beside it. */
+/** Returns the text of a page; pdf.js omits text outside of it. */
 async function readPage(pdf: PdfDocument, number: number) {
   try {
     const page = await pdf.getPage(number);
@@ -71,16 +71,16 @@ async function readPage(pdf: PdfDocument, number: number) {
     page.cleanup();
     return { text: joinItems(items), doubtfulChars };
   } catch {
-    return { text: '', doubtfulChars: 0 }; // a page that is damaged beside others that are not
+    return { text: '', doubtfulChars: 0 }; // a damaged page among intact ones
   }
 }
 
-/** Pages whose drawing is looked at; it costs more than their text. */
+/** Maximum pages whose drawing operations are inspected; that costs more than their text. */
 const maxInspectedPages = 100;
 
 /**
- * Characters that a page draws invisibly (text rendering mode 3 or 7: ISO 32000-1, 9.3.6) or in white, and that no reader sees unless they lie over
- * something: the text that recognition puts over a scanned picture does, and white text on a filled area. Those pages count none.
+ * Counts characters that a page draws invisibly (text rendering mode 3 or 7: ISO 32000-1, 9.3.6) or in white, and that no reader sees unless they lie over
+ * something, like the text that OCR puts over a scanned image, or white text on a filled area. Pages of that kind count none.
  */
 async function unseenChars(page: PdfPage): Promise<number> {
   const { OPS } = await getResolvedPDFJS();
@@ -102,7 +102,7 @@ function glyphsOf(shown: unknown): number {
   return Array.isArray(shown) ? shown.filter((glyph: unknown) => typeof glyph === 'object' && glyph !== null).length : 0;
 }
 
-/** Lines as pdf.js finds them; a gap of more than one and a half lines begins a paragraph. */
+/** Joins lines as pdf.js finds them; a gap of more than one and a half lines begins a paragraph. */
 function joinItems(items: TextItems): string {
   let text = '';
   let lastY: number | null = null;
@@ -127,7 +127,7 @@ interface PdfOptions {
   readonly isShort: boolean;
 }
 
-/** Parts of whole pages, at most 20,000 characters each; a longer page is cut at paragraphs. */
+/** Yields parts of whole pages, at most 20,000 characters each; a longer page is split at paragraphs. */
 async function* cutPages(pages: AsyncIterable<PageText>, { title, isShort }: PdfOptions): AsyncGenerator<ParsedPart> {
   let held: PageText[] = [];
   let chars = 0;

@@ -7,7 +7,7 @@ import { openZip, type OpenZip } from './zip.ts';
 
 const presentation = 'ppt/presentation.xml';
 
-/** A presentation (ECMA-376 part 1, §19): a section a slide in the order of the show, with its notes; a page of the result is a slide. */
+/** A presentation (ECMA-376 part 1, §19): one section per slide in the order of the show, with its notes; a page of the result is a slide. */
 export const parsePptx: FileParser = async function* (input) {
   const zip = await openZip(input.path);
   try {
@@ -66,7 +66,7 @@ interface Relation {
   readonly path: string;
 }
 
-/** Relationships of a part (ECMA-376 part 2, §9.3), those within the file. */
+/** Returns the relationships of a part (ECMA-376 part 2, §9.3) that stay within the file. */
 async function relationsOf(zip: OpenZip, part: string): Promise<Relation[]> {
   const { dir, base } = posix.parse(part);
   const xml = await zip.read(`${dir}/_rels/${base}.rels`);

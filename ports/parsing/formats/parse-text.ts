@@ -5,7 +5,7 @@ import type { FileParser, ParsedPart, ParseInput } from '../parsed.ts';
 import { readText } from '../text/read-text.ts';
 import { cutSections, firstHeading } from '../text/sections.ts';
 
-/** A Markdown parser needs a hundred times its text; longer files are read in windows, cut before a heading or at an empty line. */
+/** A Markdown parser needs a hundred times the memory of its text; longer files are read in windows, split before a heading or at an empty line. */
 const windowChars = 512 * 1024;
 
 /** Markdown and plain text: sections by heading. */
@@ -25,7 +25,10 @@ async function* parse(input: ParseInput, hasHeadings: boolean): AsyncGenerator<P
   }
 }
 
-/** Code, in fences or not, or a comment of HTML (CommonMark 0.31, 4.5, 6.1 and 6.6), which readers of Markdown do not see; one that has no end goes on to the last line. */
+/**
+ * Code, fenced or inline, or an HTML comment (CommonMark 0.31, 4.5, 6.1 and 6.6), which readers of Markdown do not see; one without an end extends to the last
+ * line.
+ */
 const codeOrComment = /(?<=^|\n) {0,3}(`{3,}|~{3,})[\s\S]*?(?:\n {0,3}\1|$)|`[^`\n]+`|<!--[\s\S]*?(?:-->|$)/g;
 
 function withoutComments(text: string): { readonly text: string; readonly hidden: string } {

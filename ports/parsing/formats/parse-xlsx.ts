@@ -5,9 +5,9 @@ import { ParseFailure, type FileParser } from '../parsed.ts';
 import { cutRows, type TableRow } from './table.ts';
 import { openZip } from './zip.ts';
 
-/** A workbook: items of rows of each sheet. Values as they were last computed; formulas are not. */
+/** A workbook: items made of rows of each sheet. Values as they were last computed; formulas are not evaluated. */
 export const parseXlsx: FileParser = async function* (input) {
-  (await openZip(input.path)).close(); // the bounds of a zip file, before it is unpacked
+  (await openZip(input.path)).close(); // checks the limits of a zip file before it is unpacked
   const sheets = await readXlsxFile(input.path, { trim: true }).catch((error: unknown) => {
     throw new ParseFailure(
       'malformed',
@@ -25,7 +25,7 @@ async function* rowsOf(data: readonly (readonly unknown[])[]): AsyncGenerator<Ta
   for (const [index, row] of data.entries()) yield { cells: row.map(cellText), number: index + 1 };
 }
 
-/** Dates lie in a file as fractions of days, which are not exact: seconds are. */
+/** Dates are stored as fractions of days, which are not exact: whole seconds are. */
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (!(value instanceof Date)) return String(value);

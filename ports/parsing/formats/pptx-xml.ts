@@ -7,20 +7,20 @@ export interface SlideText {
   readonly title: string;
   /** Markdown: paragraphs, list items, tables. */
   readonly body: string;
-  /** Of a page of notes: what the speaker wrote. */
+  /** For a page of notes: what the speaker wrote. */
   readonly notes: string;
   readonly id: string | null;
 }
 
 interface XmlHandlers {
-  /** Names without their prefix; attributes with it. */
+  /** Element names come without their prefix; attributes with it. */
   readonly open?: (name: string, attributes: Readonly<Record<string, string>>) => unknown;
   readonly close?: (name: string) => unknown;
   readonly text?: (text: string) => unknown;
 }
 
 /**
- * Reads XML of a document, UTF-8 or UTF-16. Entities beyond those of XML itself are an error, so that none can grow.
+ * Reads XML of a document, in UTF-8 or UTF-16. Entities other than those of XML itself are an error, so that none can expand without bound.
  * @throws ParseFailure `malformed`
  */
 export function readXml(bytes: Uint8Array, { open, close, text }: XmlHandlers): void {
@@ -38,11 +38,11 @@ export function readXml(bytes: Uint8Array, { open, close, text }: XmlHandlers): 
   parser.write(new TextDecoder(charset).decode(bytes)).close();
 }
 
-/** What is repeated on every slide and says nothing of it. */
+/** Placeholders that repeat on every slide and say nothing about it. */
 const furniture: readonly string[] = ['dt', 'ftr', 'sldNum', 'hdr', 'sldImg'];
 const titles: readonly string[] = ['title', 'ctrTitle'];
 
-/** Paragraphs of DrawingML (ECMA-376 part 1, §21.1) by the placeholder of their shape. */
+/** Reads paragraphs of DrawingML (ECMA-376 part 1, §21.1) by the placeholder of their shape. */
 export function readSlide(xml: Uint8Array): SlideText {
   const reader = new SlideReader();
   readXml(xml, reader);
@@ -54,7 +54,7 @@ class SlideReader implements XmlHandlers {
   #body: string[] = [];
   #notes: string[] = [];
   #id: string | null = null;
-  /** Placeholder of the shape that is open; empty: none. */
+  /** Placeholder of the open shape; empty: none. */
   #placeholder = '';
   #paragraph: string | null = null;
   #level = 0;

@@ -2,7 +2,7 @@ import type { KeyMaker } from '../text/keys.ts';
 import { titleOf } from '../text/clean.ts';
 import { parseLimits, type ParsedPart, type ParseInput } from '../parsed.ts';
 
-/** A row in the order of its columns, and where it stands in its file: from 1. */
+/** A row in the order of its columns, and its number in the file, from 1. */
 export interface TableRow {
   readonly cells: readonly string[];
   readonly number: number;
@@ -13,19 +13,19 @@ export interface TableOptions {
   readonly title: string | null;
   readonly metadata?: ParsedPart['metadata'];
   readonly keys: KeyMaker;
-  /** Begins the keys of the parts. */
+  /** The first segments of the parts' keys. */
   readonly path: readonly string[];
   readonly warn: ParseInput['warn'];
 }
 
-/** An item of a table stays below this, or its one row would be longer. */
+/** Maximum characters of an item of a table, unless a single row is longer. */
 const maxPartChars = 100_000;
 const maxHeaderChars = 8_000;
 const maxCellChars = 20_000;
 
 /**
- * Items of at most 500 rows, each a Markdown table that begins with the header: the first row, when all its cells are names. Only one item is in
- * memory at a time.
+ * Yields items of at most 500 rows, each a Markdown table that begins with the header: the first row, when all its cells are names. Only one item is in memory
+ * at a time.
  */
 export async function* cutRows(rows: AsyncIterable<TableRow>, options: TableOptions): AsyncGenerator<ParsedPart> {
   let header: string | null = null;
@@ -53,13 +53,13 @@ export async function* cutRows(rows: AsyncIterable<TableRow>, options: TableOpti
   else if (names.length > 0) yield tablePart([{ cells: names, number: 1 }], '', options);
 }
 
-/** Columns of a table in Markdown (GFM). */
+/** Returns the header of a table in Markdown (GFM). */
 export function headerOf(names: readonly string[]): string {
   const line = lineOf(names.map((name) => name.slice(0, 200).toWellFormed()));
   return line.length > maxHeaderChars ? '' : `${line}\n|${' --- |'.repeat(names.length)}\n`;
 }
 
-/** One row of a table in Markdown: no line breaks, `|` escaped. */
+/** Returns one row of a table in Markdown: no line breaks, `|` escaped. */
 export function lineOf(cells: readonly string[]): string {
   return `| ${cells
     .map((cell) =>
@@ -91,7 +91,7 @@ function shortened({ cells, number }: TableRow, warn: ParseInput['warn']): reado
   return cells.map((cell) => cell.slice(0, maxCellChars).toWellFormed());
 }
 
-/** Names: none empty but at the end, none a number or date, no two alike. */
+/** Whether the cells are names: none empty except at the end, none a number or date, no two alike. */
 function looksLikeHeader(cells: readonly string[]): boolean {
   const names = cells.map((cell) => cell.trim());
   while (names.at(-1) === '') names.pop();

@@ -1,13 +1,13 @@
 import { openPromise, type Entry, type ZipFile } from 'yauzl';
 import { ParseFailure, parseLimits } from '../parsed.ts';
 
-/** More entries than any document has. */
+/** More entries than any real document has. */
 const maxEntries = 20_000;
 
-/** A zip file that was looked through: its entries by name. */
+/** A zip file whose directory has been read: its entries by name. */
 export interface OpenZip {
   readonly names: readonly string[];
-  /** Bytes of an entry; null when there is none of this name. */
+  /** Returns the bytes of an entry; null when there is none of this name. */
   read(name: string): Promise<Buffer | null>;
   close(): void;
 }
@@ -50,11 +50,11 @@ async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
   return entries;
 }
 
-/** The reader refuses an entry that unpacks to more, or less, than it declares. */
+/** The reader refuses an entry that unpacks to more, or fewer, bytes than it declares. */
 async function bytesOf(zip: ZipFile, entry: Entry): Promise<Buffer> {
   try {
     const parts: Buffer[] = [];
-    for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer); // a byte stream without an encoding gives buffers
+    for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer); // a byte stream without an encoding yields buffers
     return Buffer.concat(parts);
   } catch (error) {
     throw brokenZip(error);

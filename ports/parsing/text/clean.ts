@@ -1,7 +1,7 @@
 import { parseLimits, type ParseInput, type ParsedPart } from '../parsed.ts';
 
 /**
- * The text without U+0000, and with U+FFFD for each lone surrogate: PostgreSQL stores neither. Each one is a warning with its offset.
+ * Returns the text without U+0000, and with U+FFFD for each lone surrogate: PostgreSQL stores neither. Each one is a warning with its offset.
  * @param offset characters of the file before this text
  */
 export function cleanText(text: string, warn: ParseInput['warn'], offset = 0): string {
@@ -15,7 +15,7 @@ export function cleanText(text: string, warn: ParseInput['warn'], offset = 0): s
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** A part as it may be stored: clean, its title shortened; null when no letter, digit or sign is left in it. */
+/** Returns a part that can be stored: clean, its title truncated; null when no visible character is left in it. */
 export function cleanPart(part: ParsedPart, warn: ParseInput['warn']): ParsedPart | null {
   const content = cleanText(part.content, warn);
   if (!/[^\s\p{Cc}\p{Cf}]/u.test(content)) return null;
@@ -32,20 +32,20 @@ function cleanFields(fields: Readonly<Record<string, unknown>>, warn: ParseInput
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [cleanText(name, warn), cleanValue(value)]));
 }
 
-/** One line of at most 300 characters; null when nothing is left. */
+/** Returns one line of at most 300 characters; null when nothing is left. */
 export function titleOf(text: string | null | undefined): string | null {
   const line = (text ?? '').replaceAll('\0', '').toWellFormed().replaceAll(/\s+/g, ' ').trim();
   return line === '' ? null : truncateText(line, parseLimits.titleChars);
 }
 
-/** The first characters of a text, never half a surrogate pair. */
+/** Returns the first characters of a text, never half a surrogate pair. */
 export function truncateText(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const cut = text.slice(0, maxChars);
   return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }
 
-/** A file's name without its extension, as a title. */
+/** Returns a file's name without its extension, as a title. */
 export function nameOf(filename: string): string | null {
   return titleOf(filename.replace(/\.[^.]{1,8}$/, ''));
 }

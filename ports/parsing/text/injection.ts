@@ -1,8 +1,8 @@
 import type { InjectionSuspect, ParseInput } from '../parsed.ts';
 
 /**
- * Phrases by which texts try to command a model that reads them. They catch what is written plainly; they are a hint for curators and lower the
- * trust of an item, not a boundary: what a run may do never depends on them. Bounded repeats only, so that each takes linear time.
+ * Phrases by which texts try to command a model that reads them. They catch plain wording only; they are a hint for curators and lower the trust of an item,
+ * but are no security boundary: what a run may do never depends on them. Only bounded repeats, so that each takes linear time.
  */
 const rules: readonly (readonly [InjectionSuspect['rule'], RegExp])[] = [
   [
@@ -35,10 +35,10 @@ const rules: readonly (readonly [InjectionSuspect['rule'], RegExp])[] = [
 /** Characters of Unicode's tag block spell ASCII that no reader sees; a long run of zero-width ones hides bits. */
 const invisible = /[\u{E0020}-\u{E007E}]{4,}|[\u200B\u200C\u2060\u2062-\u2064]{16,}/u;
 
-/** What in a text reads like an order to a model; null when nothing does. */
+/** Returns the first place in a text that reads like an instruction to a model; null when there is none. */
 export function findInjection(text: string): InjectionSuspect | null {
   const hidden = invisible.exec(text);
-  // A flag of a region is an emoji followed by tags (UTS #51).
+  // The flag of a region is an emoji followed by tags (UTS #51).
   if (hidden && !text.slice(0, hidden.index).endsWith('\u{1F3F4}'))
     return { rule: 'invisible_characters', excerpt: excerptOf(readTags(hidden[0])) };
   for (const [rule, pattern] of rules) {
@@ -50,13 +50,13 @@ export function findInjection(text: string): InjectionSuspect | null {
 
 /** Text of a document that its readers do not see. */
 export interface HiddenText {
-  /** What was left out. */
+  /** The text that was left out. */
   readonly hidden: string;
-  /** Characters that stayed, since somebody may see them after all. */
+  /** Number of characters that stayed, since a reader may see them after all. */
   readonly doubtfulChars?: number;
 }
 
-/** Warns of hidden text; orders in what was left out make the document suspect, those that stayed are found in its text. */
+/** Warns of hidden text. Instructions in the text that was left out make the document suspect; those in the text that stayed are found there. */
 export function suspectHidden({ hidden, doubtfulChars = 0 }: HiddenText, warn: ParseInput['warn']): InjectionSuspect | null {
   if (hidden !== '') warn('hidden_text', `${hidden.length} characters that a reader would not see were left out.`);
   if (doubtfulChars > 0)

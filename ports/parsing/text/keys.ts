@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export class KeyMaker {
   readonly #used = new Map<string, number>();
 
-  /** @param path headings, sheet or the like from the outside in; empty: the whole file. */
+  /** @param path headings, sheet or the like, outermost first; empty: the whole file. */
   keyOf(...path: readonly string[]): string {
     const slug = path.map(slugOf).filter(Boolean).join('/') || 'document';
     const stem = slug.length <= 100 ? slug : `${slug.slice(0, 80)}-${createHash('sha256').update(slug).digest('hex').slice(0, 16)}`;

@@ -3,11 +3,11 @@ import { deadlineIn } from '../../deadline.ts';
 
 /** Files that one process parses at a time. */
 export const filesAtOnce = 2;
-/** Files that wait in the process, so that a parser that becomes free has its next one at once. */
+/** Files that wait in the process, so that a parser that becomes free gets its next one at once. */
 const maxWaiting = 1;
-/** So long; an activity that waits has an hour for all it does. */
+/** How long such a file waits; the activity that waits has an hour in total. */
 const maxWaitMs = 60_000;
-/** A file that was turned away comes back within half a minute, or after five where it has waited for an hour: by then it no longer counts. */
+/** A rejected file comes back within half a minute, or after five when it has waited for an hour: by then it no longer counts. */
 const countedMs = 60_000;
 
 /** The right to parse one file now, until it is released. */
@@ -15,13 +15,13 @@ export interface Parser {
   release(): void;
 }
 
-/** Files that were turned away, with when that was (`performance.now()`), oldest first. */
+/** Rejected files, with the time of their rejection (`performance.now()`), oldest first. */
 const turnedAway = new Map<string, number>();
 const queue = new PQueue({ concurrency: filesAtOnce });
 
 /**
- * The right to parse a file. Where as many are parsed as may be, the first to ask waits up to a minute for it; others are turned away and get how many they are,
- * the asker with them, so that they need not all come back soon. `file`: names it among them.
+ * Asks for the right to parse a file. When the maximum number of files is being parsed, the first caller waits up to a minute for it; other callers are
+ * rejected and get the number of rejected files, their own included, so that they need not all come back soon. `file`: identifies it among them.
  * @throws the signal's reason when it aborts.
  */
 export async function askForParser(file: string, signal: AbortSignal, waitMs = maxWaitMs): Promise<Parser | { readonly waiting: number }> {
@@ -58,7 +58,7 @@ export async function takeParser(signal: AbortSignal | undefined): Promise<Parse
     },
     signal ? { signal } : {},
   );
-  // Rejected only when it is aborted while it waits.
+  // Rejects only when it is aborted while it waits.
   held.catch((error: unknown) => begun.reject(error instanceof Error ? error : new Error(String(error))));
   await begun.promise;
   return { release: () => slot.resolve() };

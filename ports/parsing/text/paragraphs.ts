@@ -1,6 +1,6 @@
 import { parseLimits } from '../parsed.ts';
 
-/** Stretches of at most 20,000 characters, cut between paragraphs, else between lines, else anywhere but within a character. */
+/** Yields texts of at most 20,000 characters, split between paragraphs, otherwise between lines, otherwise anywhere except within a character. */
 export function* cutParagraphs(text: string): Generator<string> {
   let held = '';
   for (const block of blocksOf(text)) {

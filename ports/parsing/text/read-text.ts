@@ -7,13 +7,14 @@ import { cleanText } from './clean.ts';
 import { ParseFailure, type ParseInput } from '../parsed.ts';
 
 const sampleBytes = 64 * 1024;
-/** What chardet calls by a name that TextDecoder (WHATWG Encoding) does not know. */
+/** Encodings that chardet reports under a name that TextDecoder (WHATWG Encoding) does not know. */
 const aliases: Readonly<Record<string, string>> = { 'ISO-8859-1': 'windows-1252', 'ASCII': 'utf-8' };
 
 /**
- * The text of a file as it comes, without its byte order mark. By BOM; UTF-8 when all of it is; UTF-16 when zero bytes lie as they do there;
- * else what chardet takes it for. U+0000 is dropped, what can't be decoded becomes U+FFFD, each with a warning that names its offset.
- * @throws ParseFailure `unsupported_media_type` for bytes that are no text
+ * Yields the text of a file as it is read, without its byte order mark. The encoding is the one of the BOM; UTF-8 when all of the file is valid UTF-8; UTF-16
+ * when its zero bytes have that pattern; otherwise chardet's guess. U+0000 is dropped, and what can't be decoded becomes U+FFFD, each with a warning that names
+ * its offset.
+ * @throws ParseFailure `unsupported_media_type` for bytes that are not text
  */
 export async function* readText({ path, warn }: Pick<ParseInput, 'path' | 'warn'>): AsyncGenerator<string> {
   const charset = await charsetOf(path, warn);
@@ -32,14 +33,14 @@ export async function* readText({ path, warn }: Pick<ParseInput, 'path' | 'warn'
   yield rest;
 }
 
-/** All of it, for formats that need it whole. */
+/** Returns all of it, for formats that need the whole text. */
 export async function readWholeText(input: Pick<ParseInput, 'path' | 'warn'>): Promise<string> {
   const chunks: string[] = [];
   for await (const text of readText(input)) chunks.push(text);
   return chunks.join('');
 }
 
-/** Lines with `\n`, `\r\n` or `\r` ends, without them, and where they begin: characters of the decoded text. */
+/** Yields lines that end in `\n`, `\r\n` or `\r`, without those, and their offsets in characters of the decoded text. */
 export async function* readLines(
   input: Pick<ParseInput, 'path' | 'warn'>,
 ): AsyncGenerator<{ readonly line: string; readonly offset: number }> {
@@ -81,7 +82,7 @@ async function charsetOf(path: string, warn: ParseInput['warn']): Promise<string
   return charset;
 }
 
-/** UTF-8 in which some bytes are damaged: other encodings rarely look like many of its characters. */
+/** Recognizes UTF-8 with some damaged bytes: other encodings rarely look like many of its characters. */
 function isNearlyUtf8(sample: Buffer): boolean {
   const text = new TextDecoder('utf-8').decode(sample);
   const bad = text.match(/\u{FFFD}/gu)?.length ?? 0;
@@ -108,7 +109,7 @@ async function firstBadByte(path: string): Promise<number | null> {
   }
 }
 
-/** By halves: the longest prefix that is UTF-8, or nearly. The first bytes may end a character of the chunk before. */
+/** Returns, by binary search, the length of the longest prefix that is UTF-8, or nearly. The first bytes may end a character of the previous chunk. */
 function badIndex(bytes: Buffer): number {
   let from = 0;
   while (from < 4 && from < bytes.length && ((bytes[from] ?? 0) & 0xc0) === 0x80) from += 1;
@@ -137,7 +138,7 @@ interface Decoded {
   readonly offset: number;
 }
 
-/** A U+FFFD that the file holds itself is no fault of it. */
+/** A U+FFFD in the file itself is not an error of the file. */
 function reportBadBytes({ text, bytes, charset, offset }: Decoded, warn: ParseInput['warn']): void {
   if (!text.includes('\u{FFFD}') || (charset === 'utf-8' && bytes.includes(replacementBytes))) return;
   const code = charset.startsWith('utf-16') ? 'lone_surrogate' : 'bad_bytes';
@@ -158,5 +159,5 @@ async function sampleOf(path: string, position: number): Promise<Buffer> {
 }
 
 async function* chunksOf(path: string): AsyncGenerator<Buffer> {
-  for await (const bytes of createReadStream(path, { highWaterMark: sampleBytes * 4 })) yield bytes as Buffer; // a stream without an encoding gives buffers
+  for await (const bytes of createReadStream(path, { highWaterMark: sampleBytes * 4 })) yield bytes as Buffer; // a stream without an encoding yields buffers
 }

@@ -13,7 +13,7 @@ interface Heading {
 }
 
 interface Section {
-  /** Headings from the outside in, this one's last. */
+  /** Headings, outermost first, this section's last. */
   readonly path: readonly string[];
   readonly depth: number;
   readonly start: number;
@@ -25,7 +25,7 @@ interface Section {
 }
 
 export interface SectionOptions {
-  /** Of the document. */
+  /** Title of the document. */
   readonly title: string | null;
   readonly metadata?: ParsedPart['metadata'];
   /** False: a `#` at the start of a line is no heading. */
@@ -35,9 +35,9 @@ export interface SectionOptions {
 }
 
 /**
- * Cuts Markdown at its headings (CommonMark, ATX and Setext). A text of at most 20,000 characters stays whole; of a longer one each largest
- * section that is short enough becomes a part, so that a change of one section leaves the others as they were. Sections that are too long
- * themselves are cut between paragraphs; a table that is cut repeats its header.
+ * Splits Markdown at its headings (CommonMark, ATX and Setext). A text of at most 20,000 characters stays whole; in a longer one each largest section that is
+ * short enough becomes a part, so that a change of one section leaves the others unchanged. Sections that are themselves too long are split between paragraphs;
+ * a table that is split repeats its header.
  */
 export function* cutSections(text: string, options: SectionOptions): Generator<ParsedPart> {
   const { title, metadata, keys = new KeyMaker() } = options;
@@ -55,7 +55,7 @@ export function* cutSections(text: string, options: SectionOptions): Generator<P
   }
 }
 
-/** The title that a document gives itself: its first heading, when that is of the first level. */
+/** Returns the title that a document gives itself: its first heading, when that is a first-level one. */
 export function firstHeading(text: string): string | null {
   const [heading] = headingsOf(text.slice(0, 4_000));
   return heading?.depth === 1 ? titleOf(heading.text) : null;
@@ -108,7 +108,7 @@ function* largest(sections: readonly Section[]): Generator<{ path: readonly stri
       yield { path, start, end };
       continue;
     }
-    // A heading alone says nothing: the titles of its subsections hold it.
+    // A heading alone carries nothing: the titles of its subsections contain it.
     if (bodyEnd > headEnd + 2) yield { path, start, end: bodyEnd };
     yield* largest(children);
   }

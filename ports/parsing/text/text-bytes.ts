@@ -1,8 +1,11 @@
-/** More control characters than one in so many: the bytes are no text. */
+/** With more than one control character per this many bytes, the bytes are not text. */
 const controlShare = 20;
 const minControls = 4;
 
-/** UTF-16 by its byte order mark, or because zero bytes lie as in a text of mostly Latin signs: in every second byte, and in no other ones. Null: another encoding. */
+/**
+ * Detects UTF-16 by its byte order mark, or because zero bytes lie as in a text of mostly Latin characters: in every second byte, and in no others. Null:
+ * another encoding.
+ */
 export function sniffUtf16(head: Uint8Array): { readonly charset: 'utf-16le' | 'utf-16be'; readonly hasMark: boolean } | null {
   if (head[0] === 0xff && head[1] === 0xfe) return { charset: 'utf-16le', hasMark: true };
   if (head[0] === 0xfe && head[1] === 0xff) return { charset: 'utf-16be', hasMark: true };
