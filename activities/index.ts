@@ -41,7 +41,7 @@ import { createAttachmentActivities } from './attachments/attachment-activities.
 import { createNoticeActivities } from './delivery/notice-activities.ts';
 import { createDeliveryActivities } from './delivery/send-mail.ts';
 import type { ActivityDeps } from './deps.ts';
-import { createGateActivities } from './gates/gate-activities.ts';
+import { createGateActivities } from './approvals/approval-activities.ts';
 import { createAuditActivities } from './maintenance/audit-activities.ts';
 import { createChannelActivities } from './channels/channel-activities.ts';
 import { createBudgetActivities } from './maintenance/budget-activities.ts';

@@ -92,9 +92,9 @@ async function main(chosen: readonly Bench[]): Promise<number> {
   }
 
   if (chosen.length === benches.length) writeFileSync(join(root, 'bench/RESULTS.md'), resultsOf(reported, facts));
-  const { ratios, gates, errors } = broken(reported);
-  for (const line of [...errors, ...gates, ...ratios]) say(`over budget: ${line}`);
-  return errors.length + gates.length > 0 ? 1 : 0;
+  const { ratios, checks, errors } = broken(reported);
+  for (const line of [...errors, ...checks, ...ratios]) say(`over budget: ${line}`);
+  return errors.length + checks.length > 0 ? 1 : 0;
 }
 
 function resultsOf(reported: readonly Reported[], facts: readonly string[]): string {

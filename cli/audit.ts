@@ -112,7 +112,7 @@ async function* goodLines(
 function tell(log: (line: string) => void, verified: VerifiedChain): number {
   log(summaryOf(verified));
   for (const fault of verified.faults) log(`  ${textOf(fault)}`);
-  if (verified.isCut) log('  … and more.');
+  if (verified.isTruncated) log('  … and more.');
   return verified.faults.length;
 }
 

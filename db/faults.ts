@@ -73,7 +73,7 @@ export function toFailure(error: unknown): Failure | null {
     return field === undefined ? null : fail('already_exists', { context: { field }, cause: error });
   }
   if (code === foreignKeyViolation) return foreignKeyFailure(error, detail);
-  if (isRetried(error) || isUnavailable(error)) return fail('service_unavailable', { retryAfterS: 1, cause: error });
+  if (isRetried(error) || hasLostConnection(error)) return fail('service_unavailable', { retryAfterS: 1, cause: error });
   return null;
 }
 
@@ -99,12 +99,12 @@ function foreignKeyFailure(error: unknown, detail: string): Failure {
 }
 
 /** True when the database does not answer, or not yet. A database that rejects our role has answered, so it does not count. */
-export function isAway(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   const fault = error instanceof Failure ? error.cause : error;
-  return isUnavailable(fault) && !faultOf(fault).code.startsWith('28');
+  return hasLostConnection(fault) && !faultOf(fault).code.startsWith('28');
 }
 
-function isUnavailable(error: unknown): boolean {
+function hasLostConnection(error: unknown): boolean {
   const { code, syscall, message } = faultOf(error);
   return unavailableStates.has(code) || code.startsWith('08') || socketCalls.has(syscall) || lostConnection.test(message);
 }

@@ -3,7 +3,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { followClock, nameClock } from './database-clock.ts';
 import { dialectOf, nameDialect, type Databases } from './databases.ts';
-import { isAway } from './faults.ts';
+import { isUnavailable } from './faults.ts';
 import { migrationNames } from './migrations/index.ts';
 import { ormOptions } from './mikro-orm.config.ts';
 import { createDialect } from './postgres/pg-dialect.ts';
@@ -78,7 +78,7 @@ export async function whenDatabaseAnswers<R>(work: () => Promise<R>): Promise<R>
     try {
       return await work();
     } catch (error) {
-      if (!isAway(error) || performance.now() > end) throw error;
+      if (!isUnavailable(error) || performance.now() > end) throw error;
     }
   }
 }

@@ -49,7 +49,7 @@ export async function addOutbox(
   message: OutboxMessage,
   { id = newId(), dedupeKey, notBefore }: OutboxOptions,
 ): Promise<string | null> {
-  const [organizationId, workspaceId] = homeOf(tx, message);
+  const [organizationId, workspaceId] = rowScopeOf(tx, message);
   const written = await change(
     tx.em,
     `insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
@@ -85,7 +85,7 @@ const insertAll = `insert into outbox (id, organization_id, workspace_id, kind, 
 
 /** Returns a message's row for a statement that writes it beside others and records its id in `tx.outgoing`. The remaining columns have defaults. */
 export function outboxRow(tx: TenantTransaction, { message, dedupeKey }: OutboxDraft) {
-  const [organizationId, workspaceId] = homeOf(tx, message);
+  const [organizationId, workspaceId] = rowScopeOf(tx, message);
   return {
     id: newId(),
     organization_id: organizationId,
@@ -201,7 +201,7 @@ export async function sweepOutbox(em: SqlEntityManager, limit: number): Promise<
 }
 
 // A start belongs to the tenant of its workflow, a mail to the tenant of its recipient; other messages to the transaction's tenant.
-function homeOf(tx: TenantTransaction, message: OutboxMessage): [string | null, string | null] {
+function rowScopeOf(tx: TenantTransaction, message: OutboxMessage): [string | null, string | null] {
   if (message.kind === 'workflow.start' || message.kind === 'mail') return [message.organizationId, message.workspaceId];
   const { organizationId, workspaceIds, hasAllWorkspaces } = tx.tenant;
   return [organizationId, organizationId && !hasAllWorkspaces && workspaceIds.length === 1 ? (workspaceIds[0] ?? null) : null];

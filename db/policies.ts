@@ -1,5 +1,5 @@
 import type { PolicyDef } from '@mikro-orm/core';
-import { gateAccess } from './definer-functions.ts';
+import { functionGrants } from './definer-functions.ts';
 
 /** What kind of rows a table holds; decides who may read and write them. */
 export type TenantKind = 'scoped' | 'child' | 'tenant' | 'person' | 'open' | 'append' | 'platform';
@@ -33,7 +33,7 @@ const commands = ['select', 'insert', 'update', 'delete'] as const;
 export function tenantPolicies(table: string, kind: TenantKind, options: PolicyOptions = {}): PolicyDef[] {
   const rules = narrowed(rulesOf(kind, options), options);
   const forApp = commands.map((command) => policy(`app_${command}`, command, 'longhaul_app', rules[command]));
-  const forGate = (gateAccess[table] ?? []).map((command) => policy(`gate_${command}`, command, 'longhaul_gate', 'true'));
+  const forGate = (functionGrants[table] ?? []).map((command) => policy(`gate_${command}`, command, 'longhaul_gate', 'true'));
 
   return [...forApp, policy('sweeper_all', 'all', 'longhaul_sweeper', 'true'), ...forGate];
 }

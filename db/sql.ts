@@ -58,7 +58,7 @@ export async function queueStatement<T>(
   onRows: ((rows: T[]) => void) | null = null,
 ): Promise<void> {
   // The rows have the shape that the statement selects; for a text only its author can know it.
-  await send(em, statementOf(em, asked, params), { isLater: true, onRows: onRows as QueuedStatement['onRows'] });
+  await send(em, statementOf(em, asked, params), { isQueued: true, onRows: onRows as QueuedStatement['onRows'] });
 }
 
 /** Sends the statements of a transaction that has just begun straight to its connection. */
@@ -102,7 +102,7 @@ function statementOf(em: SqlEntityManager, asked: Runnable<unknown> | string, pa
 async function send<T>(
   em: SqlEntityManager,
   { sql, parameters }: Statement,
-  marks: Partial<Pick<QueuedStatement, 'isLater' | 'onRows'>> = {},
+  marks: Partial<Pick<QueuedStatement, 'isQueued' | 'onRows'>> = {},
 ): Promise<Outcome<T>> {
   // Unflushed entities would be invisible to the statement.
   if (holdsEntities(em)) await flushOnce(em);

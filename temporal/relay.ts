@@ -88,18 +88,18 @@ async function sendDue(deps: RelayDeps, { withRunStarts }: { readonly withRunSta
   const due = await sweep(deps.db, (em) => takeDueOutbox(em, { limit: batchSize, olderThanMs, withRunStarts }));
   const queue = new PQueue({ concurrency: sendsAtOnce });
   const startsMs: number[] = [];
-  let isAway = false;
+  let isUnavailable = false;
   const send = async (row: OutboxRow): Promise<void> => {
-    if (isAway) return;
+    if (isUnavailable) return;
     const startedAt = performance.now();
     const result = await sendRow(deps, row);
-    if (result === 'away') isAway = true;
+    if (result === 'away') isUnavailable = true;
     if (result === 'settled' && isRunStart(row.message)) startsMs.push(performance.now() - startedAt);
   };
 
   await queue.addAll(due.map((row) => () => send(row)));
   return {
-    taken: isAway ? 0 : due.length,
+    taken: isUnavailable ? 0 : due.length,
     startMs: startsMs.length === 0 ? null : startsMs.reduce((sum, ms) => sum + ms, 0) / startsMs.length,
   };
 }

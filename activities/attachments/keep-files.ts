@@ -10,7 +10,7 @@ import type { Storage } from '../../ports/storage/storage.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { cleanText } from '../model/wire/plain-text.ts';
 import type { ToolFile, ToolOutcome } from '../tools/calls/outcome.ts';
-import { cutText } from '../../workflows/contracts/cut-text.ts';
+import { truncateText } from '../../workflows/contracts/truncate-text.ts';
 
 /** Files of a result whose bytes are stored; their rows are written with the result itself. */
 export interface StoredFiles {
@@ -28,7 +28,7 @@ export interface KeptFor {
 
 export interface KeepOptions {
   readonly organizationId: string;
-  readonly limitBytes: number;
+  readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
@@ -91,17 +91,17 @@ export function retainedFor(call: CallState): KeptFor {
 
 /** Returns the outcome of a call that returned files: their names and ids, beside the tool's text. */
 export function filesEnd(files: readonly AttachmentRef[], text: string, maxChars: number): CallOutcome {
-  const output = { text: cutText(cleanText(text), maxChars), attachments: files };
+  const output = { text: truncateText(cleanText(text), maxChars), attachments: files };
   const totalChars = JSON.stringify({ ...output, text }).length;
   const truncated = text.length > maxChars;
   const told = { status: 'succeeded', output, outputType: 'attachment', files, truncated, cached: false, totalChars } as const;
   return { state: 'succeeded', result: { ...told, error: null, durationMs: null }, rest: null };
 }
 
-async function storeOne(storage: Storage, file: ToolFile, { organizationId, limitBytes, signal }: KeepOptions): Promise<StoredFile | null> {
+async function storeOne(storage: Storage, file: ToolFile, { organizationId, maxBytes, signal }: KeepOptions): Promise<StoredFile | null> {
   try {
     const incoming = { filename: file.name, bytes: [file.bytes] };
-    return await storeFile(storage, newStorageKey(organizationId), incoming, { limitBytes, signal });
+    return await storeFile(storage, newStorageKey(organizationId), incoming, { maxBytes, signal });
   } catch (error) {
     if (error instanceof Failure && (error.code === 'unsupported_media_type' || error.code === 'payload_too_large')) return null;
     throw error;

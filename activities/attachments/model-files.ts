@@ -3,7 +3,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
 import { FileBytes, type PromptBlock, type PromptMessage } from '../model/prompt/prompt.ts';
 import type { ModelStepRequest } from '../model/step.ts';
-import { cutText } from '../tools/calls/output.ts';
+import { truncateText } from '../tools/calls/output.ts';
 import { bytesOfFile, isReadable, maxFileBytes, textOfFile, type FileDeps } from './file-text.ts';
 
 /** The rows of files and the dependencies to read them. */
@@ -20,7 +20,7 @@ const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'ima
 const audioTypes: ReadonlySet<string> = new Set(['audio/mpeg', 'audio/wav']);
 
 /** What remains of the request's budget for files. */
-interface Room {
+interface FileBudget {
   files: number;
   bytes: number;
   chars: number;
@@ -46,7 +46,7 @@ interface Reader {
   readonly source: FileSource;
   readonly model: ResolvedModel;
   readonly files: ReadonlyMap<string, RunFile>;
-  readonly room: Room;
+  readonly room: FileBudget;
 }
 
 function isAttached(block: PromptBlock): block is AttachedBlock {
@@ -75,7 +75,7 @@ async function readBlock(reader: Reader, block: AttachedBlock): Promise<PromptBl
   const text = room.chars > 0 && room.files > 0 ? await textOfFile(source, file) : null;
   if (text === null) return note(block, isReadable(file.media_type) ? readOn(block, 0) : 'It can not be read as text.');
 
-  const part = cutText(text, Math.min(maxTextChars, room.chars));
+  const part = truncateText(text, Math.min(maxTextChars, room.chars));
   room.files -= 1;
   room.chars -= part.length;
   const rest = part.length < text.length ? `\n[${part.length} of ${text.length} characters. ${readOn(block, part.length)}]` : '';

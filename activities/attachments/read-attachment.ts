@@ -1,7 +1,7 @@
 import { findRunFile } from '../../db/attachments/run-attachments.ts';
 import type { ToolDeps } from '../tools/tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../tools/calls/outcome.ts';
-import { cutText } from '../tools/calls/output.ts';
+import { truncateText } from '../tools/calls/output.ts';
 import { textOfFile } from './file-text.ts';
 
 const readLimitChars = 20_000;
@@ -18,7 +18,7 @@ export async function readAttachment(execution: ToolExecution, parts: ToolDeps):
   const text = await textOfFile({ ...parts, organizationId: execution.place.organizationId }, file);
   if (text === null) return failed('tool_unavailable', `a file of type ${file.media_type} can not be read as text`, false);
   const start = typeof offset === 'number' ? offset : 0;
-  const part = cutText(text.slice(start), readLimitChars);
+  const part = truncateText(text.slice(start), readLimitChars);
   const next = start + part.length;
   const more = next < text.length ? `\n\n[${next} of ${text.length} characters; go on with offset ${next}]` : '';
   return { status: 'succeeded', type: 'text', text: part + more };

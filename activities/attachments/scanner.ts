@@ -35,7 +35,7 @@ export async function askScanner(deps: ActivityDeps, file: RunFile & { readonly 
     body,
     policy: policyOf(scan.url),
     redirects: 0,
-    limitBytes: maxAnswerBytes,
+    maxBytes: maxAnswerBytes,
     headersTimeoutMs: maxMs,
     signal: AbortSignal.any([cancellationSignal(), deadlineIn(maxMs)]),
   });

@@ -71,8 +71,8 @@ async function store(deps: ActivityDeps, { channel, policy }: ReadyChannel, { so
       answer.body.destroy();
       return null;
     }
-    const limitBytes = Math.min(maxFileBytes, deps.env.attachments.maxBytes);
-    return await storeFile(deps.storage, storageKey, { filename: name, bytes: answer.body }, { limitBytes, signal });
+    const maxBytes = Math.min(maxFileBytes, deps.env.attachments.maxBytes);
+    return await storeFile(deps.storage, storageKey, { filename: name, bytes: answer.body }, { maxBytes, signal });
   } catch (error) {
     if (error instanceof EgressRefused) return null;
     if (error instanceof Failure && (error.code === 'payload_too_large' || error.code === 'unsupported_media_type')) return null;

@@ -90,7 +90,7 @@ async function fetchPage(
 ): Promise<Fetched> {
   try {
     const headers = { accept: 'text/markdown, text/html;q=0.9, text/plain;q=0.9, application/pdf;q=0.8, */*;q=0.1' };
-    const bounds = { redirects: 3, limitBytes: parseLimits.bytes, headersTimeoutMs: 30_000, signal: cancellationSignal() };
+    const bounds = { redirects: 3, maxBytes: parseLimits.bytes, headersTimeoutMs: 30_000, signal: cancellationSignal() };
     const page = await deps.egress.fetch({ method: 'GET', url, headers, policy, ...bounds });
     if (page.isTruncated) return { kind: 'refused', code: 'payload_too_large', detail: 'The page has more than 25 MiB.' };
     if (page.status >= 200 && page.status <= 299) return { kind: 'page', page };

@@ -2,7 +2,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
 import { sweepLoginFailures } from '../../domain/identity/factors/login-failure-retention.ts';
-import { turnSigningKeys } from '../../domain/identity/keys/signing-key-rotation.ts';
+import { rotateSigningKeys } from '../../domain/identity/keys/signing-key-rotation.ts';
 import { identityUpkeep } from '../../domain/identity/sessions/upkeep.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
@@ -29,7 +29,7 @@ export function createIdentityActivities(deps: IdentityUpkeepDeps): Pick<Mainten
       return deleted + (await sweepSubjects(deps));
     },
     async turnSigningKeys() {
-      const turn = await turnSigningKeys(db, keys);
+      const turn = await rotateSigningKeys(db, keys);
 
       if (turn !== 'none') log.info({ turn }, 'signing keys turned');
       return turn;

@@ -1,6 +1,6 @@
 import { ModelError, type ModelErrorClass } from './faults/errors.ts';
 import type { ProviderPart } from './wire/providers.ts';
-import type { Relay } from './relay.ts';
+import type { Relay } from './model-stream.ts';
 import { toModelError, type FaultContext } from './faults/signals.ts';
 import type { ModelFinish, ModelStepRequest } from './step.ts';
 import { bucketUsage } from './usage/usage.ts';

@@ -5,7 +5,7 @@ import { streamExtractive } from './extractive/extractive.ts';
 import { decideFinish, type StopReason } from './finish.ts';
 import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt/prompt.ts';
 import { readProviderFault, type ProviderPart, type Providers } from './wire/providers.ts';
-import { Relay } from './relay.ts';
+import { Relay } from './model-stream.ts';
 import { toModelError } from './faults/signals.ts';
 import { estimateUsage, type TokenUsage } from './usage/usage.ts';
 import { Watch } from './watch.ts';

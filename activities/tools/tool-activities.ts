@@ -1,4 +1,4 @@
-import { askAgain, gateCall } from '../../domain/approvals/gate-call.ts';
+import { askAgain, requireApproval } from '../../domain/approvals/require-approval.ts';
 import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readRunTools, type RunTool } from '../../db/runs/start/manifest-tools.ts';
 import { stoodStill } from '../../db/runs/steps/retries.ts';
@@ -13,7 +13,7 @@ import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../work
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { EgressPolicy } from '../../ports/egress/egress.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { settleRun } from '../gates/settle-run.ts';
+import { settleRun } from '../approvals/settle-run.ts';
 import { transactAsRun } from '../runs/as-run.ts';
 import { stopSuspended } from '../runs/stop-frozen.ts';
 import { openAbort } from '../support/abort.ts';
@@ -156,7 +156,7 @@ async function claimIn(
   if (lostTries(call) >= maxTries) throw workerLost();
   const isRefused = refusalOf(call) !== null;
   const gate = isRefused ? null : gateOf(call);
-  if (gate !== null && (await gateCall(tx, call, gate))) return 'gated';
+  if (gate !== null && (await requireApproval(tx, call, gate))) return 'gated';
   if (call.concurrency === 'exclusive' && !hasTool && !isRefused) return { waiting: call };
 
   const tools = call.manifest === null ? [] : await readRunTools(tx, call.manifest);

@@ -22,7 +22,7 @@ const nowhere = '00000000-0000-0000-0000-000000000000';
 export async function receiveUpload({ deps, caller, readForm }: IdentifyRequest): Promise<Upload> {
   const storageKey = newStorageKey(organizationOf(caller) ?? nowhere);
   const { fields, received } = await readForm({
-    receive: (file) => storeFile(deps.storage, storageKey, file, { limitBytes: deps.env.attachments.maxBytes, takesForeignText: true }),
+    receive: (file) => storeFile(deps.storage, storageKey, file, { maxBytes: deps.env.attachments.maxBytes, takesForeignText: true }),
     discard: () => deps.storage.remove(storageKey),
   });
   // The purpose may stand behind the file. What reads sources of knowledge knows the other encodings.

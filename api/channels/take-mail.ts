@@ -98,7 +98,7 @@ async function storeFiles({ storage, env }: MailDeps, { organizationId }: FoundC
   for (const { name, mediaType, bytes } of files) {
     const file = fileOf({ name, mediaType, bytes: bytes.byteLength, source: 'mail' });
     try {
-      const limits = { limitBytes: env.attachments.maxBytes };
+      const limits = { maxBytes: env.attachments.maxBytes };
       stored.push({
         ...file,
         stored: await storeFile(storage, newStorageKey(organizationId), { filename: file.name, bytes: [bytes] }, limits),

@@ -60,7 +60,7 @@ async function storeFiles({ deps, caller }: IdentifyRequest, files: SkillBundle[
 /** Null for a program or a type that no attachment may have, and for more bytes than one may have; bytes of no known form are kept as such. */
 async function storeOne(deps: IdentifyRequest['deps'], key: string, file: IncomingFile): Promise<StoredFile | null> {
   try {
-    return await storeFile(deps.storage, key, file, { limitBytes: deps.env.attachments.maxBytes, untyped: 'application/octet-stream' });
+    return await storeFile(deps.storage, key, file, { maxBytes: deps.env.attachments.maxBytes, untyped: 'application/octet-stream' });
   } catch (error) {
     if (error instanceof Failure && (error.code === 'unsupported_media_type' || error.code === 'payload_too_large')) return null;
     throw error;

@@ -3,7 +3,7 @@ import { sseOf, type StreamFrame } from './stream-frame.ts';
 /** The newest frames of one run, consecutive, bounded by number and bytes. */
 export class FrameRing {
   readonly #maxFrames: number;
-  readonly #limitBytes: number;
+  readonly #maxBytes: number;
   #frames: StreamFrame[] = [];
   #start = 0;
   #bytes = 0;
@@ -11,7 +11,7 @@ export class FrameRing {
 
   constructor(limits: { readonly frames: number; readonly bytes: number }) {
     this.#maxFrames = limits.frames;
-    this.#limitBytes = limits.bytes;
+    this.#maxBytes = limits.bytes;
   }
 
   /** Lowest number held; Infinity when empty. */
@@ -22,10 +22,7 @@ export class FrameRing {
   push(frame: StreamFrame): void {
     this.#frames.push(frame);
     this.#bytes += 2 * frame.bytes;
-    while (
-      this.#frames.length - this.#start > 1 &&
-      (this.#frames.length - this.#start > this.#maxFrames || this.#bytes > this.#limitBytes)
-    ) {
+    while (this.#frames.length - this.#start > 1 && (this.#frames.length - this.#start > this.#maxFrames || this.#bytes > this.#maxBytes)) {
       this.#bytes -= 2 * (this.#frames[this.#start]?.bytes ?? 0);
       this.#start += 1;
     }
@@ -35,13 +32,13 @@ export class FrameRing {
     }
   }
 
-  /** Frames behind a number, up to about `limitBytes` (one at least); empty when the ring doesn't reach back so far. */
-  after(seq: number, limitBytes: number): readonly StreamFrame[] {
+  /** Frames behind a number, up to about `maxBytes` (one at least); empty when the ring doesn't reach back so far. */
+  after(seq: number, maxBytes: number): readonly StreamFrame[] {
     const first = this.firstSeq;
     if (seq + 1 < first) return [];
     let end = this.#start + seq + 1 - first;
     const begin = end;
-    for (let bytes = 0; end < this.#frames.length && bytes < limitBytes; end++) bytes += this.#frames[end]?.bytes ?? 0;
+    for (let bytes = 0; end < this.#frames.length && bytes < maxBytes; end++) bytes += this.#frames[end]?.bytes ?? 0;
     return this.#frames.slice(begin, end);
   }
 

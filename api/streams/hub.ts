@@ -170,7 +170,7 @@ export class Hub implements StreamHost {
   }
 
   get #isRedisUnavailable(): boolean {
-    return this.#readers.some((reader) => reader.isAway);
+    return this.#readers.some((reader) => reader.isUnavailable);
   }
 
   #newChannel(run: WatchedRun): RunChannel {

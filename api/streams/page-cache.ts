@@ -7,7 +7,7 @@ export interface ArchivePage {
   readonly frames: readonly StreamFrame[];
   readonly coveredTo: number;
   /** Ends before what was asked for, or may do so, since its frames are long. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 export interface PageCache {
@@ -30,7 +30,7 @@ interface Entry {
 
 const blockFrames = 500;
 const keepMs = 5_000;
-const limitBytes = 32 * 1024 * 1024;
+const maxBytes = 32 * 1024 * 1024;
 
 /** Pages of archives, aligned to blocks of 500 numbers, so that clients that come back at different places read the same ones. */
 export function createPageCache(db: Databases): PageCache {
@@ -38,10 +38,10 @@ export function createPageCache(db: Databases): PageCache {
   let bytes = 0;
 
   async function load(runId: string, from: number, to: number, upTo: number): Promise<ArchivePage> {
-    const { texts, isCut } = await readFrameRange(db, runId, from, to);
+    const { texts, isTruncated } = await readFrameRange(db, runId, from, to);
     const frames = texts.map(streamFrame);
     const newest = frames.at(-1)?.seq ?? 0;
-    return { frames, coveredTo: isCut ? newest : Math.max(newest, Math.min(upTo, to)), isCut };
+    return { frames, coveredTo: isTruncated ? newest : Math.max(newest, Math.min(upTo, to)), isTruncated };
   }
 
   function loadBlocks(runId: string, first: number, last: number, upTo: number): Promise<ArchivePage> {
@@ -74,7 +74,7 @@ export function createPageCache(db: Databases): PageCache {
 
   function known(key: string, needed: number): Promise<ArchivePage> | null {
     const entry = entries.get(key);
-    const isEnough = entry && (entry.page ? entry.page.isCut || entry.page.coveredTo >= needed : entry.upTo >= needed);
+    const isEnough = entry && (entry.page ? entry.page.isTruncated || entry.page.coveredTo >= needed : entry.upTo >= needed);
     if (!isEnough) return null;
 
     entry.usedAt = performance.now();
@@ -91,7 +91,7 @@ export function createPageCache(db: Databases): PageCache {
   /** The least recently used go first. */
   function shrink(): void {
     for (const key of entries.keys()) {
-      if (bytes <= limitBytes) return;
+      if (bytes <= maxBytes) return;
       forget(key);
     }
   }
@@ -103,7 +103,7 @@ export function createPageCache(db: Databases): PageCache {
       const needed = Math.min(upTo, lastOf(first));
       const page = await (known(keyOf(runId, first), needed) ?? loadBlocks(runId, first, last, upTo));
 
-      if (!page.isCut || page.coveredTo >= from) return { ...page, frames: page.frames.filter((frame) => frame.seq >= from) };
+      if (!page.isTruncated || page.coveredTo >= from) return { ...page, frames: page.frames.filter((frame) => frame.seq >= from) };
       // Kept by where it begins: whoever reads through the block comes to the same cuts.
       const key = `${runId} from ${from}`;
       return known(key, needed) ?? remember(key, upTo, load(runId, from, lastOf(first), upTo));
@@ -133,5 +133,5 @@ function lastOf(block: number): number {
 function partOf(page: ArchivePage, block: number): ArchivePage {
   const frames = page.frames.filter((frame) => blockOf(frame.seq) === block);
   // Of a cut page the blocks behind the cut hold nothing: who wants them reads on from where it stands.
-  return { frames, coveredTo: Math.min(page.coveredTo, lastOf(block)), isCut: page.isCut && page.coveredTo < lastOf(block) };
+  return { frames, coveredTo: Math.min(page.coveredTo, lastOf(block)), isTruncated: page.isTruncated && page.coveredTo < lastOf(block) };
 }

@@ -33,7 +33,7 @@ export class RedisReader {
   readonly #loop: Promise<void>;
   #controlId = '0';
   #redis: Redis | null = null;
-  #isAway = false;
+  #isUnavailable = false;
   #isClosed = false;
   #isWoken = false;
 
@@ -48,8 +48,8 @@ export class RedisReader {
   }
 
   /** Redis does not answer now. */
-  get isAway(): boolean {
-    return this.#isAway;
+  get isUnavailable(): boolean {
+    return this.#isUnavailable;
   }
 
   add(channel: RunChannel): void {
@@ -86,13 +86,13 @@ export class RedisReader {
         await withinLimit(redis.connect());
         while (!this.#isClosed) {
           const reply = await withinLimit(this.#read(redis));
-          this.#isAway = false;
+          this.#isUnavailable = false;
           pauseMs = firstPauseMs;
           this.#dispatch(reply);
         }
       } catch (error) {
-        if (!this.#isAway && !this.#isClosed) this.#deps.log.warn({ err: error }, 'stream reader interrupted');
-        this.#isAway = true;
+        if (!this.#isUnavailable && !this.#isClosed) this.#deps.log.warn({ err: error }, 'stream reader interrupted');
+        this.#isUnavailable = true;
       } finally {
         redis.disconnect();
       }

@@ -18,7 +18,7 @@ import { toolChecks } from './tool-checks.ts';
 import { readSource } from './toolkit-sources.ts';
 import { ToolkitParams, ToolkitView, toToolkitView } from './toolkit.schema.ts';
 
-const limitBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 export const toolkitRevisionOperations = {
   listToolkitRevisions: list(
@@ -36,7 +36,7 @@ export const toolkitRevisionOperations = {
       await requireToolkit(ctx, params.toolkit_id);
       const page = await listToolkitRevisionRows(ctx, params.toolkit_id, ctx.page);
       const bounded = endEarly(page, {
-        limit: limitBytes,
+        limit: maxBytes,
         sizeOf: (row) => Buffer.byteLength(JSON.stringify(row)),
         positionOf: (row) => [row.id],
       });
@@ -55,7 +55,7 @@ export const toolkitRevisionOperations = {
       audit: 'create',
       idempotent: true,
       resourceType: 'toolkit_revision',
-      bodyLimitBytes: limitBytes,
+      bodyLimitBytes: maxBytes,
       success: [201],
       identify: readSource,
       example: {

@@ -61,7 +61,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
   const measuring = told.filter((sql) => sql.includes('usage_entries')).length;
   return {
     findings: [finding(compared, { what: 'a tick', unit: 'ms', metric: 'ms', floor: 'bare', product: 'product', budget: most(3) })],
-    gates: [
+    checks: [
       { what: 'statements that measure, a kind', value: measuring / kinds.length, budget: most(1) },
       { what: `other statements of a tick over ${kinds.length * rulesAKind} idle rules`, value: told.length - measuring, budget: most(2) },
     ],

@@ -4,7 +4,7 @@ import { newId } from '../../db/ids.ts';
 import type { FrameWriter } from '../../domain/streams/emitter.ts';
 import type { RunIdentity } from '../../db/streams/frame-text.ts';
 import { openStreamWorld, type StreamWorld } from '../../test/streams/stream-world.ts';
-import { least, most, type Bench, type BenchOptions, type Gate, type Outcome, type Sample } from '../harness/bench.ts';
+import { least, most, type Bench, type BenchOptions, type Check, type Outcome, type Sample } from '../harness/bench.ts';
 import { compare, finding } from '../harness/compare.ts';
 import { using } from '../harness/deployment.ts';
 
@@ -41,7 +41,7 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
     warmUps,
     sides: { xadd: () => addBare(bare, `${world.prefix}bare`, texts), product: () => appendAll(world, runs, `s${++scope}`) },
   });
-  const gates = await dripGates(world, runs, `s${++scope}`);
+  const checks = await dripGates(world, runs, `s${++scope}`);
   return {
     findings: [
       finding(measured, {
@@ -53,7 +53,7 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
         budget: least(0.4),
       }),
     ],
-    gates,
+    checks,
   };
 }
 
@@ -99,7 +99,7 @@ async function framesLike(world: StreamWorld, runs: readonly RunIdentity[]): Pro
 }
 
 /** What the process does while many runs stream: how often it commits, and what it sends to Redis. */
-async function dripGates(world: StreamWorld, runs: readonly RunIdentity[], scope: string): Promise<Gate[]> {
+async function dripGates(world: StreamWorld, runs: readonly RunIdentity[], scope: string): Promise<Check[]> {
   const writers = runs.map((run) => world.emitter.open({ run, scope, attempt: 1 }));
   const messageIds = runs.map(() => newId());
   const before = { ...world.emitter.counts };

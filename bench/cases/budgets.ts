@@ -64,7 +64,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
       finding(runs, { ...compared, what: 'POST /runs with two budgets', metric: 'postMs' }),
       finding(runs, { ...compared, what: '1 step on a 1 s model with two budgets', metric: 'runMs' }),
     ],
-    gates: [],
+    checks: [],
   };
 }
 

@@ -45,7 +45,7 @@ async function measure(options: BenchOptions, keep: Keep): Promise<Outcome> {
   const waiting = await costsOfWaiting(bench);
   options.log('what waits measured');
   const lines = [['a start (POST /runs, to the start of its workflow)', start] as const, ...steps, ...waiting];
-  return { findings: [], gates: [], tables: [tableOf(lines)] };
+  return { findings: [], checks: [], tables: [tableOf(lines)] };
 }
 
 interface World {

@@ -3,7 +3,7 @@ import { makeAgent } from '../../test/support/scenario.ts';
 import { testServices } from '../../test/support/services.ts';
 import type { Stack } from '../../test/support/stack.ts';
 import type { HttpFloor } from '../floors/http.ts';
-import { most, type Bench, type BenchOptions, type Gate, type Outcome, type Sample } from '../harness/bench.ts';
+import { most, type Bench, type BenchOptions, type Check, type Outcome, type Sample } from '../harness/bench.ts';
 import { startChild } from '../harness/child.ts';
 import { compare, finding, median } from '../harness/compare.ts';
 import { authorization, databaseUrls, startProduct, using } from '../harness/deployment.ts';
@@ -60,7 +60,7 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
         budget: null,
       }),
     ],
-    gates: await gatesOf(stack, body),
+    checks: await checksOf(stack, body),
   };
 }
 
@@ -83,7 +83,7 @@ async function sample(side: Side): Promise<Sample> {
 }
 
 /** Counts of single requests; the median leaves out what the process does beside them. */
-async function gatesOf(stack: Stack, body: () => unknown): Promise<Gate[]> {
+async function checksOf(stack: Stack, body: () => unknown): Promise<Check[]> {
   const recorded: ProbeEvent[][] = [];
   for (let n = 0; n < 7; n++)
     recorded.push(await record(stack.pid('api'), () => stack.request('POST', '/runs', { body: body() }), settleMs));

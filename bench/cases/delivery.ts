@@ -72,7 +72,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
     );
     log(`${readers} readers measured`);
   }
-  return { findings, gates: [] };
+  return { findings, checks: [] };
 }
 
 interface Delivery {

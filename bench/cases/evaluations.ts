@@ -43,7 +43,7 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
       finding(measured, { ...sides, what: `processor, ${count} items`, unit: 'ms', metric: 'cpuMs', budget: most(1.3) }),
       finding(measured, { ...sides, what: `by the clock, ${count} items`, unit: 'ms', metric: 'ms', budget: null }),
     ],
-    gates: [{ what: 'history events a result, at most', value: Math.max(...events) / count, budget: most(8) }],
+    checks: [{ what: 'history events a result, at most', value: Math.max(...events) / count, budget: most(8) }],
   };
 }
 

@@ -6,7 +6,7 @@ import type { Stack } from '../../test/support/stack.ts';
 import { sqlOn } from '../../test/workflows/hook-world.ts';
 import { hookDeliveries } from '../env.ts';
 import type { HookFloor } from '../floors/hook.ts';
-import { most, type Bench, type BenchOptions, type Gate, type Outcome, type Sample } from '../harness/bench.ts';
+import { most, type Bench, type BenchOptions, type Check, type Outcome, type Sample } from '../harness/bench.ts';
 import { startChild } from '../harness/child.ts';
 import { compare, finding, median } from '../harness/compare.ts';
 import { databaseUrls, startProduct, using } from '../harness/deployment.ts';
@@ -56,14 +56,14 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
 
   const measured = await compare({ rounds, warmUps: 1, sides: { bare: () => sample(toFloor), product: () => sample(toProduct) } });
   const compared = { unit: 'ms', floor: 'bare', product: 'product' } as const;
-  const gates = await gatesOf(stack, endpoint);
+  const checks = await checksOf(stack, endpoint);
   log('single deliveries measured');
   return {
     findings: [
       finding(measured, { ...compared, what: 'a delivery, processor with what follows it', metric: 'cpuMs', budget: most(8) }),
       finding(measured, { ...compared, what: 'a delivery, median time to the answer', metric: 'medianMs', budget: null }),
     ],
-    gates: [...gates, ...(await countsOf(stack, await make('events', { response_mode: 'ack', event_kind: 'bench.happened' }), log))],
+    checks: [...checks, ...(await countsOf(stack, await make('events', { response_mode: 'ack', event_kind: 'bench.happened' }), log))],
   };
 }
 
@@ -112,7 +112,7 @@ async function sample(side: Side): Promise<Sample> {
 }
 
 /** Counts of single deliveries; the median leaves out what the process does beside them. */
-async function gatesOf(stack: Stack, endpoint: Endpoint): Promise<Gate[]> {
+async function checksOf(stack: Stack, endpoint: Endpoint): Promise<Check[]> {
   const side = { origin: stack.url(), pid: stack.pid('api'), endpoint };
   const recorded: ProbeEvent[][] = [];
   for (let n = 0; n < 7; n += 1) recorded.push(await record(side.pid, () => post(side, { count: 1, restMs: 0 }), settleMs));
@@ -128,7 +128,7 @@ const isBegin = (event: ProbeEvent) => event.kind === 'sql' && event.text.starts
 const isStatement = (event: ProbeEvent) => event.kind === 'sql' && !/^(begin|commit)/.test(event.text);
 
 /** Sends very many deliveries, each twice, to two processes; what is not 10,000 in the database is told as the difference. */
-async function countsOf(stack: Stack, endpoint: Endpoint, log: BenchOptions['log']): Promise<Gate[]> {
+async function countsOf(stack: Stack, endpoint: Endpoint, log: BenchOptions['log']): Promise<Check[]> {
   const distinct = hookDeliveries();
   const ids = Array.from({ length: distinct }, () => crypto.randomUUID());
   const left = [...ids, ...ids].map((id, n) => ({ id, process: n < distinct === (n % 2 === 0) ? ('api' as const) : ('api-2' as const) }));

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { makeAgent, startRun } from '../../test/support/scenario.ts';
 import { testServices } from '../../test/support/services.ts';
 import { Redis } from 'ioredis';
-import { most, type Bench, type BenchOptions, type Gate, type Outcome, type Sample } from '../harness/bench.ts';
+import { most, type Bench, type BenchOptions, type Check, type Outcome, type Sample } from '../harness/bench.ts';
 import { startChild } from '../harness/child.ts';
 import { compare, finding } from '../harness/compare.ts';
 import { authorization, startProduct, using } from '../harness/deployment.ts';
@@ -59,11 +59,11 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
       finding(measured, { ...compared, what: 'memory a stream', unit: 'KiB', metric: 'kibPerStream', budget: most(2) }),
       finding(measured, { ...compared, what: 'processor a second of silence', unit: 'ms', metric: 'cpuMsPerS', budget: null }),
     ],
-    gates: gatesOf(measured.product, Math.max(...connections) - before),
+    checks: checksOf(measured.product, Math.max(...connections) - before),
   };
 }
 
-function gatesOf(samples: readonly Sample[], moreConnections: number): Gate[] {
+function checksOf(samples: readonly Sample[], moreConnections: number): Check[] {
   const kib = Math.max(...samples.map((sample) => sample['kibPerStream'] ?? Number.NaN));
   return [
     { what: 'KiB a stream, at most', value: kib, budget: most(40) },

@@ -5,7 +5,7 @@ import { modelFiles } from '../../cli/services/model-files.ts';
 import { knowledgeCalls, type KnowledgeCalls } from '../../test/support/knowledge.ts';
 import type { Stack } from '../../test/support/stack.ts';
 import { ingestedItems, ingestParts, processEnvironment, wheelsDir } from '../env.ts';
-import { least, most, type Bench, type BenchOptions, type Finding, type Gate, type Outcome } from '../harness/bench.ts';
+import { least, most, type Bench, type BenchOptions, type Finding, type Check, type Outcome } from '../harness/bench.ts';
 import { compare, finding, quantile } from '../harness/compare.ts';
 import { authorization, databaseUrls, startProduct, using } from '../harness/deployment.ts';
 import { load } from '../harness/load.ts';
@@ -45,7 +45,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
   log('memory measured');
   const latency = parts.includes('latency') && files !== null ? [await measureLatency(of, Math.min(rounds, 3))] : [];
   if (files === null) log('without the files of minilm-l6-v2 nothing is embedded beside requests');
-  return { findings: [...throughput, ...latency], gates: memory };
+  return { findings: [...throughput, ...latency], checks: memory };
 }
 
 interface Measuring {
@@ -160,7 +160,7 @@ async function insertBare(admin: pg.Client, found: readonly TableRows[]): Promis
   return ms;
 }
 
-async function measureMemory(of: Measuring): Promise<Gate[]> {
+async function measureMemory(of: Measuring): Promise<Check[]> {
   const csv = (rows: number) =>
     `id,name,note\n${Array.from({ length: rows }, (_, at) => `${at},${nouns[at % 12]} ${at % 997},of lot ${at % 4999}\n`).join('')}`;
   const pid = of.stack.pid('worker-bulk');

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { makeAgent, startRun } from '../../test/support/scenario.ts';
 import type { Stack } from '../../test/support/stack.ts';
 import { testServices } from '../../test/support/services.ts';
-import { most, type Bench, type BenchOptions, type Finding, type Gate, type Outcome, type Sample } from '../harness/bench.ts';
+import { most, type Bench, type BenchOptions, type Finding, type Check, type Outcome, type Sample } from '../harness/bench.ts';
 import type { HttpFloor, Statement } from '../floors/http.ts';
 import { startChild } from '../harness/child.ts';
 import { compare, finding } from '../harness/compare.ts';
@@ -81,7 +81,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
     );
     log(`${name} measured`);
   }
-  return { findings, gates: [...(await gatesOf(stack, 'GET one', paths.row)), ...(await gatesOf(stack, 'list of 50', paths.list))] };
+  return { findings, checks: [...(await checksOf(stack, 'GET one', paths.row)), ...(await checksOf(stack, 'list of 50', paths.list))] };
 }
 
 async function sample(of: {
@@ -118,7 +118,7 @@ async function eventsOf(stack: Stack, path: string): Promise<readonly ProbeEvent
   return tries.toSorted((left, right) => left.length - right.length)[0] ?? [];
 }
 
-async function gatesOf(stack: Stack, name: string, path: string): Promise<Gate[]> {
+async function checksOf(stack: Stack, name: string, path: string): Promise<Check[]> {
   const events = await eventsOf(stack, path);
   const statements = events.filter((event) => event.kind === 'sql' && !/^(begin|commit)/.test(event.text));
   return [

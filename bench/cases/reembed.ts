@@ -4,7 +4,7 @@ import { createEmbedder, type Embedder } from '../../ports/embeddings/index.ts';
 import { loadModelRegistry } from '../../ports/models/models.ts';
 import { knowledgeCalls, type KnowledgeCalls } from '../../test/support/knowledge.ts';
 import { processEnvironment, reembeddedItems, wheelsDir } from '../env.ts';
-import type { Bench, BenchOptions, Gate, Outcome, Sample } from '../harness/bench.ts';
+import type { Bench, BenchOptions, Check, Outcome, Sample } from '../harness/bench.ts';
 import { most } from '../harness/bench.ts';
 import { compare, finding } from '../harness/compare.ts';
 import { startProduct, using } from '../harness/deployment.ts';
@@ -25,7 +25,7 @@ type Keep = Parameters<Parameters<typeof using>[0]>[0];
 
 async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outcome> {
   const files = await modelFiles({ wheelsDir, env: processEnvironment(), log });
-  if (files === null) return { findings: [], gates: [] };
+  if (files === null) return { findings: [], checks: [] };
   const models = loadModelRegistry(
     { LONGHAUL_MODEL_BASE_URL: 'http://127.0.0.1:9', LONGHAUL_MODEL: 'none', EMBEDDING_MODEL_DIR: files },
     { info: () => undefined },
@@ -48,11 +48,11 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
       },
     },
   });
-  const gates: Gate[] = [{ what: 'items or vectors that the new base lacks', value: Math.max(...missing), budget: most(0) }];
+  const checks: Check[] = [{ what: 'items or vectors that the new base lacks', value: Math.max(...missing), budget: most(0) }];
   const what = `${itemCount.toLocaleString('en')} items embedded afresh with ${model}`;
   return {
     findings: [finding(measured, { what, unit: 'items/s', metric: 'perSecond', floor: 'bare', product: 'product', budget: null })],
-    gates,
+    checks,
   };
 }
 

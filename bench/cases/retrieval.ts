@@ -13,7 +13,7 @@ import { embedQuery } from '../../ports/embeddings/query.ts';
 import { loadModelRegistry } from '../../ports/models/models.ts';
 import { testDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { collectionsFolder, processEnvironment, wheelsDir } from '../env.ts';
-import { least, type Bench, type BenchOptions, type Finding, type Gate, type Outcome } from '../harness/bench.ts';
+import { least, type Bench, type BenchOptions, type Finding, type Check, type Outcome } from '../harness/bench.ts';
 import { readCollections, type Collection } from '../harness/collections.ts';
 import { using } from '../harness/deployment.ts';
 import { loadCorpus, type CorpusBase } from '../harness/knowledge-corpus.ts';
@@ -35,7 +35,7 @@ async function measure({ log }: BenchOptions, keep: Keep): Promise<Outcome> {
   const folder = collectionsFolder();
   if (folder === null || !existsSync(folder)) {
     log('RETRIEVAL_COLLECTIONS names no folder: nothing is measured');
-    return { findings: [], gates: [] };
+    return { findings: [], checks: [] };
   }
   const database = await testDatabase();
   keep({ stop: () => database.drop() });
@@ -48,7 +48,7 @@ async function measure({ log }: BenchOptions, keep: Keep): Promise<Outcome> {
 
   const outcomes: Outcome[] = [];
   for (const collection of readCollections(folder)) outcomes.push(await measureOne({ database, admin, embedder, log }, collection));
-  return { findings: outcomes.flatMap(({ findings }) => findings), gates: outcomes.flatMap(({ gates }) => gates) };
+  return { findings: outcomes.flatMap(({ findings }) => findings), checks: outcomes.flatMap(({ checks }) => checks) };
 }
 
 /** The deployment's embedding models, with the one on board if its files can be had. */
@@ -86,7 +86,7 @@ async function measureOne({ database, admin, embedder, log }: Measuring, collect
   ];
   return {
     findings: table.flatMap(([what, floor, product]) => findingsOf(`${collection.name}, ${what}`, floor, product)),
-    gates: gatesOf(collection.name, of),
+    checks: checksOf(collection.name, of),
   };
 }
 
@@ -98,7 +98,7 @@ function findingsOf(what: string, floor: RetrievalMetrics, product: RetrievalMet
   });
 }
 
-function gatesOf(name: string, of: (mode: SearchMode) => RetrievalMetrics): Gate[] {
+function checksOf(name: string, of: (mode: SearchMode) => RetrievalMetrics): Check[] {
   const fused = {
     what: `${name}: nDCG@10 of hybrid over the lexical leg`,
     value: of('hybrid').ndcg10 - of('lexical').ndcg10,

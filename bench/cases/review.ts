@@ -10,7 +10,7 @@ import { scoreOf } from '../code-review/score.ts';
 import { answerByScript } from '../code-review/scripted-answers.ts';
 import { work as readPatch } from '../../ports/diff/patch-work.ts';
 import { processEnvironment } from '../env.ts';
-import { least, most, type Bench, type BenchOptions, type Finding, type Gate, type Outcome } from '../harness/bench.ts';
+import { least, most, type Bench, type BenchOptions, type Finding, type Check, type Outcome } from '../harness/bench.ts';
 
 /** How well pull requests are reviewed, and what reading a diff costs. */
 export const review: Bench = {
@@ -30,12 +30,12 @@ async function measure({ rounds, log }: BenchOptions): Promise<Outcome> {
     log(`${name}: ${score[name].toFixed(3)}`);
   if (model !== null) log(`tokens: ${model.tokens()}`);
   await model?.close();
-  const gates: Gate[] = [
+  const checks: Check[] = [
     { what: 'findings on 20 clean pull requests', value: score.perClean * score.clean, budget: most(0) },
     { what: 'precision, in hundredths', value: Math.round(score.precision * 100), budget: least(90) },
     { what: 'recall, in hundredths', value: Math.round(score.recall * 100), budget: least(80) },
   ];
-  return { findings: [readCost(rounds)], gates };
+  return { findings: [readCost(rounds)], checks };
 }
 
 async function playAll(answer: Answering): Promise<Played[]> {

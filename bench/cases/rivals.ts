@@ -53,7 +53,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
       finding(first, { ...compared, what: 'start to first text', unit: 'ms', metric: 'ms' }),
       finding(slow, { ...compared, what: '1 step on a 1 s model', unit: 'ms', metric: 'ms' }),
     ],
-    gates: [],
+    checks: [],
   };
 }
 

@@ -55,7 +55,7 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
       finding(throughput, { ...compared, what: 'runs a second, instant model', unit: '/s', metric: 'perSecond', budget: least(0.6) }),
       finding(first, { ...compared, what: 'start to first frame of the model', unit: 'ms', metric: 'ms', budget: null }),
     ],
-    gates: [],
+    checks: [],
   };
 }
 

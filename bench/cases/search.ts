@@ -6,7 +6,7 @@ import { searchModes } from '../../domain/knowledge/search/fusion.ts';
 import { indexVectors, loadBase, shares, type LoadedBase } from '../../test/knowledge/loaded-base.ts';
 import { testDatabase } from '../../test/support/database.ts';
 import { searchedSizes } from '../env.ts';
-import { least, most, type Bench, type BenchOptions, type Finding, type Gate, type Outcome } from '../harness/bench.ts';
+import { least, most, type Bench, type BenchOptions, type Finding, type Check, type Outcome } from '../harness/bench.ts';
 import { compare, finding } from '../harness/compare.ts';
 import { using } from '../harness/deployment.ts';
 import { floorSide, productSide, questionVector, sampleOf, searched, type Question, type SearchSide } from '../harness/search-sides.ts';
@@ -44,7 +44,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
     log(`${count} chunks`);
     outcomes.push(await measureBase({ db: database.db, admin, rounds }, base, count));
   }
-  return { findings: outcomes.flatMap(({ findings }) => findings), gates: outcomes.flatMap(({ gates }) => gates) };
+  return { findings: outcomes.flatMap(({ findings }) => findings), checks: outcomes.flatMap(({ checks }) => checks) };
 }
 
 interface Measuring {
@@ -63,11 +63,11 @@ export async function measureBase({ db, admin, rounds }: Measuring, base: Loaded
     const what = `${chunks}, ${share / 10} % pass the filter`;
     findings.push(...(await findingsOf(sides, { what, question: { ...plain, share }, rounds: Math.min(rounds, 3), isBudgeted: false })));
   }
-  const gates: Gate[] = [
+  const checks: Check[] = [
     { what: `${chunks}: searches with other than min(top_k, matches) hits`, value: await wrongCounts(db, base, count), budget: most(0) },
   ];
-  if (count > minIndexedChunks) gates.push({ what: `${chunks}: recall@10 of HNSW`, value: await recall(db, base), budget: least(0.98) });
-  return { findings, gates };
+  if (count > minIndexedChunks) checks.push({ what: `${chunks}: recall@10 of HNSW`, value: await recall(db, base), budget: least(0.98) });
+  return { findings, checks };
 }
 
 interface Asked {

@@ -61,7 +61,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
         budget: most(2),
       }),
     ],
-    gates: [],
+    checks: [],
   };
 }
 

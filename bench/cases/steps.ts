@@ -53,7 +53,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
       finding(short, { ...compared, what: '1 step on a 1 s model' }),
       finding(long, { ...compared, what: '5 steps with 4 tools of 100 ms' }),
     ],
-    gates: [],
+    checks: [],
   };
 }
 

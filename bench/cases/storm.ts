@@ -61,7 +61,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
       finding(measured, { ...compared, what: 'until each has the last frame', unit: 'ms', metric: 'ms' }),
       finding(measured, { ...compared, what: 'processor a client', unit: 'ms', metric: 'cpuMsPerClient' }),
     ],
-    gates: [{ what: 'selects an opening, credential included', value: statements.length / clients, budget: most(3) }],
+    checks: [{ what: 'selects an opening, credential included', value: statements.length / clients, budget: most(3) }],
   };
 }
 

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { rebuildDay } from '../../db/billing/ledger/rebuild-rollups.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { Stack } from '../../test/support/stack.ts';
-import { most, type Bench, type BenchOptions, type Gate, type Outcome, type Sample } from '../harness/bench.ts';
+import { most, type Bench, type BenchOptions, type Check, type Outcome, type Sample } from '../harness/bench.ts';
 import { compare, finding } from '../harness/compare.ts';
 import { authorization, databaseUrls, startProduct, using } from '../harness/deployment.ts';
 import { memoryBytes, record, untilAnswer } from '../probe/client.ts';
@@ -56,7 +56,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
       finding(listed, { ...sides, what: `sums of ${days} days`, budget: null }),
       finding(exported, { ...sides, what: `export of ${entries} rows`, budget: null }),
     ],
-    gates: [
+    checks: [
       ...(await listGates(stack, admin)),
       { what: 'export: MiB in use over idle', value: mib(peak.used, idle.used), budget: most(32) },
       { what: 'export: MiB of RSS over that after an export', value: mib(peak.rss, warm.rss), budget: most(32) },
@@ -167,7 +167,7 @@ function rssOf(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN) * 1_024;
 }
 
-async function listGates(stack: Stack, admin: pg.Client): Promise<Gate[]> {
+async function listGates(stack: Stack, admin: pg.Client): Promise<Check[]> {
   const events = untilAnswer(await record(stack.pid('api'), () => stack.request('GET', listPath)));
   const asked = events.filter((event) => event.kind === 'sql' && event.text.includes('usage_'));
   const [statement] = asked;

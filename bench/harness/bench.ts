@@ -25,7 +25,7 @@ export interface Finding {
 }
 
 /** A number that must hold in itself, whatever the machine: statements, commits, commands. */
-export interface Gate {
+export interface Check {
   readonly what: string;
   readonly value: number;
   readonly budget: Budget;
@@ -39,7 +39,7 @@ export interface Table {
 
 export interface Outcome {
   readonly findings: readonly Finding[];
-  readonly gates: readonly Gate[];
+  readonly checks: readonly Check[];
   readonly tables?: readonly Table[];
 }
 

@@ -1,4 +1,4 @@
-import { holds, type Bench, type Budget, type Finding, type Gate, type Outcome, type Spread } from './bench.ts';
+import { holds, type Bench, type Budget, type Finding, type Check, type Outcome, type Spread } from './bench.ts';
 
 export interface Reported {
   readonly bench: Bench;
@@ -25,7 +25,7 @@ export function section({ bench, result }: Reported): string {
   );
   const counts = table(
     ['count', 'value', 'budget', ''],
-    result.gates.map((gate) => [
+    result.checks.map((gate) => [
       gate.what,
       digits(gate.value),
       budgetText(gate.budget, ''),
@@ -37,14 +37,14 @@ export function section({ bench, result }: Reported): string {
 }
 
 /** Lines of what does not hold, for the end of a run. */
-export function broken(reported: readonly Reported[]): { ratios: string[]; gates: string[]; errors: string[] } {
+export function broken(reported: readonly Reported[]): { ratios: string[]; checks: string[]; errors: string[] } {
   const outcomes = reported.flatMap(({ bench, result }) => (result instanceof Error ? [] : [{ name: bench.name, ...result }]));
   return {
     ratios: outcomes.flatMap(({ name, findings }) =>
       findings.filter(isBroken).map((found) => `${name}: ${found.what} ${spread(found.ratio)}, budget ${budgetText(found.budget, ' ×')}`),
     ),
-    gates: outcomes.flatMap(({ name, gates }) =>
-      gates.filter((gate) => !holds(gate.value, gate.budget)).map((gate) => `${name}: ${gateText(gate)}`),
+    checks: outcomes.flatMap(({ name, checks }) =>
+      checks.filter((gate) => !holds(gate.value, gate.budget)).map((gate) => `${name}: ${gateText(gate)}`),
     ),
     errors: reported.flatMap(({ bench, result }) => (result instanceof Error ? [`${bench.name}: ${result.message}`] : [])),
   };
@@ -59,7 +59,7 @@ function verdict(found: Finding): string {
   return isBroken(found) ? '**over**' : 'held';
 }
 
-function gateText(gate: Gate): string {
+function gateText(gate: Check): string {
   return `${gate.what} ${digits(gate.value)}, budget ${budgetText(gate.budget, '')}`;
 }
 

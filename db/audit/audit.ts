@@ -117,7 +117,7 @@ function boundedChange(name: string, value: AuditChange): AuditChange & { trunca
   if (value.changed || unspoken.test(name)) return { changed: true };
   const from = boundedValue(asWritten(name, value.from));
   const to = boundedValue(asWritten(name, value.to));
-  return { from: from.value, to: to.value, ...(from.isCut || to.isCut ? { truncated: true } : {}) };
+  return { from: from.value, to: to.value, ...(from.isTruncated || to.isTruncated ? { truncated: true } : {}) };
 }
 
 const timeField = /_(at|after|before|until)$/;
@@ -129,10 +129,12 @@ function asWritten(name: string, value: unknown): unknown {
   return typeof value === 'string' && timeField.test(name) && timeText.test(value) && !Number.isNaN(Date.parse(value)) ? iso(value) : value;
 }
 
-function boundedValue(value: unknown): { value: unknown; isCut: boolean } {
-  if (value === undefined || value === null) return { value: null, isCut: false };
+function boundedValue(value: unknown): { value: unknown; isTruncated: boolean } {
+  if (value === undefined || value === null) return { value: null, isTruncated: false };
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length <= maxValueLength ? { value, isCut: false } : { value: text.slice(0, maxValueLength).toWellFormed(), isCut: true };
+  return text.length <= maxValueLength
+    ? { value, isTruncated: false }
+    : { value: text.slice(0, maxValueLength).toWellFormed(), isTruncated: true };
 }
 
 function cut(text: string | null | undefined, length: number): string | null {

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../ids.ts';
 import { row, run, queueStatement } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { forgetSql } from './idempotency-gates.sql.ts';
+import { forgetSql } from './idempotency-functions.sql.ts';
 
 /** Whose key it is and for which request: one row each. */
 export interface KeySpace {

@@ -14,7 +14,7 @@ export interface SettledStatement extends Statement {
 
 /** A statement that is sent with the next one; the two share their error. */
 export interface QueuedStatement extends Statement {
-  readonly isLater: true;
+  readonly isQueued: true;
   /** Receives its rows when they have arrived, before the other statement's; null: they are not read. */
   readonly onRows: ((rows: unknown[]) => void) | null;
 }
@@ -125,7 +125,7 @@ export class PooledConnection implements DatabaseConnection {
     if ('asksForConnection' in query) return { rows: [this as unknown as R] };
     // Done first, so that a value that cannot be sent does no harm yet.
     const prepared = prepare(query);
-    if ('isLater' in query) return this.#putOff(prepared, query.onRows);
+    if ('isQueued' in query) return this.#putOff(prepared, query.onRows);
     const { command, rowCount, rows } = await (
       'settings' in query ? this.#sendSettled(prepared, query.settings) : this.#ask(prepared)
     ).catch(withOwnStack);

@@ -76,10 +76,10 @@ const columns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_re
   r.untrusted, r.retry_of_run_id,
   r.persona_slug, r.session_key, r.subject_kind, r.subject_id, r.source, r.trigger_id, r.evaluation_run_id, r.binding_id, r.review_pull_request_id, r.created_by_kind, r.created_by_id, r.created_by_acting_user_id,
   r.status, r.cancel_policy, r.turn_no, r.depth, r.steps, r.input, r.limits, r.manifest, r.usage_own, r.usage_subtree, r.activated_at, r.started_at, r.hard_deadline_at, r.start_after,
-  ${hasUnreadInput} as has_unread_input, ${frozenSql('r.workspace_id')} as is_frozen`;
+  ${hasUnreadInput} as has_unread_input, ${inactiveSql('r.workspace_id')} as is_frozen`;
 
 /** Returns an expression: whether a workspace takes no more work. */
-export function frozenSql(workspaceId: string): string {
+export function inactiveSql(workspaceId: string): string {
   return `exists (select from workspaces fw join organizations fo on fo.id = fw.organization_id where fw.id = ${workspaceId} and (not fw.is_active or fo.status <> 'active'))`;
 }
 

@@ -7,10 +7,10 @@ import { sweeperRows } from './sweeper-rows.ts';
 /** A page ends with the chunk that reaches this size in bytes as sent: storage compresses chunks, but readers hold them uncompressed. */
 const maxPageBytes = 1024 * 1024;
 
-/** Frames in order, as sent live. `isCut`: the page reached its size limit, and more of the range may follow. */
+/** Frames in order, as sent live. `isTruncated`: the page reached its size limit, and more of the range may follow. */
 export interface FrameRange {
   readonly texts: string[];
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 /**
@@ -35,7 +35,7 @@ export async function readFrameRange(db: Databases, runId: string, fromSeq: numb
     [runId, fromSeq, toSeq],
   );
   const texts = chunks.flatMap((chunk) => textsOf(chunk.frames)).filter((text) => isWithin(seqOf(text)));
-  return { texts, isCut: chunks.at(-1)?.is_full ?? false };
+  return { texts, isTruncated: chunks.at(-1)?.is_full ?? false };
 
   function isWithin(seq: number): boolean {
     return seq >= fromSeq && seq <= toSeq;

@@ -92,7 +92,7 @@ function truncateDraft(run: RunIdentity, draft: FrameDraft, bytes: number): Fram
   }
   if (draft.type === 'tool.result') {
     const ref = `/runs/${run.runId}/messages?tool_call_id=${draft.data.tool_call_id}`;
-    const output = typeof draft.data.output === 'string' ? cutText(draft.data.output, excess) : null;
+    const output = typeof draft.data.output === 'string' ? truncateText(draft.data.output, excess) : null;
     return { type: draft.type, data: { ...draft.data, output, truncated: true, ref } };
   }
   if (draft.type === 'run.finished' && draft.data.output) {
@@ -100,7 +100,7 @@ function truncateDraft(run: RunIdentity, draft: FrameDraft, bytes: number): Fram
     const isJsonTooLong = json !== null && Buffer.byteLength(JSON.stringify(json)) >= excess;
     const output = isJsonTooLong
       ? { ...draft.data.output, json: null }
-      : { ...draft.data.output, text: text === null ? null : cutText(text, excess) };
+      : { ...draft.data.output, text: text === null ? null : truncateText(text, excess) };
     return { type: draft.type, data: { ...draft.data, output: { ...output, truncated: true } } };
   }
   return draft;
@@ -124,7 +124,7 @@ function cutBlocks(blocks: readonly ContentBlock[], excess: number): ContentBloc
 }
 
 function cutBlock(block: ContentBlock, excess: number): ContentBlock {
-  if ('text' in block) return { ...block, text: cutText(block.text, excess) };
+  if ('text' in block) return { ...block, text: truncateText(block.text, excess) };
   if (block.type === 'json') return { ...block, value: null };
   return block;
 }
@@ -140,7 +140,7 @@ function sizeOf(block: ContentBlock | undefined): number {
 }
 
 /** Drops at least `excess` bytes (as JSON) from the end, never splitting a surrogate pair. */
-function cutText(text: string, excess: number): string {
+function truncateText(text: string, excess: number): string {
   const target = Buffer.byteLength(JSON.stringify(text)) - excess;
   let low = 0;
   let high = text.length;

@@ -3,7 +3,7 @@ import { change, rows } from '../sql.ts';
 
 /** Limits of a merged chunk. */
 const maxFrames = 500;
-const limitBytes = 256 * 1024;
+const maxBytes = 256 * 1024;
 const maxRows = 5_000;
 
 interface ChunkSize {
@@ -40,7 +40,7 @@ function groupsOf(sizes: readonly ChunkSize[]): ChunkSize[][] {
     frames += size.frames;
     bytes += size.bytes;
     const last = groups.at(-1);
-    if (last && frames <= maxFrames && bytes <= limitBytes) last.push(size);
+    if (last && frames <= maxFrames && bytes <= maxBytes) last.push(size);
     else {
       groups.push([size]);
       frames = size.frames;

@@ -73,7 +73,7 @@ function localeProblems({ locale }: PersonaDocument): RevisionProblem[] {
 }
 
 function sizeProblems(document: PersonaDocument): RevisionProblem[] {
-  const isOver = (value: unknown, limitBytes: number) => Buffer.byteLength(JSON.stringify(value)) > limitBytes;
+  const isOver = (value: unknown, maxBytes: number) => Buffer.byteLength(JSON.stringify(value)) > maxBytes;
   return [
     ...(isOver(document.attributes, 16_384) ? [atCreate('/attributes', { rule: 'maxLength', message: 'At most 16 KiB.' })] : []),
     ...(isOver(document.model_settings?.provider_options ?? {}, 4_096)

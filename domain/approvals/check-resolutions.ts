@@ -12,7 +12,7 @@ import {
 import type { ResolveApprovals } from './resolve.ts';
 import type { ApprovalReason } from '../../workflows/contracts/runs/approvals.ts';
 
-const limitBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 const maxArgsBytes = 200 * 1024;
 
 /** Judges the answers by what their questions offer. Throws 422; for an id that is not a question of the run or a descendant, rule `reference`. */
@@ -71,8 +71,8 @@ async function editedArgs(tx: TenantTransaction, { validate }: ResolveApprovals,
 }
 
 async function checkResponse({ validate }: ResolveApprovals, { approval, resolution, pointer }: One): Promise<void> {
-  if (Buffer.byteLength(JSON.stringify(resolution.response)) > limitBytes)
-    throw invalid(`${pointer}/response`, 'maxLength', `A response has at most ${limitBytes} bytes.`);
+  if (Buffer.byteLength(JSON.stringify(resolution.response)) > maxBytes)
+    throw invalid(`${pointer}/response`, 'maxLength', `A response has at most ${maxBytes} bytes.`);
   if (approval.response_schema === null) return;
   await refuseUnfit({ validate }, { schema: approval.response_schema, value: resolution.response, pointer: `${pointer}/response` });
 }

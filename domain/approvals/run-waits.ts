@@ -59,17 +59,17 @@ async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: Bu
     return { ...nothingOpen, ...endOf(last) };
   }
 
-  const { question, turnsAt } = isOpen ? await lookAgain(tx, run, { last, look, lead }) : await ask(tx, run, { look, lead });
+  const { question, periodEndsAt } = isOpen ? await lookAgain(tx, run, { last, look, lead }) : await ask(tx, run, { look, lead });
   await settleStatus(tx, locked, { lead });
   if (question === null) return nothingOpen;
   const expires = new Date(question.expires_at).getTime();
-  return { ready: [], open: 1, nextMs: leftMs(tx, turnsAt === null ? expires : Math.min(expires, turnsAt.getTime())) };
+  return { ready: [], open: 1, nextMs: leftMs(tx, periodEndsAt === null ? expires : Math.min(expires, periodEndsAt.getTime())) };
 }
 
 interface OpenQuestion {
   /** Null: it is not needed any more. */
   readonly question: ApprovalRow | null;
-  readonly turnsAt: Date | null;
+  readonly periodEndsAt: Date | null;
 }
 
 async function ask(
@@ -77,12 +77,12 @@ async function ask(
   run: RunState,
   { look, lead }: { readonly look: BudgetCheck; readonly lead: FrameBatch[] },
 ): Promise<OpenQuestion> {
-  const { prompt, args, turnsAt } = await budgetQuestion(tx, run, look.step, look.wait);
+  const { prompt, args, periodEndsAt } = await budgetQuestion(tx, run, look.step, look.wait);
   const [question = null] = await insertQuestions(tx, run, [
     { call: null, reason: 'budget', prompt, args, responseSchema: null, decisions: ['approve', 'reject'], critical: false, floor: 'admin' },
   ]);
   if (question) lead.push(stateBatch(identityOf(run), [requestedFrame(question)]));
-  return { question, turnsAt };
+  return { question, periodEndsAt };
 }
 
 /** The budget may have been written, or its period may have turned. */
@@ -91,11 +91,11 @@ async function lookAgain(
   run: RunState,
   { last, look, lead }: { readonly last: ApprovalRow; readonly look: BudgetCheck; readonly lead: FrameBatch[] },
 ): Promise<OpenQuestion> {
-  const { isFree, turnsAt } = await isBudgetFree(tx, run, look.wait);
-  if (!isFree) return { question: last, turnsAt };
+  const { isFree, periodEndsAt } = await isBudgetFree(tx, run, look.wait);
+  if (!isFree) return { question: last, periodEndsAt };
   const withdrawn = await withdrawQuestion(tx, { id: last.id });
   if (withdrawn) lead.push(stateBatch(identityOf(run), [resolvedFrame(withdrawn)]));
-  return { question: null, turnsAt: null };
+  return { question: null, periodEndsAt: null };
 }
 
 function endOf(last: ApprovalRow | null): Pick<CallApprovalState, 'ends'> {

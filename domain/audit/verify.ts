@@ -23,7 +23,7 @@ export interface VerifiedChain {
   readonly head: string | null;
   readonly faults: readonly AuditFault[];
   /** There are more faults than these. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 const sealsAPage = 100;
@@ -41,7 +41,7 @@ export async function verifyChain(db: Databases, { auditKeys }: AuditKeys, chain
     // An entry under another seal's number has been told of as changed.
     await findStrays(em, { chain, report, known: new Set(faults.map(({ entryId }) => entryId)) });
 
-    return { chain, ...counted, faults: faults.slice(0, maxFaults), isCut: faults.length > maxFaults };
+    return { chain, ...counted, faults: faults.slice(0, maxFaults), isTruncated: faults.length > maxFaults };
   });
 }
 

@@ -14,7 +14,7 @@ import { newId } from '../../db/ids.ts';
 import { addMessage } from '../runs/input/added-input.ts';
 import { lockRun } from '../../db/runs/run-state.ts';
 import type { RunInput } from '../../db/runs/read/run-view.ts';
-import { lockNamedSession } from '../../db/runs/start/sessions.ts';
+import { lockNamedSession } from '../../db/runs/start/conversation-locks.ts';
 import { startRuns, type StartedRun } from '../runs/start/start-run.ts';
 import { seal } from '../../db/tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

@@ -146,9 +146,9 @@ async function resolveAgent(
   throw target;
 }
 
-function refuseReadiness({ frozenReason, isAgentActive, spending }: StartTarget): void {
-  if (frozenReason !== null)
-    throw fail('resource_frozen', { reason: frozenReason, detail: 'The workspace is archived or its organization is not active.' });
+function refuseReadiness({ inactiveReason, isAgentActive, spending }: StartTarget): void {
+  if (inactiveReason !== null)
+    throw fail('resource_frozen', { reason: inactiveReason, detail: 'The workspace is archived or its organization is not active.' });
   if (!isAgentActive) throw agentInactive();
   const refusal = spendingRefusal(spending);
   if (refusal) throw refusal;

@@ -3,7 +3,7 @@ import type { Scoped } from '../../db/scope.ts';
 import { newOpaqueToken, tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
 import { findTarget, lockImpersonation, type ImpersonationRow, type ImpersonationTarget } from '../../db/operator/impersonations.ts';
 import { insertImpersonation, writeEnd } from '../../db/operator/write-impersonations.ts';
-import { lockMaker } from '../identity/people/creator.ts';
+import { lockCreator } from '../identity/people/creator.ts';
 
 /** Begins an impersonation of a user, by the database's clock. The token is given once; what is stored is its digest. Throws what `lockTarget` does, and 401. */
 export async function startImpersonation(
@@ -12,7 +12,7 @@ export async function startImpersonation(
 ): Promise<{ readonly impersonation: ImpersonationRow; readonly token: string }> {
   const target = await lockTarget(ctx, userId);
   // So that it ends with the operator who begins it, or isn't begun.
-  await lockMaker(ctx);
+  await lockCreator(ctx);
   const token = newOpaqueToken('impersonation');
   const impersonation = await insertImpersonation(ctx, target, { reason, minutes, tokenHash: tokenHash(token) });
   return { impersonation, token };

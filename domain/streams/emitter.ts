@@ -7,7 +7,7 @@ import type { CancelBus } from '../../db/streams/cancel-bus.ts';
 import { createCommitPace } from './commit-pace.ts';
 import { FrameWriter, type WriterIdentity } from './frame-writer.ts';
 import type { Publisher } from '../../db/streams/publisher.ts';
-import { createStreamBuffer } from './room.ts';
+import { createStreamBuffer } from './stream-buffer.ts';
 
 export type { FrameWriter } from './frame-writer.ts';
 

@@ -7,7 +7,7 @@ import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import type { Invitation } from '../../db/tenancy/people/invitation.entity.ts';
 import type { InvitationRow, LockedInvitation } from '../../db/tenancy/people/invitations.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { lockMaker, creatorGone } from '../identity/people/creator.ts';
+import { lockCreator, creatorGone } from '../identity/people/creator.ts';
 import { maxResends, renewInvitation, writeInvitation } from './invitations.ts';
 import { admitsDomain, lockJoining, refuseDomain } from './joining.ts';
 import { workspacesOf } from '../../db/reach.ts';
@@ -80,7 +80,7 @@ export async function resendInvitation(ctx: Changing, mailKeys: MailKeys, invita
   // An expired invitation counts again from now on.
   if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organization_id));
   // Even when acting as another user, the holder of the credential vouches: the delegation ends, the invitation stays.
-  const { userId } = await lockMaker(ctx);
+  const { userId } = await lockCreator(ctx);
   return renewInvitation(ctx, mailKeys, { locked: invitation, invitedByUserId: userId, madeBy: madeBy(ctx.caller) });
 }
 

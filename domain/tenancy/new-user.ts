@@ -9,7 +9,7 @@ import { addMail } from '../../db/mail.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import type { Changing } from '../../db/scope.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
-import { lockMaker } from '../identity/people/creator.ts';
+import { lockCreator } from '../identity/people/creator.ts';
 import { lockJoining, refuseDomain } from './joining.ts';
 import { refuseHigherRank } from './rank-rules.ts';
 import { refuseMisfit } from './standing.ts';
@@ -56,7 +56,7 @@ export async function createUser(
   const rules = home.organizationId === null ? null : await lockJoining(ctx, home.organizationId);
   if (rules) refuseDomain(email, rules);
   // A request whose sender has lost access while it was running creates no user.
-  await lockMaker(ctx);
+  await lockCreator(ctx);
 
   const id = newId();
   const days = rules?.invitationDays ?? 7;

@@ -11,7 +11,7 @@ import type { ToolkitRevisionRow } from '../../db/toolkits/toolkits.ts';
 import { lockToolsOfToolkit, newestVersions, servedTools } from '../../db/tools/tools-of-toolkit.ts';
 import { ToolVersion } from '../../db/tools/tool-version.entity.ts';
 import { Tool } from '../../db/tools/tool.entity.ts';
-import { cutText } from '../../workflows/contracts/cut-text.ts';
+import { truncateText } from '../../workflows/contracts/truncate-text.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { escapePointer } from '../../workflows/contracts/tools/json-pointer.ts';
 import { descriptorOf } from '../tools/tool-descriptor.ts';
@@ -115,7 +115,7 @@ function approve(tx: TenantTransaction, { toolkit, held, former, overrides }: Ap
         organizationId: toolkit.organizationId,
         workspaceId: toolkit.workspaceId,
         slug,
-        displayName: cutText(found.title ?? '', 200) || null,
+        displayName: truncateText(found.title ?? '', 200) || null,
         clientOwned: false,
         isActive: true,
         toolkitId: toolkit.id,
@@ -134,7 +134,7 @@ function contentOf(toolkit: Toolkit, found: ToolkitTool) {
   const authSecrets = secretsOfAuth(found.execution ? config : toolkit.config);
   return {
     kind: found.execution?.kind ?? ('remote_protocol' as const),
-    description: cutText(found.description || found.title || found.name, 4_096),
+    description: truncateText(found.description || found.title || found.name, 4_096),
     inputSchema: found.input_schema,
     config,
     secretsRequired: [...new Set([...toolkit.secretsRequired, ...authSecrets])],

@@ -35,7 +35,7 @@ export async function callService(
     ...(sent ? { body: sent.body } : {}),
     policy: policyOf(url),
     redirects: 0,
-    limitBytes: maxAnswerBytes,
+    maxBytes: maxAnswerBytes,
     headersTimeoutMs: form === undefined ? tryLimitMs : 2 * tryLimitMs,
     signal: deps.signal,
   });

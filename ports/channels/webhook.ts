@@ -35,7 +35,7 @@ export const webhook: ChannelService = {
         body,
         policy: deps.policy,
         redirects: 0,
-        limitBytes: 0,
+        maxBytes: 0,
         headersTimeoutMs: 15_000,
         signal: deps.signal,
       });

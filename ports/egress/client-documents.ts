@@ -29,7 +29,7 @@ export interface ClientDocuments {
   read(clientId: string, store: DocumentStore): Promise<void>;
 }
 
-const limitBytes = 5_120;
+const maxBytes = 5_120;
 const timeoutMs = 3_000;
 const failureMs = 60_000;
 const failuresMax = 1_000;
@@ -94,7 +94,7 @@ async function ask(egress: Egress, clientId: string): Promise<EgressResponse> {
     headers: { accept: 'application/json' },
     policy: { allowHttp: false, exceptions: [] },
     redirects: 0,
-    limitBytes,
+    maxBytes,
     signal: deadlineIn(timeoutMs),
   };
   try {

@@ -24,7 +24,7 @@ export interface EgressRequest {
   /** Called before each redirect is followed, in addition to the guard's own rules; a redirect that it does not allow is EgressRefused. */
   readonly mayFollow?: (next: URL) => boolean | Promise<boolean>;
   /** Bytes of the body to read, decoded; the rest is not read, and `isTruncated` is set. */
-  readonly limitBytes: number;
+  readonly maxBytes: number;
   /** How long the server may take to answer; 10 s unless the caller's own timeout is longer. */
   readonly headersTimeoutMs?: number;
   readonly signal: AbortSignal;
@@ -55,7 +55,7 @@ export interface Egress {
   /** Throws EgressRefused, EgressUnreachable (EgressUndecodable, too), or the signal's reason. */
   fetch(request: EgressRequest): Promise<EgressResponse>;
   /** Like `fetch`, but returns the body as a stream; the signal ends it. Errors of the stream are those of `fetch`. */
-  open(request: Omit<EgressRequest, 'limitBytes'>): Promise<EgressStream>;
+  open(request: Omit<EgressRequest, 'maxBytes'>): Promise<EgressStream>;
   /** Opens a connection to a mail server, whose address was checked; the caller closes it. Throws EgressRefused, EgressUnreachable, or the signal's reason. */
   connect(target: SocketTarget): Promise<Socket>;
   close(): Promise<void>;
@@ -74,7 +74,7 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
   return {
     async fetch(asked) {
       const { answer, url } = await follow(asked);
-      return { ...(await readBody(decoded(answer), asked.limitBytes)), url };
+      return { ...(await readBody(decoded(answer), asked.maxBytes)), url };
     },
     async open(asked) {
       const { answer, url } = await follow(asked);
@@ -89,7 +89,7 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
   };
 
   /** Sends the request and follows the redirects it allows, each through the guard. */
-  async function follow(asked: Omit<EgressRequest, 'limitBytes'>): Promise<{ answer: Dispatcher.ResponseData; url: string }> {
+  async function follow(asked: Omit<EgressRequest, 'maxBytes'>): Promise<{ answer: Dispatcher.ResponseData; url: string }> {
     let url = checkUrlForm(asked.url, asked.policy);
     let { method, headers, body } = asked;
     if (Object.keys(headers).some(isReservedHeader)) throw new EgressRefused('a header of the tool is reserved');
@@ -110,7 +110,7 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
     }
   }
 
-  function sendGuarded(url: URL, asked: Omit<EgressRequest, 'limitBytes' | 'body'> & { body?: string | Buffer | undefined }) {
+  function sendGuarded(url: URL, asked: Omit<EgressRequest, 'maxBytes' | 'body'> & { body?: string | Buffer | undefined }) {
     const dispatcher = isExcepted(url, asked.policy) ? excepted : guarded;
     return send(url, { ...asked, dispatcher, headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs });
   }
@@ -176,7 +176,7 @@ function decoded({ statusCode: status, headers: told, body }: Dispatcher.Respons
   return { status, headers: Object.fromEntries(kept), body: undoCodings(body, codings) };
 }
 
-async function readBody({ body, ...head }: DecodedAnswer, limitBytes: number): Promise<Omit<EgressResponse, 'url'>> {
+async function readBody({ body, ...head }: DecodedAnswer, maxBytes: number): Promise<Omit<EgressResponse, 'url'>> {
   const parts: Buffer[] = [];
   let size = 0;
   try {
@@ -184,12 +184,12 @@ async function readBody({ body, ...head }: DecodedAnswer, limitBytes: number): P
       const bytes = Buffer.from(part);
       parts.push(bytes);
       size += bytes.length;
-      if (size > limitBytes) break; // leaving the loop destroys the stream and its socket
+      if (size > maxBytes) break; // leaving the loop destroys the stream and its socket
     }
   } catch (error) {
     throw toEgressError(error, null);
   }
-  return { ...head, body: Buffer.concat(parts).subarray(0, limitBytes), isTruncated: size > limitBytes };
+  return { ...head, body: Buffer.concat(parts).subarray(0, maxBytes), isTruncated: size > maxBytes };
 }
 
 /** Maps an error of undici to one of the guard's, without addresses. */

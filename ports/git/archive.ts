@@ -17,16 +17,20 @@ export async function archiveOf(
 ): Promise<Buffer> {
   if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(sha)) throw new GitError('failed', 'not the id of a commit');
   await fetchMissing(mirror, sha, signal);
-  const { bytes, isCut } = await mirror.run(['archive', '--format=tar', sha], { signal, timeoutMs: fetchMs, maxOutputBytes: maxBytes });
-  if (isCut) throw new GitError('too_large', 'the files of the commit are larger than the sandbox takes');
+  const { bytes, isTruncated } = await mirror.run(['archive', '--format=tar', sha], {
+    signal,
+    timeoutMs: fetchMs,
+    maxOutputBytes: maxBytes,
+  });
+  if (isTruncated) throw new GitError('too_large', 'the files of the commit are larger than the sandbox takes');
   return bytes;
 }
 
 /** `rev-list --missing=print` names with `?` what is not here. */
 async function fetchMissing(mirror: Mirror, sha: string, signal: AbortSignal): Promise<void> {
   const args = ['rev-list', '--objects', '--no-walk', '--no-object-names', '--missing=print', sha, '--'];
-  const { bytes, isCut } = await mirror.run(args, { signal, timeoutMs: listMs, maxOutputBytes: maxListBytes });
-  if (isCut) throw new GitError('too_large', 'the commit has too many files');
+  const { bytes, isTruncated } = await mirror.run(args, { signal, timeoutMs: listMs, maxOutputBytes: maxListBytes });
+  if (isTruncated) throw new GitError('too_large', 'the commit has too many files');
   const missing = bytes
     .toString()
     .split('\n')

@@ -65,8 +65,8 @@ export async function readFileAt(
   });
   const entry = entriesOf(listed.bytes.toString()).find(({ name, mode }) => name === path && isFileMode(mode));
   if (entry === undefined) return null;
-  const { bytes, isCut } = await mirror.run(['cat-file', 'blob', entry.sha], { signal, timeoutMs: readMs, maxOutputBytes: maxBytes });
-  return isCut ? null : { mode: entry.mode, bytes };
+  const { bytes, isTruncated } = await mirror.run(['cat-file', 'blob', entry.sha], { signal, timeoutMs: readMs, maxOutputBytes: maxBytes });
+  return isTruncated ? null : { mode: entry.mode, bytes };
 }
 
 /** The same as text; null also for a file that is binary or no UTF-8, which would not come back as it was. */
@@ -132,8 +132,8 @@ async function rewrite(mirror: Mirror, tree: string | null, edits: Edits, signal
 }
 
 async function listTree(mirror: Mirror, tree: string, signal: AbortSignal): Promise<TreeEntry[]> {
-  const { bytes, isCut } = await mirror.run(['ls-tree', '-z', tree], { signal, timeoutMs: readMs, maxOutputBytes: maxTreeBytes });
-  if (isCut) throw new GitError('too_large', 'a folder has too many entries');
+  const { bytes, isTruncated } = await mirror.run(['ls-tree', '-z', tree], { signal, timeoutMs: readMs, maxOutputBytes: maxTreeBytes });
+  if (isTruncated) throw new GitError('too_large', 'a folder has too many entries');
   return entriesOf(bytes.toString());
 }
 

@@ -22,14 +22,14 @@ const shaForm = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const noPrograms = ['--no-color', '--no-ext-diff', '--no-textconv', '--find-renames', '--submodule=short'];
 
 /**
- * What changed between two commits, in git's own form, for `decodePatch` and `parsePatch`; `paths` alone, if there are any. Output beyond `maxBytes` is cut: `isCut`.
+ * What changed between two commits, in git's own form, for `decodePatch` and `parsePatch`; `paths` alone, if there are any. Output beyond `maxBytes` is cut: `isTruncated`.
  * Contents that are missing are fetched. Throws GitError.
  */
 export async function diffBytes(
   mirror: Mirror,
   { from, to, paths = [], maxBytes }: CommitRange & { readonly paths?: readonly string[]; readonly maxBytes: number },
   signal: AbortSignal,
-): Promise<{ readonly bytes: Buffer; readonly isCut: boolean }> {
+): Promise<{ readonly bytes: Buffer; readonly isTruncated: boolean }> {
   const form = ['--full-index', '--unified=3', '--src-prefix=a/', '--dst-prefix=b/'];
   const args = ['diff', ...noPrograms, ...form, ...range({ from, to }), '--', ...paths];
   return mirror.run(args, { signal, timeoutMs: diffMs, maxOutputBytes: maxBytes });
@@ -38,8 +38,8 @@ export async function diffBytes(
 /** Names and sizes of what changed, without its text. Throws GitError, `too_large` for a list above 16 MB. */
 export async function changedFiles(mirror: Mirror, { from, to }: CommitRange, signal: AbortSignal): Promise<ChangedFile[]> {
   const args = ['diff', ...noPrograms, '--numstat', '-z', ...range({ from, to }), '--'];
-  const { bytes, isCut } = await mirror.run(args, { signal, timeoutMs: diffMs, maxOutputBytes: maxListBytes });
-  if (isCut) throw new GitError('too_large', 'the list of changed files is too long');
+  const { bytes, isTruncated } = await mirror.run(args, { signal, timeoutMs: diffMs, maxOutputBytes: maxListBytes });
+  if (isTruncated) throw new GitError('too_large', 'the list of changed files is too long');
   return readNumstat(bytes.toString());
 }
 
@@ -64,7 +64,7 @@ export async function readBlob(
   mirror: Mirror,
   { sha, path, maxBytes }: { readonly sha: string; readonly path: string; readonly maxBytes: number },
   signal: AbortSignal,
-): Promise<{ readonly bytes: Buffer; readonly isCut: boolean } | null> {
+): Promise<{ readonly bytes: Buffer; readonly isTruncated: boolean } | null> {
   const entry = await treeEntry(mirror, { sha, path }, signal);
   if (entry === null) return null;
   return mirror.run(['cat-file', 'blob', entry], { signal, timeoutMs: readMs, maxOutputBytes: maxBytes });

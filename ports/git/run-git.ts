@@ -27,7 +27,7 @@ export interface GitCommand {
 export interface GitOutput {
   readonly bytes: Buffer;
   /** There was more than `maxOutputBytes`. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
   readonly code: number;
 }
 
@@ -68,8 +68,8 @@ export function runGit(command: GitCommand): Promise<GitOutput> {
       command.signal.removeEventListener('abort', abort);
       kill(); // helpers that git has left behind
       if (failure !== null) return reject(failure);
-      if (out.isCut()) return resolve({ bytes: out.bytes(), isCut: true, code: 0 });
-      if ((command.expected ?? [0]).includes(code ?? -1)) return resolve({ bytes: out.bytes(), isCut: false, code: code ?? 0 });
+      if (out.isTruncated()) return resolve({ bytes: out.bytes(), isTruncated: true, code: 0 });
+      if ((command.expected ?? [0]).includes(code ?? -1)) return resolve({ bytes: out.bytes(), isTruncated: false, code: code ?? 0 });
       const told = words.bytes().toString();
       const kind = signal === 'SIGXFSZ' ? 'too_large' : kindOfWords(told);
       return reject(new GitError(kind, `git ${command.args[0]} failed (${code ?? signal}): ${saidOf(lastLine(told))}`));
@@ -101,7 +101,7 @@ function collector(maxBytes: number) {
       size += part.length;
       return size <= maxBytes;
     },
-    isCut: () => size > maxBytes,
+    isTruncated: () => size > maxBytes,
     bytes: () => Buffer.concat(parts).subarray(0, maxBytes),
   };
 }

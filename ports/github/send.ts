@@ -64,7 +64,7 @@ export async function sendAny(
       // A repository that was renamed answers with where it is now. The guard drops the token on another origin; no answer of one is wanted.
       redirects: init.method === 'GET' ? 2 : 0,
       mayFollow: (next) => next.origin === new URL(apiUrl).origin,
-      limitBytes: maxAnswerBytes,
+      maxBytes: maxAnswerBytes,
       headersTimeoutMs: answerTimeoutMs,
       signal: options.signal,
     });

@@ -26,7 +26,7 @@ export interface SchemaReading {
   readonly ignored: readonly SchemaProblem[];
 }
 
-const limitBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 const maxDepth = 20;
 const maxProblems = 50;
 const cachedValidators = 500;
@@ -108,8 +108,8 @@ function unnamed(schema: Readonly<Record<string, unknown>>, dialect: SchemaDiale
 function shapeProblems(schema: unknown): SchemaProblem[] {
   if (!isObject(schema)) return [{ pointer: '', rule: 'type', message: 'must be an object' }];
   if (schema['type'] !== 'object') return [{ pointer: '/type', rule: 'const', message: 'the root must be of type object' }];
-  if (Buffer.byteLength(JSON.stringify(schema)) > limitBytes)
-    return [{ pointer: '', rule: 'maxLength', message: `must be at most ${limitBytes} bytes` }];
+  if (Buffer.byteLength(JSON.stringify(schema)) > maxBytes)
+    return [{ pointer: '', rule: 'maxLength', message: `must be at most ${maxBytes} bytes` }];
 
   const { dialect } = dialectOf(schema);
   const refused = dialect === 'draft-04' ? [...refusedKeywords, 'id'] : refusedKeywords;

@@ -1,5 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/client';
-import { cutText } from '../../workflows/contracts/cut-text.ts';
+import { truncateText } from '../../workflows/contracts/truncate-text.ts';
 import type { SchemaProblem, TenantSchemas } from '../json/schema.ts';
 import { outputSchemaOf, unreadableOf } from './listing.ts';
 
@@ -68,7 +68,7 @@ export function toldOf({ leftOut, ignored }: Pick<FoundTools, 'leftOut' | 'ignor
     ...(leftOut.length > 0 ? [`Left out: ${list(leftOut)}`] : []),
     ...(ignored.length > 0 ? [`Ignored: ${list(ignored)}`] : []),
   ];
-  return parts.length === 0 ? null : cutText(kept(parts.join('. ')), limit);
+  return parts.length === 0 ? null : truncateText(kept(parts.join('. ')), limit);
 }
 
 function toFoundTool(raw: Tool): FoundTool {

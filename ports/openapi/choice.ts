@@ -1,4 +1,4 @@
-import { cutText } from '../../workflows/contracts/cut-text.ts';
+import { truncateText } from '../../workflows/contracts/truncate-text.ts';
 import { isObject, isStorable, step, textOf, Unusable, type Document, type Json } from './document.ts';
 import type { PlacedOperation } from './parameters.ts';
 import type { DocumentProblem, OpenApiOperation, OpenApiReading, ReadOpenApi } from './reader.ts';
@@ -33,7 +33,7 @@ export function findOperations(document: Document): { readonly found: FoundOpera
     if (path.startsWith('x-')) continue;
     const item = path.startsWith('/') ? itemAt(document, declared, pointer) : new Unusable(pointer, 'pattern', 'its path begins without /');
     if (item instanceof Unusable) {
-      unsent.push({ name: cutText(storableName(path) ?? 'path', 128), tags: [], problem: item.problem });
+      unsent.push({ name: truncateText(storableName(path) ?? 'path', 128), tags: [], problem: item.problem });
       continue;
     }
     for (const [key, node] of Object.entries(item.node)) {
@@ -43,7 +43,7 @@ export function findOperations(document: Document): { readonly found: FoundOpera
       const method = methods.find((known) => known.toLowerCase() === key);
       if (method === undefined && !otherMethods.includes(key)) continue;
       const name = [textOf(node['operationId']), madeName(key, path)]
-        .map((wanted) => cutText(storableName(wanted) ?? '', 128))
+        .map((wanted) => truncateText(storableName(wanted) ?? '', 128))
         .find((wanted) => wanted !== '' && !names.has(wanted));
       if (name !== undefined) names.add(name);
       if (name !== undefined && method !== undefined) found.push({ name, method, path, tags, item, operation });

@@ -1,4 +1,4 @@
-import { cutText } from '../../workflows/contracts/cut-text.ts';
+import { truncateText } from '../../workflows/contracts/truncate-text.ts';
 import { isTextual, readBody, type ReadBody } from './body.ts';
 import type { FoundOperation } from './choice.ts';
 import { isObject, isStorable, textOf, Unusable, type Document, type Json } from './document.ts';
@@ -23,8 +23,8 @@ export function readOperation(document: Document, found: FoundOperation): OpenAp
   const summary = textOf(operation.node['summary']);
   const read: OpenApiOperation = {
     name: found.name,
-    title: cutText(storable(summary ?? ''), 200) || null,
-    description: cutText(storable(textOf(operation.node['description']) ?? summary ?? `${method} ${found.path}`), 4_096),
+    title: truncateText(storable(summary ?? ''), 200) || null,
+    description: truncateText(storable(textOf(operation.node['description']) ?? summary ?? `${method} ${found.path}`), 4_096),
     input_schema: input.schema,
     output_schema: outputOf(document, operation),
     method,

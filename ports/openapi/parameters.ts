@@ -1,5 +1,5 @@
 import type { HttpParameter, ParameterLocation, ParameterStyle } from '../../workflows/contracts/tools/http-parameters.ts';
-import { cutText } from '../../workflows/contracts/cut-text.ts';
+import { truncateText } from '../../workflows/contracts/truncate-text.ts';
 import { isReservedHeader } from '../egress/url.ts';
 import { isObject, step, textOf, Unusable, type Document, type Json } from './document.ts';
 import type { SchemaReader } from './schema.ts';
@@ -101,7 +101,7 @@ function schemaOf(schemas: SchemaReader, { node, pointer }: Declared): unknown {
   const [content] = contentsOf(node);
   const place = content ? `${pointer}/content${step(content[0])}/schema` : `${pointer}/schema`;
   const read = schemas.read((content ? content[1]['schema'] : node['schema']) ?? {}, place);
-  const description = cutText(textOf(node['description']) ?? '', 1_000);
+  const description = truncateText(textOf(node['description']) ?? '', 1_000);
   return description === '' || !isObject(read) ? read : { ...read, description };
 }
 

@@ -42,7 +42,7 @@ export async function runChecks(job: CheckJob, signal: AbortSignal): Promise<Che
   const ended = await supervise(child, {
     limits: { memoryMb: job.memoryMb + ownMemoryMb, cpuMs: job.cpuMs },
     signal,
-    limitBytes: maxOutputBytes,
+    maxBytes: maxOutputBytes,
     start: () => child.stdin?.end(Buffer.concat([Buffer.from(`${preamble(job)}\n`), job.archive])),
   });
   const output = blotted(ended.told.toString(), Object.values(job.env)).slice(-shownChars);

@@ -95,7 +95,7 @@ function held(child: ChildProcess, isHeld: boolean): ChildProcess {
 async function runQuickjs(child: ChildProcess, job: CodeJob, signal: AbortSignal): Promise<CodeReply> {
   const limits = { memoryMb: job.memoryMb + quickjsOwnMemoryMb, cpuMs: job.cpuMs + 1_500 }; // the child interrupts at cpuMs itself
   // A reply is JSON, which may escape each character of the text it holds.
-  const ended = await supervise(child, { limits, signal, limitBytes: 6 * maxOutputBytes + 4_096, start: () => sendJob(child, job) });
+  const ended = await supervise(child, { limits, signal, maxBytes: 6 * maxOutputBytes + 4_096, start: () => sendJob(child, job) });
   if (ended.over !== null) return { kind: 'limit', reason: ended.over, console: '' };
   const reply = asReply(parsed(ended.stdout));
   if (reply !== null) return reply;
@@ -105,7 +105,7 @@ async function runQuickjs(child: ChildProcess, job: CodeJob, signal: AbortSignal
 async function runNative(program: NativeProgram, job: CodeJob, signal: AbortSignal): Promise<CodeReply> {
   const child = launchJailed(program.command, program.limits);
   const limits = { memoryMb: program.memoryMb, cpuMs: job.cpuMs };
-  const ended = await supervise(child, { limits, signal, limitBytes: maxOutputBytes, start: () => child.stdin?.end(program.stdin) });
+  const ended = await supervise(child, { limits, signal, maxBytes: maxOutputBytes, start: () => child.stdin?.end(program.stdin) });
   const console = ended.told.toString('utf8');
   if (ended.over !== null) return { kind: 'limit', reason: ended.over, console };
   const result = parsed(ended.result);

@@ -19,19 +19,19 @@ export interface Supervision {
   readonly limits: { readonly memoryMb: number; readonly cpuMs: number };
   readonly signal: AbortSignal;
   /** Of everything that the child writes. */
-  readonly limitBytes: number;
+  readonly maxBytes: number;
   readonly start: () => void;
 }
 
 /** Starts a child's work, holds it to its limits, and gives what it wrote; it is dead when this returns or throws. */
-export function supervise(child: ChildProcess, { limits, signal, limitBytes, start }: Supervision): Promise<Ended> {
+export function supervise(child: ChildProcess, { limits, signal, maxBytes, start }: Supervision): Promise<Ended> {
   return new Promise((resolve, reject) => {
     let over: Ended['over'] = null;
     const stop = (reason: NonNullable<Ended['over']>) => {
       over ??= reason;
       kill(child);
     };
-    const output = collect(child, limitBytes, () => stop('output'));
+    const output = collect(child, maxBytes, () => stop('output'));
     const abort = () => kill(child);
     const endWatch = child.pid === undefined ? () => undefined : watch(child.pid, limits, stop);
     signal.addEventListener('abort', abort, { once: true });
@@ -46,15 +46,15 @@ export function supervise(child: ChildProcess, { limits, signal, limitBytes, sta
   });
 }
 
-/** What a child writes; more than `limitBytes` in all are its end. */
-function collect(child: ChildProcess, limitBytes: number, over: () => void): () => Pick<Ended, 'stdout' | 'told' | 'result'> {
+/** What a child writes; more than `maxBytes` in all are its end. */
+function collect(child: ChildProcess, maxBytes: number, over: () => void): () => Pick<Ended, 'stdout' | 'told' | 'result'> {
   const parts: { readonly from: 'stdout' | 'stderr' | 'result'; readonly bytes: Buffer }[] = [];
   let size = 0;
   const read = (stream: unknown, from: (typeof parts)[number]['from']) => {
     if (!(stream instanceof Readable)) return;
     stream.on('data', (bytes: Buffer) => {
       size += bytes.length;
-      if (size > limitBytes) over();
+      if (size > maxBytes) over();
       else parts.push({ from, bytes });
     });
   };

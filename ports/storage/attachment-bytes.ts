@@ -22,7 +22,7 @@ export interface StoredFile {
 }
 
 export interface StoreLimits {
-  readonly limitBytes: number;
+  readonly maxBytes: number;
   /** Media type of bytes without a signature that are no text; without it they are refused. */
   readonly untyped?: string;
   /** Text in another encoding, or with U+0000 in it, is stored too, under the type of its name. */
@@ -52,7 +52,7 @@ export async function storeFile(storage: Storage, storageKey: string, file: Inco
   async function* checked(): AsyncGenerator<Uint8Array> {
     for await (const bytes of chained(head, rest)) {
       sizeBytes += bytes.byteLength;
-      if (sizeBytes > limits.limitBytes) throw fail('payload_too_large', { context: { limit_bytes: limits.limitBytes } });
+      if (sizeBytes > limits.maxBytes) throw fail('payload_too_large', { context: { limit_bytes: limits.maxBytes } });
       checkOrUntyped(bytes);
       hash.update(bytes);
       yield bytes;

@@ -59,24 +59,24 @@ export async function createStorage(settings: StorageSettings): Promise<Storage>
 
 /**
  * All bytes of an object, for those who can't work on a stream.
- * @throws `payload_too_large` above `limitBytes`, whatever the row says.
+ * @throws `payload_too_large` above `maxBytes`, whatever the row says.
  */
 export async function readWhole(
   storage: Pick<Storage, 'open'>,
   { storageKey, sizeBytes }: { readonly storageKey: string; readonly sizeBytes: number },
-  limitBytes: number,
+  maxBytes: number,
 ): Promise<Buffer> {
-  if (sizeBytes > limitBytes) throw tooLarge(limitBytes);
+  if (sizeBytes > maxBytes) throw tooLarge(maxBytes);
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of await storage.open(storageKey)) {
     parts.push(part as Buffer); // a byte stream without an encoding gives buffers
     length += (part as Buffer).byteLength;
-    if (length > limitBytes) throw tooLarge(limitBytes);
+    if (length > maxBytes) throw tooLarge(maxBytes);
   }
   return Buffer.concat(parts, length);
 }
 
-function tooLarge(limitBytes: number): Error {
-  return fail('payload_too_large', { context: { limit_bytes: limitBytes } });
+function tooLarge(maxBytes: number): Error {
+  return fail('payload_too_large', { context: { limit_bytes: maxBytes } });
 }

@@ -38,10 +38,10 @@ test('an answer that is slow does not move the clock; a database whose clock has
 });
 
 test('a database that does not answer leaves the clock as it is', async () => {
-  let isAway = false;
+  let isUnavailable = false;
   const ask = aheadBy({ ms: dayMs, delayMs: 0 });
-  clock = await followClock(() => (isAway ? Promise.reject(new Error('away')) : ask()));
-  isAway = true;
+  clock = await followClock(() => (isUnavailable ? Promise.reject(new Error('away')) : ask()));
+  isUnavailable = true;
 
   await expect(clock.measure()).rejects.toThrow('away');
   expect(Math.abs(differenceMs() - dayMs)).toBeLessThan(100);

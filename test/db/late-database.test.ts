@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { isAway } from '../../db/faults.ts';
+import { isUnavailable } from '../../db/faults.ts';
 import { connectDatabases, whenDatabaseAnswers } from '../../db/orm.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
@@ -56,5 +56,5 @@ test('a database that does not let the role in is not waited for', async () => {
   const refused = await open((url) => (url.password = 'another')).catch((error: unknown) => error);
 
   expect(refused).toMatchObject({ code: '28P01' });
-  expect(isAway(refused)).toBe(false);
+  expect(isUnavailable(refused)).toBe(false);
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type pg from 'pg';
 import pino from 'pino';
 import { migrate, ownerOrm } from '../../cli/migrate.ts';
-import { gate } from '../../db/identity/lookup/lookup-parts.sql.ts';
+import { lookupFunction } from '../../db/identity/lookup/lookup-parts.sql.ts';
 import { applyDefinerFunctions } from '../../db/migrations/apply-functions.ts';
 import { migrationNames } from '../../db/migrations/index.ts';
 import { definerStatements, sqlFiles } from '../../db/migrations/statements.ts';
@@ -69,7 +69,7 @@ test('a definer function that has changed in the code is replaced at the next mi
     const run = async (sql: string, parameters: readonly unknown[] = []) => (await admin.query(sql, [...parameters])).rows;
     const version = (answer: number) => ({
       signature: 'gate_probe(uuid)',
-      sql: gate('gate_probe(p_id uuid)', `select to_jsonb(${answer})`),
+      sql: lookupFunction('gate_probe(p_id uuid)', `select to_jsonb(${answer})`),
     });
     const answer = async () => (await admin.query<{ answer: number }>('select gate_probe(null) as answer')).rows[0]?.answer;
 

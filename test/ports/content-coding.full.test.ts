@@ -55,13 +55,13 @@ function served(label: string, body: Buffer | ((response: ServerResponse) => voi
   return origin + path;
 }
 
-const request = (url: string, more: { method?: string; limitBytes?: number; open?: EgressPolicy } = {}) => ({
+const request = (url: string, more: { method?: string; maxBytes?: number; open?: EgressPolicy } = {}) => ({
   method: more.method ?? 'GET',
   url,
   headers: {},
   policy: more.open ?? policy,
   redirects: 0,
-  limitBytes: more.limitBytes ?? 1_000_000,
+  maxBytes: more.maxBytes ?? 1_000_000,
   signal: AbortSignal.timeout(60_000),
 });
 const get = (url: string, more: Parameters<typeof request>[1] = {}) => egress.fetch(request(url, more));
@@ -103,7 +103,7 @@ test.each(codings)('a bomb in %s costs what is read of it', async (coding) => {
   const bomb = encode[coding](Buffer.alloc(200 * 1024 * 1024));
   const before = process.memoryUsage.rss();
 
-  const answer = await get(served(coding, bomb), { limitBytes: 1_000_000 });
+  const answer = await get(served(coding, bomb), { maxBytes: 1_000_000 });
 
   expect(bomb.length).toBeLessThan(1_000_000);
   expect(answer).toMatchObject({ isTruncated: true });
@@ -116,7 +116,7 @@ test('a bomb within a bomb ends at the same limit, and one that gives nothing en
   const empty = gzipSync(Buffer.alloc(0));
   const silent = gzipSync(Buffer.concat(Array.from({ length: 200_000 }, () => empty)));
 
-  expect(await get(served('gzip, gzip, gzip', nested), { limitBytes: 1_000_000 })).toMatchObject({ isTruncated: true });
+  expect(await get(served('gzip, gzip, gzip', nested), { maxBytes: 1_000_000 })).toMatchObject({ isTruncated: true });
   expect(nested.length).toBeLessThan(10_000);
   await expect(get(served('gzip, gzip', silent))).rejects.toBeInstanceOf(EgressUndecodable);
 });
@@ -143,7 +143,7 @@ test('a window of zstd beyond 8 MiB is refused', async () => {
   wide.end();
   await once(wide, 'end');
 
-  await expect(get(served('zstd', Buffer.concat(parts)), { limitBytes: 64_000_000 })).rejects.toBeInstanceOf(EgressUndecodable);
+  await expect(get(served('zstd', Buffer.concat(parts)), { maxBytes: 64_000_000 })).rejects.toBeInstanceOf(EgressUndecodable);
 });
 
 test.each(

@@ -34,18 +34,14 @@ function opened(host: string): EgressPolicy {
   return { allowHttp: false, exceptions: [{ host, port, allow_http: true }] };
 }
 
-function asked(
-  url: string,
-  policy: EgressPolicy,
-  more: { redirects?: number; headers?: Record<string, string>; limitBytes?: number } = {},
-) {
+function asked(url: string, policy: EgressPolicy, more: { redirects?: number; headers?: Record<string, string>; maxBytes?: number } = {}) {
   return {
     method: 'GET',
     url,
     headers: more.headers ?? {},
     policy,
     redirects: more.redirects ?? 0,
-    limitBytes: more.limitBytes ?? 1_000_000,
+    maxBytes: more.maxBytes ?? 1_000_000,
     signal: AbortSignal.timeout(5_000),
   };
 }
@@ -172,7 +168,7 @@ test('a resolver that flips after the check gains nothing: the checked address i
 test('a body is read up to its limit only', async () => {
   const egress = createEgress();
 
-  const answer = await egress.fetch(asked(`http://127.0.0.1:${port}/big`, opened('127.0.0.1'), { limitBytes: 1_000 }));
+  const answer = await egress.fetch(asked(`http://127.0.0.1:${port}/big`, opened('127.0.0.1'), { maxBytes: 1_000 }));
 
   expect(answer.body.length).toBe(1_000);
   expect(answer.isTruncated).toBe(true);

@@ -26,7 +26,7 @@ function join({ inbound, outbound }: Way): void {
 export async function startTcpProxy(target: TcpProxy['target']): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const ways = new Set<Way>();
-  let isCut = false;
+  let isTruncated = false;
   let isFrozen = false;
   const keep = (socket: Socket) => {
     sockets.add(socket);
@@ -34,7 +34,7 @@ export async function startTcpProxy(target: TcpProxy['target']): Promise<TcpProx
   };
 
   const server = createServer((inbound) => {
-    if (isCut) return inbound.destroy();
+    if (isTruncated) return inbound.destroy();
     const outbound = connect(proxy.target.port, proxy.target.host);
     keep(inbound);
     keep(outbound);
@@ -54,11 +54,11 @@ export async function startTcpProxy(target: TcpProxy['target']): Promise<TcpProx
     port: (server.address() as AddressInfo).port, // a TCP server has a port
     target,
     cut: () => {
-      isCut = true;
+      isTruncated = true;
       for (const socket of sockets) socket.destroy();
     },
     mend: () => {
-      isCut = false;
+      isTruncated = false;
     },
     freeze: () => {
       isFrozen = true;

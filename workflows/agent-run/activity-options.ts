@@ -5,7 +5,7 @@ import type { AgentRunActivities, PlannedCall } from '../contracts/runs/agent-ru
 const stateRetry: RetryPolicy = { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' };
 
 const stateOptions = { startToCloseTimeout: '10 seconds', scheduleToCloseTimeout: '10 minutes', retry: stateRetry } as const;
-/** Ending a run is retried longer than anything else. */
+/** RunOutcome a run is retried longer than anything else. */
 const endOptions = { ...stateOptions, scheduleToCloseTimeout: '30 minutes' } as const;
 
 type StateActivity = 'openGates' | 'settleGates' | 'openChild' | 'settleTool';

@@ -1,7 +1,7 @@
 import { CancellationScope, ContinueAsNew, defineSignal, patched, setHandler, workflowInfo } from '@temporalio/workflow';
 import { agentRunSignals, type AgentRunInput, type FinishRunResult, type StepWait } from '../contracts/runs/agent-run.ts';
 import { beginRun, finishRun, localBounds } from './activity-options.ts';
-import { endingOf, type Ending } from './ending.ts';
+import { outcomeOf, type RunOutcome } from './outcome.ts';
 import { withinTime } from './run-clock.ts';
 import type { RunLoop } from './run-loop.ts';
 import { startOver } from './start-over.ts';
@@ -32,7 +32,7 @@ export async function agentRun({ runId, step = 1, wait }: AgentRunInput): Promis
     await withinTime(loop, begun.remainingMs, () => takeTurns(loop, { firstStep: step, maxSteps: begun.maxSteps, wait }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
-    await endRun(loop, endingOf(error));
+    await endRun(loop, outcomeOf(error));
     if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) throw error;
   }
 }
@@ -70,11 +70,11 @@ async function takeTurns(loop: RunLoop, { firstStep, maxSteps, wait }: Turns): P
 }
 
 /** Calls `finishRun` whatever has been cancelled meanwhile: the row decides between stop and cancelled. */
-function finish({ runId, bounds }: RunLoop, ending: Ending): Promise<FinishRunResult> {
+function finish({ runId, bounds }: RunLoop, ending: RunOutcome): Promise<FinishRunResult> {
   return CancellationScope.nonCancellable(() => bounds.finishRun({ runId, ...ending }));
 }
 
-async function endRun(loop: RunLoop, ending: Ending): Promise<void> {
+async function endRun(loop: RunLoop, ending: RunOutcome): Promise<void> {
   await finish(loop, ending);
 }
 

@@ -1,5 +1,5 @@
 import { CancellationScope, condition, isCancellation, sleep } from '@temporalio/workflow';
-import { DeadlinePassed, isRunCancellation } from './ending.ts';
+import { DeadlinePassed, isRunCancellation } from './outcome.ts';
 import type { RunLoop } from './run-loop.ts';
 
 /** Interval at which the time of a waiting run is checked: it starts at the first value and doubles up to the second. */

@@ -1,7 +1,7 @@
 import { sleep, workflowInfo } from '@temporalio/workflow';
 import type { CallModelResult, StepWait } from '../contracts/runs/agent-run.ts';
 import { callModel, openGates, settleGates } from './activity-options.ts';
-import { RunEnds } from './ending.ts';
+import { RunEnded } from './outcome.ts';
 import { withGrace } from './grace.ts';
 import { untilWoken, type RunLoop } from './run-loop.ts';
 import { startOver } from './start-over.ts';
@@ -27,14 +27,14 @@ export async function askModel(loop: RunLoop, step: number, before?: StepWait): 
   }
 }
 
-/** Opens a wait of the run itself and checks its rows after each signal until it is over. Throws RunEnds when the end of the wait ends the run. */
+/** Opens a wait of the run itself and checks its rows after each signal until it is over. Throws RunEnded when the end of the wait ends the run. */
 async function waitOut(loop: RunLoop, step: number, wait: StepWait): Promise<void> {
   loop.hasWaited = true;
   for (let look = openGates; ; look = settleGates) {
     const seen = loop.wakes;
     const { open, nextMs, ends } = await look({ runId: loop.runId, step, wait });
 
-    if (ends) throw new RunEnds(ends);
+    if (ends) throw new RunEnded(ends);
     if (open === 0) break;
     // No signal shortens a delay that a provider has asked for.
     if (wait.on === 'timer') await sleep(Math.max(nextMs, 1000));

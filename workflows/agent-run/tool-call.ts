@@ -1,7 +1,7 @@
 import { ActivityFailure, ApplicationFailure, CancellationScope, CancelledFailure, sleep, TimeoutFailure } from '@temporalio/workflow';
 import { activityFailureTypes, type PlannedCall, type SettleToolInput } from '../contracts/runs/agent-run.ts';
 import { settleTool, toolActivity } from './activity-options.ts';
-import { isFailureOfType, isRunCancellation } from './ending.ts';
+import { isFailureOfType, isRunCancellation } from './outcome.ts';
 import { withGrace } from './grace.ts';
 
 const maxGraceMs = 10_000;

@@ -1,7 +1,7 @@
 import { CancellationScope, CancelledFailure, condition, patched } from '@temporalio/workflow';
 import type { PlannedCall } from '../contracts/runs/agent-run.ts';
 import { runChildCall } from './child-run.ts';
-import { answerGates, type StepApprovals } from './gates.ts';
+import { awaitApprovals, type StepApprovals } from './approvals.ts';
 import type { RunLoop } from './run-loop.ts';
 import { runToolCall } from './tool-call.ts';
 
@@ -127,7 +127,7 @@ class StepCalls {
     if (!this.#areGatesAnswered) return;
     this.#areGatesAnswered = false;
     this.#spawn(
-      answerGates(this.#loop, this.#step, this.#gates).then(() => {
+      awaitApprovals(this.#loop, this.#step, this.#gates).then(() => {
         this.#areGatesAnswered = true;
         if (this.#gates.mustAsk) this.#ask();
       }),

@@ -8,7 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { beginRun, finishRun } from '../agent-run/activity-options.ts';
-import { endingOf, isRunCancellation, type Ending } from '../agent-run/ending.ts';
+import { outcomeOf, isRunCancellation, type RunOutcome } from '../agent-run/outcome.ts';
 import { noDeadline, startDeadline, type Deadline } from './deadline.ts';
 import { repair } from './repair.ts';
 import type { CodeReviewRunState, FetchedDiff, NextCalls, PlannedStageCall, ReviewRunActivities } from '../contracts/review/review-runs.ts';
@@ -76,7 +76,7 @@ export async function codeReviewRun({ runId, goesOn }: CodeReviewRunState): Prom
     await endRun(runId, { ending: { reason: 'stop' }, hasCheck: false });
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
-    await endRun(runId, { ending: endingOf(error), hasCheck });
+    await endRun(runId, { ending: outcomeOf(error), hasCheck });
     if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) throw error;
   } finally {
     deadline.stop();
@@ -130,7 +130,7 @@ function chunksOf(calls: readonly PlannedStageCall[]): (readonly PlannedStageCal
 }
 
 /** Ends the run whatever has been cancelled meanwhile: the row decides between succeeded, failed and cancelled. A check that is still open is then ended. */
-async function endRun(runId: string, { ending, hasCheck }: { readonly ending: Ending; readonly hasCheck: boolean }): Promise<void> {
+async function endRun(runId: string, { ending, hasCheck }: { readonly ending: RunOutcome; readonly hasCheck: boolean }): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     await finishRun({ runId, ...ending });
     if (hasCheck) await leniently(() => abandonCheck({ runId }));

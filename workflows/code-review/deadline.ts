@@ -1,5 +1,5 @@
 import { CancellationScope, sleep } from '@temporalio/workflow';
-import { DeadlinePassed, isRunCancellation } from '../agent-run/ending.ts';
+import { DeadlinePassed, isRunCancellation } from '../agent-run/outcome.ts';
 
 /** The time that a run may take. */
 export interface Deadline {

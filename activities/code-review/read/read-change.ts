@@ -60,7 +60,7 @@ async function readByGit(mirror: Mirror, { run, pull, work, signal }: ChangeSour
   );
   const range = { from: mergeBaseSha ?? baseSha, to: headSha };
   const whole = await diffBytes(mirror, { ...range, maxBytes: maxDiffBytes }, signal);
-  const taken = whole.isCut ? await smallerFiles(mirror, range, signal) : null;
+  const taken = whole.isTruncated ? await smallerFiles(mirror, range, signal) : null;
   const { bytes } = taken === null ? whole : await diffBytes(mirror, { ...range, paths: taken.paths, maxBytes: maxDiffBytes }, signal);
   return {
     headSha,
@@ -70,7 +70,7 @@ async function readByGit(mirror: Mirror, { run, pull, work, signal }: ChangeSour
     tooLarge: taken?.left ?? [],
     async readText(sha, path, maxBytes) {
       const blob = await readBlob(mirror, { sha, path, maxBytes }, signal);
-      return blob === null || blob.isCut || blob.bytes.includes(0) ? null : blob.bytes.toString();
+      return blob === null || blob.isTruncated || blob.bytes.includes(0) ? null : blob.bytes.toString();
     },
     readTexts: (sha, paths, maxBytes) => readTexts(mirror, { sha, paths, maxBytes }, signal),
   };

@@ -34,7 +34,7 @@ export async function* streamExtractive(
   }
 
   const answer = composeAnswer(request, turn);
-  const { text, isCut } = bounded(answer.text, request);
+  const { text, isTruncated } = bounded(answer.text, request);
   let written = '';
   for (const delta of pieces(text)) {
     await pause(options.paceMs, request, written);
@@ -42,7 +42,7 @@ export async function* streamExtractive(
     yield { type: 'text', index: 0, delta };
   }
   yield* citations(answer.quoted, text === '' ? 0 : 1);
-  yield finish(request, { stopReason: isCut ? 'max_output' : 'stop', written });
+  yield finish(request, { stopReason: isTruncated ? 'max_output' : 'stop', written });
 }
 
 interface Turn {
@@ -175,12 +175,12 @@ function citations(quoted: readonly Excerpt[], firstIndex: number): ModelEvent[]
   }));
 }
 
-function bounded(answer: string, request: ModelStepRequest): { text: string; isCut: boolean } {
+function bounded(answer: string, request: ModelStepRequest): { text: string; isTruncated: boolean } {
   const text = cleanText(answer);
   const ends = request.settings.stop.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   const stopped = ends.length > 0 ? text.slice(0, Math.min(...ends)) : text;
   const limit = request.maxOutputTokens ?? request.model.maxOutputTokens;
-  if (limit === null || estimateTokens(stopped) <= limit) return { text: stopped, isCut: false };
+  if (limit === null || estimateTokens(stopped) <= limit) return { text: stopped, isTruncated: false };
 
   return {
     text: cleanText(
@@ -188,7 +188,7 @@ function bounded(answer: string, request: ModelStepRequest): { text: string; isC
         .subarray(0, limit * 4)
         .toString('utf8'),
     ),
-    isCut: true,
+    isTruncated: true,
   };
 }
 

@@ -33,7 +33,7 @@ export async function buildRequest(
   };
   const history = fitHistory(
     opened.history,
-    roomOf(opened, { model, takenTokens: countPrompt({ ...asked, messages: [] }), answer: Math.min(...caps) }),
+    contextBudgetOf(opened, { model, takenTokens: countPrompt({ ...asked, messages: [] }), answer: Math.min(...caps) }),
   );
   return {
     ...asked,
@@ -58,7 +58,7 @@ function toPromptTool(tool: RunTool): PromptTool {
   return { slug: tool.slug, description: tool.description, inputSchema: withoutPreset(tool), effect: tool.effect };
 }
 
-interface TakenRoom {
+interface TakenTokens {
   readonly model: ResolvedModel;
   /** Tokens of instructions and tools. */
   readonly takenTokens: number;
@@ -70,7 +70,7 @@ interface TakenRoom {
 const answerTokens = 8_192;
 
 /** Estimates the tokens that model and revision leave for the conversation. */
-function roomOf({ document, retries, lastError, tools }: OpenedStep, { model, takenTokens, answer }: TakenRoom): ContextBudget {
+function contextBudgetOf({ document, retries, lastError, tools }: OpenedStep, { model, takenTokens, answer }: TakenTokens): ContextBudget {
   const window = model.contextWindow - Math.min(answer, answerTokens, model.contextWindow / 2);
   return {
     rules: document.context,

@@ -1,5 +1,5 @@
 import { exactText, markInexact, withoutMark } from '../../../workflows/contracts/tools/exact-json.ts';
-import { bareError, isTold, parsedJson, record, wordsIn, type ProviderWords } from './provider-words.ts';
+import { bareError, isReported, parsedJson, record, wordsIn, type ProviderWords } from './provider-words.ts';
 import { isNamed, unnamedCall } from './unnamed-call.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
@@ -97,8 +97,8 @@ export class ChatWire implements WireProtocol {
 function faultIn(value: unknown, event: string | undefined): ProviderWords | null {
   const chunk = record(value);
   const choice = record(list(chunk?.['choices'])[0]);
-  if (isTold(choice?.['error'])) return wordsIn(choice?.['error']) ?? untold;
-  if (Array.isArray(chunk?.['choices']) && !isTold(chunk['error'])) return null;
+  if (isReported(choice?.['error'])) return wordsIn(choice?.['error']) ?? untold;
+  if (Array.isArray(chunk?.['choices']) && !isReported(chunk['error'])) return null;
   return event === 'error' || chunk?.['type'] === 'error' ? (wordsIn(value) ?? untold) : bareError(value);
 }
 

@@ -1,5 +1,5 @@
 import { exactText, markInexact } from '../../../workflows/contracts/tools/exact-json.ts';
-import { bareError, isTold, parsedJson, record, wordsIn } from './provider-words.ts';
+import { bareError, isReported, parsedJson, record, wordsIn } from './provider-words.ts';
 import { calledName } from './unnamed-call.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
@@ -30,7 +30,7 @@ export class ResponsesWire implements WireProtocol {
 
   whole(value: unknown): WireEvent {
     const answer = record(value);
-    if (isTold(answer?.['error']) || !Array.isArray(answer?.['output'])) return noAnswer(value);
+    if (isReported(answer?.['error']) || !Array.isArray(answer?.['output'])) return noAnswer(value);
     this.warnings.push(inOneChunk);
     const type = answer['status'] === 'incomplete' ? 'response.incomplete' : 'response.completed';
     return together([...answer['output'].flatMap(eventsOfItem), { type, response: answer }]);

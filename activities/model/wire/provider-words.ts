@@ -39,13 +39,13 @@ export function wordsIn(value: unknown): ProviderWords | null {
 export function bareError(value: unknown): ProviderWords | null {
   const fields = record(Array.isArray(value) ? value[0] : value);
   if (!fields) return null;
-  const isNamed = fields['object'] === 'error' || [fields['error'], fields['detail'], fields['errors']].some(isTold);
+  const isNamed = fields['object'] === 'error' || [fields['error'], fields['detail'], fields['errors']].some(isReported);
   const isAlone = typeof fields['message'] === 'string' && ('code' in fields || Object.keys(fields).length === 1);
   return isNamed || isAlone ? (wordsIn(value) ?? { status: null, code: null, message: '' }) : null;
 }
 
 /** Whether the field holds an error: `error: null`, `{}` and `""` in good chunks say that there is none. */
-export function isTold(error: unknown): boolean {
+export function isReported(error: unknown): boolean {
   if (typeof error === 'object') return error !== null && Object.keys(error).length > 0;
   return typeof error === 'string' && error !== '';
 }

@@ -1,7 +1,7 @@
 import { readAttachment } from '../../attachments/read-attachment.ts';
 import type { ToolDeps } from '../tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
-import { cutText } from '../calls/output.ts';
+import { truncateText } from '../calls/output.ts';
 import { searchKnowledge } from './knowledge-search.ts';
 import { writeKnowledge } from './knowledge-write.ts';
 import { loadSkill, writeSkill } from './skills.ts';
@@ -62,7 +62,7 @@ async function readResult(execution: ToolExecution): Promise<ToolOutcome> {
   // One more character shows whether the last one is complete.
   const found = typeof callId === 'string' ? await execution.readOutput(callId, start, limit + 1) : null;
   if (found === null) return failed('invalid_arguments', 'this run has no stored result under that call_id', false);
-  const text = cutText(found.text, limit);
+  const text = truncateText(found.text, limit);
   const next = start + text.length;
   const more = next < found.totalChars ? `\n\n[${next} of ${found.totalChars} characters; go on with offset ${next}]` : '';
   return { status: 'succeeded', type: 'text', text: text + more };

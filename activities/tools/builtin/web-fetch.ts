@@ -89,7 +89,7 @@ export async function executeWebFetch({ egress, pages }: ToolDeps, execution: To
   const answer = await fetchPage(egress, asked.href, {
     policy: execution.policy,
     signal: execution.signal,
-    limitBytes: config.max_bytes ?? 2 * 1024 * 1024,
+    maxBytes: config.max_bytes ?? 2 * 1024 * 1024,
     mayFollow: async (next) =>
       isAllowedDomain(next.hostname, config.allow_domains ?? [], config.deny_domains ?? []) &&
       (config.robots === false || (await isAllowedByRobots({ egress, pages }, next, execution))),
@@ -134,7 +134,7 @@ function pageOutcome(page: CachedPage['page'], start: number, cached: boolean): 
 function fetchPage(
   egress: Egress,
   url: string,
-  options: Pick<EgressRequest, 'policy' | 'signal' | 'limitBytes' | 'mayFollow'>,
+  options: Pick<EgressRequest, 'policy' | 'signal' | 'maxBytes' | 'mayFollow'>,
 ): Promise<EgressResponse> {
   const headers = { accept: 'text/markdown, text/html;q=0.9, text/plain;q=0.9, application/pdf;q=0.8, */*;q=0.1' };
   return egress.fetch({ method: 'GET', url, headers, redirects, headersTimeoutMs: 30_000, ...options });
@@ -147,7 +147,7 @@ async function isAllowedByRobots(
   execution: ToolExecution,
 ): Promise<boolean> {
   const url = new URL('/robots.txt', page).href;
-  const answer = await fetchPage(egress, url, { policy: execution.policy, signal: execution.signal, limitBytes: robotsLimitBytes });
+  const answer = await fetchPage(egress, url, { policy: execution.policy, signal: execution.signal, maxBytes: robotsLimitBytes });
   if (answer.status >= 500) return false;
   if (answer.status < 200 || answer.status > 299) return true;
   const { organizationId } = execution.place;

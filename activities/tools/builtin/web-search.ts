@@ -3,11 +3,11 @@ import { readBodyText } from '../../../ports/egress/body-text.ts';
 import type { EgressResponse } from '../../../ports/egress/egress.ts';
 import type { ToolDeps } from '../tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../calls/outcome.ts';
-import { cutText } from '../calls/output.ts';
+import { truncateText } from '../calls/output.ts';
 import { searchProviders, type FoundRow } from './search-providers.ts';
 import { isAllowedDomain } from './web-domains.ts';
 
-const limitBytes = 2 * 1024 * 1024;
+const maxBytes = 2 * 1024 * 1024;
 const maxTitle = 300;
 const maxSnippet = 1_000;
 const maxUrl = 2_048;
@@ -36,7 +36,7 @@ export async function executeWebSearch({ egress }: Pick<ToolDeps, 'egress'>, exe
     ...asked,
     policy: execution.policy,
     redirects: 0, // the key goes only to its own service
-    limitBytes,
+    maxBytes,
     headersTimeoutMs: 2 * execution.timeoutMs, // the deadline of the execution fires first
     signal: execution.signal,
   });
@@ -92,7 +92,7 @@ function plain(text: unknown, most: number): string {
     .replaceAll(/<\/?[a-z][^<>]{0,200}>/gi, '')
     .replaceAll(/&(#?\w{1,6});/g, (whole, name: string) => entities[name.toLowerCase()] ?? whole)
     .replaceAll(/\s+/g, ' ');
-  return cutText(bare.trim(), most);
+  return truncateText(bare.trim(), most);
 }
 
 /** Returns ISO 8601; null for a value that can't be read as a time. */

@@ -3,7 +3,7 @@ import { appendResult, endCallBeside } from '../../../domain/runs/calls/tool-cal
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { RunToolInput, RunToolResult } from '../../../workflows/contracts/runs/agent-run.ts';
 import type { ActivityDeps } from '../../deps.ts';
-import { settleRun } from '../../gates/settle-run.ts';
+import { settleRun } from '../../approvals/settle-run.ts';
 import { transactAsRun } from '../../runs/as-run.ts';
 import type { CallOutcome } from '../../../db/runs/calls/call-rows.ts';
 

@@ -1,11 +1,11 @@
-import { cutText } from '../../../workflows/contracts/cut-text.ts';
+import { truncateText } from '../../../workflows/contracts/truncate-text.ts';
 import { isUtf8 } from 'node:buffer';
 import { cleanJson, cleanText } from '../../model/wire/plain-text.ts';
 import { isJson, mediaTypeOf, readBodyText } from '../../../ports/egress/body-text.ts';
 import type { EgressResponse } from '../../../ports/egress/egress.ts';
 import { failed, jsonOutcome, type ToolOutcome } from './outcome.ts';
 
-export { cutText };
+export { truncateText };
 
 /** The part of a result that goes into the call's row and to the model: truncated between code points, with the size of the whole. */
 export interface CappedOutput {
@@ -25,7 +25,7 @@ export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' 
   const text = outcome.type === 'text' ? String(output) : JSON.stringify(output);
   if (text.length <= maxChars) return { output, type: outcome.type, totalChars: text.length, truncated: false, rest: null };
   return {
-    output: cutText(text, maxChars),
+    output: truncateText(text, maxChars),
     type: 'text',
     totalChars: text.length,
     truncated: true,
@@ -60,9 +60,9 @@ function nameOf({ headers, url }: { readonly headers: Readonly<Record<string, st
   return given || new URL(url).pathname.split('/').at(-1) || 'file';
 }
 
-function truncateBytes(text: string, limitBytes: number): string {
-  if (Buffer.byteLength(text) <= limitBytes) return text;
-  const cut = Buffer.from(text).subarray(0, limitBytes).toString('utf8');
+function truncateBytes(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const cut = Buffer.from(text).subarray(0, maxBytes).toString('utf8');
   return cut.endsWith('\uFFFD') ? cut.slice(0, -1) : cut;
 }
 

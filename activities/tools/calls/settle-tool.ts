@@ -1,4 +1,4 @@
-import { gateCall } from '../../../domain/approvals/gate-call.ts';
+import { requireApproval } from '../../../domain/approvals/require-approval.ts';
 import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../../db/runs/calls/call-state.ts';
 import { cancelledEnd } from '../../../domain/runs/end/close-run.ts';
 import { leaveChild, settleChild } from '../../../domain/runs/children/settle-child.ts';
@@ -33,7 +33,7 @@ export async function settleTool(deps: ActivityDeps, input: SettleToolInput): Pr
 
     const end = settledEnd(call, cause);
     const isInDoubt = !isStopped && end.state === 'unknown' && isCritical(call);
-    if (isInDoubt && (await gateCall(tx, call, 'confirmation'))) return 'gated';
+    if (isInDoubt && (await requireApproval(tx, call, 'confirmation'))) return 'gated';
     return { call, attempt: null, end };
   });
   if (hasChild) await leaveChild({ transact }, input);

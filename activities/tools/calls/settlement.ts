@@ -17,8 +17,8 @@ export async function settlementOf(deps: ActivityDeps, call: CallState, outcome:
     const end = endOf(call, outcome);
     return async () => end;
   }
-  const { maxBytes: limitBytes, scan } = deps.env.attachments;
-  const kept = await storeFiles(deps.storage, outcome, { organizationId: call.organization_id, limitBytes, signal });
+  const { maxBytes, scan } = deps.env.attachments;
+  const kept = await storeFiles(deps.storage, outcome, { organizationId: call.organization_id, maxBytes, signal });
   const recorded = { stored: kept.stored, isScanned: scan !== null };
   return async (tx) => filesEnd(await recordFiles(tx, retainedFor(call), recorded), kept.text, call.response_max_chars);
 }

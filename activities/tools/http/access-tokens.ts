@@ -27,7 +27,7 @@ interface StoredToken {
 }
 
 const maxKept = 500;
-const limitBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 const earlyMs = 30_000;
 const maxLifeMs = 3_600_000;
 
@@ -99,7 +99,7 @@ function post(
     body: form.toString(),
     policy: execution.policy,
     redirects: 0,
-    limitBytes,
+    maxBytes,
     signal: execution.signal,
   });
 }

@@ -10,7 +10,7 @@ import { bodyOutcome } from '../calls/output.ts';
 
 /** The characters of a header value (RFC 9110 §5.5), beyond ASCII as Latin-1. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
-const limitBytes = 10 * 1024 * 1024;
+const maxBytes = 10 * 1024 * 1024;
 
 type HttpDeps = Pick<ToolDeps, 'egress' | 'templates'> & { readonly tokens: AccessTokens };
 
@@ -61,7 +61,7 @@ async function send(
     ...(request.body === null ? {} : { body: request.body }),
     policy: execution.policy,
     redirects: config.redirects,
-    limitBytes,
+    maxBytes,
     headersTimeoutMs: 2 * execution.timeoutMs, // the deadline of the execution fires first
     signal: execution.signal,
   });

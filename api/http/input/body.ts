@@ -32,11 +32,11 @@ export function bodyLimitOf(operation: RegisteredOperation, env: ApiEnv): number
 }
 
 /** 413 that names the limit, and of files whose it is to change. */
-export function tooLarge(limitBytes: number, isFile: boolean): Failure {
+export function tooLarge(maxBytes: number, isFile: boolean): Failure {
   const detail = isFile
-    ? `A file may have ${limitBytes} bytes here (ATTACHMENT_MAX_BYTES, which an operator sets).`
-    : `A body of this operation may have ${limitBytes} bytes.`;
-  return fail('payload_too_large', { detail, context: { limit_bytes: limitBytes } });
+    ? `A file may have ${maxBytes} bytes here (ATTACHMENT_MAX_BYTES, which an operator sets).`
+    : `A body of this operation may have ${maxBytes} bytes.`;
+  return fail('payload_too_large', { detail, context: { limit_bytes: maxBytes } });
 }
 
 export function takesBody(operation: RegisteredOperation): boolean {
@@ -46,10 +46,10 @@ export function takesBody(operation: RegisteredOperation): boolean {
 /** 413 and 415 from the headers alone, before the credential is looked at. */
 export function judgeBody(operation: RegisteredOperation, request: FastifyRequest, env: ApiEnv): void {
   if (!takesBody(operation)) return;
-  const limitBytes = bodyLimitOf(operation, env) + (operation.multipart ? formOverheadBytes : 0);
+  const maxBytes = bodyLimitOf(operation, env) + (operation.multipart ? formOverheadBytes : 0);
   const { headers } = request;
   const length = Number(headers['content-length'] ?? 0);
-  if (length > limitBytes) throw tooLarge(bodyLimitOf(operation, env), operation.multipart === true);
+  if (length > maxBytes) throw tooLarge(bodyLimitOf(operation, env), operation.multipart === true);
   if (length === 0 && headers['transfer-encoding'] === undefined) return;
 
   const encoding = headers['content-encoding'];

@@ -1,10 +1,10 @@
 import { invalid } from '../../../workflows/contracts/failure.ts';
 
 /** 422 when the JSON of an open object is over its bound; absent and null fit. For bounds below those of every FreeObject. */
-export function checkBytes(pointer: string, value: unknown, limitBytes: number): void {
+export function checkBytes(pointer: string, value: unknown, maxBytes: number): void {
   if (value === undefined || value === null) return;
-  if (Buffer.byteLength(JSON.stringify(value)) > limitBytes)
-    throw invalid(pointer, 'maxLength', `must be at most ${limitBytes} bytes of JSON`, { limit: limitBytes });
+  if (Buffer.byteLength(JSON.stringify(value)) > maxBytes)
+    throw invalid(pointer, 'maxLength', `must be at most ${maxBytes} bytes of JSON`, { limit: maxBytes });
 }
 
 /** 422 when an open object has more keys than it may. */

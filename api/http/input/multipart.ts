@@ -48,14 +48,14 @@ interface Form<R> {
 }
 
 /** The reader of one request of an operation; its validator compiles on first use. */
-export function formReader(operation: RegisteredOperation): (request: FastifyRequest, limitBytes: number) => RequestForm {
+export function formReader(operation: RegisteredOperation): (request: FastifyRequest, maxBytes: number) => RequestForm {
   const { [fileField]: _, ...properties } = (operation.body as TObject).properties; // the form of an operation is an object
   const validator = validatorFor(closed(properties), 'form');
 
-  return (request, limitBytes) => {
+  return (request, maxBytes) => {
     let discard = (): Promise<void> => Promise.resolve();
     const read: FormReader = async (receiver) => {
-      const form = await readParts(request.raw, receiver, limitBytes);
+      const form = await readParts(request.raw, receiver, maxBytes);
       const fields = Object.fromEntries(form.fields);
       const violations = [...form.faults, ...validator.check(fields, true)];
       const { received } = form;
@@ -79,20 +79,20 @@ interface Receiving {
   readonly done: Promise<void>;
 }
 
-async function readParts<R>(request: IncomingMessage, receiver: FileReceiver<R>, limitBytes: number): Promise<Form<R>> {
+async function readParts<R>(request: IncomingMessage, receiver: FileReceiver<R>, maxBytes: number): Promise<Form<R>> {
   const form: Form<R> = { fields: [], faults: [], received: null };
   if (Number(request.headers['content-length'] ?? 0) === 0 && request.headers['transfer-encoding'] === undefined) return form;
   const parser = parserFor(request);
   const fault = Promise.withResolvers<never>();
   let receiving: Receiving | null = null;
 
-  parser.on('field', (name, text, isNameCut, isTextCut) => addField(form, { name, text, isCut: isNameCut || isTextCut }));
+  parser.on('field', (name, text, isNameCut, isTextCut) => addField(form, { name, text, isTruncated: isNameCut || isTextCut }));
   parser.on('file', (name, stream, filename) => {
     if (name === fileField && receiving === null) receiving = receive(form, receiver, { stream, filename }, fault.reject);
     else skipFile(form, name, stream);
   });
   const parsed = new Promise<void>((resolve, reject) => parser.once('finish', resolve).on('error', reject));
-  const stop = watch(request, parser, limitBytes, fault.reject);
+  const stop = watch(request, parser, maxBytes, fault.reject);
   // Set by a listener, which the compiler does not follow.
   const current = (): Receiving | null => receiving;
 
@@ -137,11 +137,11 @@ function skipFile<R>(form: Form<R>, name: string | undefined, stream: BusboyFile
 }
 
 /** Ends the reading of a body that is too long or breaks off. */
-function watch(request: IncomingMessage, parser: BusboyInstance, limitBytes: number, reject: (failure: Failure) => void): () => void {
+function watch(request: IncomingMessage, parser: BusboyInstance, maxBytes: number, reject: (failure: Failure) => void): () => void {
   let length = 0;
   const count = (bytes: Buffer): void => {
     length += bytes.byteLength;
-    if (length > limitBytes + formOverheadBytes) reject(tooLarge(limitBytes, true));
+    if (length > maxBytes + formOverheadBytes) reject(tooLarge(maxBytes, true));
   };
   const breakOff = (): void => {
     if (!request.complete) reject(malformed(null));
@@ -161,11 +161,11 @@ function parserFor(request: IncomingMessage): BusboyInstance {
   }
 }
 
-function addField<R>(form: Form<R>, field: { readonly name: string; readonly text: string; readonly isCut: boolean }): void {
+function addField<R>(form: Form<R>, field: { readonly name: string; readonly text: string; readonly isTruncated: boolean }): void {
   const { name, text } = field;
   if (name === fileField) form.faults.push(faultAt(name, 'type', 'must be a file'));
   else if (isForbiddenText(text)) form.faults.push(faultAt(name, 'invalid_text', 'holds U+0000 or half a surrogate pair'));
-  else if (field.isCut) form.faults.push(faultAt(name.slice(0, 100), 'maxLength', 'is too long'));
+  else if (field.isTruncated) form.faults.push(faultAt(name.slice(0, 100), 'maxLength', 'is too long'));
   else if (form.fields.some(([known]) => known === name)) form.faults.push(faultAt(name, 'duplicate_parameter', 'must be given once'));
   else form.fields.push([name, text]);
 }

@@ -109,7 +109,7 @@ export function nearest<T extends Target>(targets: readonly T[], ref: Ref): T | 
 }
 
 const named = (at: string) => `${at}.deleted_at is null and (${at}.id = any (?::uuid[]) or ${at}.slug = any (?::text[]))`;
-const inReach = (at: string) =>
+const visibleAt = (at: string) =>
   `((${at}.scope = 'platform' and (${at}.is_active or ?::boolean)) or (${at}.organization_id = ?::uuid and (${at}.workspace_id is null or ${at}.workspace_id = ?::uuid)))`;
 
 const targetsSql = `
@@ -117,25 +117,25 @@ const targetsSql = `
     select 'tools' as kind, t.id, t.slug, t.scope::text as scope, ${isToolOn('t')} as is_active,
            jsonb_build_object('toolkit_id', t.toolkit_id, 'is_quarantined', t.quarantined_at is not null, 'critical', t.critical,
              'timeout_s', t.timeout_s, 'input_schema', t.input_schema) as facts
-      from tools t where ${named('t')} and ${inReach('t')}
+      from tools t where ${named('t')} and ${visibleAt('t')}
     union all
     select 'toolkits', k.id, k.slug, k.scope::text, k.is_active,
            jsonb_build_object('active_revision_id', k.active_revision_id, 'revisions', (
              select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'state', r.state, 'names', (
                       select coalesce(jsonb_agg(tool ->> 'name'), '[]') from jsonb_array_elements(r.tools) tool))), '[]')
                from toolkit_revisions r where r.toolkit_id = k.id and (r.id = k.active_revision_id or r.id = any (?::uuid[]))))
-      from toolkits k where ${named('k')} and ${inReach('k')}
+      from toolkits k where ${named('k')} and ${visibleAt('k')}
     union all
     select 'skills', s.id, s.slug, s.scope::text, s.is_active,
            jsonb_build_object('version', s.version, 'promoted_version', s.promoted_version, 'promoted_versions', s.promoted_versions, 'curation_state', s.curation_state,
              'owner_agent_id', s.owner_agent_id, 'superseded_by', s.superseded_by)
-      from skills s where ${named('s')} and ${inReach('s')} and (s.owner_user_id is null or ?::boolean or s.owner_user_id = ?::uuid)
+      from skills s where ${named('s')} and ${visibleAt('s')} and (s.owner_user_id is null or ?::boolean or s.owner_user_id = ?::uuid)
     union all
     select 'agents', a.id, a.slug, a.scope::text, a.is_active,
            jsonb_build_object('active_revision_id', a.active_revision_id,
              'revision_ids', (select coalesce(jsonb_agg(v.id), '[]') from agent_revisions v where v.agent_id = a.id and v.id = any (?::uuid[])),
              'persona_slugs', (select coalesce(jsonb_agg(p.slug), '[]') from personas p where p.agent_id = a.id and p.is_active and p.deleted_at is null))
-      from agents a where ${named('a')} and ${inReach('a')}
+      from agents a where ${named('a')} and ${visibleAt('a')}
     union all
     select 'knowledge', b.id, b.slug, b.scope::text, true, '{}'
       from knowledge_bases b where ${named('b')} and b.activated_at is not null

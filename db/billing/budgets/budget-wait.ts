@@ -20,11 +20,11 @@ interface WaitingRun {
   readonly evaluation_run_id: string | null;
 }
 
-/** A question to an admin. `turnsAt`: when the full period ends; null: it never ends (a cap). */
+/** A question to an admin. `periodEndsAt`: when the full period ends; null: it never ends (a cap). */
 export interface BudgetQuestion {
   readonly prompt: string;
   readonly args: Readonly<Record<string, unknown>>;
-  readonly turnsAt: Date | null;
+  readonly periodEndsAt: Date | null;
 }
 
 interface WindowRow {
@@ -49,7 +49,11 @@ export async function budgetQuestion(tx: TenantTransaction, run: WaitingRun, ste
   };
   const left = shown ? ` (${money(shown.spent)} of ${money(shown.limit)} ${shown.currency} spent)` : '';
   const what = period === 'run' ? 'The most that this run may cost is reached' : `The budget of the ${period} is spent`;
-  return { prompt: `${what}${left}. The next model call may cost ${needed}. May it be made all the same?`, args, turnsAt: turnOf(full) };
+  return {
+    prompt: `${what}${left}. The next model call may cost ${needed}. May it be made all the same?`,
+    args,
+    periodEndsAt: turnOf(full),
+  };
 }
 
 /**
@@ -60,10 +64,10 @@ export async function isBudgetFree(
   tx: TenantTransaction,
   run: WaitingRun,
   wait: BudgetWait,
-): Promise<{ readonly isFree: boolean; readonly turnsAt: Date | null }> {
+): Promise<{ readonly isFree: boolean; readonly periodEndsAt: Date | null }> {
   await rollWindows(tx.em, run.workspace_id);
   const full = await fullWindows(tx, run, wait);
-  return { isFree: full.length === 0, turnsAt: turnOf(full) };
+  return { isFree: full.length === 0, periodEndsAt: turnOf(full) };
 }
 
 /** Whether an admin has approved the calls of this step. */

@@ -1,8 +1,8 @@
-import type { GateSet } from '../../identity/lookup/lookup-parts.sql.ts';
+import type { DefinerFunctions } from '../../identity/lookup/lookup-parts.sql.ts';
 
 const functions = ['gate_review_event(jsonb)'] as const;
 
-const grants: GateSet['grants'] = {
+const grants: DefinerFunctions['grants'] = {
   repo_bindings: ['select'],
   review_pull_requests: ['select'],
   review_events: ['select', 'insert'],
@@ -57,4 +57,4 @@ const sql: readonly string[] = [
 ];
 
 /** Hands an event of the deployment's App over to the bindings of all tenants. */
-export const reviewGates: GateSet = { functions, grants, sql };
+export const reviewFunctions: DefinerFunctions = { functions, grants, sql };

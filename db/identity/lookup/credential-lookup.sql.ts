@@ -1,4 +1,12 @@
-import { gate, impersonationJson, keyJson, oauthClientJson, personOf, sessionJson, type GateSet } from './lookup-parts.sql.ts';
+import {
+  lookupFunction,
+  impersonationJson,
+  keyJson,
+  oauthClientJson,
+  personOf,
+  sessionJson,
+  type DefinerFunctions,
+} from './lookup-parts.sql.ts';
 import { freshUntil, isAskerStanding } from '../sessions/session-right.sql.ts';
 
 /**
@@ -17,7 +25,7 @@ const functions = [
 ] as const;
 
 /** What `longhaul_gate` may do on each table; it needs a policy for exactly these commands. */
-const grants: GateSet['grants'] = {
+const grants: DefinerFunctions['grants'] = {
   users: ['select'],
   user_credentials: ['select'],
   organizations: ['select'],
@@ -34,7 +42,7 @@ const grants: GateSet['grants'] = {
 };
 
 const sql: readonly string[] = [
-  gate(
+  lookupFunction(
     'gate_session(p_session uuid, p_user uuid, p_acting uuid, p_view_organization uuid, p_view_workspace uuid)',
     `
   select jsonb_build_object(
@@ -51,7 +59,7 @@ const sql: readonly string[] = [
 `,
   ),
   // One plaintext has one MAC under each pepper, so at most one row matches.
-  gate(
+  lookupFunction(
     'gate_service_key(p_hashes bytea[], p_acting uuid)',
     `
   select jsonb_build_object('key', ${keyJson}, 'creator', ${personOf('k.created_by_user_id')}, 'acting', ${personOf('p_acting')})
@@ -60,7 +68,7 @@ const sql: readonly string[] = [
   limit 1
 `,
   ),
-  gate(
+  lookupFunction(
     'gate_login(p_email text)',
     `
   select jsonb_build_object(
@@ -74,7 +82,7 @@ const sql: readonly string[] = [
   where u.email = p_email and u.deleted_at is null
 `,
   ),
-  gate(
+  lookupFunction(
     'gate_refresh(p_hash bytea)',
     `
   select jsonb_build_object('session', ${sessionJson}, 'person', ${personOf('s.user_id')}, 'idleDays', st.session_idle_days)
@@ -85,7 +93,7 @@ const sql: readonly string[] = [
 `,
   ),
   // What `/auth/me` shows of the credential's holder: an operator who acts as a user is not visible in that user's tenant.
-  gate(
+  lookupFunction(
     'gate_holder(p_user uuid, p_session uuid)',
     `
   select jsonb_build_object(
@@ -111,7 +119,7 @@ const sql: readonly string[] = [
 `,
   ),
   // Includes dead challenges: only the conditional update that counts a try decides.
-  gate(
+  lookupFunction(
     'gate_challenge(p_challenge uuid)',
     `
   select jsonb_build_object(
@@ -125,7 +133,7 @@ const sql: readonly string[] = [
   where c.id = p_challenge and c.purpose = 'login'
 `,
   ),
-  gate(
+  lookupFunction(
     'gate_mail_token(p_hash bytea, p_purpose text)',
     `
   select jsonb_build_object(
@@ -141,7 +149,7 @@ const sql: readonly string[] = [
   streamTokenGate(),
 ];
 
-export const identityGates: GateSet = { functions, grants, sql };
+export const credentialFunctions: DefinerFunctions = { functions, grants, sql };
 
 // Uses up the token: one of two concurrent callers gets `ok`. A token presented for another run stays as it was. A separate statement judges a loser, so that
 // it sees what the winner has committed meanwhile.

@@ -1,12 +1,12 @@
 import { freshUntil, isRevoked, restriction } from '../sessions/session-right.sql.ts';
 
 /** Commands that a definer function may need on a table. */
-export type GateCommand = 'select' | 'insert' | 'update' | 'delete';
+export type TableCommand = 'select' | 'insert' | 'update' | 'delete';
 
 /** The definer functions of one subject: their signatures, what `longhaul_gate` needs for them, and their definitions. */
-export interface GateSet {
+export interface DefinerFunctions {
   readonly functions: readonly string[];
-  readonly grants: Readonly<Record<string, readonly GateCommand[]>>;
+  readonly grants: Readonly<Record<string, readonly TableCommand[]>>;
   readonly sql: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export const impersonationJson = `jsonb_build_object(
   'operator', ${personOf('i.operator_user_id')}, 'person', ${personOf('i.target_user_id')})`;
 
 /** Returns the definition of a look-up: stable, definer's rights, fixed search path; it returns one jsonb or null. */
-export function gate(signature: string, body: string): string {
+export function lookupFunction(signature: string, body: string): string {
   return `create or replace function ${signature} returns jsonb
   language sql stable security definer set search_path = pg_catalog, public, pg_temp as $gate$${body}$gate$`;
 }

@@ -1,5 +1,5 @@
 import { isAskerStanding } from '../sessions/session-right.sql.ts';
-import { gate, oauthClientJson, personOf, sessionJson, type GateSet } from './lookup-parts.sql.ts';
+import { lookupFunction, oauthClientJson, personOf, sessionJson, type DefinerFunctions } from './lookup-parts.sql.ts';
 
 const functions = [
   'gate_oauth_client(text)',
@@ -8,15 +8,15 @@ const functions = [
   'gate_end_oauth_sessions(text)',
 ] as const;
 
-const grants: GateSet['grants'] = {
+const grants: DefinerFunctions['grants'] = {
   oauth_clients: ['select'],
   oauth_codes: ['select'],
   sessions: ['select', 'update'],
 };
 
 const sql: readonly string[] = [
-  gate('gate_oauth_client(p_client text)', `select ${oauthClientJson} from oauth_clients c where c.client_id = p_client`),
-  gate(
+  lookupFunction('gate_oauth_client(p_client text)', `select ${oauthClientJson} from oauth_clients c where c.client_id = p_client`),
+  lookupFunction(
     'gate_oauth_code(p_hash bytea)',
     `
   select jsonb_build_object(
@@ -29,7 +29,7 @@ const sql: readonly string[] = [
   where a.code_hash = p_hash
 `,
   ),
-  gate(
+  lookupFunction(
     'gate_oauth_refresh(p_hash bytea)',
     `
   select jsonb_build_object(
@@ -53,4 +53,4 @@ $gate$`,
 ];
 
 /** Look-ups of OAuth clients, codes and refresh tokens before a tenant is known, and the end of a client's grants. */
-export const oauthGates: GateSet = { functions, grants, sql };
+export const oauthFunctions: DefinerFunctions = { functions, grants, sql };

@@ -11,7 +11,7 @@ export interface MadeBy {
 }
 
 /** The person behind a credential, as read under the lock; no person stands behind an OAuth client that acts by itself. */
-export interface Maker {
+export interface Creator {
   readonly userId: string | null;
   readonly role: Role | null;
   readonly scope: Scope | null;
@@ -65,16 +65,16 @@ export function activeCreator(caller: Caller): Predicate {
 }
 
 /** Returns the person behind the caller, locked, or null when person or credential has ended meanwhile. */
-export async function findMaker({ em, caller }: Scoped): Promise<Maker | null> {
+export async function findCreator({ em, caller }: Scoped): Promise<Creator | null> {
   const { sql, params } = activeCreator(caller);
   const found = await row<{ user_id: string | null; role: Role | null; scope: Scope | null; workspace_id: string | null }>(em, sql, params);
   return found && { userId: found.user_id, role: found.role, scope: found.scope, workspaceId: found.workspace_id };
 }
 
 /** Returns today's rank of a locked creator in a workspace, or in the whole organization (null); null where they have none. */
-export async function rankOfMaker(
+export async function rankOfCreator(
   tx: TenantTransaction,
-  { userId, role, scope, workspaceId: home }: Maker,
+  { userId, role, scope, workspaceId: home }: Creator,
   workspaceId: string | null,
 ): Promise<Role | null> {
   if (role === null) return null;

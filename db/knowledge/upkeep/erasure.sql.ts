@@ -1,8 +1,8 @@
-import type { GateSet } from '../../identity/lookup/lookup-parts.sql.ts';
+import type { DefinerFunctions } from '../../identity/lookup/lookup-parts.sql.ts';
 
 const functions = ['gate_erase_knowledge(uuid)'] as const;
 
-const grants: GateSet['grants'] = { knowledge_grants: ['select', 'delete'], knowledge_bases: ['select', 'update'] };
+const grants: DefinerFunctions['grants'] = { knowledge_grants: ['select', 'delete'], knowledge_bases: ['select', 'update'] };
 
 // A person's own memory may lie in workspaces that the caller who erases the person doesn't see. From here on nothing finds it; a purge removes what it
 // holds.
@@ -19,4 +19,4 @@ $gate$`,
 ];
 
 /** Removes a person's rights to bases, and hides the bases about that person. */
-export const knowledgeErasureGates: GateSet = { functions, grants, sql };
+export const knowledgeErasureFunctions: DefinerFunctions = { functions, grants, sql };

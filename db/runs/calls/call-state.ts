@@ -7,7 +7,7 @@ import { isToolOn } from '../../tools/tool-on.sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { Manifest } from '../start/manifest.ts';
 import { lostEntries } from '../steps/retries.ts';
-import { frozenSql, pathOf } from '../run-state.ts';
+import { inactiveSql, pathOf } from '../run-state.ts';
 import type { StepRetry, StepFault } from '../run-types.ts';
 
 /** A call's row with data of its run and message, locked until the end of the transaction. */
@@ -86,7 +86,7 @@ const callColumns = `c.id, c.run_id, c.organization_id, c.workspace_id, r.conver
   c.timeout_s, c.response_max_chars, c.args, c.args_hash, c.state, c.attempt, c.claimed_at, c.deadline_at, c.child_run_id, c.gate, c.critical, c.client_owned, ${approvedSql} as approved,
   coalesce((select s.retries from run_steps s where s.run_id = c.run_id and s.step = c.step and s.tool_call_id = c.id), '[]'::jsonb) as retries,
   c.concurrency, r.max_effect, r.hops, ${liveTool},
-  ${frozenSql('c.workspace_id')} as is_frozen`;
+  ${inactiveSql('c.workspace_id')} as is_frozen`;
 
 /** States of a call without a result. */
 export const openStates: readonly ToolCallState[] = ['recorded', 'gated', 'ready', 'executing'];

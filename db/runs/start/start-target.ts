@@ -21,7 +21,7 @@ export interface StartTarget {
   /** The persona of runs that name none. */
   readonly defaultPersonaSlug: string | null;
   /** Why the workspace takes no runs; null while it takes them. */
-  readonly frozenReason: string | null;
+  readonly inactiveReason: string | null;
   readonly isAgentActive: boolean;
   /** Live runs of the workspace, as far as `countLiveRuns` knows. */
   readonly liveRuns: number;

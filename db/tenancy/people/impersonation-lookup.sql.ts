@@ -1,11 +1,11 @@
-import { gate, impersonationJson, type GateSet } from '../../identity/lookup/lookup-parts.sql.ts';
+import { lookupFunction, impersonationJson, type DefinerFunctions } from '../../identity/lookup/lookup-parts.sql.ts';
 
 /** The look-up of an impersonation's token. */
-export const impersonationGates: GateSet = {
+export const impersonationFunctions: DefinerFunctions = {
   functions: ['gate_impersonation(bytea)'],
   grants: { impersonations: ['select'] },
   sql: [
-    gate(
+    lookupFunction(
       'gate_impersonation(p_hash bytea)',
       `
   select ${impersonationJson}

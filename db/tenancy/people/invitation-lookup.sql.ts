@@ -1,4 +1,4 @@
-import { gate, personOf, type GateSet } from '../../identity/lookup/lookup-parts.sql.ts';
+import { lookupFunction, personOf, type DefinerFunctions } from '../../identity/lookup/lookup-parts.sql.ts';
 
 /**
  * Definer functions about joining and leaving an organization. The first runs before a tenant is known and requires token and address together; the others
@@ -11,7 +11,7 @@ const functions = [
   'gate_leave(uuid, boolean)',
 ] as const;
 
-const grants: GateSet['grants'] = {
+const grants: DefinerFunctions['grants'] = {
   invitations: ['select', 'update', 'delete'],
   organizations: ['select'],
   organization_settings: ['select'],
@@ -33,7 +33,7 @@ const credentialStands = `(case i.credential_kind
       else true end)`;
 
 const sql: readonly string[] = [
-  gate(
+  lookupFunction(
     'gate_invitation(p_hash bytea, p_email text)',
     `
   select jsonb_build_object(
@@ -58,7 +58,7 @@ const sql: readonly string[] = [
   where i.token_hash = p_hash and i.email = p_email
 `,
   ),
-  gate(
+  lookupFunction(
     'gate_pending_invitations(p_organization uuid)',
     `
   select to_jsonb(count(*)) from invitations i
@@ -70,7 +70,7 @@ const sql: readonly string[] = [
   leaveGate(),
 ];
 
-export const invitationGates: GateSet = { functions, grants, sql };
+export const invitationFunctions: DefinerFunctions = { functions, grants, sql };
 
 // An expired invitation releases its address, wherever in the organization it was; returns whether there was one.
 function expireGate(): string {

@@ -68,7 +68,7 @@ export function advanceReview(material: ReviewMaterial, rules: ReviewRules, answ
     back: gated.back,
     fixed: repaired.map(({ finding }) => finding.id),
     unread: gated.unread,
-    isPartial: gated.unread.length > 0 || second.isCut,
+    isPartial: gated.unread.length > 0 || second.isTruncated,
   });
 }
 
@@ -211,7 +211,7 @@ interface SecondLook {
   readonly standing: readonly Candidate[];
   readonly refuted: number;
   /** Some candidates got no second look: they are not reported. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 /** Requests as many votes as a majority needs, and the others only when those differ. */
@@ -221,23 +221,23 @@ function secondLook(
   { candidates, asking }: { readonly candidates: readonly Candidate[]; readonly asking: Asking },
 ): SecondLook {
   const { votes: wanted, enabled } = rules.templates.verify;
-  if (!enabled || !rules.config.verify) return { standing: candidates, refuted: 0, isCut: false };
+  if (!enabled || !rules.config.verify) return { standing: candidates, refuted: 0, isTruncated: false };
   const standing: Candidate[] = [];
   let refuted = 0;
-  let isCut = false;
+  let isTruncated = false;
   for (const [at, candidate] of candidates.entries()) {
     const look = votesOn({ at, wanted, asking });
-    if (look.isCut) isCut = true;
+    if (look.isTruncated) isTruncated = true;
     else if (stands(look.votes, wanted, minConfidence(rules, candidate.category))) {
       standing.push({ ...candidate, confidence: Math.min(candidate.confidence, votedConfidence(look.votes) ?? 0) });
     } else refuted += 1;
   }
-  return { standing, refuted, isCut };
+  return { standing, refuted, isTruncated };
 }
 
 function votesOn({ at, wanted, asking }: { readonly at: number; readonly wanted: number; readonly asking: Asking }): {
   votes: Vote[];
-  isCut: boolean;
+  isTruncated: boolean;
 } {
   const votes: Vote[] = [];
   let failed = 0;
@@ -251,9 +251,9 @@ function votesOn({ at, wanted, asking }: { readonly at: number; readonly wanted:
   };
   const majority = Math.floor(wanted / 2) + 1;
   ask(0, majority);
-  if (votes.length + failed < majority) return { votes, isCut: false };
+  if (votes.length + failed < majority) return { votes, isTruncated: false };
   if (!isDecided(votes, wanted)) ask(majority, wanted);
-  return { votes, isCut: failed > 0 && !isDecided(votes, wanted) };
+  return { votes, isTruncated: failed > 0 && !isDecided(votes, wanted) };
 }
 
 function isRefuted(answer: StageAnswer | null): boolean {

@@ -1,12 +1,12 @@
 import type { KeyList } from '../../../db/identity/keys/key-ring.ts';
-import { rankOfMaker } from '../../../db/identity/people/creator.ts';
+import { rankOfCreator } from '../../../db/identity/people/creator.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../../db/identity/keys/service-key-format.ts';
 import { ServiceKey } from '../../../db/identity/keys/service-key.entity.ts';
 import { resolveNewRowScope } from '../../../db/new-row-scope.ts';
 import { seeForChange, type Changing } from '../../../db/scope.ts';
 import { rankOf } from '../../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
-import { lockMaker } from '../people/creator.ts';
+import { lockCreator } from '../people/creator.ts';
 
 /** The fields of a request for a key. */
 interface AskedKey {
@@ -38,7 +38,7 @@ export async function createServiceKey(
 
   if (expiresAt && expiresAt <= now) throw invalid('/expires_at', 'range', 'expires_at must lie in the future');
   const home = await homeOfNewKey(ctx, asked);
-  const createdByUserId = await lockCreator(ctx, { role, workspaceId: home.workspaceId });
+  const createdByUserId = await lockRankedCreator(ctx, { role, workspaceId: home.workspaceId });
   const plaintext = newServiceKeyPlaintext();
   const key = ctx.em.create(ServiceKey, {
     organizationId: home.organizationId,
@@ -104,16 +104,16 @@ async function homeOfNewKey(
  * Locks the creator with the current rights: a key that is created concurrently with a deactivation, a demotion or the end of a grant is ended by that, or is
  * not created.
  */
-async function lockCreator(
+async function lockRankedCreator(
   ctx: Changing,
   { role, workspaceId }: { role: ServiceKey['role']; workspaceId: string | null },
 ): Promise<string> {
-  const maker = await lockMaker(ctx);
-  if (maker.userId === null) throw fail('scope_insufficient', { reason: 'user_session_required' });
-  const rank = await rankOfMaker(ctx, maker, workspaceId);
+  const creator = await lockCreator(ctx);
+  if (creator.userId === null) throw fail('scope_insufficient', { reason: 'user_session_required' });
+  const rank = await rankOfCreator(ctx, creator, workspaceId);
 
   if (rank === null || rankOf(rank) < rankOf('admin')) throw fail('role_insufficient');
   if (rankOf(role) > rankOf(rank))
     throw fail('role_insufficient', { reason: 'rank', detail: "a key can't have a higher role than its creator" });
-  return maker.userId;
+  return creator.userId;
 }

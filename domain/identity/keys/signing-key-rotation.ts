@@ -34,7 +34,7 @@ export async function makeFirstKey(db: Databases, keys: KeyRing): Promise<void> 
  * Rotates the keys as far as due by the rows alone, so that a missed day is made up for and a repeated one changes nothing: after 90 days a successor is
  * published, a day later it signs and the old key retires. A retired key is published for an hour and retained for a week.
  */
-export async function turnSigningKeys(db: Databases, keys: KeyRing): Promise<KeyRotation> {
+export async function rotateSigningKeys(db: Databases, keys: KeyRing): Promise<KeyRotation> {
   return asPlatform(db, async (tx) => {
     await lockSigningKeys(tx);
     await dropRetired(tx);

@@ -1,13 +1,13 @@
 import { fail } from '../../../workflows/contracts/failure.ts';
 import type { Scoped } from '../../../db/scope.ts';
-import { findMaker, type Maker } from '../../../db/identity/people/creator.ts';
+import { findCreator, type Creator } from '../../../db/identity/people/creator.ts';
 
 /** Locks the person behind the caller. Throws 401 `session_revoked` when person or credential has ended meanwhile. */
-export async function lockMaker(ctx: Scoped): Promise<Maker> {
-  return (await findMaker(ctx)) ?? noMaker();
+export async function lockCreator(ctx: Scoped): Promise<Creator> {
+  return (await findCreator(ctx)) ?? throwCreatorGone();
 }
 
-function noMaker(): never {
+function throwCreatorGone(): never {
   throw creatorGone();
 }
 

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
 import { agentRunSignals } from '../../../workflows/contracts/runs/agent-run.ts';
-import { cutText } from '../../../workflows/contracts/cut-text.ts';
+import { truncateText } from '../../../workflows/contracts/truncate-text.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../../workflows/contracts/queues.ts';
 import { newId } from '../../../db/ids.ts';
@@ -80,7 +80,7 @@ function endOf(call: CallState, { status, output, message }: ClientResult): Call
   const isText = typeof output === 'string';
   const text = isText ? output : output === undefined || output === null ? '' : JSON.stringify(output);
   const isTooLong = text.length > call.response_max_chars;
-  const shown = isTooLong ? cutText(text, call.response_max_chars) : (output ?? (status === 'succeeded' ? '' : null));
+  const shown = isTooLong ? truncateText(text, call.response_max_chars) : (output ?? (status === 'succeeded' ? '' : null));
   const error =
     status === 'succeeded'
       ? null
@@ -102,5 +102,5 @@ function endOf(call: CallState, { status, output, message }: ClientResult): Call
 }
 
 function messageOf(message: string | null | undefined, text: string, maxChars: number): string {
-  return message || cutText(text, Math.min(maxChars, 2_000)) || 'The client could not execute this call.';
+  return message || truncateText(text, Math.min(maxChars, 2_000)) || 'The client could not execute this call.';
 }

@@ -1,4 +1,4 @@
-import { cutText } from '../../../workflows/contracts/cut-text.ts';
+import { truncateText } from '../../../workflows/contracts/truncate-text.ts';
 import { findInexact } from '../../../workflows/contracts/tools/exact-json.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
 import { shareWithRun } from '../../../db/attachments/run-links.ts';
@@ -42,7 +42,7 @@ export async function endChildCall(tx: TenantTransaction, call: CallState, child
 
 function summaryOf({ output }: ChildRun): string | null {
   const text = output === null ? null : (output.text ?? (output.json === null ? null : JSON.stringify(output.json)));
-  return text === null ? null : cutText(text, maxSummaryChars).toWellFormed();
+  return text === null ? null : truncateText(text, maxSummaryChars).toWellFormed();
 }
 
 function endOf(call: CallState, child: ChildRun): CallOutcome {
@@ -58,20 +58,20 @@ function endOf(call: CallState, child: ChildRun): CallOutcome {
 function succeeded(call: CallState, child: ChildRun): CallOutcome {
   const output = outputOf(call, child);
   const text = JSON.stringify(output);
-  const isCut = text.length > call.response_max_chars;
+  const isTruncated = text.length > call.response_max_chars;
   return {
     state: 'succeeded',
     result: {
       status: 'succeeded',
-      output: isCut ? cutText(text, call.response_max_chars) : output,
-      outputType: isCut ? 'text' : 'json',
-      truncated: isCut,
+      output: isTruncated ? truncateText(text, call.response_max_chars) : output,
+      outputType: isTruncated ? 'text' : 'json',
+      truncated: isTruncated,
       cached: false,
       totalChars: text.length,
       error: null,
       durationMs: null,
     },
-    rest: isCut
+    rest: isTruncated
       ? Buffer.from(text)
           .subarray(0, maxRestBytes)
           .toString('utf8')
@@ -94,7 +94,7 @@ function outputOf(call: CallState, child: ChildRun, maxChars = Infinity): Record
 /** Truncates what is too long; JSON then becomes the beginning of its text. */
 function cut(words: unknown, maxChars: number): unknown {
   const text = typeof words === 'string' ? words : JSON.stringify(words);
-  return text.length <= maxChars ? words : cutText(text, maxChars);
+  return text.length <= maxChars ? words : truncateText(text, maxChars);
 }
 
 function pinnedOutput({ manifest, slug }: CallState): DelegateOutput {
@@ -121,10 +121,10 @@ function parsed(text: string | null): unknown {
 function faultOf(child: ChildRun): StepFault {
   const isTimeout = child.finish_reason === 'timeout';
   const why = child.error?.message ?? `it ended with ${child.finish_reason ?? child.status}`;
-  const said = child.output?.text ? ` What it had said: ${cutText(child.output.text, maxToldChars)}` : '';
+  const said = child.output?.text ? ` What it had said: ${truncateText(child.output.text, maxToldChars)}` : '';
   return {
     code: isTimeout ? 'timed_out' : 'tool_unavailable',
-    message: cutText(`The agent ${child.agent_slug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),
+    message: truncateText(`The agent ${child.agent_slug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),
     retryable: child.error?.retryable ?? isTimeout,
     reason: child.error?.reason ?? child.finish_reason,
   };

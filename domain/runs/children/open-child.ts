@@ -1,7 +1,7 @@
 import { followedTime } from '../../../db/database-clock.ts';
 import type { CallApproval } from '../../../workflows/contracts/runs/approvals.ts';
 import { isTerminal } from '../../../workflows/contracts/runs/runs.ts';
-import { gateCall } from '../../approvals/gate-call.ts';
+import { requireApproval } from '../../approvals/require-approval.ts';
 import { newId } from '../../../db/ids.ts';
 import { appendFrames, stateBatch } from '../../../db/streams/append.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
@@ -60,7 +60,7 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
   if (call.state === 'recorded' || call.state === 'gated') return { kind: 'gated' };
 
   const { refusal, gate } = ask.judge(call);
-  if (refusal === null && gate !== null && (await gateCall(tx, call, gate))) return { kind: 'gated' };
+  if (refusal === null && gate !== null && (await requireApproval(tx, call, gate))) return { kind: 'gated' };
   const below = await countDescendants(tx, run.root_run_id);
   const handed = await inputOfCall(tx, call);
   const delegate = run.manifest?.tools.find((tool) => tool.slug === call.slug)?.delegate;

@@ -54,7 +54,7 @@ export async function finishRun(tx: TenantTransaction, input: FinishRunInput): P
     tx.outgoing.cancelledRunIds.push(...descendants.map(({ id }) => id));
   }
 
-  const { batch, end } = await close(tx, { run, answers, calls, heads }, endingOf(run, input));
+  const { batch, end } = await close(tx, { run, answers, calls, heads }, outcomeOf(run, input));
   await appendFrames(tx, [batch]);
   if (conversation.active_run_id === run.id) await activateNext(tx, conversation.id);
   await followRunEnd(tx, run, end.status);
@@ -70,9 +70,9 @@ async function hasLaterStep(tx: TenantTransaction, { runId, reason, step }: Fini
   return hasStepBehind(tx, runId, step);
 }
 
-type Ending = Pick<FinishedRun, 'status' | 'finishReason' | 'error'>;
+type RunOutcome = Pick<FinishedRun, 'status' | 'finishReason' | 'error'>;
 
-const cancelledWithParent: Ending = { status: 'cancelled', finishReason: 'cancelled', error: null };
+const cancelledWithParent: RunOutcome = { status: 'cancelled', finishReason: 'cancelled', error: null };
 
 interface Closing {
   readonly run: RunState;
@@ -88,7 +88,7 @@ interface Closing {
 async function close(
   tx: TenantTransaction,
   { run, answers, calls, heads }: Closing,
-  ending: Ending,
+  ending: RunOutcome,
 ): Promise<{ batch: FrameBatch; end: FinishedRun }> {
   const results = await closeCalls(
     tx,
@@ -109,7 +109,7 @@ async function close(
 }
 
 /** Only a run in `cancelling` ends as cancelled, so a run that ends with its parent first announces that state. */
-function announcedCancel({ status }: RunState, ending: Ending): FrameDraft[] {
+function announcedCancel({ status }: RunState, ending: RunOutcome): FrameDraft[] {
   if (ending.status !== 'cancelled' || (status !== 'running' && status !== 'waiting')) return [];
   return [statusFrame({ status: 'cancelling', previous: status })];
 }
@@ -120,7 +120,7 @@ async function headsOf(tx: TenantTransaction, runIds: readonly string[]): Promis
 }
 
 /** Only a row in `cancelling` ends as cancelled, only `stop` succeeds; every other end retains what there is and gives a reason. */
-function endingOf(run: RunState, input: FinishRunInput): Ending {
+function outcomeOf(run: RunState, input: FinishRunInput): RunOutcome {
   if (run.status === 'cancelling')
     return { status: 'cancelled', finishReason: run.is_superseded ? 'superseded' : 'cancelled', error: null };
   if (input.reason === 'stop') return { status: 'succeeded', finishReason: 'stop', error: null };

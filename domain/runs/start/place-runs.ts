@@ -25,7 +25,7 @@ import { limitsOfRun } from '../../../db/runs/start/run-limits.ts';
 import { readRunRow } from '../../../db/runs/read/run-queries.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';
 import type { RunRow } from '../../../db/runs/read/run-view.ts';
-import { lockConversations, sessionOf } from '../../../db/runs/start/sessions.ts';
+import { lockConversations, conversationKeyOf } from '../../../db/runs/start/conversation-locks.ts';
 import { refuseUnpriced } from './start-prices.ts';
 import { refuseUnready } from './start-refusals.ts';
 import type { StartedRun } from './start-run.ts';
@@ -89,7 +89,7 @@ async function orFailure(work: () => Promise<StartedRun>): Promise<StartedRun | 
 async function place(batch: Batch, start: StartRun, target: StartTarget): Promise<StartedRun> {
   const { tx, now, conversations } = batch;
   const at = followedTime(tx.em);
-  const session = sessionOf(start, target);
+  const session = conversationKeyOf(start, target);
   const conversation = session === null ? null : (conversations.get(session) ?? null);
   if (start.startAfter && start.startAfter > now)
     return write(batch, draftOf(start, target, { conversation, session, at, line: { kind: 'delayed' } }));

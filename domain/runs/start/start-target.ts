@@ -61,7 +61,7 @@ function targetOf(start: StartRun, found: FoundTarget | undefined, named: NamedT
     limits: found.limits,
     variables: found.variables,
     defaultPersonaSlug: found.default_persona_slug,
-    frozenReason: found.frozen_reason,
+    inactiveReason: found.frozen_reason,
     isAgentActive: found.is_agent_active === true,
     liveRuns: found.liveRuns,
     model: found.model,

@@ -1,3 +1,4 @@
+import { truncateText } from '../../../workflows/contracts/truncate-text.ts';
 import { parseLimits, type ParseInput, type ParsedPart } from '../parsed.ts';
 
 /**
@@ -36,13 +37,6 @@ function cleanFields(fields: Readonly<Record<string, unknown>>, warn: ParseInput
 export function titleOf(text: string | null | undefined): string | null {
   const line = (text ?? '').replaceAll('\0', '').toWellFormed().replaceAll(/\s+/g, ' ').trim();
   return line === '' ? null : truncateText(line, parseLimits.titleChars);
-}
-
-/** Returns the first characters of a text, never half a surrogate pair. */
-export function truncateText(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const cut = text.slice(0, maxChars);
-  return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }
 
 /** Returns a file's name without its extension, as a title. */

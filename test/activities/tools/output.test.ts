@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { bodyOutcome, capOutput, cutText } from '../../../activities/tools/calls/output.ts';
+import { bodyOutcome, capOutput, truncateText } from '../../../activities/tools/calls/output.ts';
 
 test('a long text is cut between code points and the whole is kept', () => {
   const text = `${'a'.repeat(99)}😀b`;
@@ -33,7 +33,7 @@ test('NUL and lone surrogates become replacement characters, in texts and anywhe
 
   expect(capOutput({ status: 'succeeded', type: 'text', text: 'a\0b\uD800c' }, 100).output).toBe('a\uFFFDb\uFFFDc');
   expect(capOutput({ status: 'succeeded', type: 'json', value: json }, 100).output).toEqual({ 'a\uFFFD': ['x\uFFFDy', '\uFFFD'] });
-  expect(cutText('😀', 1)).toBe('');
+  expect(truncateText('😀', 1)).toBe('');
 });
 
 test('a body that is neither text nor JSON is a file; a part of one is a failed result', () => {

@@ -10,11 +10,11 @@ import { until } from '../../support/temporal.ts';
 import { openWorld, type World } from '../world.ts';
 import { download, png, send, upload } from './uploads.ts';
 
-const limitBytes = 300_000;
+const maxBytes = 300_000;
 let world: World;
 
 beforeAll(async () => {
-  world = await openWorld({ env: { ATTACHMENT_MAX_BYTES: String(limitBytes) } });
+  world = await openWorld({ env: { ATTACHMENT_MAX_BYTES: String(maxBytes) } });
 });
 afterAll(() => world.close());
 
@@ -160,15 +160,15 @@ test('a body over the limit is 413, told by its length or while it comes, and le
   const { tokens } = await world.tenant();
   const before = storedFiles();
 
-  const declared = await upload(world, tokens.member, Buffer.alloc(limitBytes + 70_000, 'a'));
-  const counted = await upload(world, tokens.member, Buffer.alloc(limitBytes + 1, 'a'));
-  const whole = await upload(world, tokens.member, Buffer.alloc(limitBytes, 'a'));
+  const declared = await upload(world, tokens.member, Buffer.alloc(maxBytes + 70_000, 'a'));
+  const counted = await upload(world, tokens.member, Buffer.alloc(maxBytes + 1, 'a'));
+  const whole = await upload(world, tokens.member, Buffer.alloc(maxBytes, 'a'));
 
   for (const refused of [declared, counted])
     expect([refused.status, refused.body['code'], refused.body['context']]).toEqual([
       413,
       'payload_too_large',
-      expect.objectContaining({ limit_bytes: limitBytes }),
+      expect.objectContaining({ limit_bytes: maxBytes }),
     ]);
   expect(whole.status).toBe(201);
   expect(storedFiles()).toHaveLength(before.length + 1);

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../../db/identity/keys/key-ring.ts';
 import { createSessionTokens } from '../../../domain/identity/sessions/session-tokens.ts';
-import { replaceSigningKey, turnSigningKeys } from '../../../domain/identity/keys/signing-key-rotation.ts';
+import { replaceSigningKey, rotateSigningKeys } from '../../../domain/identity/keys/signing-key-rotation.ts';
 import { createSigningKeys, type SigningKeys } from '../../../domain/identity/keys/signing-keys.ts';
 import { newId } from '../../../db/ids.ts';
 import { change, rows } from '../../../db/sql.ts';
@@ -31,7 +31,7 @@ const states = () =>
   sweep(database.db, (em) => rows<{ kid: string; state: string }>(em, 'select kid, state from signing_keys order by kid')).then((found) =>
     found.map(({ state }) => state),
   );
-const turn = () => turnSigningKeys(database.db, keys);
+const turn = () => rotateSigningKeys(database.db, keys);
 /** What another process of the deployment holds. */
 async function newProcess(): Promise<{ signingKeys: SigningKeys; tokens: ReturnType<typeof createSessionTokens> }> {
   const signingKeys = createSigningKeys({ db: database.db, keys, now });

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const modules = join(import.meta.dirname, '../../../node_modules');
-const limitBytes = 1_000_000;
+const maxBytes = 1_000_000;
 
 /** The files of a release of a package by their paths in it, without those that are larger than a megabyte. */
 export type Release = ReadonlyMap<string, Buffer>;
@@ -27,7 +27,7 @@ function filesOf(folder: string): Release {
     const path = join(entry.parentPath, entry.name).slice(folder.length + 1);
     if (!entry.isFile() || path.split('/').includes('node_modules')) continue;
     const bytes = readFileSync(join(folder, path));
-    if (bytes.length <= limitBytes) files.set(path, bytes);
+    if (bytes.length <= maxBytes) files.set(path, bytes);
   }
   return files;
 }

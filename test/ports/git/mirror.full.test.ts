@@ -122,7 +122,7 @@ test('contents come when they are asked for, and are read without a checkout', a
   expect(before).toBeLessThan(MB);
   expect(rules?.bytes.toString()).toBe('Be kind.\n');
   expect(link?.bytes.toString()).toBe('/etc/passwd');
-  expect([cut?.bytes.length, cut?.isCut]).toEqual([1_000, true]);
+  expect([cut?.bytes.length, cut?.isTruncated]).toEqual([1_000, true]);
   for (const path of ['none', '.longhaul', '', '../x', ':(glob)*', '*'])
     await expect(readBlob(mirror, { sha: baseSha, path, maxBytes: 100 }, signal())).resolves.toBeNull();
   await expect(readBlob(mirror, { sha: '--help', path: 'a', maxBytes: 100 }, signal())).rejects.toMatchObject({ kind: 'failed' });
@@ -206,9 +206,9 @@ test('a diff beyond its limit is cut, and says so', async () => {
   const mirror = await open();
   const { headSha, mergeBaseSha } = await fetchOf(mirror, pull);
 
-  const { bytes, isCut } = await diffBytes(mirror, { from: mergeBaseSha!, to: headSha, maxBytes: 5_000 }, signal());
+  const { bytes, isTruncated } = await diffBytes(mirror, { from: mergeBaseSha!, to: headSha, maxBytes: 5_000 }, signal());
 
-  expect([bytes.length, isCut]).toEqual([5_000, true]);
+  expect([bytes.length, isTruncated]).toEqual([5_000, true]);
 });
 
 test('a file of 100 MB is binary and costs little memory; a repository above its limit leaves no mirror', async () => {

@@ -2,7 +2,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { FrameWriter } from './frame-writer.ts';
 
 /** Bounds what waits for PostgreSQL, by run and by process: above it the provider is read no further. */
-export interface Room {
+export interface StreamBuffer {
   account(writer: FrameWriter, bytes: number): void;
   /** Null while there is room; else resolves when there is, and rejects after 30 s. */
   wait(writer: FrameWriter): Promise<void> | null;
@@ -12,7 +12,7 @@ const maxRunBytes = 1024 * 1024;
 const maxProcessBytes = 64 * 1024 * 1024;
 const maxWaitMs = 30_000;
 
-export function createStreamBuffer(): Room {
+export function createStreamBuffer(): StreamBuffer {
   const bytesByWriter = new Map<FrameWriter, number>();
   const bytesByRun = new Map<string, number>();
   let total = 0;

@@ -4,7 +4,7 @@ import { errorCodes, type ErrorCode } from '../contracts/error-codes.ts';
 import type { FinishReason } from '../contracts/runs/runs.ts';
 
 /** How a run ends: the input of `finishRun` apart from the run's id. */
-export type Ending = Omit<FinishRunInput, 'runId'>;
+export type RunOutcome = Omit<FinishRunInput, 'runId'>;
 
 /** The run has used up its time. */
 export class DeadlinePassed extends Error {
@@ -12,8 +12,8 @@ export class DeadlinePassed extends Error {
 }
 
 /** The run ends with this reason: a required answer did not come, or the answer itself ends the run. */
-export class RunEnds extends Error {
-  override readonly name = 'RunEnds';
+export class RunEnded extends Error {
+  override readonly name = 'RunEnded';
   readonly reason: FinishReason;
 
   constructor(reason: FinishReason) {
@@ -23,9 +23,9 @@ export class RunEnds extends Error {
 }
 
 /** Maps an error of the loop to the run's ending. Any unknown error becomes an internal error with a generic text. */
-export function endingOf(error: unknown): Ending {
+export function outcomeOf(error: unknown): RunOutcome {
   if (error instanceof DeadlinePassed) return { reason: 'timeout' };
-  if (error instanceof RunEnds) return endingOfReason(error.reason);
+  if (error instanceof RunEnded) return endingOfReason(error.reason);
   if (isRunCancellation(error)) return { reason: 'cancelled' };
   const cause = error instanceof ActivityFailure ? error.cause : error;
 
@@ -44,11 +44,11 @@ export function isFailureOfType(error: unknown, type: string): boolean {
   return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === type;
 }
 
-function endingOfReason(reason: FinishReason): Ending {
+function endingOfReason(reason: FinishReason): RunOutcome {
   return reason === 'budget_exceeded' ? { ...failed('budget_exceeded'), reason } : { reason };
 }
 
-function endingOfTimeout(timeout: TimeoutFailure): Ending {
+function endingOfTimeout(timeout: TimeoutFailure): RunOutcome {
   switch (timeout.timeoutType) {
     case 'HEARTBEAT':
       return failed('internal_error', undefined, { reason: activityFailureTypes.workerLost });
@@ -59,7 +59,7 @@ function endingOfTimeout(timeout: TimeoutFailure): Ending {
   }
 }
 
-function endingOfFailure(failure: ApplicationFailure): Ending {
+function endingOfFailure(failure: ApplicationFailure): RunOutcome {
   const { reason, finishReason, retryable } = detailsOf(failure);
 
   if (failure.type === activityFailureTypes.workerLost)
@@ -81,7 +81,7 @@ function failed(
   code: ErrorCode,
   message?: string,
   { reason, retryable }: Pick<ActivityFailureDetails, 'reason' | 'retryable'> = {},
-): Ending {
+): RunOutcome {
   const told = { ...(reason ? { reason } : {}), ...(retryable === undefined ? {} : { retryable }) };
   return { reason: 'error', error: { code, message: (message || errorCodes[code].title).slice(0, 1000), ...told } };
 }

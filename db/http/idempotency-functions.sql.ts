@@ -1,4 +1,4 @@
-import type { GateSet } from '../identity/lookup/lookup-parts.sql.ts';
+import type { DefinerFunctions } from '../identity/lookup/lookup-parts.sql.ts';
 
 /**
  * Returns SQL of one statement that erases the stored replies which show rows, by their ids; it returns how many. `ids` is an array of uuids, `gone` the error
@@ -31,7 +31,7 @@ export function forgetSql({ ids, gone, own }: { readonly ids: string; readonly g
 
 const functions = ['gate_forget_replies(uuid[], jsonb)'] as const;
 
-const grants: GateSet['grants'] = { idempotency_keys: ['select', 'update'], invitations: ['select'], users: ['select'] };
+const grants: DefinerFunctions['grants'] = { idempotency_keys: ['select', 'update'], invitations: ['select'], users: ['select'] };
 
 const own = '(app_operator() or k.organization_id = app_org() or k.organization_id is null)';
 
@@ -41,4 +41,4 @@ const sql: readonly string[] = [
   language sql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$${forgetSql({ ids: 'p_ids', gone: 'p_gone', own })}$gate$`,
 ];
 
-export const idempotencyGates: GateSet = { functions, grants, sql };
+export const idempotencyFunctions: DefinerFunctions = { functions, grants, sql };

@@ -1,5 +1,5 @@
 /** Truncates a text to at most `maxChars` UTF-16 units, never splitting a surrogate pair. */
-export function cutText(text: string, maxChars: number): string {
+export function truncateText(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const last = text.charCodeAt(maxChars - 1);
   const isSplit = last >= 0xd800 && last <= 0xdbff;

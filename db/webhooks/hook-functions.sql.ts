@@ -1,8 +1,8 @@
-import { gate, type GateSet } from '../identity/lookup/lookup-parts.sql.ts';
+import { lookupFunction, type DefinerFunctions } from '../identity/lookup/lookup-parts.sql.ts';
 
 const functions = ['gate_hook(uuid, text, bytea[])'] as const;
 
-const grants: GateSet['grants'] = {
+const grants: DefinerFunctions['grants'] = {
   webhook_endpoints: ['select'],
   webhook_deliveries: ['select'],
   delivery_keys: ['select'],
@@ -14,7 +14,7 @@ const grants: GateSet['grants'] = {
 // A sender has no tenant: the address alone identifies the endpoint, and this one answer holds everything that decides about a request. Secrets are returned
 // encrypted, with their data key, which is encrypted itself.
 const sql: readonly string[] = [
-  gate(
+  lookupFunction(
     'gate_hook(p_workspace uuid, p_slug text, p_digests bytea[])',
     `
   select jsonb_build_object(
@@ -39,4 +39,4 @@ const sql: readonly string[] = [
 ];
 
 /** The look-up of the endpoint of an address, with all that decides about a request to it. */
-export const hookGates: GateSet = { functions, grants, sql };
+export const hookFunctions: DefinerFunctions = { functions, grants, sql };

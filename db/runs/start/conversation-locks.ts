@@ -12,21 +12,21 @@ interface Resolved {
 }
 
 /** Returns the key of a start's conversation within a batch; null: a new conversation for this start alone. */
-export function sessionOf({ continued, sessionKey, subject }: StartRun, { workspaceId, agentId }: StartTarget): string | null {
+export function conversationKeyOf({ continued, sessionKey, subject }: StartRun, { workspaceId, agentId }: StartTarget): string | null {
   if (continued) return continued.conversationId;
   if (sessionKey === null) return null;
   return JSON.stringify([workspaceId, agentId, subject?.kind ?? null, subject?.id ?? null, sessionKey]);
 }
 
 /**
- * Finds or creates the conversations of starts and locks them until the end of the transaction; the map's keys are those of `sessionOf`. One statement
+ * Finds or creates the conversations of starts and locks them until the end of the transaction; the map's keys are those of `conversationKeyOf`. One statement
  * handles all session keys: existing conversations by ascending id, like every other transaction, then the new ones.
  */
 export async function lockConversations(tx: TenantTransaction, starts: readonly Resolved[]): Promise<Map<string, ConversationRow>> {
   const locked = new Map<string, ConversationRow>();
   const keyed = new Map<string, Resolved>();
   for (const resolved of starts) {
-    const session = sessionOf(resolved.start, resolved.target);
+    const session = conversationKeyOf(resolved.start, resolved.target);
     if (session !== null && !resolved.start.continued) keyed.set(session, resolved);
   }
   const [only] = keyed;

@@ -1,7 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { PlannedCall } from '../contracts/runs/agent-run.ts';
 import { openGates, settleGates } from './activity-options.ts';
-import { RunEnds } from './ending.ts';
+import { RunEnded } from './outcome.ts';
 import { untilWoken, type RunLoop } from './run-loop.ts';
 import { startOver } from './start-over.ts';
 
@@ -17,9 +17,9 @@ export interface StepApprovals {
 
 /**
  * Opens the questions of a step and its clients' calls, then starts what becomes ready, until none is open. A signal only wakes: the answers stand in rows.
- * Throws RunEnds when a required answer did not come.
+ * Throws RunEnded when a required answer did not come.
  */
-export async function answerGates(loop: RunLoop, step: number, gates: StepApprovals): Promise<void> {
+export async function awaitApprovals(loop: RunLoop, step: number, gates: StepApprovals): Promise<void> {
   const { runId } = loop;
 
   loop.hasWaited = true;
@@ -29,7 +29,7 @@ export async function answerGates(loop: RunLoop, step: number, gates: StepApprov
     gates.mustAsk = false;
     const { ready, open, nextMs, ends } = await look({ runId, step });
 
-    if (ends) throw new RunEnds(ends);
+    if (ends) throw new RunEnded(ends);
     gates.start(ready);
     if (gates.mustAsk) continue;
     if (open === 0) break;

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { giveUp, runCancelled, toApplicationFailure, workerLost, workerShutdown } from '../../activities/support/failures.ts';
-import { DeadlinePassed, endingOf } from '../../workflows/agent-run/ending.ts';
+import { DeadlinePassed, outcomeOf } from '../../workflows/agent-run/outcome.ts';
 import { errorCodeNames, errorCodes } from '../../workflows/contracts/error-codes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
 test.each(errorCodeNames)("%s reaches the run's end with its code, message and reason", (code) => {
   const failure = toApplicationFailure(fail(code, { detail: 'What happened.', reason: 'why' }));
-  const ending = endingOf(activityFailure(failure));
+  const ending = outcomeOf(activityFailure(failure));
 
   expect(failure.nonRetryable).toBe(!errorCodes[code].retryable);
   expect(ending).toEqual({
@@ -36,34 +36,34 @@ test('giving up ends with the named reason and is not tried again', () => {
   const failure = giveUp(fail('upstream_timeout'), { finishReason: 'timeout' });
 
   expect(failure.nonRetryable).toBe(true);
-  expect(endingOf(activityFailure(failure)).reason).toBe('timeout');
+  expect(outcomeOf(activityFailure(failure)).reason).toBe('timeout');
 });
 
 test('a run that kills its workers ends as lost', () => {
-  expect(endingOf(activityFailure(workerLost()))).toMatchObject({
+  expect(outcomeOf(activityFailure(workerLost()))).toMatchObject({
     reason: 'error',
     error: { code: 'internal_error', reason: 'worker_lost' },
   });
-  expect(endingOf(activityFailure(new TimeoutFailure('', undefined, 'HEARTBEAT')))).toMatchObject({ error: { reason: 'worker_lost' } });
+  expect(outcomeOf(activityFailure(new TimeoutFailure('', undefined, 'HEARTBEAT')))).toMatchObject({ error: { reason: 'worker_lost' } });
 });
 
 test.each([
   ['START_TO_CLOSE', 'upstream_timeout'],
   ['SCHEDULE_TO_CLOSE', 'service_unavailable'],
 ] as const)("an activity's %s timeout is %s", (timeoutType, code) => {
-  expect(endingOf(activityFailure(new TimeoutFailure('', undefined, timeoutType))).error?.code).toBe(code);
+  expect(outcomeOf(activityFailure(new TimeoutFailure('', undefined, timeoutType))).error?.code).toBe(code);
 });
 
 test('cancellations end as cancelled, the deadline as timeout, everything else as an internal error', () => {
-  expect(endingOf(new CancelledFailure('x'))).toEqual({ reason: 'cancelled' });
-  expect(endingOf(activityFailure(new CancelledFailure('x')))).toEqual({ reason: 'cancelled' });
-  expect(endingOf(activityFailure(runCancelled()))).toEqual({ reason: 'cancelled' });
-  expect(endingOf(new DeadlinePassed())).toEqual({ reason: 'timeout' });
-  expect(endingOf(new TypeError('x of undefined'))).toEqual({
+  expect(outcomeOf(new CancelledFailure('x'))).toEqual({ reason: 'cancelled' });
+  expect(outcomeOf(activityFailure(new CancelledFailure('x')))).toEqual({ reason: 'cancelled' });
+  expect(outcomeOf(activityFailure(runCancelled()))).toEqual({ reason: 'cancelled' });
+  expect(outcomeOf(new DeadlinePassed())).toEqual({ reason: 'timeout' });
+  expect(outcomeOf(new TypeError('x of undefined'))).toEqual({
     reason: 'error',
     error: { code: 'internal_error', message: errorCodes.internal_error.title },
   });
-  expect(endingOf(activityFailure(ApplicationFailure.nonRetryable('raw', 'SomeLibraryError'))).error?.message).toBe(
+  expect(outcomeOf(activityFailure(ApplicationFailure.nonRetryable('raw', 'SomeLibraryError'))).error?.message).toBe(
     errorCodes.internal_error.title,
   );
 });

@@ -15,7 +15,7 @@ export interface RequiredApproval {
 }
 
 /** Makes a ready or executing call await approval. Returns false when it is neither, or when another try holds it. */
-export async function requireApproval(tx: TenantTransaction, { callId, gate, isCritical, attempt }: RequiredApproval): Promise<boolean> {
+export async function markForApproval(tx: TenantTransaction, { callId, gate, isCritical, attempt }: RequiredApproval): Promise<boolean> {
   const gated = await rows(
     tx.em,
     `update tool_calls set state = 'recorded', gate = ?, critical = critical or ?

@@ -1,12 +1,17 @@
-import { gate, type GateSet } from '../identity/lookup/lookup-parts.sql.ts';
+import { lookupFunction, type DefinerFunctions } from '../identity/lookup/lookup-parts.sql.ts';
 
 const functions = ['gate_channel(uuid)'] as const;
 
-const grants: GateSet['grants'] = { channels: ['select'], workspaces: ['select'], organizations: ['select'], data_keys: ['select'] };
+const grants: DefinerFunctions['grants'] = {
+  channels: ['select'],
+  workspaces: ['select'],
+  organizations: ['select'],
+  data_keys: ['select'],
+};
 
 // A chat service has no tenant: the address alone identifies the channel. Secrets are returned encrypted, with their data key, which is encrypted itself.
 const sql: readonly string[] = [
-  gate(
+  lookupFunction(
     'gate_channel(p_channel uuid)',
     `
   select jsonb_build_object(
@@ -25,4 +30,4 @@ const sql: readonly string[] = [
 ];
 
 /** The look-up of the channel of an address, with all that decides about a message to it. */
-export const channelGates: GateSet = { functions, grants, sql };
+export const channelFunctions: DefinerFunctions = { functions, grants, sql };

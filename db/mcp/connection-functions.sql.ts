@@ -1,8 +1,8 @@
-import type { GateSet } from '../identity/lookup/lookup-parts.sql.ts';
+import type { DefinerFunctions } from '../identity/lookup/lookup-parts.sql.ts';
 
 const functions = ['gate_erase_connections(uuid)'] as const;
 
-const grants: GateSet['grants'] = { mcp_connections: ['select', 'delete'], mcp_authorizations: ['select', 'delete'] };
+const grants: DefinerFunctions['grants'] = { mcp_connections: ['select', 'delete'], mcp_authorizations: ['select', 'delete'] };
 
 // A person's own grants may belong to toolkits that the erasing caller doesn't see. Returns how many there were.
 const sql: readonly string[] = [
@@ -20,4 +20,4 @@ $gate$`,
 ];
 
 /** Ends the grants that a person has given to toolkits. */
-export const connectionGates: GateSet = { functions, grants, sql };
+export const connectionFunctions: DefinerFunctions = { functions, grants, sql };
