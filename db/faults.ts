@@ -36,7 +36,7 @@ const takenFields: Readonly<Record<string, string | undefined>> = {
   model_prices_effective_key: 'effective_from',
 };
 
-/** Codes that `app_refuse` raises in statements whose result no code awaits; the message carries the reason. */
+/** SQLSTATE codes that `app_refuse` raises in statements whose result no code awaits; the message carries the reason. */
 const refusals = { frozen: 'LH423', leaseLost: 'LH409' } as const;
 const uniqueViolation = '23505';
 const foreignKeyViolation = '23503';

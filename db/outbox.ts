@@ -83,7 +83,9 @@ const insertAll = `insert into outbox (id, organization_id, workspace_id, kind, 
     from jsonb_to_recordset(?::jsonb) as d(id uuid, organization_id uuid, workspace_id uuid, kind text, dedupe_key text, target text, payload jsonb)
   on conflict do nothing`;
 
-/** Returns a message's row for a statement that writes it beside others and records its id in `tx.outgoing`. The remaining columns have defaults. */
+/**
+ * Returns a message's row for a statement that writes it along with others and records its id in `tx.outgoing`. The remaining columns have defaults.
+ */
 export function outboxRow(tx: TenantTransaction, { message, dedupeKey }: OutboxDraft) {
   const [organizationId, workspaceId] = homeOf(tx, message);
   return {

@@ -39,7 +39,7 @@ export function holdsText(...columns: readonly string[]): string {
   return `strpos(lower(${text}), lower(?)) > 0`;
 }
 
-/** The same for a typed query. */
+/** Like `holdsText`, for a typed query. */
 export function contains(text: Expression<string>, ...columns: readonly Expression<string | null>[]): Expression<SqlBool> {
   const [only] = columns;
   const whole = only && columns.length === 1 ? only : sql`concat_ws(E'\\n', ${sql.join(columns)})`;

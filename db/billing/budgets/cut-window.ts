@@ -17,7 +17,7 @@ export interface WindowCut {
 }
 
 /**
- * Makes the open window of a budget match the budget. A window that is moved, or gets another currency, sums its spending anew from the ledger; amounts
+ * Makes the open window of a budget match the budget. A window that is moved, or gets another currency, recomputes its spending from the ledger; amounts
  * held by calls in flight stay, in the new currency. The transaction has locked the workspace's ledger exclusively (`lockLedger`).
  */
 export async function cutWindow(tx: TenantTransaction, { budgetId, isMoved, rate }: WindowCut): Promise<void> {

@@ -7,9 +7,9 @@ import { KnowledgeBase, type KnowledgeSubjectKind } from './knowledge-base.entit
 import { knowledgeAccesses, type KnowledgeAccess } from './knowledge-grant.entity.ts';
 
 /**
- * What a caller may do with bases, as conditions for `where` and `select` of a query over `knowledge_bases`. Each condition is evaluated anew by the
- * database, so a revoked or expired grant loses its effect at once. The conditions do not include the rank that the operation demands: `seen` checks it
- * where the base lies.
+ * What a caller may do with bases, as conditions for `where` and `select` of a query over `knowledge_bases`. The database evaluates each condition at the
+ * time of the query, so a revoked or expired grant loses its effect at once. The conditions do not include the rank that the operation demands: `seen`
+ * checks it where the base lies.
  */
 export interface BaseAccess {
   /**

@@ -63,7 +63,7 @@ export async function removeNextSource(
   return { sourceId: source.id, removed: 1, keys: await dropFiles(tx, ids) };
 }
 
-/** Removes the files that exports of a base wrote and imports read; no such run works beside a purge. Returns the keys of their bytes. */
+/** Removes the files that exports of a base wrote and imports read; no such run works during a purge. Returns the keys of their bytes. */
 export async function removeRunFiles(tx: Tx, kbId: string): Promise<string[]> {
   const files = await rows<{ id: string }>(
     tx.em,
