@@ -197,7 +197,7 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
       chunk_ids := null;
       distances := null;
       if v_language is not null then${lexemesOfBase}
-        -- The tries: the best 250 by the rare lexemes, all by the rare lexemes, then the same two for every lexeme.
+        -- The best 250 of the rare lexemes, all of theirs, and the same of every lexeme.
         foreach v_try in array case when v_rare is null then '{}' when v_is_narrow then '{2}' when v_rare_df > ${ranked} then '{1,2}' else '{2}' end::int[]
           || case when v_every is not distinct from v_rare then '{}' when v_is_narrow then '{4}' else '{3,4}' end::int[]
         loop
@@ -261,7 +261,7 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
               order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit ${wanted}
             ) m$q$, v_dim, v_id) into distances, ${foundInto} using ${given}, v_embedding, p_has_use;
         elsif v_way = 'few' then
-          -- Planned for these filters: uses the indexes of tags and sources, else reads every item of the base.
+          -- Planned for these filters: by the indexes of tags and sources, else it reads each item of the base.
           execute $q$
             select array_agg(p.id), sum(p.chunk_count) from (
               select i.id, i.chunk_count from knowledge_items i where i.kb_id = ${parameters.base} and ${isShown(parameters)} and ${isIndexed(parameters)} limit ${maxCompared} + 1
