@@ -1,9 +1,7 @@
 import { OptimisticLockError } from '@mikro-orm/core';
 import { fail, Failure } from '../workflows/contracts/failure.ts';
 
-/**
- * Unique constraints whose violation a caller can cause and understand, with the field that is taken. A violation of any other constraint is a bug.
- */
+/** Unique constraints whose violation a caller can cause and understand, with the field that is taken. A violation of any other constraint is a bug. */
 const takenFields: Readonly<Record<string, string | undefined>> = {
   organizations_slug_key: 'slug',
   workspaces_slug_key: 'slug',

@@ -82,9 +82,7 @@ export async function whenDatabaseAnswers<R>(work: () => Promise<R>): Promise<R>
   }
 }
 
-/**
- * Returns the names of migrations that the database has not applied (empty: the process fits the database), and of those that only the database knows.
- */
+/** Returns the names of migrations that the database has not applied (empty: the process fits the database), and of those that only the database knows. */
 export async function compareMigrations(db: Databases): Promise<{ readonly pending: string[]; readonly unknown: string[] }> {
   const applied: { name: string }[] = await db.sweeper.em.getConnection().execute('select name from schema_migrations order by name');
   const names = applied.map(({ name }) => name);

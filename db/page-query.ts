@@ -30,10 +30,7 @@ export interface PageQuery {
   readonly page: PageRequest;
 }
 
-/**
- * Returns a condition: one of the columns contains the next parameter, ignoring case. It uses strpos instead of like, because % and _ are ordinary
- * characters here.
- */
+/** Returns a condition: one of the columns contains the next parameter, ignoring case. It uses strpos, not like: % and _ are ordinary characters here. */
 export function holdsText(...columns: readonly string[]): string {
   const text = columns.length === 1 ? columns[0] : `concat_ws(E'\\n', ${columns.join(', ')})`;
   return `strpos(lower(${text}), lower(?)) > 0`;

@@ -9,10 +9,7 @@ export interface WindowCut {
   readonly budgetId: string;
   /** The budget is counted from another day, so the window gets a new start and end. */
   readonly isMoved: boolean;
-  /**
-   * Set when the budget has another currency, or when calls are priced in another one: the base currency and the rate from it. Null: the window keeps its
-   * rate.
-   */
+  /** Set when the budget has another currency, or calls are priced in another one: the base currency and the rate from it. Null: the window keeps its rate. */
   readonly rate: (RateInForce & { readonly base: string }) | null;
 }
 

@@ -65,9 +65,7 @@ const inTenant = (alias: string, { operator, organization, allWorkspaces, worksp
 const isValid = ({ validAt }: Names) =>
   `(${validAt} is null or (i.valid_from is null or i.valid_from <= ${validAt}) and (i.valid_until is null or i.valid_until > ${validAt}))`;
 
-/**
- * Every search has a time, and most have no other filter: they skip the cost of the other filters, for each item and for each statement that begins.
- */
+/** Every search has a time, and most have no other filter: they skip the cost of the other filters, for each item and for each statement that begins. */
 const isPassed = (names: Names) => `${isValid(names)} and (not ${names.isNarrow} or knowledge_passes(i, ${names.filter}))`;
 
 /** A statement in two variants, for narrow filters and for none: `of` receives the filters' condition. */
@@ -91,10 +89,7 @@ const isIndexed = ({ filter }: Names) =>
     .map(([name, compares, type]) => `(${filter} -> '${name}' is null or ${compares} (knowledge_texts(${filter} -> '${name}')${type}))`)
     .join(' and ');
 
-/**
- * Like `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases, so the planner cannot start from the base's
- * items.
- */
+/** Like `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases, so a plan cannot start from the base's items. */
 const isShownByChunk = (names: Names, passes = isPassed(names)) =>
   `i.kb_id is not distinct from ${names.base} and ${isShown(names, passes)}`;
 
@@ -107,9 +102,7 @@ const pinned = [
   'set join_collapse_limit = 1 set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_generic_plan',
 ].join(' ');
 
-/**
- * The columns about the chunks `m` that a try has found: lists of equal length, as texts, since reading one row per chunk takes longer than finding it.
- */
+/** The columns about the chunks `m` that a try has found: lists of equal length, as texts, since reading one row per chunk takes longer than finding it. */
 const foundColumns = `string_agg(m.id::text, ','), string_agg(date_part('epoch', m.used_at)::text, ',') filter (where p_has_use), count(*)`;
 const foundInto = 'chunk_ids, used_at, v_found';
 

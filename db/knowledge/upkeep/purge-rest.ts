@@ -4,9 +4,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/**
- * Marks sources whose bytes contain a removed item as deleted; pages, which are fetched anew, stay. `removeNextSource` removes the references to them.
- */
+/** Marks sources whose bytes contain a removed item as deleted; pages, which are fetched anew, stay. `removeNextSource` removes the references to them. */
 export async function closeSources(tx: Tx, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0;
   return change(

@@ -38,9 +38,7 @@ export interface RunScope {
   readonly workspace_id: string;
 }
 
-/**
- * Checks that the caller may see the run whose messages or steps it reads. Throws 404 unless the caller sees the run, 403 below the floor in its workspace.
- */
+/** Checks that the caller may see the run whose messages or steps it reads. Throws 404 unless the caller sees the run, 403 below the floor in its workspace. */
 export async function requireRun(ctx: Scoped, runId: string): Promise<RunScope> {
   const visible = visibleToSql(ctx, Run, 'r');
   const found = await row<RunScope>(
