@@ -28,14 +28,9 @@ export interface Caller {
   readonly scopes: readonly string[] | null;
   /** Narrowing by X-View-*; operators only. */
   readonly view: { readonly organizationId: string; readonly workspaceId: string | null } | null;
-  /**
-   * What the session lacks while its organization demands a second factor: every operation answers 401 mfa_required except those that lift the restriction.
-   */
+  /** What the session lacks while its organization demands a second factor: every operation answers 401 mfa_required except those that lift the restriction. */
   readonly restriction: 'enrolment_required' | 'step_up_required' | null;
-  /**
-   * How long the session counts as freshly verified by its second factor or, without one, its password. Null once that has lapsed, and for every other
-   * credential.
-   */
+  /** How long the session counts as freshly verified by its second factor or, without one, its password. Null once that lapses, and for other credentials. */
   readonly freshUntil: Date | null;
 }
 

@@ -28,10 +28,7 @@ export const dateColumn = () => p.date();
 /** When the row was written, by the database's clock, unless given. */
 export const writtenAtColumn = () => p.datetime(3).defaultRaw('now()');
 export const createdAtColumn = () => writtenAtColumn();
-/**
- * When the row was last written, by the database's clock. An entity sets the time itself, so that code can show it after a flush; a typed query has no
- * entity and writes `now()`.
- */
+/** When the row was last written, by the database's clock. An entity sets the time itself, so it can be shown after a flush; a typed query writes `now()`. */
 export const updatedAtColumn = () =>
   p
     .datetime(3)

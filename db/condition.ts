@@ -25,7 +25,7 @@ export class Condition implements Expression<SqlBool> {
     return RawNode.create(fragments, parameters);
   }
 
-  /** The same condition with other values. */
+  /** Returns the same condition with other values. */
   withParams(params: unknown[]): Condition {
     return new Condition(this.sql, params);
   }

@@ -5,9 +5,7 @@ import type { DatabaseClock } from './database-clock.ts';
 import type { PoolDialect, PoolUse } from './postgres/pg-dialect.ts';
 import type { Shares } from './shares.ts';
 
-/**
- * The two pools of a process: one that works in the caller's tenant, one for the allow-listed jobs that cross tenants. `connectDatabases` opens them.
- */
+/** The two pools of a process: one that works in the caller's tenant, one for the allow-listed jobs that cross tenants. `connectDatabases` opens them. */
 export interface Databases {
   readonly app: MikroORM;
   readonly sweeper: MikroORM;

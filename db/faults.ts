@@ -1,9 +1,7 @@
 import { OptimisticLockError } from '@mikro-orm/core';
 import { fail, Failure } from '../workflows/contracts/failure.ts';
 
-/**
- * Unique constraints whose violation a caller can cause and understand, with the field that is taken. A violation of any other constraint is a bug.
- */
+/** Unique constraints whose violation a caller can cause and understand, with the field that is taken. A violation of any other constraint is a bug. */
 const takenFields: Readonly<Record<string, string | undefined>> = {
   organizations_slug_key: 'slug',
   workspaces_slug_key: 'slug',
@@ -36,7 +34,7 @@ const takenFields: Readonly<Record<string, string | undefined>> = {
   model_prices_effective_key: 'effective_from',
 };
 
-/** Codes that `app_refuse` raises in statements whose result no code awaits; the message carries the reason. */
+/** SQLSTATE codes that `app_refuse` raises in statements whose result no code awaits; the message carries the reason. */
 const refusals = { frozen: 'LH423', leaseLost: 'LH409' } as const;
 const uniqueViolation = '23505';
 const foreignKeyViolation = '23503';

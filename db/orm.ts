@@ -119,7 +119,7 @@ async function connect(settings: DatabaseSettings, url: string, max: number): Pr
   return orm;
 }
 
-/** Throws the error that prevents either pool from opening new connections; connections that are already open may live on for long. */
+/** Throws the error that prevents either pool from opening new connections; open connections may keep working for a long time. */
 export async function refuseLostAccess({ app, sweeper }: Pick<Databases, 'app' | 'sweeper'>): Promise<void> {
   await Promise.all([app, sweeper].map((orm) => dialectOf(orm).openOnce()));
 }

@@ -41,9 +41,7 @@ interface StoredRow {
 const returned = `id, payload, attempts, organization_id, created_at,
   (extract(epoch from (payload ->> 'startAt')::timestamptz - clock_timestamp()) * 1000)::float8 as starts_in_ms`;
 
-/**
- * Writes a message that leaves the process after the commit and records it in `tx.outgoing`. Returns the id, or null when the key was already written.
- */
+/** Writes a message that leaves the process after the commit and records it in `tx.outgoing`. Returns the id, or null when the key was already written. */
 export async function addOutbox(
   tx: TenantTransaction,
   message: OutboxMessage,
@@ -83,7 +81,7 @@ const insertAll = `insert into outbox (id, organization_id, workspace_id, kind, 
     from jsonb_to_recordset(?::jsonb) as d(id uuid, organization_id uuid, workspace_id uuid, kind text, dedupe_key text, target text, payload jsonb)
   on conflict do nothing`;
 
-/** Returns a message's row for a statement that writes it beside others and records its id in `tx.outgoing`. The remaining columns have defaults. */
+/** Returns a message's row for a statement that writes it along with others and records its id in `tx.outgoing`. The remaining columns have defaults. */
 export function outboxRow(tx: TenantTransaction, { message, dedupeKey }: OutboxDraft) {
   const [organizationId, workspaceId] = rowScopeOf(tx, message);
   return {

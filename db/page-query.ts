@@ -30,16 +30,13 @@ export interface PageQuery {
   readonly page: PageRequest;
 }
 
-/**
- * Returns a condition: one of the columns contains the next parameter, ignoring case. It uses strpos instead of like, because % and _ are ordinary
- * characters here.
- */
+/** Returns a condition: one of the columns contains the next parameter, ignoring case. It uses strpos, not like: % and _ are ordinary characters here. */
 export function holdsText(...columns: readonly string[]): string {
   const text = columns.length === 1 ? columns[0] : `concat_ws(E'\\n', ${columns.join(', ')})`;
   return `strpos(lower(${text}), lower(?)) > 0`;
 }
 
-/** The same for a typed query. */
+/** Like `holdsText`, for a typed query. */
 export function contains(text: Expression<string>, ...columns: readonly Expression<string | null>[]): Expression<SqlBool> {
   const [only] = columns;
   const whole = only && columns.length === 1 ? only : sql`concat_ws(E'\\n', ${sql.join(columns)})`;

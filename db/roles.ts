@@ -6,9 +6,7 @@ export type DatabaseRole = (typeof databaseRoles)[number];
 export const loginRoles = ['longhaul_owner', 'longhaul_app', 'longhaul_sweeper'] as const satisfies readonly DatabaseRole[];
 export type LoginRole = (typeof loginRoles)[number];
 
-/**
- * The rights of longhaul_app on tables where policies alone do not restrict it enough; on every other table it may select, insert, update and delete.
- */
+/** The rights of longhaul_app on tables where policies alone do not restrict it enough; on every other table it may select, insert, update and delete. */
 export const appGrants: Readonly<Record<string, string | undefined>> = {
   usage_entries: 'select, insert',
   usage_rollups: 'select, insert, update',

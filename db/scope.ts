@@ -50,24 +50,17 @@ export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>,
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesAtFloor(ctx.caller, ctx.floor) });
 }
 
-/**
- * Like `visibleTo`, for a table of kind open: a row without an organization belongs to the platform, and only an operator without X-View-* sees it.
- */
+/** Like `visibleTo`, for a table of kind open: a row without an organization belongs to the platform, and only an operator without X-View-* sees it. */
 export function ownTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesAtFloor(ctx.caller, ctx.floor), isOwn: true });
 }
 
-/**
- * Returns a condition for the rows visible to the caller whatever the floor: to look up a single row that `seen` then judges, or a row that any viewer
- * might read.
- */
+/** Returns a condition for the rows visible to the caller whatever the floor: to look up one row that `seen` then judges, or one that any viewer might read. */
 export function visibleToSql<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesOf(ctx.caller) });
 }
 
-/**
- * Checks a row that was looked up among those visible to the caller. Throws 404 when there is none, 403 where the caller's rank is below the floor.
- */
+/** Checks a row that was looked up among those visible to the caller. Throws 404 when there is none, 403 where the caller's rank is below the floor. */
 export function seen<R extends { readonly workspaceId: string | null } | { readonly workspace_id: string | null }>(
   { caller, floor }: Pick<Scoped, 'caller' | 'floor'>,
   found: R | null,

@@ -3,9 +3,7 @@ import type { InferKyselyTable } from '@mikro-orm/postgresql';
 import type { ColumnType } from 'kysely';
 import type { tables } from './entities.ts';
 
-/**
- * Every table by its name, with its columns by property: the types of queries. They are inferred, so that a column is declared only in its entity.
- */
+/** Every table by its name, with its columns by property: the types of queries. They are inferred, so that a column is declared only in its entity. */
 export type Tables = { readonly [T in keyof typeof tables]: TableOf<InstanceType<(typeof tables)[T]>> } & Views;
 
 /** Views have the columns of the table whose rows they return. */

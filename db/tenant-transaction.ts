@@ -17,10 +17,7 @@ export interface Outgoing {
   readonly cancelledRunIds: string[];
   /** Runs whose frames have been erased; whatever is cached of them is erased too. */
   readonly erasedRunIds: string[];
-  /**
-   * Principals (`user:<id>`, `session:<id>`, `service_key:<id>`) whose rights are checked again at once; `organization:<id>` means all people of that
-   * organization.
-   */
+  /** Principals (`user:<id>`, `session:<id>`, `service_key:<id>`) whose rights are checked again at once; `organization:<id>` means all of its people. */
   readonly revoked: string[];
   /** Measurements that this process counts once the transaction has committed. */
   readonly measurements: Measurement[];

@@ -109,7 +109,7 @@ export async function openTransaction(db: Databases, { tenant, actor, correlatio
 
 /**
  * Stands in for a transaction in work that only reads: each statement is its own transaction that sees the tenant's rows and cannot write, so it costs one
- * round trip and holds no connection longer. Statements see what others have committed, as in any transaction here.
+ * round trip and holds a connection no longer than that. Statements see what others have committed, as in any transaction here.
  */
 export function openReadOnly(db: Databases, options: TransactionOptions): OpenTransaction {
   const tx = autocommitTransaction(db, options, { sql: readSettingsSql, parameters: [...settingsOf(options.tenant), 'on'] });

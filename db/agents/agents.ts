@@ -43,9 +43,7 @@ const activeRevision = `(select jsonb_build_object('id', v.id, 'agent_id', v.age
     'document_hash', v.document_hash, 'note', v.note, 'created_by', v.created_by, 'created_at', v.created_at)
   from agent_revisions v where v.id = a.active_revision_id) as active_revision`;
 
-/**
- * Returns an agent that the caller sees, with its active revision and the number of its revisions. Throws 404, or 403 below the floor in its workspace.
- */
+/** Returns an agent that the caller sees, with its active revision and the number of its revisions. Throws 404, or 403 below the floor in its workspace. */
 export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow> {
   const visible = visibleToSql(ctx, Agent, 'a');
   const found = await row<AgentRow>(
@@ -59,9 +57,7 @@ export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow>
   return { ...agent, active_revision: active?.document ? { ...active, document: upgradeDocument(active.document) } : active };
 }
 
-/**
- * Checks that the caller may see the agent whose list it reads. Throws 404 unless the caller sees the agent, 403 below the floor in its workspace.
- */
+/** Checks that the caller may see the agent whose list it reads. Throws 404 unless the caller sees the agent, 403 below the floor in its workspace. */
 export async function requireAgent(ctx: Scoped, agentId: string): Promise<void> {
   seen(ctx, await findAgentPlace(ctx, agentId));
 }

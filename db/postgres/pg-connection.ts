@@ -144,7 +144,7 @@ export class PooledConnection implements DatabaseConnection {
     return { rows: [] };
   }
 
-  /** Queues a statement, to be sent with those already waiting and all others issued before the next microtask. */
+  /** Queues a statement, to be sent with those already waiting and all others issued before the current turn ends. */
   #ask(prepared: PreparedStatement): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...prepared, onAnswer: resolve, onFault: reject });

@@ -27,9 +27,7 @@ const lockTimeoutMs = 5_000;
 /** After this time the server frees the locks of a frozen process. */
 const idleInTransactionTimeoutMs = 10_000;
 
-/**
- * Creates the dialect of one pool, whose connections have our timeouts, and which loses no connection when a server dies in the middle of a transaction.
- */
+/** Creates the dialect of one pool, whose connections have our timeouts, and which loses no connection when a server dies in the middle of a transaction. */
 export function createDialect(settings: PoolSettings): PoolDialect {
   const pool = new pg.Pool({
     connectionString: settings.url,

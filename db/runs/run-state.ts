@@ -202,9 +202,7 @@ export function identityOf(run: RunState): RunIdentity {
   };
 }
 
-/**
- * Returns how many milliseconds the run may still take: its maximum duration since the start, not counting waits, within its hard deadline; never below 0.
- */
+/** Returns how many milliseconds the run may still take: its maximum duration since the start, not counting waits, within its hard deadline; never below 0. */
 export function remainingMs(run: RunState, now: Date): number {
   const started = run.started_at === null ? now.getTime() : new Date(run.started_at).getTime();
   const waiting = run.waiting_since === null ? 0 : now.getTime() - new Date(run.waiting_since).getTime();

@@ -4,7 +4,7 @@ import type { Databases } from '../databases.ts';
 import { isRevoked, restriction } from '../identity/sessions/session-right.sql.ts';
 import { sweeperRows } from './sweeper-rows.ts';
 
-/** The holder by whose right something goes on: a stream stays open, an answer is awaited. */
+/** The holder of a right on which something depends: an open stream, an awaited answer. */
 export interface RightHolder {
   /** The run that is shown, or null. */
   readonly runId: string | null;

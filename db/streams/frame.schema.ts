@@ -134,7 +134,7 @@ const ApprovalResolvedData = Type.Object({
   approval_id: Id,
   decision: choice(['approved', 'rejected', 'edited', 'responded', 'expired', 'cancelled']),
   edited_args: orNull(FreeObject),
-  response: FreeJson, // null too; a oneOf with null would match it twice
+  response: FreeJson, // includes null; a oneOf with null would match it twice
   comment: orNull(line(2_000)),
   resolved_by: orNull(Type.Object({ kind: line(40), id: orNull(line(200)) })),
   resolved_at: Instant,

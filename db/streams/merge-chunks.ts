@@ -13,9 +13,7 @@ interface ChunkSize {
   readonly bytes: number;
 }
 
-/**
- * Merges the chunks of an ended run into a few long ones without changing the text. Repeatable: merged chunks stay. Returns the number of chunks saved.
- */
+/** Merges the chunks of an ended run into a few long ones without changing the text. Repeatable: merged chunks stay. Returns the number of chunks saved. */
 export async function mergeChunks(em: SqlEntityManager, runId: string): Promise<number> {
   let saved = 0;
   for (let after = 0; ;) {

@@ -7,9 +7,7 @@ export interface EndedRun {
   readonly updated_at: string;
 }
 
-/**
- * Returns runs whose stream ended longer ago than the interval `after`, ordered by the time of their end, starting after the run that the mark names.
- */
+/** Returns runs whose stream ended longer ago than the interval `after`, ordered by the time of their end, starting after the run that the mark names. */
 export async function streamsEndedSince(
   em: SqlEntityManager,
   { mark, after, limit }: { readonly mark: string; readonly after: string; readonly limit: number },

@@ -12,9 +12,7 @@ interface DelegateSource {
   readonly bound: ResolvedBindings;
 }
 
-/**
- * Returns the agents that may be called and the tools by which the model calls them. An agent whose tool name is already taken is omitted, with a warning.
- */
+/** Returns the agents that may be called and the tools by which the model calls them. An agent whose tool name is already taken is omitted, with a warning. */
 export function effectiveSubAgents(
   { document, persona, bound }: DelegateSource,
   taken: readonly EffectiveTool[],
@@ -40,9 +38,7 @@ export function effectiveSubAgents(
   return { sub_agents: agents, tools, warnings };
 }
 
-/**
- * Several tools may call the same agent, revision and persona, as a sub-agent and through delegate tools: each gets the strictest approval of them all.
- */
+/** Several tools may call the same agent, revision and persona, as a sub-agent and through delegate tools: each gets the strictest approval of them all. */
 export function sameAgents(tools: readonly EffectiveTool[]): EffectiveTool[] {
   return tools.map((tool) => tools.filter((other) => other !== tool && asksTheSame(tool, other)).reduce(stricter, tool));
 }

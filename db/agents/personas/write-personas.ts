@@ -75,8 +75,8 @@ export async function clearDefault(tx: TenantTransaction, agentId: string, excep
 }
 
 /**
- * Updates the rows that say which bases personas name, from their current documents; a deleted persona names none. One statement. The caller holds the
- * agent's lock.
+ * Updates, in one statement, which bases personas reference, from their current documents; a deleted persona references none. The caller holds the agent's
+ * lock.
  */
 export async function keepPersonaRefs(tx: TenantTransaction, personaIds: readonly string[]): Promise<void> {
   await change(

@@ -155,7 +155,7 @@ function nameOf(name: string): string {
   return name.includes(':') ? name.slice(0, name.indexOf(':')) : name;
 }
 
-/** Returns when all full windows will have ended; null when one of them is a cap. */
+/** Returns when all full windows will have ended; null when one of them is a cap, or when none is full. */
 function turnOf(full: readonly WindowRow[]): Date | null {
   const ends = full.map(({ window_end: end }) => (end === null ? null : new Date(end).getTime()));
   const known = ends.filter((end) => end !== null);

@@ -9,15 +9,12 @@ export interface WindowCut {
   readonly budgetId: string;
   /** The budget is counted from another day, so the window gets a new start and end. */
   readonly isMoved: boolean;
-  /**
-   * Set when the budget has another currency, or when calls are priced in another one: the base currency and the rate from it. Null: the window keeps its
-   * rate.
-   */
+  /** Set when the budget has another currency, or calls are priced in another one: the base currency and the rate from it. Null: the window keeps its rate. */
   readonly rate: (RateInForce & { readonly base: string }) | null;
 }
 
 /**
- * Makes the open window of a budget match the budget. A window that is moved, or gets another currency, sums its spending anew from the ledger; amounts
+ * Makes the open window of a budget match the budget. A window that is moved, or gets another currency, recomputes its spending from the ledger; amounts
  * held by calls in flight stay, in the new currency. The transaction has locked the workspace's ledger exclusively (`lockLedger`).
  */
 export async function cutWindow(tx: TenantTransaction, { budgetId, isMoved, rate }: WindowCut): Promise<void> {

@@ -33,7 +33,7 @@ const reserveSql = `select ok, full_at, stale, at from reserve_call(?, ?, ?, ?::
 /**
  * Holds the possible cost of a call in every window above it, or in none. One statement; limit and enforcement are those of the latest commit. Call it in a
  * transaction of its own. A call key that already holds an amount is `ok` again; one whose hold was released or has expired, and was not settled, holds
- * anew.
+ * again.
  */
 export async function reserve(tx: TenantTransaction, wanted: Reservation): Promise<ReserveResult> {
   const found = await row<{ ok: boolean; full_at: string | null; stale: boolean; at: string }>(tx.em, reserveSql, [

@@ -38,10 +38,7 @@ export interface OutsideUsage extends Omit<EmbeddingUsage, 'inputTokens'> {
   readonly tokens: TokenCounts;
 }
 
-/**
- * Settles a call: writes its ledger row, once per call key, settles its holds in budgets, and adds it to its rollup. Does nothing for a key that was
- * already settled.
- */
+/** Settles a call: writes its ledger row, once per call key, settles its holds, and adds it to its rollup. Does nothing for a key that was already settled. */
 export async function settleOutsideRun(tx: TenantTransaction, usage: OutsideUsage): Promise<void> {
   const { tokens } = usage;
   const id = newId();

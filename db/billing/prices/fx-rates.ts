@@ -30,9 +30,7 @@ const newestRate = prepared(({ base, quote }: ParametersOf<CurrencyPair>) =>
     .limit(1),
 );
 
-/**
- * Returns the newest rate of a pair in force, in one query, or null when none has been imported. The rate of a currency to itself is 1, without a query.
- */
+/** Returns the newest rate of a pair in force, in one query, or null when none has been imported. The rate of a currency to itself is 1, without a query. */
 export async function rateInForce(tx: Pick<TenantTransaction, 'em'>, { base, quote }: CurrencyPair): Promise<RateInForce | null> {
   if (base === quote) return { rate: '1', asOf: null };
   return row(tx.em, newestRate({ base, quote }));

@@ -15,9 +15,7 @@ export const standardTier = 'standard';
 export const pricesInForceSql = `select distinct on (bucket) id, bucket, price::text as price from model_prices
   where model = ? and tier = ? and currency = ? and effective_from <= clock_timestamp() order by bucket, effective_from desc`;
 
-/**
- * What happens to a call to a model without a price (`UNPRICED_MODEL`); null: it is rejected where an enforced budget applies, else it costs nothing.
- */
+/** What happens to a call to a model without a price (`UNPRICED_MODEL`); null: it is rejected where an enforced budget applies, else it costs nothing. */
 export type UnpricedRule = 'reject' | 'zero_with_alert' | null;
 
 /** Whether a model without a price must not be called. */

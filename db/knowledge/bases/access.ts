@@ -7,9 +7,9 @@ import { KnowledgeBase, type KnowledgeSubjectKind } from './knowledge-base.entit
 import { knowledgeAccesses, type KnowledgeAccess } from './knowledge-grant.entity.ts';
 
 /**
- * What a caller may do with bases, as conditions for `where` and `select` of a query over `knowledge_bases`. Each condition is evaluated anew by the
- * database, so a revoked or expired grant loses its effect at once. The conditions do not include the rank that the operation demands: `seen` checks it
- * where the base lies.
+ * What a caller may do with bases, as conditions for `where` and `select` of a query over `knowledge_bases`. The database evaluates each condition at the
+ * time of the query, so a revoked or expired grant loses its effect at once. The conditions do not include the rank that the operation demands: `seen`
+ * checks it where the base lies.
  */
 export interface BaseAccess {
   /**
@@ -21,10 +21,7 @@ export interface BaseAccess {
   readonly canWrite: Condition;
   readonly canCurate: Condition;
   readonly canManage: Condition;
-  /**
-   * The caller is an admin where the base lies: an admin sees a private base, its statistics and its grants, and may grant and purge, without reading its
-   * content.
-   */
+  /** An admin where the base lies: sees a private base, its statistics and its grants, and may grant and purge, without reading its content. */
   readonly isAdmin: Condition;
 }
 
@@ -39,10 +36,7 @@ export interface RunPrincipal {
   readonly bindings: readonly { readonly kbId: string; readonly access: 'read' | 'write' }[];
 }
 
-/**
- * Returns an expression for the base whose rights apply to `alias`: for a superseded base its successor, for one that is being built the base that it is
- * built from.
- */
+/** Returns an expression for the base whose rights apply to `alias`: for a superseded base its successor, for one being built the base it is built from. */
 function standingFor(alias: string): string {
   return `coalesce(${alias}.successor_id, case when ${alias}.activated_at is null then ${alias}.predecessor_id end, ${alias}.id)`;
 }
@@ -70,9 +64,7 @@ export function listedBases(ctx: Scoped, alias: string): Condition {
   return all([isLive(alias), place, any([readable, adminOf(ctx.caller, alias)])]);
 }
 
-/**
- * Returns a condition: the bases `alias` that a caller uses together, as in a search over all bases: live, standing bases to which it has this access.
- */
+/** Returns a condition: the bases `alias` that a caller uses together, as in a search over all bases: live, standing bases to which it has this access. */
 export function usableBases(ctx: Scoped, alias: string, access: KnowledgeAccess = 'read'): Condition {
   return all([isStanding(alias), visibleTo(ctx, KnowledgeBase, alias), mayOn(ctx.caller, alias, access)]);
 }

@@ -130,8 +130,7 @@ async function writeTerms(
 }
 
 /**
- * Deletes those of the given terms that no chunk contains any more. The transaction has just written, and so locked, them, so the order of deletion doesn't
- * matter.
+ * Deletes those of the given terms that no chunk contains any more. The transaction has just written them, so the order of their locks doesn't matter.
  */
 export async function dropUnusedTerms(tx: Pick<TenantTransaction, 'em'>, base: BasePlace, fewer: readonly string[]): Promise<void> {
   if (fewer.length === 0) return;

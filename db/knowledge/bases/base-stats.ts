@@ -65,10 +65,7 @@ const others = prepared(({ kbId }: OfBase) =>
     ),
 );
 
-/**
- * Counts what a base holds beyond its counters. `what` in `others` is one of: deleted items, sources by state, vectors of live items, the base's vector
- * index by state.
- */
+/** Counts what a base holds beyond its counters. `what` in `others`: deleted items, sources by state, vectors of live items, its vector index by state. */
 export async function countBase(ctx: Pick<Scoped, 'em'>, kbId: string) {
   const [items, rest] = await Promise.all([rows(ctx.em, liveItems({ kbId })), rows(ctx.em, others({ kbId }))]);
   return { items, others: rest };

@@ -12,9 +12,7 @@ const due = `b.subject_kind = 'user' and b.organization_id is not null
   and not exists (select from knowledge_runs r where (r.kb_id = b.id or r.target_kb_id = b.id) and r.finished_at is null)`;
 const columns = `b.id, b.organization_id as "organizationId", b.workspace_id as "workspaceId"`;
 
-/**
- * Returns bases about deleted persons on which no run is working; a purged base has no subject any more. Sweeper's pool, like `lockDueSubjectBase`.
- */
+/** Returns bases about deleted persons on which no run is working; a purged base has no subject any more. Sweeper's pool, like `lockDueSubjectBase`. */
 export function dueSubjectBases(em: SqlEntityManager, limit: number): Promise<DueSubjectBase[]> {
   return rows(em, `select ${columns} from knowledge_bases b where ${due} order by b.id limit ?`, [limit]);
 }

@@ -44,9 +44,7 @@ const oneGrant = prepared(
       .select((eb) => [eb.and([canManage]).$castTo<boolean>().as('canManage'), eb.and([isAdmin]).$castTo<boolean>().as('isAdmin')]),
 );
 
-/**
- * Returns a grant whose base the caller sees, with the caller's rights on the base. Throws 404 for others, 403 where the caller's rank is below the floor.
- */
+/** Returns a grant whose base the caller sees, with the caller's rights on the base. Throws 404 for others, 403 where the caller's rank is below the floor. */
 export async function readGrant(ctx: Scoped, grantId: string) {
   const { visible, canManage, isAdmin } = baseAccess(ctx, 'b');
   return seen(ctx, await row(ctx.em, oneGrant({ grantId, visible, canManage, isAdmin })));

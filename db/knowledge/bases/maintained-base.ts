@@ -38,7 +38,7 @@ export function shareMaintainedBase(tx: Tx, kbId: string) {
   return row(tx.em, selectBase(kbId).forShare());
 }
 
-/** Like `shareMaintainedBase`, but also blocks writes to the base's content, whose writers hold the base's share lock. */
+/** Like `shareMaintainedBase`, but also blocks writes to the base's content, since their writers share the base's lock. */
 export function lockMaintainedBase(tx: Tx, kbId: string) {
   return row(tx.em, selectBase(kbId).forUpdate());
 }

@@ -106,9 +106,7 @@ export interface ItemKeys {
   readonly externalIds: readonly string[];
 }
 
-/**
- * Makes other transactions that write the same items into the base wait until this one ends: by the keys for a single item, by the base for several.
- */
+/** Makes other transactions that write the same items into the base wait until this one ends: by the keys for a single item, by the base for several. */
 export async function lockItemKeys(tx: Pick<TenantTransaction, 'em'>, kbId: string, { hashes, externalIds }: ItemKeys): Promise<void> {
   const isSingle = hashes.length === 1;
   const own = isSingle ? [...hashes, ...externalIds.map((id) => `external ${id}`)].toSorted() : [];

@@ -18,8 +18,6 @@ const schema = defineEntity({
   },
 });
 
-/**
- * The number of chunks of a base that contain a lexeme. Upserted in the order of the lexemes, once per transaction, so that writers never deadlock.
- */
+/** The number of chunks of a base that contain a lexeme. Upserted in the order of the lexemes, once per transaction, so that writers never deadlock. */
 export class KnowledgeTerm extends schema.class {}
 schema.setClass(KnowledgeTerm);

@@ -205,10 +205,7 @@ export async function markReady(
   );
 }
 
-/**
- * Marks items as failed whose vectors are given up; search still finds what is indexed of their text. `ids` null: all pending items of the base. Returns
- * their number.
- */
+/** Marks items as failed whose vectors are given up; search still finds their indexed text. `ids` null: all pending items of the base. Returns their number. */
 export async function markFailed(
   tx: Tx,
   kbId: string,
@@ -233,9 +230,7 @@ export async function hasPendingItems(tx: Tx, kbId: string): Promise<boolean> {
   return found !== null;
 }
 
-/**
- * Returns the workspace whose budget pays for work on a base: its own; for a base of the organization, the oldest active one. Null when there is none.
- */
+/** Returns the workspace whose budget pays for work on a base: its own; for a base of the organization, the oldest active one. Null when there is none. */
 export async function payingWorkspace(tx: Tx, base: Pick<BaseModel, 'organizationId' | 'workspaceId'>): Promise<string | null> {
   if (base.workspaceId !== null) return base.workspaceId;
   const found = await row<{ id: string }>(

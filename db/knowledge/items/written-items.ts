@@ -21,9 +21,7 @@ const executing = prepared(({ toolCallId }: ParametersOf<Call>) =>
   query.selectFrom('tool_calls as c').select('c.id').where('c.id', '=', toolCallId).where('c.state', '=', 'executing').forShare(),
 );
 
-/**
- * Whether a call is being executed. The call then cannot end before the transaction does: a transaction that cancels it waits, and finds what it wrote.
- */
+/** Whether a call is being executed. The call then cannot end before the transaction does: a transaction that cancels it waits, and finds what it wrote. */
 export async function isCallExecuting(tx: Tx, toolCallId: string): Promise<boolean> {
   return (await row(tx.em, executing({ toolCallId }))) !== null;
 }

@@ -23,7 +23,7 @@ const runOf = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
     ]),
 );
 
-/** Returns which bases, grants and bindings apply to a run; null when it does not exist. */
+/** Returns what determines the bases of a run: its agent, persona, subject and bindings; null when the run does not exist. */
 export async function readKnowledgeRun(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<KnowledgeRun | null> {
   const found = await row(tx.em, runOf({ runId }));
   if (!found) return null;

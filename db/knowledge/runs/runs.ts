@@ -138,10 +138,7 @@ export function findKnowledgeRun(tx: Tx, runId: string): Promise<KnowledgeRun | 
   return tx.em.findOne(KnowledgeRun, { id: runId }, { refresh: true });
 }
 
-/**
- * What determines the workflow of a run. `syncNo` is that of the source whose run this is; null for other kinds, and when the source already has another
- * run.
- */
+/** What determines the workflow of a run. `syncNo`: that of the source whose run this is; null for other kinds, and when the source already has another run. */
 export interface RunAtWork extends Pick<KnowledgeRun, 'id' | 'kind' | 'targetKbId' | 'sourceId'> {
   readonly syncNo: number | null;
 }

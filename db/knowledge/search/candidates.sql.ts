@@ -65,7 +65,7 @@ const inTenant = (alias: string, { operator, organization, allWorkspaces, worksp
 const isValid = ({ validAt }: Names) =>
   `(${validAt} is null or (i.valid_from is null or i.valid_from <= ${validAt}) and (i.valid_until is null or i.valid_until > ${validAt}))`;
 
-/** Every search has a time, and most have no other filter: they skip its cost for each item and for each statement that begins. */
+/** Every search has a time, and most have no other filter: they skip the cost of the other filters, for each item and for each statement that begins. */
 const isPassed = (names: Names) => `${isValid(names)} and (not ${names.isNarrow} or knowledge_passes(i, ${names.filter}))`;
 
 /** A statement in two variants, for narrow filters and for none: `of` receives the filters' condition. */
@@ -89,7 +89,7 @@ const isIndexed = ({ filter }: Names) =>
     .map(([name, compares, type]) => `(${filter} -> '${name}' is null or ${compares} (knowledge_texts(${filter} -> '${name}')${type}))`)
     .join(' and ');
 
-/** Like `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases: the planner can't start from their items. */
+/** Like `isShown`, for a chunk whose item is looked up by its id. No index serves this comparison of bases, so a plan cannot start from the base's items. */
 const isShownByChunk = (names: Names, passes = isPassed(names)) =>
   `i.kb_id is not distinct from ${names.base} and ${isShown(names, passes)}`;
 
@@ -102,7 +102,7 @@ const pinned = [
   'set join_collapse_limit = 1 set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_generic_plan',
 ].join(' ');
 
-/** The chunks `m` that a try has found: lists of equal length, as texts, since reading one row per chunk takes longer than finding it. */
+/** The columns about the chunks `m` that a try has found: lists of equal length, as texts, since reading one row per chunk takes longer than finding it. */
 const foundColumns = `string_agg(m.id::text, ','), string_agg(date_part('epoch', m.used_at)::text, ',') filter (where p_has_use), count(*)`;
 const foundInto = 'chunk_ids, used_at, v_found';
 
@@ -190,7 +190,7 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
       chunk_ids := null;
       distances := null;
       if v_language is not null then${lexemesOfBase}
-        -- The tries: the best 250 by the rare lexemes, all by the rare lexemes, then the same two for every lexeme.
+        -- The best 250 of the rare lexemes, all of theirs, and the same of every lexeme.
         foreach v_try in array case when v_rare is null then '{}' when v_is_narrow then '{2}' when v_rare_df > ${ranked} then '{1,2}' else '{2}' end::int[]
           || case when v_every is not distinct from v_rare then '{}' when v_is_narrow then '{4}' else '{3,4}' end::int[]
         loop
@@ -254,7 +254,7 @@ const legs = `create or replace function gate_knowledge_legs(p_bases jsonb, p_le
               order by v.embedding::halfvec(%1$s) <=> $10::halfvec(%1$s) limit ${wanted}
             ) m$q$, v_dim, v_id) into distances, ${foundInto} using ${given}, v_embedding, p_has_use;
         elsif v_way = 'few' then
-          -- Planned for these filters: uses the indexes of tags and sources, else reads every item of the base.
+          -- Planned for these filters: by the indexes of tags and sources, else it reads each item of the base.
           execute $q$
             select array_agg(p.id), sum(p.chunk_count) from (
               select i.id, i.chunk_count from knowledge_items i where i.kb_id = ${parameters.base} and ${isShown(parameters)} and ${isIndexed(parameters)} limit ${maxCompared} + 1

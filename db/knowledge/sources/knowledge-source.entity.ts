@@ -65,7 +65,7 @@ const schema = defineEntity({
     mediaType: p.text().strictNullable(),
     /** SHA-256 (hex) of its bytes. */
     contentHash: p.text().strictNullable(),
-    /** Name and version of the extractor that parsed it: a different one parses it anew. */
+    /** Name and version of the extractor that parsed it: a different one parses it again. */
     extractor: p.text().strictNullable(),
     state: p.enum(knowledgeSourceStates).default('queued'),
     itemCount: p.integer().default(0),

@@ -66,7 +66,7 @@ export function lockSource(tx: Tx, sourceId: string): Promise<KnowledgeSource | 
   return tx.em.findOne(KnowledgeSource, { id: sourceId, deletedAt: null }, options);
 }
 
-/** Returns where the bytes of an attachment are stored that a run reads; null when it no longer exists or is not ready. */
+/** Returns where the bytes of an attachment are stored; null when it no longer exists or is not ready. */
 export function readSourceBytes(tx: Tx, attachmentId: string) {
   return row(
     tx.em,

@@ -43,9 +43,7 @@ export interface TwinSearch extends Staging {
   readonly exceptIds: readonly string[];
 }
 
-/**
- * For the given hashes, returns how many live items of the source have each, minus those already staged, by `twinKey`. Each one left is a free twin.
- */
+/** For the given hashes, returns how many live items of the source have each, minus those already staged, by `twinKey`. Each one left is a free twin. */
 export async function countFreeTwins(
   tx: Tx,
   { kbId, sourceId, runId, exceptIds }: TwinSearch,
@@ -254,9 +252,7 @@ export async function detachItems(tx: Tx, sourceId: string): Promise<void> {
   );
 }
 
-/**
- * Writes a finding for each item that a run is about to publish and whose text contains instructions to a model; at most one per item and content.
- */
+/** Writes a finding for each item that a run is about to publish and whose text contains instructions to a model; at most one per item and content. */
 export async function findSuspects(tx: Tx, kbId: string, runId: string): Promise<number> {
   const suspects = await rows<{ id: string }>(
     tx.em,

@@ -34,9 +34,7 @@ export interface UnreadItem {
   readonly content: string;
 }
 
-/**
- * Returns the next items of a base after `after`, by id, that have no fact of their own and whose content no judge has read; `ids` restricts them to these.
- */
+/** Returns the next items of a base after `after`, by id, that have no fact of their own and whose content no judge has read; `ids` restricts them to these. */
 export function findUnreadItems(
   tx: Tx,
   kbId: string,
@@ -60,9 +58,7 @@ export interface ReadItem {
   readonly cleared?: readonly string[];
 }
 
-/**
- * Stores what a judge has found in items, in addition to earlier results for the same content. The item itself does not change, so its version stays.
- */
+/** Stores what a judge has found in items, in addition to earlier results for the same content. The item itself does not change, so its version stays. */
 export async function keepJudged(tx: Tx, read: readonly ReadItem[]): Promise<void> {
   if (read.length === 0) return;
   const ids = read.map(({ id }) => id);
@@ -101,9 +97,7 @@ export interface FactPair {
   readonly about: readonly SharedRelation[];
 }
 
-/**
- * Returns the next pairs of items after a pair (`newer:older`) that could contradict each other; `ids` restricts them to pairs that include one of these.
- */
+/** Returns the next pairs of items after a pair (`newer:older`) that could contradict each other; `ids` restricts them to pairs that include one of these. */
 export function findFactPairs(
   tx: Tx,
   kbId: string,
@@ -141,9 +135,7 @@ export interface FactGroup {
   }[];
 }
 
-/**
- * Returns the next group, by subject after `after`, of at least three items with a fact about one subject: its 20 newest. Null when there are no more.
- */
+/** Returns the next group, by subject after `after`, of at least three items with a fact about one subject: its 20 newest. Null when there are no more. */
 export async function findFactGroup(
   tx: Tx,
   kbId: string,
@@ -200,10 +192,7 @@ export async function findSummariesOf(
   return found ?? { written: 0, isThere: false };
 }
 
-/**
- * Returns those of the given fingerprints of pairs that a judge has already decided: contradictions of the base, whatever became of them, and pairs that
- * are none.
- */
+/** Returns those of the given fingerprints of pairs that a judge has decided: contradictions of the base, whatever became of them, and pairs that are none. */
 export async function knownPairs(
   tx: Tx,
   kbId: string,

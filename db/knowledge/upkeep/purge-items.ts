@@ -174,10 +174,7 @@ export interface PurgedRows {
   readonly relations: number;
 }
 
-/**
- * Removes locked items whose chunks have already been deleted, with their versions, relations and the references to them. Returns the numbers of rows
- * removed.
- */
+/** Removes locked items whose chunks are already deleted, with their versions, relations and the references to them. Returns the numbers of rows removed. */
 export async function removeItems(tx: Tx, ids: readonly string[]): Promise<PurgedRows> {
   const list = [[...ids]];
   const relations = await change(

@@ -4,9 +4,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/**
- * Marks sources whose bytes contain a removed item as deleted; pages, which are fetched anew, stay. `removeNextSource` removes the references to them.
- */
+/** Marks sources whose bytes contain a removed item as deleted; pages, which are fetched anew, stay. `removeNextSource` removes the references to them. */
 export async function closeSources(tx: Tx, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0;
   return change(
@@ -63,7 +61,7 @@ export async function removeNextSource(
   return { sourceId: source.id, removed: 1, keys: await dropFiles(tx, ids) };
 }
 
-/** Removes the files that exports of a base wrote and imports read; no such run works beside a purge. Returns the keys of their bytes. */
+/** Removes the files that exports of a base wrote and imports read; no such run works during a purge. Returns the keys of their bytes. */
 export async function removeRunFiles(tx: Tx, kbId: string): Promise<string[]> {
   const files = await rows<{ id: string }>(
     tx.em,

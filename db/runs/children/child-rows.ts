@@ -72,9 +72,7 @@ export async function countDescendants(tx: TenantTransaction, rootRunId: string)
   return new Map(counted.map(({ id, below }) => [id, below]));
 }
 
-/**
- * Claims a call for the run that executes it, for the given number of seconds. Returns the end of that time, or null when the call does not exist.
- */
+/** Claims a call for the run that executes it, for the given number of seconds. Returns the end of that time, or null when the call does not exist. */
 export async function writeChildClaim(
   tx: TenantTransaction,
   callId: string,

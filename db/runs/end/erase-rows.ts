@@ -68,7 +68,7 @@ const eraseSql = `
     delete from attachment_links where owner_kind = 'evaluation' and owner_id in (select evaluation_run_id from results) returning attachment_id
   ),
   exports_loose as (update attachments set expires_at = now() where id in (select attachment_id from exports)),
-  -- A conversation with no run left loses its subject and session key.
+  -- A conversation with no run left loses its session key, subject and persona.
   nameless as (
     update conversations c set session_key = null, subject_kind = null, subject_id = null, persona_slug = null
      where c.id in (select r.conversation_id from runs r where r.id in (select run_id from erased))
@@ -92,7 +92,7 @@ const eraseSql = `
          subject_id = null, pending_approvals = 0, deleted_at = now(), updated_at = now()
    where id in (select run_id from erased)`;
 
-/** Erases everything that these runs hold except their ids; `eraseSql` lists it. */
+/** Erases the content of these runs and of the rows that belong to them; `eraseSql` lists it. The runs' own rows stay. */
 export async function eraseRuns(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
   await rows(tx.em, eraseSql, [[...runIds], unlinkedHours]);
 }

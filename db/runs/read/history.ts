@@ -24,9 +24,7 @@ export interface HistoryMessage {
   readonly calls: readonly HistoryCall[];
   /** The call that a tool message answers; else null. */
   readonly answers: HistoryAnswer | null;
-  /**
-   * Prompt tokens of the model call that produced this message of the run itself, as its provider counted them; null or absent when it did not count them.
-   */
+  /** Prompt tokens of the model call that produced this message of the run itself, as its provider counted them; null or absent when it did not count them. */
   readonly counted?: number | null;
 }
 
@@ -37,10 +35,7 @@ export interface HistoryAnswer extends HistoryCall {
   readonly total_chars: number | null;
 }
 
-/**
- * Returns the messages for the model to read, oldest first: the last turns of the conversation, without the passages injected into them, and the run's own
- * messages.
- */
+/** Returns the messages that the model reads, oldest first: the last turns of the conversation, without passages injected into them, and the run's own. */
 export function readHistory(
   tx: TenantTransaction,
   run: { readonly id: string; readonly conversation_id: string; readonly turn_no: number | null },

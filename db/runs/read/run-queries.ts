@@ -10,8 +10,8 @@ import { runColumns, runFrom, runListColumns, type RunRow } from './run-view.ts'
 const runTexts = new Map<string, string>();
 
 /**
- * Returns the statement that reads a run under a condition. There are few conditions, so texts are cached: a text built anew for each read would be
- * compared in full each time.
+ * Returns the statement that reads a run under a condition. There are few conditions, so texts are cached: a new text for each read would be compared in
+ * full each time.
  */
 function runWhere(condition: string): string {
   const known = runTexts.get(condition) ?? `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${condition}`;
@@ -38,9 +38,7 @@ export interface RunScope {
   readonly workspace_id: string;
 }
 
-/**
- * Checks that the caller may see the run whose messages or steps it reads. Throws 404 unless the caller sees the run, 403 below the floor in its workspace.
- */
+/** Checks that the caller may see the run whose messages or steps it reads. Throws 404 unless the caller sees the run, 403 below the floor in its workspace. */
 export async function requireRun(ctx: Scoped, runId: string): Promise<RunScope> {
   const visible = visibleToSql(ctx, Run, 'r');
   const found = await row<RunScope>(

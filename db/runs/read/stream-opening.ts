@@ -25,9 +25,7 @@ interface OpeningRow {
   readonly first_frame: string | null;
 }
 
-/**
- * Reads visibility, head and end of a run's stream in one query; returns null when the caller doesn't see the run. The path comes from the first frame.
- */
+/** Reads visibility, head and end of a run's stream in one query; returns null when the caller doesn't see the run. The path comes from the first frame. */
 export async function initialFrameState(ctx: Scoped, runId: string): Promise<InitialFrameState | null> {
   const visible = visibleToSql(ctx, Run, 'r');
   const found = await row<OpeningRow>(

@@ -88,10 +88,7 @@ export function readMessage(
   );
 }
 
-/**
- * Returns what was committed in a conversation before a message, newest first: one message more than a fork copies. `isIncluded`: includes the message
- * itself.
- */
+/** Returns what was committed in a conversation before a message, newest first: one more than a fork copies. `isIncluded`: includes the message itself. */
 export function readBefore(
   tx: TenantTransaction,
   conversationId: string,

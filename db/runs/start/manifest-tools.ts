@@ -61,7 +61,7 @@ export async function readRunTools(tx: TenantTransaction, manifest: Manifest): P
   });
 }
 
-/** Returns the input schemas, by revision, of the agents that delegate tools without a row call; sends no statement where there are none. */
+/** Returns the input schemas, by revision, of agents that are called by tools without a row; sends no statement where there are none. */
 async function readAskedSchemas(tx: TenantTransaction, { tools }: Manifest): Promise<Map<string, Record<string, unknown> | null>> {
   const revisions = tools.flatMap((pin) => (pin.tool_id === null && pin.delegate ? [pin.delegate.revision_id] : []));
   if (revisions.length === 0) return new Map();

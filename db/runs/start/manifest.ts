@@ -33,7 +33,7 @@ export interface PinnedSkill {
   readonly mode: 'on_demand' | 'always';
 }
 
-/** A base that a run may use; each call checks anew which rights that gives. */
+/** A base that a run may use; each call checks again which rights that gives. */
 export type PinnedKnowledge = Pick<KnowledgeBinding, 'id' | 'slug' | 'access' | 'mode' | 'top_k'>;
 
 /** A run's persona, pinned. */

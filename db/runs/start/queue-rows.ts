@@ -33,7 +33,7 @@ export function activateFirst(tx: TenantTransaction, conversationId: string): Pr
      ), moved as (
        update conversations c
           set active_run_id = (select a.id from activated a), turn_no = coalesce((select a.turn_no from activated a), c.turn_no),
-              -- counted anew, so that a wrong length is corrected here
+              -- recounted, so that a wrong length is corrected here
               queue_length = (select count(*) from runs q where q.conversation_id = c.id and q.status = 'queued' and q.queue_no is not null)
                 - (select count(*) from activated a)
         where c.id = ?::uuid

@@ -48,9 +48,7 @@ export function readEnded(tx: TenantTransaction, runId: string): Promise<EndedRu
   );
 }
 
-/**
- * Returns whether anything came after the run's turn: a live run, or a run with a committed message. A delayed run has no turn yet and does not count.
- */
+/** Returns whether anything came after the run's turn: a live run, or a run with a committed message. A delayed run has no turn yet and does not count. */
 export async function hasMovedOn(tx: TenantTransaction, run: EndedRun): Promise<boolean> {
   const later = await row(
     tx.em,

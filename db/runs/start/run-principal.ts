@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../../tenant-transaction.ts';
 /** In whose name a run works; a later run that it schedules inherits this. */
 export interface RunPrincipal {
   readonly agentId: string;
-  /** The user who started the run, or in whose name it was started; null for programs that act for nobody. */
+  /** The user who started the run, or in whose name it was started; null for programs that act on their own behalf. */
   readonly userId: string | null;
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
