@@ -63,7 +63,7 @@ export function expireClientCall(tx: TenantTransaction, call: CallState): Promis
 
 async function endHere(tx: TenantTransaction, call: CallState, end: CallOutcome): Promise<FrameBatch[]> {
   const frame = await endCall(tx, call, null, end);
-  // The frame scope lies above every try of the call: a try that still holds it is fenced from now on.
+  // The frame's attempt lies above every try of the call: a try that still holds it is fenced from now on.
   return frame === null ? [] : [resultBatch(call, call.attempt + 1, frame)];
 }
 

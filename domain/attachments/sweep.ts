@@ -2,7 +2,7 @@ import { deleteExpired, dropDeadLinks, expireUnlinked } from '../../db/attachmen
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 
-/** Removes the links that hold attachments, `limit` rows at a time, in this order: an attachment without links once dead ones are dropped has one more day. */
+/** The steps that release attachments, `limit` rows at a time, in this order: once dead links are dropped, an attachment without links has one more day. */
 export const releases = [
   { what: 'attachment links', releaseSome: (db: Databases, limit: number) => sweep(db, (em) => dropDeadLinks(em, limit)) },
   { what: 'attachments let go', releaseSome: (db: Databases, limit: number) => sweep(db, (em) => expireUnlinked(em, limit)) },

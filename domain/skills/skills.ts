@@ -68,7 +68,7 @@ export async function changeSkillText(
   return true;
 }
 
-/** Deletes a skill, which the caller has locked, as of `at`: no agent loads it any more, and its files are unlinked. */
+/** Deletes a skill, which the caller has locked, as of `at`: no agent loads it any more, and its files expire with it. */
 export async function deleteSkill(tx: TenantTransaction, skill: Skill, at: Date): Promise<void> {
   skill.deletedAt = at;
   await tx.em.flush();

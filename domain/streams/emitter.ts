@@ -93,7 +93,7 @@ export class Emitter {
   }
 
   #wakeNoLaterThan(due: number): void {
-    if (this.#isAppending || this.#isClosed) return; // looks again when it is done
+    if (this.#isAppending || this.#isClosed) return; // checks again when it is done
     const now = performance.now();
     const at = Math.max(due, now + this.#pace.waitMs(now), this.#pausedUntil);
     if (at >= this.#wakeAt) return;

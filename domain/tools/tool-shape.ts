@@ -47,7 +47,7 @@ export interface ToolShape {
 
 export interface ToolChecks extends HttpChecks {
   readonly schemas: TenantSchemas;
-  /** Whether this deployment runs code, and whether it can isolate strictly; where strict isolation is required it never runs with less. */
+  /** Whether this deployment runs code, and whether it can isolate strictly; it never falls back to less. */
   readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
   /** Returns the agent that a config names, as seen from the tool's row scope. Throws 422 `reference`. */
   readonly findAgent: (pointer: string, named: NamedAgent) => Promise<StoredAgentRef>;
