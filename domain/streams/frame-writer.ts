@@ -43,7 +43,7 @@ interface Waiter {
 
 const maxFlushMs = 30_000;
 
-/** Frames of one scope of one run: merged, split into batches, appended by the emitter of the process. Writing a frame never waits. */
+/** Frames of one scope of one run: merged, split into batches, appended by the emitter of the process. Adding a frame never waits. */
 export class FrameWriter {
   readonly identity: WriterIdentity;
   lastFlushAt = 0;
