@@ -4,7 +4,7 @@ import type { AgentFields } from './create-agent.ts';
 
 type Changes = Record<string, { from: unknown; to: unknown }>;
 
-/** Changes what is sent of a locked agent and keeps the rest. Gives what has changed, for the audit entry. */
+/** Changes the fields that are sent of a locked agent; the others stay. Returns what has changed, for the audit entry. */
 export async function changeAgent(tx: TenantTransaction, agent: Agent, asked: Partial<AgentFields>): Promise<Changes> {
   const before = fieldsOf(agent);
   if (asked.slug !== undefined) agent.slug = asked.slug;

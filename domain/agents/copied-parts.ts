@@ -4,8 +4,8 @@ import type { Scoped } from '../../db/scope.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
 /**
- * The document of the revision asked for, else of the active one, else of the newest, and the personas of an agent which the caller has been
- * shown; in one statement. A revision asked for that is not the agent's is 404, or 422 at `pointer` where a body named it.
+ * Reads the document of the requested revision, else of the active one, else of the newest, and the personas of an agent that the caller may see; in one
+ * statement. A requested revision that is not the agent's is 404, or 422 at `pointer` when a body named it.
  */
 export async function readCopiedParts(
   ctx: Pick<Scoped, 'em'>,

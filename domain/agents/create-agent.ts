@@ -12,7 +12,7 @@ import { addFirstRevision, insertRevision } from './revisions.ts';
 import { validatePersona } from './validate-persona.ts';
 import { validateRevision, type RevisionChecks } from './validate-revision.ts';
 
-/** What is said of an agent to be made, under the names of the wire. */
+/** The fields of a new agent, under the names of the wire. */
 export interface AgentFields {
   readonly slug: string;
   readonly name: string;
@@ -23,7 +23,7 @@ export interface AgentFields {
   readonly attributes?: Record<string, unknown>;
 }
 
-/** An agent to be made, and where it lives. */
+/** A new agent, and its row scope. */
 export interface NewAgent {
   readonly home: RowScope;
   readonly fields: AgentFields;
@@ -36,23 +36,23 @@ export interface PersonaToStore {
   readonly isActive: boolean;
 }
 
-/** What an agent has beside its row when it is imported or cloned. */
+/** What an imported or cloned agent has beside its row. */
 export interface WholeAgent {
   readonly draft: RevisionDraft | RevisionDocument | null;
   readonly personas: readonly PersonaToStore[];
-  /** Where in the body the revision stands. */
+  /** Pointer of the revision in the body. */
   readonly at: string;
   readonly personasAt: string;
 }
 
-/** Makes an agent without a revision. Gives it. */
+/** Creates an agent without a revision, and returns it. */
 export async function insertAgent(tx: TenantTransaction, agent: NewAgent): Promise<Agent> {
   const made = newAgent(tx, agent);
   await tx.em.persist(made).flush();
   return made;
 }
 
-/** Makes an agent, with its first revision if one is sent along: active only if asked for. Gives its id. Throws 422, and 409 `revision_not_activatable`. */
+/** Creates an agent, with its first revision if one is sent: active only if requested. Returns its id. Throws 422, and 409 `revision_not_activatable`. */
 export async function createAgent(
   tx: TenantTransaction,
   agent: NewAgent,
@@ -64,7 +64,7 @@ export async function createAgent(
   return made.id;
 }
 
-/** Makes an agent with its first revision, which stays inactive, and its personas, or nothing: 422 tells everything that stands against it at once. Gives its id. */
+/** Creates an agent with its first revision, which stays inactive, and its personas, or nothing: throws 422 with all problems at once. Returns its id. */
 export async function createWholeAgent(
   tx: TenantTransaction,
   agent: NewAgent,
@@ -94,7 +94,7 @@ function under(prefix: string, problems: readonly RevisionProblem[]): RevisionPr
   return problems.map((problem) => ({ ...problem, pointer: prefix + problem.pointer }));
 }
 
-/** Two personas of one slug, or two defaults, could not both be stored. */
+/** Refuses two personas of one slug, or two defaults, which could not both be stored. */
 function refuseUnclear(personas: readonly PersonaToStore[]): void {
   const slugs = personas.map(({ draft }) => draft.slug);
   const twice = slugs.findIndex((slug, index) => slugs.indexOf(slug) < index);

@@ -5,8 +5,9 @@ import type { Agent } from '../../db/agents/agent.entity.ts';
 import { liveRunsOf } from '../../db/agents/agents.ts';
 
 /**
- * Deletes an agent softly: it starts no run any more, its schedules pause. The caller holds its lock. Runs that have not ended stand against
- * it: 409 `runs_live` with their number; with `force` each is to be cancelled instead: gives those that nobody has told to end, those in line first, so that no line moves for nothing.
+ * Deletes an agent softly: it no longer starts runs, and its schedules pause. The caller has locked it. Throws 409 `runs_live` with the number of runs that
+ * have not ended; with `force` the caller cancels each of them instead: returns those that are not cancelling yet, queued ones first, so that no queue advances
+ * needlessly.
  */
 export async function deleteAgent(
   tx: TenantTransaction,

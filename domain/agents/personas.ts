@@ -11,10 +11,10 @@ import { refuseInvalid } from './revision-problems.ts';
 import { validatePersona } from './validate-persona.ts';
 import type { RevisionChecks } from './validate-revision.ts';
 
-/** Personas of an agent, so that each export can be imported. */
+/** The most personas of an agent, so that every export can be imported. */
 export const maxPersonas = 50;
 
-/** A persona as its author sends it; what is left out of its row: as it is, or false and true of a new one. */
+/** A persona as its author sends it; an omitted field of its row stays as it is, or is false and true for a new persona. */
 export interface AskedPersona {
   readonly draft: PersonaDraft;
   readonly isDefault: boolean | undefined;
@@ -22,8 +22,8 @@ export interface AskedPersona {
 }
 
 /**
- * Adds a persona to a locked agent; a new default takes the place of the old. Gives its id. Throws 422 with all that stands against it, 409 `limit_reached` when the
- * agent has as many as an import may hold.
+ * Adds a persona to a locked agent; a new default replaces the old one. Returns its id. Throws 422 with all problems, 409 `limit_reached` when the agent has as
+ * many as an import may contain.
  */
 export async function addPersona(
   tx: TenantTransaction,
@@ -39,7 +39,7 @@ export async function addPersona(
   return id;
 }
 
-/** Changes a persona, which the caller has locked with its agent; another document is another version. Throws 422 with all that stands against it. */
+/** Changes a persona, which the caller has locked with its agent; a changed document is a new version. Throws 422 with all problems. */
 export async function changePersona(
   tx: TenantTransaction,
   { agent, persona, before }: { readonly agent: Agent; readonly persona: Persona; readonly before: PersonaDocument },
@@ -58,7 +58,7 @@ export async function changePersona(
   await keepPersonaRefs(tx, [persona.id]);
 }
 
-/** Deletes a persona, which the caller has locked with its agent, at a time: runs in flight keep it. */
+/** Deletes a persona, which the caller has locked with its agent, as of `at`: runs in flight keep it. */
 export async function deletePersona(tx: TenantTransaction, persona: Persona, at: Date): Promise<void> {
   persona.deletedAt = at;
   persona.isDefault = false;
@@ -66,14 +66,14 @@ export async function deletePersona(tx: TenantTransaction, persona: Persona, at:
   await keepPersonaRefs(tx, [persona.id]);
 }
 
-/** The document of a draft that can be stored. Throws 422 with all that stands against it. */
+/** Returns the document of a valid draft. Throws 422 with all problems. */
 async function checked(tx: TenantTransaction, agent: Agent, draft: PersonaDraft, checks: RevisionChecks): Promise<PersonaDocument> {
   const { document, problems } = await validatePersona(tx, { home: agent, draft }, checks);
   refuseInvalid(problems, '');
   return document;
 }
 
-/** Throws 409 `limit_reached` when an agent has as many personas as an import may hold. The caller holds the agent's lock. */
+/** Throws 409 `limit_reached` when an agent has as many personas as an import may contain. The caller has locked the agent. */
 async function refuseFull(tx: TenantTransaction, agentId: string): Promise<void> {
   if ((await countPersonas(tx, agentId)) < maxPersonas) return;
   throw fail('state_conflict', { reason: 'limit_reached', detail: `An agent has at most ${maxPersonas} personas.` });

@@ -1,7 +1,7 @@
 import type { ResolvedRef, RevisionDocument, RevisionDraft } from '../../db/agents/revisions/revision-document.ts';
 
 /**
- * A document as another organization can take it: references by slug and scope, no id. A toolkit or sub-agent pinned to a revision becomes
+ * Returns a document that another organization can import: references by slug and scope, without ids. A toolkit or sub-agent pinned to a revision becomes
  * `active`, since a revision has no name beside its id.
  */
 export function toPortable(document: RevisionDocument): RevisionDraft {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RevisionDocument } from '../../db/agents/revisions/revision-document.ts';
 
-/** One place in which two documents differ. For `add` and `replace` the pointer lies in the target, for `remove` in the base. */
+/** One difference between two documents. For `add` and `replace` the pointer lies in the target, for `remove` in the base. */
 export interface RevisionChange {
   readonly pointer: string;
   readonly op: 'add' | 'remove' | 'replace';
@@ -16,7 +16,7 @@ export interface RevisionDiff {
 
 const maxChanges = 1_000;
 
-/** Lists whose members are known by a field, whatever their position. */
+/** Lists whose members are identified by a field, whatever their position. */
 const memberKeys: Readonly<Record<string, string>> = {
   '/variables': 'name',
   '/tools': 'id',
@@ -26,7 +26,7 @@ const memberKeys: Readonly<Record<string, string>> = {
   '/knowledge': 'id',
 };
 
-/** What has changed from one document to another. Bindings match by their target, variables by name, other lists as a whole. */
+/** Returns the changes from one document to another. Bindings match by their target, variables by name, other lists as a whole. */
 export function diffDocuments(base: RevisionDocument, target: RevisionDocument): RevisionDiff {
   const changes: RevisionChange[] = [];
   compare('', base, target, changes);
@@ -37,7 +37,7 @@ export function diffDocuments(base: RevisionDocument, target: RevisionDocument):
 }
 
 function compare(pointer: string, before: unknown, after: unknown, changes: RevisionChange[]): void {
-  // One over the limit tells that there is more.
+  // One change over the limit shows that there are more.
   if (changes.length > maxChanges || isDeepStrictEqual(before, after)) return;
   const key = memberKeys[pointer];
   if (key !== undefined && Array.isArray(before) && Array.isArray(after)) return compareMembers(pointer, { key, before, after }, changes);

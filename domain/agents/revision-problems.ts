@@ -1,6 +1,6 @@
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 
-/** What is wrong with a revision, and at which stage it matters. Pointers lie within the document. */
+/** A problem of a revision, and the stage at which it matters. Pointers lie within the document. */
 export interface RevisionProblem {
   readonly severity: 'error' | 'warning';
   readonly stage: 'create' | 'activate' | 'run';
@@ -12,12 +12,12 @@ export interface RevisionProblem {
 
 type Told = Pick<RevisionProblem, 'rule' | 'message' | 'params'>;
 
-/** It can't be stored so. */
+/** The revision can't be stored. */
 export function atCreate(pointer: string, { rule, message, params }: Told): RevisionProblem {
   return { severity: 'error', stage: 'create', pointer, rule, message, ...(params ? { params } : {}) };
 }
 
-/** It can be stored and can't be made active so. */
+/** The revision can be stored but not activated. */
 export function atActivation(pointer: string, { rule, message, params }: Told): RevisionProblem {
   return { severity: 'error', stage: 'activate', pointer, rule, message, ...(params ? { params } : {}) };
 }
@@ -29,7 +29,7 @@ export function atRun(pointer: string, { rule, message, params }: Told): Revisio
 
 const maxTold = 50;
 
-/** 422 with all problems of stage create, their pointers under `prefix`; else nothing. */
+/** Throws 422 with all problems of stage create, their pointers under `prefix`, if there are any. */
 export function refuseInvalid(problems: readonly RevisionProblem[], prefix: string): void {
   const errors = problems.filter((problem) => problem.stage === 'create' && problem.severity === 'error').slice(0, maxTold);
   if (errors.length === 0) return;
@@ -46,7 +46,7 @@ export function refuseInvalid(problems: readonly RevisionProblem[], prefix: stri
   });
 }
 
-/** 409 `revision_not_activatable` with the problems of stages create and activate; else nothing. */
+/** Throws 409 `revision_not_activatable` with the problems of stages create and activate, if there are any. */
 export function refuseNotActivatable(problems: readonly RevisionProblem[]): void {
   const errors = problems.filter((problem) => problem.severity === 'error' && problem.stage !== 'run').slice(0, maxTold);
   if (errors.length === 0) return;

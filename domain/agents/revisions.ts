@@ -23,7 +23,9 @@ export interface AskedRevision {
   readonly baseRevisionId: string | null;
 }
 
-/** Adds the next revision to a locked agent; never activates. Gives its id. Throws 422 for a document that can't be stored, 409 `revision_base_stale`. */
+/**
+ * Adds the next revision to a locked agent without activating it. Returns its id. Throws 422 for a document that can't be stored, 409 `revision_base_stale`.
+ */
 export async function addRevision(
   tx: TenantTransaction,
   agent: Agent,
@@ -36,7 +38,7 @@ export async function addRevision(
   return id;
 }
 
-/** Adds revision 1 to an agent that was just made; inactive unless asked for. Throws 422, and 409 `revision_not_activatable`. */
+/** Adds revision 1 to an agent that was just created; inactive unless requested otherwise. Throws 422, and 409 `revision_not_activatable`. */
 export async function addFirstRevision(
   tx: TenantTransaction,
   agent: Agent,
@@ -50,7 +52,7 @@ export async function addFirstRevision(
   if (first.activate) await setActiveRevision(tx, agent.id, id);
 }
 
-/** Makes a revision the active one of its locked agent. Gives its id. Throws 404, 409 `revision_not_activatable`. */
+/** Activates a revision of its locked agent. Returns its id. Throws 404, 409 `revision_not_activatable`. */
 export async function activateRevision(ctx: Scoped, agent: Agent, revisionId: string, checks: RevisionChecks): Promise<string> {
   await lockActivations(ctx, agent.organizationId);
   const revision = await readRevision(ctx, agent.id, revisionId);
@@ -60,7 +62,7 @@ export async function activateRevision(ctx: Scoped, agent: Agent, revisionId: st
   return revision.id;
 }
 
-/** Writes the next revision of a locked agent from a document that is known to be good, and makes it the active one. Gives its id. */
+/** Writes and activates the next revision of a locked agent from a document that is known to be valid. Returns its id. */
 export async function publishRevision(
   tx: TenantTransaction,
   revision: { readonly agent: AgentScope; readonly document: RevisionDocument; readonly note: string },
@@ -70,7 +72,7 @@ export async function publishRevision(
   return id;
 }
 
-/** Writes the next revision and what it refers to; never activates. The caller holds the agent's lock. Throws 409 `revision_base_stale`. */
+/** Writes the next revision and its references without activating it. The caller has locked the agent. Throws 409 `revision_base_stale`. */
 export async function insertRevision(tx: TenantTransaction, revision: NewRevision): Promise<{ id: string; number: number }> {
   const inserted = await insertRevisionRows(tx, revision);
   if (!inserted)
@@ -82,8 +84,8 @@ export async function insertRevision(tx: TenantTransaction, revision: NewRevisio
 }
 
 /**
- * Two revisions of an agent that the caller sees, in one statement. `baseId` null takes the active one, and 409 `agent_inactive` when there is
- * none. Throws 404 for agent and target, 422 for a base that is not the agent's.
+ * Reads two revisions of an agent that the caller sees, in one statement. `baseId` null means the active one; throws 409 `agent_inactive` when there is none.
+ * Throws 404 for agent and target, 422 for a base that is not the agent's.
  */
 export async function readRevisionPair(ctx: Scoped, asked: ComparedPair): Promise<{ base: ComparedRevision; target: ComparedRevision }> {
   const { base, target } = await findRevisionPair(ctx, asked);

@@ -4,7 +4,7 @@ import { atCreate, atRun, type RevisionProblem } from './revision-problems.ts';
 import type { ModelChecks, RevisionChecks } from './validate-revision.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 
-/** What is wrong with a document beside its references: models, settings, template, schemas, sizes. */
+/** Returns the problems of a document beside its references: models, settings, template, schemas, sizes. */
 export async function documentProblems(document: RevisionDocument, checks: RevisionChecks): Promise<RevisionProblem[]> {
   return [
     ...modelProblems(document, checks),
@@ -63,7 +63,7 @@ async function templateProblems(document: RevisionDocument, checks: RevisionChec
     return [];
   } catch (error) {
     if (error instanceof Failure) throw error; // it was not parsed at all
-    // The parser's message quotes the template; only the place is told.
+    // The parser's message quotes the template; only its position is reported.
     const place = error instanceof Error ? /line:\d+, col:\d+/.exec(error.message)?.[0] : undefined;
     return [atCreate('/instructions', { rule: 'template', message: `The template can not be read${place ? ` (${place})` : ''}.` })];
   }

@@ -8,7 +8,7 @@ import { Failure } from '../../workflows/contracts/failure.ts';
 
 const optionsPointer = '/model_settings/provider_options';
 
-/** Checks a persona, whole: the document as it would be stored, and everything that stands against it. Pointers lie within the persona. */
+/** Checks a complete persona: returns the document as it would be stored, and all problems. Pointers lie within the persona. */
 export async function validatePersona(
   tx: Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>,
   { home, draft }: { readonly home: RevisionScope; readonly draft: PersonaDraft },

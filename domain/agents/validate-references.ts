@@ -28,7 +28,7 @@ const words: Readonly<Record<ReferenceKind, string>> = {
   knowledge: 'knowledge base',
 };
 
-/** What is said of a reference that means nothing. */
+/** The problem of a reference that does not resolve. */
 export function unresolved(pointer: string, kind: ReferenceKind, ref: Ref): RevisionProblem {
   if (ref.id === undefined && ref.slug === undefined) return atCreate(pointer, { rule: 'required', message: 'id or slug is demanded' });
   return atCreate(pointer, {
@@ -38,7 +38,7 @@ export function unresolved(pointer: string, kind: ReferenceKind, ref: Ref): Revi
   });
 }
 
-/** Resolves the skills of a draft and what is wrong with each binding. `agentId` is the asking agent's, whose own skills load when reviewed. */
+/** Resolves the skills of a draft, and returns the problems of each binding. `agentId` is the agent's own, whose skills load once they are reviewed. */
 export function bindSkills(
   drafts: NonNullable<RevisionDraft['skills']>,
   targets: RevisionTargets,
@@ -86,7 +86,7 @@ function skillProblems(
   return [];
 }
 
-/** Resolves the knowledge bases of a draft, of a revision or a persona. Who may read them is asked by each call of a run. */
+/** Resolves the knowledge bases of a draft of a revision or a persona. Each call of a run checks who may read them. */
 export function bindKnowledge(
   drafts: readonly BindingDraft<KnowledgeBinding>[],
   targets: Pick<RevisionTargets, 'knowledge'>,
@@ -104,7 +104,7 @@ export function bindKnowledge(
   return { bindings, problems };
 }
 
-/** Resolves the agents that a draft may ask, and what is wrong with each binding but cycles. */
+/** Resolves the sub-agents of a draft, and returns the problems of each binding except cycles. */
 export function bindSubAgents(
   drafts: NonNullable<RevisionDraft['sub_agents']>,
   targets: RevisionTargets,

@@ -21,33 +21,33 @@ interface SchemaFault {
   readonly message: string;
 }
 
-/** Null for a model that the deployment can't call; null asks for its default. `lacks` names capabilities that the needs demand. */
+/** Returns null for a model that the deployment can't call; the name null means its default. `lacks` names missing capabilities that the needs demand. */
 export type ModelChecks = (
   name: string | null,
   needs: { readonly hasTools: boolean; readonly reasoning: RevisionDocument['model_settings']['reasoning'] },
 ) => ModelFacts | null;
 
-/** What the validation asks of model registry, template engine and schema engine. */
+/** What the validation needs from model registry, template engine and schema engine. */
 export interface RevisionChecks {
   readonly model: ModelChecks;
   /** Rejects with the parser's message. */
   readonly template: (text: string) => Promise<void>;
-  /** What in the value breaks the JSON Schema. */
+  /** Returns where the value violates the JSON Schema. */
   readonly schema: (schema: Readonly<Record<string, unknown>>, value: unknown) => Promise<readonly SchemaFault[]>;
-  /** What makes the JSON Schema itself unusable, and what of it is ignored. */
+  /** Returns what makes the JSON Schema itself unusable, and what of it is ignored. */
   readonly shape: (schema: unknown) => Promise<{ readonly problems: readonly SchemaFault[]; readonly ignored: readonly SchemaFault[] }>;
 }
 
 export interface ModelFacts {
   readonly lacks: readonly string[];
   readonly optionKeys: readonly string[];
-  /** Whether it can be made to answer in JSON; the one that only quotes can't. */
+  /** Whether the model can be made to answer in JSON; the model that only quotes can't. */
   readonly canJson: boolean;
 }
 
 /**
- * Resolves and checks a draft, whole: the document as it would be stored, and everything that stands against storing or activating it. At
- * most two statements. Whoever activates holds the lock of `lockActivations` before, or a cycle could slip through.
+ * Resolves and checks a complete draft: returns the document as it would be stored, and all problems of storing or activating it. Sends at most two statements.
+ * For an activation the caller has to hold the lock of `lockActivations` before, or a cycle could slip through.
  */
 export async function validateRevision(
   tx: Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>,
@@ -82,7 +82,7 @@ export async function validateRevision(
   return { document, problems };
 }
 
-/** An agent becomes a tool, whose name must be free. */
+/** Each sub-agent becomes a tool, whose name must be free. */
 function nameProblems(tools: readonly ToolBinding[], agents: readonly SubAgentBinding[]): RevisionProblem[] {
   return agents.flatMap((agent, index) =>
     tools.some((tool) => tool.slug === askSlug(agent)) || agents.findIndex((other) => askSlug(other) === askSlug(agent)) < index

@@ -13,7 +13,7 @@ import type { RevisionChecks } from './validate-revision.ts';
 type ToolDraft = NonNullable<RevisionDraft['tools']>[number];
 type ToolkitDraft = NonNullable<RevisionDraft['toolkits']>[number];
 
-/** Resolves the tools of a draft and what is wrong with each binding. */
+/** Resolves the tools of a draft, and returns the problems of each binding. */
 export async function bindTools(
   drafts: readonly ToolDraft[],
   targets: RevisionTargets,
@@ -40,7 +40,7 @@ export async function bindTools(
   return { bindings, problems };
 }
 
-/** The same for its toolkits. */
+/** Does the same for its toolkits. */
 export function bindToolkits(
   drafts: readonly ToolkitDraft[],
   targets: RevisionTargets,
@@ -93,7 +93,7 @@ function toolProblems(pointer: string, draft: ToolDraft, target: ToolTarget): Re
   return problems;
 }
 
-/** Presets are a part of the arguments, so only what the schema says of each argument holds for them, and not what it demands of all. */
+/** Presets are only a part of the arguments, so they are checked against the schema's rules for each argument, not against those for all arguments. */
 const argumentKeywords = [
   '$schema',
   'properties',
@@ -111,7 +111,7 @@ async function presetProblems(
 ): Promise<RevisionProblem[]> {
   if (Object.keys(draft.preset ?? {}).length === 0) return [];
   const whole: Readonly<Record<string, unknown>> = target.input_schema;
-  // A closed schema's unknown arguments are told by name already.
+  // Unknown arguments of a closed schema are already reported by name.
   const kept = argumentKeywords.filter((name) => whole[name] !== undefined && whole[name] !== false);
   const schema = { type: 'object', ...Object.fromEntries(kept.map((name) => [name, whole[name]])) };
   const problems = await checks.schema(schema, draft.preset);

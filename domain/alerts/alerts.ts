@@ -6,7 +6,7 @@ import { Alert } from '../../db/alerts/alert.entity.ts';
 import { seeForChange, type Changing } from '../../db/scope.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
-/** What a person does about an open alert; undefined keeps. */
+/** What a person changes about an open alert; undefined: stays as it is. */
 export interface AlertHandling {
   readonly acknowledged?: boolean;
   /** Null ends the snooze. */
@@ -17,13 +17,13 @@ export interface AlertHandling {
 const maxSnoozeMs = 30 * 86_400_000;
 
 /**
- * Acknowledges, snoozes or resolves an open alert. A resolved one says so to the targets of its rule, and a breach that lasts opens the next one at the
- * earliest when the rule would have repeated it. Gives what it was before.
+ * Acknowledges, snoozes or resolves an open alert. A resolved alert notifies the targets of its rule, and if the breach lasts, the next alert opens no earlier
+ * than the rule would have repeated this one. Returns the alert as it was.
  * @throws 409 `alert_resolved`; 422 for a snooze that ends before now or in more than 30 days.
  */
 export async function handleAlert(ctx: Changing, alertId: string, handling: AlertHandling, at: Date): Promise<AlertRow> {
   const before = await readAlert(ctx, alertId);
-  // The tick locks the state before the alert; so does this.
+  // The tick locks the state before the alert, so this does too.
   await lockStateOf(ctx, before);
   const { status, ruleId } = await seeForChange(ctx, Alert, alertId);
   if (status === 'resolved') throw fail('state_conflict', { reason: 'alert_resolved', detail: 'The alert is resolved already.' });

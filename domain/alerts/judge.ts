@@ -7,18 +7,18 @@ import type { TickRule } from '../../db/alerts/tick.ts';
 import { money } from '../../db/money.ts';
 import type { Sample } from './reducer.ts';
 
-/** One group of a rule at a tick: what was measured, null for nothing. */
+/** One group of a rule at a tick, with the measured value; null for none. */
 export interface Group {
   readonly fingerprint: string;
   readonly value: string | null;
-  /** False: the group is known from before, and has no row now. */
+  /** False: the group is known from earlier ticks, but has no row now. */
   readonly isMeasured: boolean;
 }
 
-/** Of nothing these are nothing; a count or a sum of nothing is 0. */
+/** Without data these have no value; a count or a sum without data is 0. */
 const withoutZero: readonly string[] = ['run_failure_pct', 'run_duration_p95'] satisfies SamplerKind[];
 
-/** The groups of a rule: those measured, and those that stand somewhere from before. A rule that does not group has one. */
+/** Returns the groups of a rule: those measured, and those with a state from earlier ticks. A rule without grouping has one. */
 export function groupsOf(rule: Pick<TickRule, 'kind' | 'groupBy'>, measured: readonly Measured[], known: Iterable<string>): Group[] {
   const groups = new Map<string, Group>();
   for (const { key, isOther, value } of measured) {
@@ -37,7 +37,7 @@ function fingerprintOf(groupBy: AlertGrouping, key: string | null): string {
   return key === null ? 'other' : `${groupBy}:${key}`;
 }
 
-/** How a value stands to the thresholds of its rule. */
+/** Compares a value with the thresholds of its rule. */
 export function sampleOf(rule: Pick<TickRule, 'operator' | 'threshold' | 'warningThreshold'>, value: string | null): Sample {
   if (value === null) return { kind: 'none' };
   if (breaches(rule.operator, value, rule.threshold)) return { kind: 'breach', level: 'critical' };
@@ -61,7 +61,7 @@ function breaches(operator: AlertOperator, value: string, threshold: string): bo
   }
 }
 
-/** What an alert of a group says of it, and the workspace whose it is: that of the group, where a rule of the organization groups by workspace. */
+/** Returns the labels of a group's alert, and the alert's workspace: the group's, if a rule of the organization groups by workspace. */
 export function placeOf(
   rule: Pick<TickRule, 'workspaceId' | 'agentId'>,
   fingerprint: string,

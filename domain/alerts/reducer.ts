@@ -1,26 +1,26 @@
 import type { NoDataMode } from '../../db/alerts/alert-rule.entity.ts';
 import type { AlertSeverity, RuleState } from '../../db/alerts/alert-state.entity.ts';
 
-/** What a tick found in one group of a rule: nothing to measure, a value that is fine, or one that breaches a threshold. */
+/** The result of a tick for one group of a rule: no value, a value that is fine, or one that breaches a threshold. */
 export type Sample = { readonly kind: 'none' } | { readonly kind: 'fine' } | { readonly kind: 'breach'; readonly level: AlertSeverity };
 
-/** Where a group stands between two ticks. */
+/** The state of a group between two ticks. */
 export interface GroupState {
   readonly state: RuleState;
-  /** Of the open alert; it never falls. */
+  /** Level of the open alert; it never falls. */
   readonly level: AlertSeverity | null;
-  /** When the state began: of `pending`, the breach. */
+  /** When the state began; for `pending`, when the breach began. */
   readonly since: Date;
-  /** Since when an open alert's group is fine. */
+  /** Since when the group of an open alert has been fine. */
   readonly fineSince: Date | null;
-  /** Since when it has no value. */
+  /** Since when the group has had no value. */
   readonly noneSince: Date | null;
   readonly lastEmitAt: Date | null;
-  /** After a person resolved its alert: no new one opens before. */
+  /** No new alert opens before this time, after a person has resolved the last one. */
   readonly quietUntil: Date | null;
 }
 
-/** The times of a rule, in seconds, and what it makes of a missing value. */
+/** The times of a rule, in seconds, and how it treats a missing value. */
 export interface RuleTimes {
   readonly forS: number;
   readonly keepFiringS: number;
@@ -33,27 +33,27 @@ export type Emission =
   | { readonly event: 'escalated' | 'repeated'; readonly level: AlertSeverity }
   | { readonly event: 'resolved' };
 
-/** What a sample makes of a group: its next state and what happens, in order. */
+/** The effect of a sample on a group: its next state and the emissions, in order. */
 export interface Step {
   readonly next: GroupState;
   readonly emits: readonly Emission[];
 }
 
-/** The moment of a tick, the times of its rule, and whether somebody has acknowledged or snoozed the open alert. */
+/** The time of a tick, the times of its rule, and whether the open alert has been acknowledged or snoozed. */
 export interface TickFacts {
   readonly now: Date;
   readonly times: RuleTimes;
   readonly isMuted: boolean;
 }
 
-/** A group that nobody has measured yet: its first fine value says nothing. */
+/** A group that has not been measured yet: its first fine value emits nothing. */
 export function newGroup(now: Date): GroupState {
   return { state: 'unknown', level: null, since: now, fineSince: null, noneSince: null, lastEmitAt: null, quietUntil: null };
 }
 
 /**
- * Judges one sample of one group. Pure: the same state, sample and facts give the same step. An alert fires once until it is resolved; while a
- * value is fine nothing is emitted but the end of an open alert.
+ * Judges one sample of one group. Pure: the same state, sample and facts yield the same step. An alert fires once until it is resolved; while a value is fine
+ * nothing is emitted but the end of an open alert.
  */
 export function reduce(group: GroupState, sample: Sample, facts: TickFacts): Step {
   if (sample.kind === 'none') return missing(group, facts);
@@ -91,7 +91,7 @@ function breached(group: GroupState, level: AlertSeverity, facts: TickFacts): St
   return isDue ? fire(pending, { status: 'firing', level }, facts) : silent(pending);
 }
 
-/** An alert that is open: it becomes worse, is told once more, or neither. */
+/** Continues an open alert: it escalates, is repeated, or neither. */
 function goOn(group: GroupState, level: AlertSeverity, { now, times, isMuted }: TickFacts): Step {
   if (level === 'critical' && group.level === 'warning')
     return { next: { ...group, level, lastEmitAt: now }, emits: [{ event: 'escalated', level }] };
@@ -113,7 +113,7 @@ function resolve(group: GroupState, { now }: TickFacts): Step {
   return { next: { ...enter(group, 'ok', now), lastEmitAt: now }, emits: [{ event: 'resolved' }] };
 }
 
-/** A state without an open alert; one that it is in already keeps its beginning. */
+/** Enters a state without an open alert; a group that is already in the state keeps its beginning. */
 function enter(group: GroupState, state: 'ok' | 'pending', now: Date): GroupState {
   const since = group.state === state ? group.since : now;
   return { ...group, state, since, level: null, fineSince: null, quietUntil: null };

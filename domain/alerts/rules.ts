@@ -8,10 +8,10 @@ import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
-/** Rules that an organization has at most, those of its budgets aside. */
+/** The most rules of an organization, not counting those of its budgets. */
 export const maxRules = 200;
 
-/** What people set of a rule. Decimals without an exponent. */
+/** The fields of a rule that a caller sets. Decimals without an exponent. */
 export interface RuleFields {
   readonly name: string;
   readonly agentId: string | null;
@@ -34,13 +34,13 @@ export interface NewRule extends RuleFields {
   readonly workspaceId: string | null;
 }
 
-/** Kinds whose samples no agent stands behind. */
+/** Kinds whose samples belong to no agent. */
 const withoutAgent: readonly string[] = ['delivery_failures'] satisfies SamplerKind[];
 
-/** What makes a rule another rule: where its groups stand says nothing then. */
+/** Fields whose change makes the rule a different one, so that the states of its groups no longer apply. */
 const judged = ['agentId', 'groupBy', 'operator', 'threshold', 'warningThreshold', 'windowS'] as const;
 
-/** Makes a rule. Throws 409 `limit_reached` in an organization that has 200. */
+/** Creates a rule. Throws 409 `limit_reached` in an organization that has 200. */
 export async function makeRule(tx: TenantTransaction, made: NewRule): Promise<string> {
   refuseContradiction(made);
   if ((await countRules(tx, made.organizationId)) >= maxRules)
@@ -52,8 +52,8 @@ export async function makeRule(tx: TenantTransaction, made: NewRule): Promise<st
 }
 
 /**
- * Changes a locked rule. One that is paused, or that measures or compares otherwise from now on, begins anew: its open alerts end as `rule_changed`, and
- * nothing is sent. Throws 409 `managed_rule` for what the budget of a managed rule decides.
+ * Changes a locked rule. A rule that is paused, or that now measures or compares differently, starts again: its open alerts end as `rule_changed`, and nothing
+ * is sent. Throws 409 `managed_rule` for fields of a managed rule that its budget determines.
  */
 export async function changeRule(tx: TenantTransaction, rule: AlertRule, change: Partial<RuleFields>, at: Date): Promise<void> {
   if (rule.budgetId !== null) refuseManaged(change);

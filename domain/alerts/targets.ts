@@ -5,15 +5,15 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { refusalOfUrl, type EgressPolicy } from '../../ports/egress/url.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 
-/** Where a rule lies. */
+/** The organization or workspace of a rule. */
 interface RulePlace {
   readonly organizationId: string;
   readonly workspaceId: string | null;
 }
 
 /**
- * Throws 422 with all that stands against the targets of a rule: `reference` for a user who is not active or does not see its place, and for a secret that
- * has no value there; `egress` for a webhook that the guard would not let out.
+ * Throws 422 with all problems of a rule's targets: `reference` for a user who is not active or does not see the rule's organization or workspace, and for a
+ * secret that has no value there; `egress` for a webhook that the guard would refuse.
  */
 export async function refuseTargets(
   tx: TenantTransaction,

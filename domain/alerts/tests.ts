@@ -6,10 +6,10 @@ import type { AlertTarget } from '../../db/alerts/alert-target.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
-/** Tests of one rule in a minute. */
+/** The most tests of one rule in a minute. */
 const maxTests = 5;
 
-/** What came of a test at one target. */
+/** The result of a test at one target. */
 export interface TestResult {
   readonly targetIndex: number;
   readonly kind: AlertTarget['kind'];
@@ -19,7 +19,7 @@ export interface TestResult {
   readonly error: string | null;
 }
 
-/** Writes a marked message to each target of a locked rule. Throws 429 for the sixth test in a minute. */
+/** Writes a test message to each target of a locked rule. Throws 429 for the sixth test in a minute. */
 export async function startTest(tx: TenantTransaction, rule: AlertRule, at: Date): Promise<WrittenDelivery[]> {
   const { tests, freeInS } = await countTests(tx, rule.id);
   if (tests >= maxTests)
@@ -29,7 +29,7 @@ export async function startTest(tx: TenantTransaction, rule: AlertRule, at: Date
   return writeDeliveries(tx, { alertId: null, seq, event: 'test', snapshot: sampleOf(rule, at), targets: rule.targets });
 }
 
-/** An alert of the rule as it would look, with its threshold for a value. */
+/** A sample alert of the rule, with its threshold as the value. */
 function sampleOf(rule: AlertRule, at: Date) {
   const { organizationId, workspaceId, threshold } = rule;
   return alertSnapshot(
@@ -58,7 +58,7 @@ function sampleOf(rule: AlertRule, at: Date) {
   );
 }
 
-/** The results of a test, target by target: of several readers the worst. */
+/** The results of a test by target: the worst of several recipients. */
 export function resultsOf(
   targets: readonly AlertTarget[],
   written: readonly WrittenDelivery[],

@@ -14,7 +14,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { groupsOf, placeOf, readingOf, sampleOf, type Group } from './judge.ts';
 import { newGroup, reduce, type Emission, type GroupState } from './reducer.ts';
 
-/** What the rules of an organization were found to measure at a tick. */
+/** The rules of an organization and their measurements at a tick. */
 export interface TickReadings {
   readonly at: Date;
   readonly rules: readonly TickRule[];
@@ -28,7 +28,7 @@ export interface Tick {
   readonly currency: string;
 }
 
-/** Measures the rules of an organization that this tick has to judge: one statement a kind. For work that only reads. */
+/** Measures the rules of an organization that this tick has to judge: one statement per kind. Only reads. */
 export async function readTick(tx: Pick<TenantTransaction, 'em'>, tick: Tick): Promise<TickReadings> {
   const { organizationId, at } = tick;
   const rules = await rulesToJudge(tx, organizationId, at);
@@ -38,10 +38,10 @@ export async function readTick(tx: Pick<TenantTransaction, 'em'>, tick: Tick): P
   return { at, rules, measured };
 }
 
-/** About so many groups are judged in a transaction: when all of them fire at once, that takes some seconds. */
+/** The approximate number of groups judged in one transaction: when all of them fire at once, that takes some seconds. */
 const groupsATransaction = 1_000;
 
-/** What a tick has read, in parts that each are one transaction: a tick that is cut off has judged some rules, and the next try goes on behind them. */
+/** Splits the readings of a tick into parts of one transaction each: an interrupted tick has judged some rules, and the next try continues after them. */
 export function partsOf({ at, rules, measured }: TickReadings): TickReadings[] {
   const byRule = Map.groupBy(measured, ({ ruleId }) => ruleId);
   const parts: { at: Date; rules: TickRule[]; measured: Measured[] }[] = [];
@@ -61,8 +61,8 @@ export function partsOf({ at, rules, measured }: TickReadings): TickReadings[] {
 }
 
 /**
- * Judges a part of what a tick has read, in one transaction: states, alerts, transitions, deliveries and the starts of their workflows. A rule that was changed since it
- * was read, that another tick has judged, or one of whose alerts a person has resolved meanwhile, is left to the next tick. Gives how many rules it judged.
+ * Judges a part of a tick's readings, in one transaction: states, alerts, transitions, deliveries and the starts of their workflows. Leaves a rule to the next
+ * tick if it was changed since it was read, another tick has judged it, or a person has resolved one of its alerts meanwhile. Returns how many rules it judged.
  */
 export async function judgeTick(tx: TenantTransaction, { at, rules, measured }: TickReadings, currency: string): Promise<number> {
   const judged = judge({ at, rules, measured });
@@ -86,13 +86,13 @@ export async function judgeTick(tx: TenantTransaction, { at, rules, measured }: 
   return claimed.size;
 }
 
-/** A group with what its sample makes of it. */
+/** A group with the step that its sample yields. */
 interface JudgedGroup extends Group {
   readonly rule: TickRule;
   /** With the alert that was open before. */
   readonly next: NextState;
   readonly emits: readonly Emission[];
-  /** Nothing is left to remember of it. */
+  /** The group's state can be dropped. */
   readonly isGone: boolean;
 }
 
@@ -128,7 +128,7 @@ interface Emitting {
   readonly currency: string;
 }
 
-/** Does what the reducer says; gives the id of the alert that is open then. */
+/** Carries out an emission; returns the id of the alert that is open afterwards. */
 async function emit(
   { tx, at, currency }: Emitting,
   { rule, fingerprint, value }: JudgedGroup,

@@ -10,12 +10,12 @@ export type TryClaim =
   | { readonly state: 'waiting'; readonly waitMs: number }
   | { readonly state: 'over' };
 
-/** Where the rule of a delivery lies. */
+/** The row scope of a delivery's rule. */
 export interface RuleOfDelivery {
   readonly workspaceId: string | null;
 }
 
-/** Claims the next try of a delivery. `rule` is null where the rule was deleted or paused: nothing of it is sent any more, but tests. */
+/** Claims the next try of a delivery. `rule` is null when the rule was deleted or paused: only its tests are still sent. */
 export async function claimDelivery(tx: TenantTransaction, deliveryId: string): Promise<TryClaim> {
   const delivery = await claimTry(tx, deliveryId);
   if (!delivery) {
@@ -27,12 +27,12 @@ export async function claimDelivery(tx: TenantTransaction, deliveryId: string): 
   return { state: 'due', delivery, rule: isInForce ? { workspaceId: rule.workspaceId } : null };
 }
 
-/** Judges what a try came to. A test has one try alone. */
+/** Judges the outcome of a try. A test has only one try. */
 export function verdictOf({ attempts, event }: DueDelivery, outcome: TryOutcome): Verdict {
   return judgeTry(outcome, { attempts, table: event === 'test' ? noRetries : alertRetries, random: Math.random() });
 }
 
-/** Stores a try and its verdict; one that a later try has overtaken is dropped. */
+/** Stores a try and its verdict, unless a later try has overtaken it. */
 export function settleTry(
   tx: TenantTransaction,
   delivery: DueDelivery,

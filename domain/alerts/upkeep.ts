@@ -8,19 +8,19 @@ import { emitAlert } from '../../db/alerts/emit.ts';
 import type { EndedBudgetAlert } from '../../db/alerts/ended-windows.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
-/** Deletes at most `limit` alerts that were resolved more than 400 days ago, with their changes and notices; gives how many. Sweeper's pool. */
+/** Deletes at most `limit` alerts that were resolved more than 400 days ago, with their changes and notices; returns how many. Uses the sweeper's pool. */
 export function sweepAlerts(em: SqlEntityManager, limit: number): Promise<number> {
   return sweepResolvedAlerts(em, limit);
 }
 
-/** Has deliveries started again whose workflows Temporal may have lost; gives how many. Sweeper's pool. */
+/** Restarts deliveries whose workflows Temporal may have lost; returns how many. Uses the sweeper's pool. */
 export function restartLostDeliveries(em: SqlEntityManager): Promise<number> {
   return resendDeliveries(em);
 }
 
 /**
- * Deletes notices of alerts past the `delivery_retention_days` of their organization that were sent or given up; those under way stay. Batches, each a
- * transaction of its own: whoever is killed goes on at the next time. Gives how many.
+ * Deletes notices of alerts past the `delivery_retention_days` of their organization that were sent or given up; those under way stay. Works in batches, each a
+ * transaction of its own: after a kill the next pass continues. Returns how many.
  */
 export async function eraseOldNotices(db: Databases, signal: AbortSignal): Promise<number> {
   let total = 0;
@@ -31,7 +31,7 @@ export async function eraseOldNotices(db: Databases, signal: AbortSignal): Promi
   return total;
 }
 
-/** Ends the alert of a budget whose window has ended. Nobody is notified: the next window has begun. One that is no more open stays as it is. */
+/** Ends the alert of a budget whose window has ended. Notifies no target, since the next window has begun. An alert that is no longer open stays as it is. */
 export async function endWindowAlert(tx: TenantTransaction, { alertId, ...rule }: EndedBudgetAlert): Promise<void> {
   await emitAlert(tx, rule, { event: 'resolved', alertId, resolution: 'window_ended' }, followedTime(tx.em));
 }

@@ -17,11 +17,11 @@ export interface Asked {
   /** The open calls of a step, locked, in the model's order. */
   readonly calls: readonly CallState[];
   readonly refusalOf: (call: CallState) => StepFault | null;
-  /** Nobody is there to answer: every question is rejected as it is asked. */
+  /** In an evaluation no person answers: every question is rejected as it is asked. */
   readonly inEvaluation: boolean;
 }
 
-/** Puts the questions of calls that have not been asked about, where there is something to ask. Gives the frames. */
+/** Asks the questions of calls that have not been asked about, where one is needed. Returns the frames. */
 export async function askAbout(tx: TenantTransaction, run: RunState, asked: Asked): Promise<FrameBatch[]> {
   const recorded = asked.calls.filter((call) => call.state === 'recorded');
   if (recorded.length === 0) return [];
@@ -51,7 +51,7 @@ const consentGone = {
   reason: null,
 };
 
-/** What has been said before of calls like these. */
+/** Earlier decisions on calls like these. */
 async function sorting(tx: TenantTransaction, run: RunState, calls: readonly CallState[]) {
   const rejected = await readRejected(tx, run.id);
   const approved = calls.some(({ gate }) => gate === 'first') ? await readApprovedSlugs(tx, run.id) : new Set<string>();
@@ -60,7 +60,7 @@ async function sorting(tx: TenantTransaction, run: RunState, calls: readonly Cal
   return {
     isRejected: (call: CallState) => asksForCall(call) && rejected.has(`${call.slug} ${call.args_hash}`),
     isApproved: (call: CallState) => call.gate === 'first' && approved.has(call.slug),
-    /** Once per run and tool: the others wait for what is said of the first. */
+    /** Asked once per run and tool: the other calls wait for the decision on the first. */
     isHeldBack: (call: CallState) => {
       if (call.gate !== 'first') return false;
       const isBehind = firsts.has(call.slug);

@@ -10,8 +10,8 @@ import { setReady, openForClient } from '../../db/approvals/require-approval.ts'
 import type { CallOutcome } from '../../db/runs/calls/call-rows.ts';
 
 /**
- * What an answer, or its lack, does to the call that asked: it may be executed, goes to its client, or has its result. Gives the frames of it, for the
- * caller to append behind the answer's own.
+ * Applies an answer, or the lack of one, to its call: the call may be executed, goes to its client, or gets its result. Returns the frames, which the caller
+ * appends after the answer's own.
  */
 export async function applyAnswer(tx: TenantTransaction, call: CallState, approval: ApprovalRow): Promise<FrameBatch[]> {
   switch (approval.status) {
@@ -33,12 +33,12 @@ export async function applyAnswer(tx: TenantTransaction, call: CallState, approv
   }
 }
 
-/** A call like one that was rejected before: nobody is asked again. */
+/** Denies a call like one that was rejected before, without asking again. */
 export function denyRepeated(tx: TenantTransaction, call: CallState): Promise<FrameBatch[]> {
   return endHere(tx, call, refusedEnd(call, 'A call of this tool with the same arguments was rejected before; it was not made.'));
 }
 
-/** Makes a call that was asked about ready to be executed; one of a client goes to it. */
+/** Makes a call that was asked about ready for execution; a client's call is handed to the client. */
 export async function readyCall(
   tx: TenantTransaction,
   call: CallState,
@@ -48,14 +48,14 @@ export async function readyCall(
   return call.client_owned ? [await openClientCall(tx, call)] : [];
 }
 
-/** Gives a call to its client, who has the tool's time for it, and opens its step. Gives the frame that says so. */
+/** Hands a call to its client, with the tool's timeout, and opens its step. Returns the frame that announces it. */
 export async function openClientCall(tx: TenantTransaction, call: CallState): Promise<FrameBatch> {
   const deadlineAt = await openForClient(tx, call);
   const deadline = new Date(deadlineAt ?? followedTime(tx.em)).toISOString();
   return stateBatch(identityOfCall(call), [executingFrame(call, deadline)]);
 }
 
-/** The client of a call has let its time pass. */
+/** Ends a call whose client has let its time pass. */
 export function expireClientCall(tx: TenantTransaction, call: CallState): Promise<FrameBatch[]> {
   const error = { code: 'timed_out', message: `no result within ${call.timeout_s} s`, retryable: true, reason: null };
   return endHere(tx, call, { state: 'timed_out', result: resultWithoutOutput('timed_out', error), rest: null });
@@ -63,7 +63,7 @@ export function expireClientCall(tx: TenantTransaction, call: CallState): Promis
 
 async function endHere(tx: TenantTransaction, call: CallState, end: CallOutcome): Promise<FrameBatch[]> {
   const frame = await endCall(tx, call, null, end);
-  // A scope above every try of the call: whoever still holds it is fenced from now on.
+  // The frame's attempt lies above every try of the call: a try that still holds it is fenced from now on.
   return frame === null ? [] : [resultBatch(call, call.attempt + 1, frame)];
 }
 
@@ -73,7 +73,7 @@ function respondedEnd(response: unknown): CallOutcome {
   return { state: 'succeeded', result: resultOf('succeeded', response, { isText, chars }), rest: null };
 }
 
-/** Not made; a call that may have been made before its question is not denied by that. */
+/** The call was not made; a call that may have been made before its question is not recorded as denied. */
 function refusedEnd(call: CallState, text: string): CallOutcome {
   if (call.gate === 'confirmation') {
     const message = 'The call was interrupted while it was executed; it may have happened, and it was not repeated.';

@@ -15,7 +15,7 @@ import type { ApprovalReason } from '../../workflows/contracts/runs/approvals.ts
 const maxBytes = 64 * 1024;
 const maxArgsBytes = 200 * 1024;
 
-/** Judges the answers by what their questions offer. Throws 422; for an id that is not a question of the run or a descendant, rule `reference`. */
+/** Checks answers against what their questions offer. Throws 422; for an id that is not a question of the run or a descendant, rule `reference`. */
 export async function checkResolutions(tx: TenantTransaction, input: ResolveApprovals): Promise<CheckedResolution[]> {
   const { resolutions, pointerOf = (index: number) => `/resolutions/${index}` } = input;
   const ids = resolutions.map(({ approval_id: id }) => id);
@@ -53,7 +53,7 @@ function checkForm(approval: AskedRow, resolution: Resolution, pointer: string):
   refuseUnless(decision === 'respond', resolution.response !== undefined, `${pointer}/response`);
 }
 
-/** A field that one decision demands and no other takes. */
+/** Checks a field that one decision requires and all others forbid. */
 function refuseUnless(isDemanded: boolean, isGiven: boolean, pointer: string): void {
   if (isDemanded && !isGiven) throw invalid(pointer, 'required', 'The decision needs it.');
   if (!isDemanded && isGiven) throw invalid(pointer, 'forbidden', 'The decision does not take it.');
@@ -102,7 +102,7 @@ function unknown(pointer: string) {
   return invalid(pointer, 'reference', 'The run and its descendants have no such question.');
 }
 
-/** Throws 422 unless a question of this kind was put by the run or one below it. */
+/** Throws 422 unless the run or a descendant has asked a question of this kind. */
 export async function requireQuestion(
   tx: TenantTransaction,
   question: { readonly runId: string; readonly approvalId: string; readonly reason: ApprovalReason },

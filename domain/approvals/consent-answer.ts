@@ -5,7 +5,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { CheckedResolution } from '../../db/approvals/question-rows.ts';
 import { storeCode } from '../../db/mcp/consents.ts';
 
-/** Keeps the code of a consent, sealed, for the call that exchanges it. Throws 422 for a state that is not of this call's consent. */
+/** Stores the code of a consent, encrypted, for the call that exchanges it. Throws 422 for a state that does not belong to this call's consent. */
 export async function takeConsent(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'keks'>,
@@ -18,7 +18,7 @@ export async function takeConsent(
   if (!isTaken) throw refused(`${pointer}/response/state`);
 }
 
-/** The response fits the question's schema, which demands both. */
+/** The response matches the question's schema, which requires both. */
 function codeOf(response: unknown): { readonly code: string; readonly state: string } {
   const read = (name: string) => (response !== null && typeof response === 'object' ? String(Reflect.get(response, name)) : '');
   return { code: read('code'), state: read('state') };

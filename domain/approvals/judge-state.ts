@@ -4,8 +4,8 @@ import { toApprovalView, type ApprovalRow } from '../../db/approvals/approval-vi
 import type { LockedQuestion, CheckedResolution } from '../../db/approvals/question-rows.ts';
 
 /**
- * Whether a locked question can still be answered, or has this answer already. Throws 409 `args_changed`, `approval_expired` after its time whether that
- * has been noted or not, `approval_resolved` for another answer, each with the question as it stands.
+ * Returns whether a locked question is still open or already has this answer. Throws 409 `args_changed`, `approval_expired` after its time whether that has
+ * been recorded or not, `approval_resolved` for another answer, each with the question in its current state.
  */
 export function judgeState(checked: CheckedResolution, locked: LockedQuestion | undefined): 'open' | 'same' {
   if (!locked) throw fail('not_found');
@@ -19,7 +19,7 @@ export function judgeState(checked: CheckedResolution, locked: LockedQuestion | 
   throw conflict('approval_resolved', 'The question has another answer.', locked);
 }
 
-/** The same decision with the same content. The words beside it count where they are the call's result. */
+/** Whether it is the same decision with the same content. Accompanying text counts if it is the call's result. */
 function isSame({ resolution, args }: CheckedResolution, locked: ApprovalRow): boolean {
   switch (resolution.decision) {
     case 'approve':

@@ -14,18 +14,18 @@ import { expireQuestions } from '../../db/approvals/expire-questions.ts';
 import { nothingOpen, readGateState, isEvaluation } from '../../db/approvals/gate-state.ts';
 import { withdrawQuestion } from '../../db/approvals/withdraw-question.ts';
 
-/** What a step's gates have come to. `cancels`: it waits for what nobody gives in an evaluation, and this root run is to be cancelled. */
+/** The state of a step's approvals. `cancels`: the step waits for something that an evaluation never provides, so this root run is to be cancelled. */
 export type MovedGates = CallApprovalState & { readonly cancels?: string };
 
 export interface GateMove {
   readonly step: number;
-  /** Why a call would be refused anyway: nobody is asked about it. */
+  /** Why a call would be refused anyway, so that no question is asked about it. */
   readonly refusalOf: (call: CallState) => StepFault | null;
 }
 
 /**
- * Takes the gates of a step as far as they go: what has expired is judged, questions that have not been put are, clients get their calls. The run and
- * its ancestors are locked. A repeat finds what is there and asks nothing twice.
+ * Advances the approvals of a step as far as possible: judges what has expired, asks questions that have not been asked, hands client calls to clients. The run
+ * and its ancestors are locked. A repeat finds the existing questions and asks none twice.
  */
 export async function moveApprovals(tx: TenantTransaction, locked: LockedRuns, { step, refusalOf }: GateMove): Promise<MovedGates> {
   const { run } = locked;
@@ -48,12 +48,12 @@ async function openCallsOf(tx: TenantTransaction, run: RunState, step: number): 
   return (await lockOpenCalls(tx, [run.id])).filter((call) => call.step === step);
 }
 
-/** Nobody has been asked about the call yet, or it has not been given to its client. */
+/** No question has been asked about the call yet, or it has not been handed to its client. */
 function isNewWait(call: CallState): boolean {
   return call.state === 'recorded' || (call.state === 'ready' && call.client_owned && call.deadline_at === null);
 }
 
-/** Calls that ask for a consent which has been given meanwhile, for another call or in a sync of the toolkit. */
+/** Releases calls that ask for a consent which has been given meanwhile, for another call or in a sync of the toolkit. */
 async function release(tx: TenantTransaction, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
   const batches: FrameBatch[] = [];
   for (const call of calls) {
@@ -64,7 +64,7 @@ async function release(tx: TenantTransaction, run: RunState, calls: readonly Cal
   return batches;
 }
 
-/** What a lack of answers does to calls. A question whose lack ends the run leaves its call as it is: `finishRun` closes it. */
+/** Applies missing answers to calls. A question whose expiry ends the run leaves its call as it is: `finishRun` closes it. */
 async function expire(tx: TenantTransaction, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
   const batches: FrameBatch[] = [];
   const expired = await expireQuestions(tx, run, batches);

@@ -11,7 +11,7 @@ const consentSchema = {
   additionalProperties: false,
 };
 
-/** The question that a call's gate asks. `consent`: where a person consents, for a gate of that kind. */
+/** The question that a call asks. `consent`: the link where a person consents, for a call that needs one. */
 export function questionOfCall(run: RunState, call: CallState, consent: ConsentLink | null = null): Question {
   const pinned = run.manifest?.tools.find((tool) => tool.slug === call.slug)?.floor ?? 'member';
   const base = { call, args: call.args, responseSchema: null, critical: call.critical, floor: call.critical ? 'admin' : pinned } as const;

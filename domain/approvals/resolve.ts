@@ -27,34 +27,34 @@ import {
 } from '../../db/approvals/question-rows.ts';
 
 export interface ResolveApprovals {
-  /** The run whose questions, or whose descendants', are answered. */
+  /** The run whose questions, or whose descendants' questions, are answered. */
   readonly runId: string;
   readonly resolutions: readonly Resolution[];
   readonly by: Resolver;
-  /** Throws 403 for whoever is below the floor of a question. */
+  /** Throws 403 for a caller below the floor of a question. */
   readonly refuseBelow: (floor: 'member' | 'admin') => void;
-  /** What in a value breaks a schema; `TenantSchemas.validate`. */
+  /** Returns where a value violates a schema; `TenantSchemas.validate`. */
   readonly validate: (
     schema: Readonly<Record<string, unknown>>,
     value: unknown,
   ) => Promise<readonly { readonly pointer: string; readonly message: string }[]>;
-  /** Seal the code of a consent that comes back. */
+  /** Keys that encrypt the code of a returned consent. */
   readonly keys: Pick<KeyRing, 'keks'>;
-  /** Where the body holds the answer of that number, as a JSON pointer; `/resolutions/<n>` when left out. */
+  /** JSON pointer of the answer with this index in the body; default: `/resolutions/<n>`. */
   readonly pointerOf?: (index: number) => string;
 }
 
 export interface ResolvedApprovals {
-  /** As they stand now, in the order of the answers. */
+  /** In their current state, in the order of the answers. */
   readonly approvals: readonly ApprovalRow[];
   readonly applied: number;
   readonly unchanged: number;
 }
 
 /**
- * Answers questions of a run and its descendants, all or none: approvals, calls, statuses, frames, and a signal for each workflow that waits. Locks the
- * runs itself. Throws 422 for an id that is not one of them and for what an answer may not be, 403 below the floor, 409 `approval_resolved`,
- * `approval_expired`, `args_changed`, `run_finished`.
+ * Answers questions of a run and its descendants, all or none: approvals, calls, statuses, frames, and a signal for each waiting workflow. Locks the runs
+ * itself. Throws 422 for an id that is not one of these questions and for an invalid answer, 403 below the floor, 409 `approval_resolved`, `approval_expired`,
+ * `args_changed`, `run_finished`.
  */
 export async function resolveApprovals(tx: TenantTransaction, input: ResolveApprovals): Promise<ResolvedApprovals> {
   const checked = await checkResolutions(tx, input);
@@ -77,12 +77,12 @@ export async function resolveApprovals(tx: TenantTransaction, input: ResolveAppr
   };
 }
 
-/** Rejects all that is pending of a run and its descendants (`deny_pending`); gives how many. Throws 403 for a question above the caller. */
+/** Rejects all pending questions of a run and its descendants (`deny_pending`); returns how many. Throws 403 for a question above the caller's role. */
 export async function denyPending(
   tx: TenantTransaction,
   input: Omit<ResolveApprovals, 'resolutions' | 'validate' | 'pointerOf'> & { readonly comment: string | null },
 ): Promise<number> {
-  // First, so that nobody else answers meanwhile what is found pending.
+  // Locked first, so that no other request answers the pending questions meanwhile.
   await lockRunsWithTrees(tx, [input.runId]);
   const pending = await pendingBelow(tx, input.runId);
   if (pending.length === 0) return 0;
@@ -94,11 +94,11 @@ export async function denyPending(
 interface Answering {
   readonly input: ResolveApprovals;
   readonly open: readonly CheckedResolution[];
-  /** Of the tree, locked. */
+  /** The runs of the tree, locked. */
   readonly runs: readonly RunState[];
 }
 
-/** Writes answers, what they do to their calls and runs, and wakes the workflows. */
+/** Writes answers, applies them to their calls and runs, and wakes the workflows. */
 async function answerAll(tx: TenantTransaction, { input, open, runs }: Answering): Promise<ApprovalRow[]> {
   const answered: ApprovalRow[] = [];
   const batches: FrameBatch[] = [];
@@ -119,7 +119,7 @@ async function answerAll(tx: TenantTransaction, { input, open, runs }: Answering
   return answered;
 }
 
-/** One signal a workflow: it reads the rows. */
+/** One signal per workflow: it reads the rows. */
 async function wake(tx: TenantTransaction, answered: readonly ApprovalRow[]): Promise<void> {
   const first = new Map(answered.toReversed().map((approval) => [approval.run_id, approval.id]));
   await addOutboxAll(
@@ -139,7 +139,7 @@ async function refuseFinished(tx: TenantTransaction, runs: readonly RunState[], 
   throw fail('state_conflict', { reason: 'run_finished', detail: 'The run has ended.', context: { run: ended && toRunView(ended) } });
 }
 
-/** A consent is given by the person for whom the run works, whoever else may answer for it: it is that person's account. */
+/** Only the person for whom the run works can give a consent, whoever else may answer for the run: it concerns that person's account. */
 function refuseForeignConsents(checked: readonly CheckedResolution[], by: Resolver): void {
   const isForeign = checked.some(
     ({ approval, resolution, subjectId }) => approval.reason === 'auth' && resolution.decision === 'respond' && subjectId !== by.id,

@@ -17,21 +17,21 @@ import { lastQuestion } from '../../db/approvals/question-rows.ts';
 export interface RunWait {
   readonly step: number;
   readonly wait: StepWait;
-  /** The wait begins with it; else it is only looked at. */
+  /** Whether the wait begins now; otherwise it is only checked. */
   readonly opens: boolean;
 }
 
-/** Opens a wait of the run itself, or looks whether it is over. The run and its ancestors are locked. May be repeated. */
+/** Opens a wait of the run itself, or checks whether it is over. The run and its ancestors are locked. May be repeated. */
 export async function moveRunWait(tx: TenantTransaction, locked: LockedRuns, { step, wait, opens }: RunWait): Promise<MovedGates> {
   const { run } = locked;
   if (run.status !== 'running' && run.status !== 'waiting') return nothingOpen;
-  // Nobody has to do anything for a timer: it is over by itself, in an evaluation too.
+  // A timer needs no person: it ends by itself, in an evaluation too.
   if (wait.on === 'timer') return waitForTimer(tx, locked, new Date(wait.untilMs));
   if (opens && (await isEvaluation(tx, run))) return { ...nothingOpen, cancels: run.root_run_id };
   return waitForBudget(tx, locked, { step, wait, opens });
 }
 
-/** A run never waits past its own end. */
+/** A run never waits past its own deadline. */
 async function waitForTimer(tx: TenantTransaction, locked: LockedRuns, asked: Date): Promise<CallApprovalState> {
   const { run } = locked;
   const end = run.hard_deadline_at === null ? asked : new Date(run.hard_deadline_at);
@@ -47,7 +47,7 @@ interface BudgetCheck {
   readonly opens: boolean;
 }
 
-/** An admin may let the step's calls pass, or end the run; the wait is over as well once there is room again. */
+/** An admin may allow the step's calls, or end the run; the wait also ends once the budget has room again. */
 async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: BudgetCheck): Promise<CallApprovalState> {
   const { run } = locked;
   const lead: FrameBatch[] = [];
@@ -67,7 +67,7 @@ async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: Bu
 }
 
 interface OpenQuestion {
-  /** Null: it is not needed any more. */
+  /** Null: the question is no longer needed. */
   readonly question: ApprovalRow | null;
   readonly periodEndsAt: Date | null;
 }
@@ -85,7 +85,7 @@ async function ask(
   return { question, periodEndsAt };
 }
 
-/** The budget may have been written, or its period may have turned. */
+/** The budget may have been changed, or a new period may have begun. */
 async function lookAgain(
   tx: TenantTransaction,
   run: RunState,

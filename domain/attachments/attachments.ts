@@ -5,30 +5,30 @@ import { addOutbox } from '../../db/outbox.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 
-/** Writes the row of stored bytes. Nothing holds them yet: unless something does within a day, they go. */
+/** Writes the row of stored bytes. Nothing links them yet: unless something does within a day, they are deleted. */
 export async function insertAttachment(tx: TenantTransaction, file: NewAttachment): Promise<AttachmentRow> {
   const made = await insertAttachmentRow(tx, file);
   if (file.isScanned) await startScan(tx, made);
   return made;
 }
 
-/** Says of an awaited file that its bytes are there; where somebody looks at files, that begins now. */
+/** Records that the bytes of an awaited file have arrived; starts its scan if files are scanned. */
 export async function fillAwaited(tx: TenantTransaction, id: string, file: FilledFile): Promise<void> {
   const filled = await fillAwaitedRow(tx, id, file);
   if (filled && file.isScanned) await startScan(tx, filled);
 }
 
-/** Gives an awaited file up: it can't be had, or may not be stored. */
+/** Rejects an awaited file that can't be fetched, or may not be stored. */
 export async function giveUpAwaited(tx: TenantTransaction, id: string): Promise<void> {
   await rejectAwaited(tx, id);
 }
 
-/** Writes what was found, once: a verdict is never changed. */
+/** Writes the verdict of a scan, once: a verdict is never changed. */
 export function settleScan(tx: TenantTransaction, attachmentId: string, state: 'ready' | 'rejected'): Promise<number> {
   return storeVerdict(tx, attachmentId, state);
 }
 
-/** Has somebody look at stored bytes. Not behind a batch: runs wait for it. */
+/** Starts the scan of stored bytes. Not on the bulk queue, since runs wait for it. */
 async function startScan(tx: TenantTransaction, { id, organization_id, workspace_id }: AttachmentRow): Promise<void> {
   await addOutbox(
     tx,

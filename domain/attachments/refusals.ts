@@ -6,7 +6,7 @@ export function unknownAttachment(pointer: string): Error {
   return invalid(pointer, 'reference', 'The attachment does not exist.', { kind: 'attachment' });
 }
 
-/** 409 while an attachment is looked at, and for good when it was rejected. */
+/** Throws 409 while an attachment is being scanned, and permanently when it was rejected. */
 export function refuseNotReady(state: AttachmentRow['state']): void {
   if (state === 'ready') return;
   throw fail('state_conflict', { reason: 'attachment_not_ready', detail: 'The attachment is not ready.', context: { state } });

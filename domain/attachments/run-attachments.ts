@@ -7,9 +7,10 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { refuseNotReady, unknownAttachment } from './refusals.ts';
 
 /**
- * Attachments that the inputs of runs name, looked up together; the function gives those of the n-th, in its order. One that is still looked at is
- * taken: the run waits for it.
- * @throws by that function: 422 `reference` for what the caller does not see in the run's workspace, 409 `attachment_not_ready` for a rejected one.
+ * Looks up the attachments that the inputs of runs name, all together; the returned function yields those of the n-th run, in its order. An attachment that is
+ * still being scanned is accepted: the run waits for it.
+ * @throws by that function: 422 `reference` for an attachment that the caller does not see in the run's workspace, 409 `attachment_not_ready` for a rejected
+ * one.
  */
 export async function attachmentsForRuns(
   ctx: Scoped,
@@ -30,13 +31,16 @@ export async function attachmentsForRuns(
     });
 }
 
-/** Makes a run hold attachments: it shows them, and they stay as long as it does. All or, with 422, none of them; what it holds already is no fault. */
+/**
+ * Links attachments to a run: it shows them, and they are retained as long as the run. Links all or, with 422, none of them; an attachment that is already
+ * linked is no error.
+ */
 export async function linkToRun(tx: TenantTransaction, run: AttachingRun, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const unique = [...new Set(ids)];
-  // Locked first and by itself: one that another transaction was changing would be missing from a statement that both locks and writes.
+  // Locked first, in a separate statement: a statement that both locks and writes would miss a row that another transaction was changing.
   const locked = await lockAttachments(tx, run.organizationId, unique);
-  // One that the sweep has just taken away.
+  // The sweep has just deleted one of them.
   if (locked < unique.length) throw unknownAttachment('/input/attachments');
   await linkLocked(tx, run, unique);
 }
@@ -44,8 +48,8 @@ export async function linkToRun(tx: TenantTransaction, run: AttachingRun, ids: r
 const waitForScanMs = 120_000;
 
 /**
- * Names of the run's input files that can't be used. While one of them is still looked at, a run that has just become active waits: throws
- * `service_unavailable`, which is tried again; after two minutes it goes on without it.
+ * Returns the names of the run's input files that can't be used. While one of them is still being scanned, a run that has just become active waits: throws
+ * `service_unavailable`, which is retried; after two minutes the run continues without the file.
  */
 export async function unusableInputs(
   tx: TenantTransaction,

@@ -2,7 +2,7 @@ import { findAttachment } from '../../db/attachments/attachments.ts';
 import { refuseNotReady, unknownAttachment } from './refusals.ts';
 import type { Scoped } from '../../db/scope.ts';
 
-/** An attachment whose bytes may be used: what `ports/storage/storage.ts readWhole` takes, and what is to be known of it. */
+/** An attachment whose bytes may be used: the input of `ports/storage/storage.ts readWhole`, and its metadata. */
 export interface UsableAttachment {
   readonly id: string;
   readonly organizationId: string;
@@ -15,8 +15,8 @@ export interface UsableAttachment {
 }
 
 /**
- * An attachment that a body names and whose bytes are to be used now.
- * @throws 422 `reference` at `pointer` for what the caller does not see, 409 `attachment_not_ready` unless it is ready.
+ * Returns an attachment that a body names and whose bytes are to be used now.
+ * @throws 422 `reference` at `pointer` for an attachment that the caller does not see, 409 `attachment_not_ready` unless it is ready.
  */
 export async function usableAttachment(ctx: Scoped, id: string, pointer = '/attachment_id'): Promise<UsableAttachment> {
   const found = await findAttachment(ctx, id);

@@ -7,23 +7,26 @@ import type { AuditKeys } from '../../db/audit/seal.ts';
 import { auditHeads, lockAnchor, newestSealNo, unlike, type AnchoredSeal, type ChainHead, type Unlike } from '../../db/audit/anchored.ts';
 import { setMark } from '../../db/http/system-marks.ts';
 
-/** The mark in `system_marks` that says when heads were anchored last. */
+/** Key in `system_marks` of the time when heads were last anchored. */
 export const anchorMark = 'audit_anchor';
 
 const linesAtOnce = 500;
 
-/** The heads of all chains, to be written outside the database by this process alone, to the transaction's end; notes that it is done. Sweeper's pool. */
+/**
+ * Returns the heads of all chains, which this process alone may write outside of the database until the transaction ends; records that they were anchored. Uses
+ * the sweeper's pool.
+ */
 export async function takeHeads(em: SqlEntityManager): Promise<ChainHead[]> {
   await lockAnchor(em);
   const heads = await auditHeads(em);
-  // A log without a seal leaves the file empty: the mark would make that look like a loss.
+  // Without any seal the file stays empty: the mark would make that look like a loss.
   if (heads.length > 0) await setMark(em, anchorMark, { chains: heads.length });
   return heads;
 }
 
 /**
- * Holds the chains against seals that were anchored, and names what is gone or is another one now. All of them are asked for, since a later one of a forged
- * chain would cover for an earlier one. A chain that went with its organization is not missed.
+ * Compares the chains with anchored seals, and reports seals that are missing or different. Checks all of them, since a later anchor of a forged chain would
+ * conceal an earlier one. A chain that was purged with its organization is not missed.
  */
 export async function checkAnchored(db: Databases, keys: AuditKeys, anchored: AsyncIterable<AnchoredSeal>): Promise<AuditFault[]> {
   const differing = new Map<string, Difference>();
@@ -44,7 +47,7 @@ export async function checkAnchored(db: Databases, keys: AuditKeys, anchored: As
   });
 }
 
-/** Of a chain: the last seal that is missing, and the first that is another one. */
+/** Differences of a chain: the last missing seal, and the first different one. */
 interface Difference {
   readonly missing: Unlike | null;
   readonly other: Unlike | null;

@@ -12,14 +12,14 @@ import { writePurgeEntry } from './system-entry.ts';
 import { sealProof, type AuditKeys } from '../../db/audit/seal.ts';
 import { organizationsPastRetention, dueSeals, takeSeals, sealsBetween } from '../../db/audit/retention.ts';
 
-/** The mark in `system_marks` that says when retention ran last. */
+/** Key in `system_marks` of the time when retention last ran. */
 export const retentionMark = 'retention';
 
-/** A transaction takes away at most so many seals, and stops after so many entries. */
+/** A transaction deletes at most `maxSeals` seals, and stops after `maxEntries` entries. */
 const maxSeals = 2_000;
 const maxEntries = 20_000;
 
-/** What one run took away. */
+/** What one pass deleted. */
 export interface Retained {
   readonly organizations: number;
   readonly auditEntries: number;
@@ -28,9 +28,9 @@ export interface Retained {
 }
 
 /**
- * Deletes audit entries past their organization's `audit_retention_days`, by whole seals from the oldest on, and failed logins by age and
- * number. Each transaction takes some and writes one `purge` entry with counts: killed anywhere, the next run goes on. An organization whose
- * entries can't be taken, or don't hold any more, keeps no other from it; its error is thrown at the end. The platform's own chain has no end of keeping.
+ * Deletes audit entries past their organization's `audit_retention_days`, by complete seals from the oldest on, and failed logins by age and number. Each
+ * transaction deletes some and writes one `purge` entry with counts: after a kill at any point the next pass continues. An organization whose entries can't be
+ * deleted, or no longer match their seals, does not block the others; its error is thrown at the end. The platform's own chain is retained forever.
  */
 export async function runRetention(
   db: Databases,
@@ -61,7 +61,7 @@ export async function runRetention(
   return total;
 }
 
-/** Takes everything that is due from the log of one organization. */
+/** Deletes everything that is due from the log of one organization. */
 async function purgeLog(
   db: Databases,
   keys: AuditKeys,
@@ -83,8 +83,8 @@ interface Purged {
 }
 
 /**
- * Takes the oldest seals of a chain that are past their days; none where no settings say how many. A seal is younger than all its entries, so
- * its own time decides. The entry that says so is sealed with it: killed anywhere, both stand or neither.
+ * Deletes the oldest seals of a chain that are past their days; none when no setting gives the number of days. A seal is younger than all its entries, so its
+ * own time decides. The entry that records this is sealed in the same transaction: after a kill either both exist or neither.
  */
 async function purgeSeals(em: SqlEntityManager, keys: AuditKeys, organizationId: string): Promise<Purged> {
   const chain = chainOf(organizationId);
@@ -108,8 +108,8 @@ interface Taking {
 }
 
 /**
- * What is taken can't be held against its seal any more: so it has to hold now, by its own times, and what was taken before it has to be accounted for. Else
- * whoever can write to the database would have us delete, or vouch for, what they like.
+ * Deleted entries can't be compared with their seal any more: so they have to match it now, by their own times, and earlier deletions have to be accounted for.
+ * Otherwise an attacker who can write to the database could make us delete, or vouch for, anything.
  */
 async function refuseUntrue(
   em: SqlEntityManager,

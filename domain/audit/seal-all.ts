@@ -5,10 +5,10 @@ import { sweep } from '../../db/transaction.ts';
 import { chainOf } from '../../db/audit/chain.ts';
 import { chainsToSeal, maxInSeal, sealChain, type AuditKeys } from '../../db/audit/seal.ts';
 
-/** Most chains of one tick; the rest come first in the next. */
+/** The most chains of one tick; the rest come first in the next. */
 const maxChains = 500;
 
-/** The mark in `system_marks` that says when the log was sealed last. */
+/** Key in `system_marks` of the time when the log was last sealed. */
 export const sealMark = 'audit_seal';
 
 export interface Sealed {
@@ -17,8 +17,8 @@ export interface Sealed {
 }
 
 /**
- * Seals what is due in every chain, each seal in a transaction of its own: killed anywhere, the next tick goes on with what is unsealed. A
- * chain that can't be sealed keeps no other from it; its error is thrown at the end.
+ * Seals what is due in every chain, each seal in a transaction of its own: after a kill at any point the next tick continues with unsealed entries. A chain
+ * that can't be sealed does not block the others; its error is thrown at the end.
  */
 export async function sealAll(
   db: Databases,

@@ -4,8 +4,8 @@ import { emptyOutgoing, nobodyTenant, organizationTenant, systemActor } from '..
 import { writeAudit, type AuditOptions, type AuditSubject } from '../../db/audit/audit.ts';
 
 /**
- * Writes an entry in the name of the system, in the transaction of what it tells, which is no tenant's: a sweep or a command. It lies in the organization of
- * its subject; null is the platform. Gives its id.
+ * Writes an entry as the system, in the transaction of the change that it records, which belongs to no tenant: a sweep or a command. It lies in the
+ * organization of its subject; null is the platform. Returns its id.
  */
 export function writeSystemEntry(
   em: SqlEntityManager,
@@ -22,7 +22,7 @@ interface Purged {
   readonly counts: Readonly<Record<string, number | string>>;
 }
 
-/** Writes the `purge` entry of what retention took from an organization; null is the platform. In the transaction that takes it. Gives its id. */
+/** Writes the `purge` entry of what retention deleted from an organization; null is the platform. In the same transaction as the deletion. Returns its id. */
 export async function writePurgeEntry(em: SqlEntityManager, { organizationId, resourceType, counts }: Purged): Promise<string> {
   const changes = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, { from: null, to: count }]));
   const note = { resourceType, resourceId: organizationId, organizationId, changes };

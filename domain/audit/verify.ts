@@ -15,7 +15,7 @@ import { checkPurged, provenPurges } from '../../db/audit/proofs.ts';
 import type { AuditKeys } from '../../db/audit/seal.ts';
 import { openSnapshot, readSeals, readStrays } from '../../db/audit/verify.ts';
 
-/** One chain as it was found. `head` is the MAC of its newest seal: kept elsewhere, it also proves that no seal was cut off the end. */
+/** The verified state of one chain. `head` is the MAC of its newest seal: stored elsewhere, it also proves that no seal was cut off the end. */
 export interface VerifiedChain {
   readonly chain: string;
   readonly seals: number;
@@ -29,7 +29,7 @@ export interface VerifiedChain {
 const sealsAPage = 100;
 const maxFaults = 1_000;
 
-/** Holds one chain against its seals, in one snapshot, so that sealing and retention beside it are no faults. */
+/** Compares one chain with its seals, in one snapshot, so that concurrent sealing and retention are no faults. */
 export async function verifyChain(db: Databases, { auditKeys }: AuditKeys, chain: string): Promise<VerifiedChain> {
   return sweep(db, async (em) => {
     await openSnapshot(em);
@@ -38,7 +38,7 @@ export async function verifyChain(db: Databases, { auditKeys }: AuditKeys, chain
       if (faults.length <= maxFaults) faults.push({ chain, ...fault });
     };
     const counted = await checkSeals(em, { chain, auditKeys, report });
-    // An entry under another seal's number has been told of as changed.
+    // An entry under another seal's number has already been reported as changed.
     await findStrays(em, { chain, report, known: new Set(faults.map(({ entryId }) => entryId)) });
 
     return { chain, ...counted, faults: faults.slice(0, maxFaults), isTruncated: faults.length > maxFaults };
@@ -73,7 +73,7 @@ function checkLink(checking: Checking, seal: Seal, previous: Seal | null): void 
   if (countOf(seal) !== seal.entries) broken('its numbers and its count of entries differ');
 }
 
-/** Reports what belongs to no seal. */
+/** Reports entries that belong to no seal. */
 async function findStrays(
   em: SqlEntityManager,
   search: { chain: string; known: ReadonlySet<string | null>; report: Report },

@@ -9,7 +9,7 @@ import { isTerminal, type RunStatus } from '../../workflows/contracts/runs/runs.
 import { sortFiles, type AnswerFileName } from './answer-files.ts';
 import { askedInChat } from './questions.ts';
 
-/** What is to be posted about a run by now. */
+/** What is to be posted about a run now. */
 export type Told =
   /** The answer, in Markdown, and files that are separate messages; null: there is none. */
   | { readonly kind: 'reply'; readonly markdown: string | null; readonly files: readonly AnswerFileName[] }

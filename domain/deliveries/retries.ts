@@ -1,30 +1,30 @@
-/** How often a kind of delivery is tried, and when: the delay after the first failed try, after the second, and so on; then it is dead. */
+/** How often a kind of delivery is tried, and when: the delays after the first failed try, the second, and so on; then it is dead. */
 export interface RetryTable {
   readonly delaysS: readonly number[];
-  /** A longer Retry-After counts, up to this. */
+  /** A longer Retry-After is respected, up to this. */
   readonly maxRetryAfterS: number;
 }
 
 /** Notices of alerts. */
 export const alertRetries: RetryTable = { delaysS: [10, 60, 300, 1_800, 7_200], maxRetryAfterS: 3_600 };
-/** What runs of hooks came to, to the endpoint's callback address. */
+/** Outcomes of hook runs, sent to the endpoint's callback address. */
 export const callbackRetries: RetryTable = { delaysS: [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000], maxRetryAfterS: 86_400 };
-/** A test is tried once: whoever asked for it looks at the answer. */
+/** A test is tried once: the requester sees the result. */
 export const noRetries: RetryTable = { delaysS: [], maxRetryAfterS: 0 };
 
-/** What one try came to. `refused`: no further try can succeed. `status`: of HTTP or SMTP, when there was an answer. */
+/** The outcome of one try. `refused`: no further try can succeed. `status`: of HTTP or SMTP, when there was an answer. */
 export interface TryOutcome {
   readonly result: 'taken' | 'refused' | 'failed';
   readonly status: number | null;
-  /** At most 300 characters; no address, and nothing of the answer's body. */
+  /** At most 300 characters; contains no address, and nothing of the answer's body. */
   readonly error: string | null;
   readonly retryAfterS: number | null;
 }
 
-/** What becomes of a delivery after a try. */
+/** The state of a delivery after a try. */
 export type Verdict = { readonly status: 'sent' } | { readonly status: 'dead' } | { readonly status: 'failed'; readonly delayMs: number };
 
-/** Delays differ by up to a fifth, so that what failed together does not come back together. */
+/** Delays vary by up to a fifth, so that deliveries that failed together are not retried together. */
 const jitter = 0.2;
 
 /** Judges the `attempts`-th try of a delivery. `random` lies in [0, 1). */
@@ -41,7 +41,7 @@ export function judgeTry(
   return { status: 'failed', delayMs: Math.round(Math.max(jitteredS, askedS) * 1_000) };
 }
 
-/** What an HTTP answer means: 2xx takes it; 408, 429, redirects and 5xx ask for another try; every other 4xx refuses it for good. */
+/** The outcome of an HTTP answer: 2xx accepts the delivery; 408, 429, redirects and 5xx are retried; every other 4xx refuses it permanently. */
 export function outcomeOfStatus(status: number, retryAfterS: number | null): TryOutcome {
   if (status >= 200 && status < 300) return { result: 'taken', status, error: null, retryAfterS: null };
   const isRefused = status >= 400 && status < 500 && status !== 408 && status !== 429;

@@ -78,7 +78,7 @@ async function compareEvaluators(own: ComparedSide, base: ComparedSide, { pairs,
   );
 }
 
-/** Evaluators are equal by key, type and parameters; thresholds and weights change no score. */
+/** Evaluators are the same if key, type, negation and parameters are equal; thresholds and weights change no score. */
 function isSameEvaluator(left: StoredEvaluator, right: StoredEvaluator): boolean {
   return left.key === right.key && left.type === right.type && left.negate === right.negate && isSameJson(left.params, right.params);
 }

@@ -16,10 +16,10 @@ import { startsAtOnce } from '../webhooks/groups.ts';
 import { beginRunOf, type FilledTexts, type RunOrigin } from '../webhooks/begin-run.ts';
 import { FilterError, meetsFilter } from './filter.ts';
 
-/** Runs that the chain of one root event starts at most. */
+/** The most runs that the chain of one root event starts. */
 export const maxRunsOfRoot = 200;
 
-/** What an event that starts nothing for a trigger comes to. */
+/** The outcome of an event that starts nothing for a trigger. */
 export type Judgement =
   | { readonly outcome: 'depth_exceeded' | 'filtered'; readonly errorCode: null; readonly isCounted: false }
   | { readonly outcome: 'failed'; readonly errorCode: string; readonly isCounted: false };
@@ -50,7 +50,7 @@ export function seenEvent(event: StoredEvent): Record<string, unknown> {
   };
 }
 
-/** Writes what an event came to for triggers that start nothing; `isDone`: every trigger of its kind has been judged. */
+/** Writes the outcomes of an event for triggers that start nothing; `isDone`: every trigger of its kind has been judged. */
 export async function settleEvent(
   tx: TenantTransaction,
   event: StoredEvent,
@@ -60,23 +60,23 @@ export async function settleEvent(
   if (isDone) await markFannedOut(tx, event.id);
 }
 
-/** What is to become of an event for a trigger that it has passed. */
+/** The run to be started for an event that has passed a trigger. */
 export interface MatchStart {
   readonly event: StoredEvent;
   readonly trigger: LiveTrigger;
-  /** Null where no run has this event alone for its cause. */
+  /** Null when no run is caused by this event alone. */
   readonly texts: FilledTexts | null;
-  /** By which it is coalesced with others; null: it is not. */
+  /** Hash of the key by which it is coalesced with others; null: it is not. */
   readonly coalesceHash: Buffer | null;
-  /** Says which of a group is first and last. */
+  /** Decides which of a group is first and last. */
   readonly occurredAt: Date;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
 }
 
 /**
- * Starts the run of an event for a trigger, or lets it wait for others of its key: once, whoever repeats it. `changed`: the trigger is another by now. Throws what may
- * succeed in a moment; then nothing is written.
+ * Starts the run of an event for a trigger, or lets it wait for others of its key: once, whoever repeats it. `changed`: the trigger has changed meanwhile.
+ * Throws retryable failures; nothing is written then.
  */
 export async function startMatch(tx: TenantTransaction, start: MatchStart): Promise<'done' | 'changed'> {
   const { event, trigger, coalesceHash, occurredAt } = start;
@@ -97,7 +97,7 @@ export async function startMatch(tx: TenantTransaction, start: MatchStart): Prom
   return 'done';
 }
 
-/** What the run of a trigger is about. */
+/** The contents of a trigger's run. */
 export interface EventRun {
   readonly cause: EventCause;
   readonly texts: FilledTexts;
@@ -105,20 +105,20 @@ export interface EventRun {
   readonly currency: string;
 }
 
-/** What a run of a trigger came to. */
+/** The outcome of a trigger's run. */
 export type BegunEventRun =
   | { readonly outcome: 'started'; readonly runId: string; readonly errorCode: null }
   | { readonly outcome: 'capped'; readonly runId: null; readonly errorCode: null }
   | { readonly outcome: 'failed'; readonly runId: null; readonly errorCode: string };
 
-/** Starts a run of a trigger, one deeper in the chain of its root, which starts 200 at most. Throws what may succeed in a moment. */
+/** Starts a run of a trigger, one level deeper in the chain of its root, which starts at most 200. Throws retryable failures. */
 export async function beginEventRun(
   tx: TenantTransaction,
   trigger: LiveTrigger,
   { cause, texts, currency }: EventRun,
 ): Promise<BegunEventRun> {
   if ((await lockRoot(tx, cause.rootEventId)) >= maxRunsOfRoot) return { outcome: 'capped', runId: null, errorCode: null };
-  // Nobody has proved to be somebody: a user is not named on such a word.
+  // The sender was not verified, so the event must not name a user.
   const outcome =
     texts.subject?.kind === 'user' && cause.maxEffect === 'read'
       ? fail('state_conflict', { reason: 'subject_unknown' })
@@ -131,7 +131,7 @@ export async function beginEventRun(
   return { outcome: 'started', runId: outcome.run.id, errorCode: null };
 }
 
-/** What is kept of the failure that ended a match: its reason, else its code. */
+/** The stored form of the failure that ended a match: its reason, else its code. */
 export function errorCodeOf({ code, context }: Failure): string {
   const { reason } = context;
   return typeof reason === 'string' ? reason : code;

@@ -1,6 +1,6 @@
 import { invalid } from '../../workflows/contracts/failure.ts';
 
-/** A filter that can't be applied to an event: it compares what has no order, or looks into what holds nothing. */
+/** A filter that can't be applied to an event: it compares values without an order, or searches a value that contains nothing. */
 export class FilterError extends Error {
   override readonly name = 'FilterError';
 }
@@ -9,7 +9,7 @@ const maxNodes = 100;
 const maxDepth = 10;
 const pointer = '/filter';
 
-/** Number of arguments of each operator, least and most. */
+/** The fewest and most arguments of each operator. */
 const operators: Readonly<Record<string, readonly [number, number]>> = {
   'var': [1, 1],
   'missing': [1, maxNodes],
@@ -24,12 +24,12 @@ const operators: Readonly<Record<string, readonly [number, number]>> = {
   'and': [1, maxNodes],
   'or': [1, maxNodes],
 };
-/** They take names, which are not looked at as values. */
+/** These take names, which are not evaluated as values. */
 const namers: ReadonlySet<string> = new Set(['var', 'missing']);
 
 /**
- * 422 for what is no filter: a rule of JsonLogic (jsonlogic.com), an object with one of our operators and its arguments. At most 100 nodes, objects, lists and
- * values each one, and 10 levels.
+ * Throws 422 for an invalid filter. A filter is a rule of JsonLogic (jsonlogic.com): an object with one of our operators and its arguments. At most 100 nodes,
+ * counting objects, lists and values, and 10 levels.
  */
 export function refuseFilter(filter: Readonly<Record<string, unknown>> | null): void {
   if (filter === null) return;
@@ -60,15 +60,15 @@ function checkNode(node: unknown, at: string): void {
   args.forEach((arg, n) => checkNode(arg, `${inside}/${n}`));
 }
 
-/** A single argument may stand alone. */
+/** A single argument need not be in a list. */
 function argumentsOf(node: object, name: string): readonly unknown[] {
   const given: unknown = Reflect.get(node, name);
   return Array.isArray(given) ? given : [given];
 }
 
 /**
- * Whether an event meets a filter that `refuseFilter` let pass: what it gives is neither false, null, 0, an empty text nor an empty list.
- * `==` and `!=` are strict, lists and objects equal nothing. Throws FilterError.
+ * Whether an event meets a filter that `refuseFilter` has accepted: the filter's value is neither false, null, 0, an empty text nor an empty list. `==` and
+ * `!=` are strict, lists and objects equal nothing. Throws FilterError.
  */
 export function meetsFilter(filter: Readonly<Record<string, unknown>> | null, event: Readonly<Record<string, unknown>>): boolean {
   return filter === null || isTrue(valueOf(filter, event));
@@ -127,14 +127,14 @@ function isIn(value: unknown, whole: unknown): boolean {
   throw new FilterError('in asks whether a text or list has something');
 }
 
-/** Numbers by size, texts by their UTF-16 code units, as times in RFC 3339 of one zone are in order. */
+/** Orders numbers by size and texts by their UTF-16 code units, which orders RFC 3339 times of one zone. */
 function order(left: unknown, right: unknown): number {
   if (typeof left === 'number' && typeof right === 'number') return left - right;
   if (typeof left === 'string' && typeof right === 'string') return left < right ? -1 : Number(left > right);
   throw new FilterError('only two numbers or two texts have an order');
 }
 
-/** What a path of names and positions joined by dots leads to: own properties only. */
+/** Returns the value at a path of names and positions joined by dots: own properties only. */
 function found(event: object, path: unknown): unknown {
   if (typeof path !== 'string') return undefined;
   let value: unknown = event;

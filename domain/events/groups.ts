@@ -5,15 +5,15 @@ import { lockGroup, storeGroupRun } from '../../db/webhooks/groups.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
 import { beginEventRun, errorCodeOf, type EventRun } from './fan-out.ts';
 
-/** What the run of a group of events is made of. */
+/** The contents of the run for a group of events. */
 export interface EventGroupClose {
   readonly groupId: string;
-  /** Matches whose data it has, the first in time first. */
+  /** The matches whose data it has, in the order of time. */
   readonly usedIds: readonly string[];
   readonly run: EventRun;
 }
 
-/** Starts the run of a group of events that was taken, once for all who try. A start that is refused ends the group; what may succeed in a moment is thrown. */
+/** Starts the run of a taken group of events, once among concurrent attempts. A refused start ends the group; retryable failures are thrown. */
 export async function closeEventGroup(
   tx: TenantTransaction,
   trigger: LiveTrigger,
@@ -26,7 +26,7 @@ export async function closeEventGroup(
   else await storeMatchesEnd(tx, ids, begun);
 }
 
-/** Ends a group that was taken without a run. */
+/** Ends a taken group without a run. */
 export async function failEventGroup(tx: TenantTransaction, groupId: string, failure: Failure): Promise<void> {
   const ids = await lockGroup(tx, 'event_matches', groupId);
   if (ids.length > 0) await storeMatchesEnd(tx, ids, { outcome: 'failed', errorCode: errorCodeOf(failure) });

@@ -2,7 +2,7 @@ import { invalid } from '../../workflows/contracts/failure.ts';
 
 const kindForm = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*){0,5}$/;
 const globForm = /^(?:(?:[a-z][a-z0-9_]*|\*)(?:\.(?:[a-z][a-z0-9_]*|\*)){0,5}|(?:(?:[a-z][a-z0-9_]*|\*)\.){0,5}\*\*)$/;
-/** First segments of what the platform itself reports. */
+/** First segments of the platform's own events. */
 const reservedKinds: ReadonlySet<string> = new Set([
   'run',
   'approval',
@@ -21,7 +21,7 @@ const reservedKinds: ReadonlySet<string> = new Set([
   'system',
 ]);
 
-/** 422 for a kind that users may not give to an event: by its form, or since its first segment is one of the platform's own. */
+/** Throws 422 for a kind that users may not give to an event: because of its form, or because its first segment belongs to the platform. */
 export function refuseKind(kind: string): void {
   if (!kindForm.test(kind))
     throw invalid('/event_kind', 'pattern', 'must be one to six segments of a-z, 0-9 and _, joined by dots, each beginning with a letter');
@@ -29,12 +29,12 @@ export function refuseKind(kind: string): void {
   if (reservedKinds.has(first)) throw invalid('/event_kind', 'reserved', `${first} is the first segment of the platform’s own events`);
 }
 
-/** Whether a text may select events by their kind: segments joined by dots, `*` for any one of them, `**` at the end for one or more. */
+/** Whether a text may select events by their kind: segments joined by dots, `*` for any one segment, `**` at the end for one or more. */
 export function isKindGlob(glob: string): boolean {
   return globForm.test(glob);
 }
 
-/** 422 for a kind that no event could be selected by. Those of the platform are selected like all others. */
+/** Throws 422 for a kind that could select no event. The platform's kinds are selected like all others. */
 export function refuseKindGlob(glob: string): void {
   if (!isKindGlob(glob))
     throw invalid('/event_kind', 'pattern', 'must be one to six segments joined by dots, each a name or *; the last may be **, the rest');

@@ -5,23 +5,23 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { emitEvent } from '../../db/triggers/events.ts';
 import { refuseKind } from './kinds.ts';
 
-/** An event that somebody publishes. */
+/** An event that a caller publishes. */
 export interface PublishedEvent {
   readonly organizationId: string;
   readonly workspaceId: string;
   readonly eventKind: string;
   readonly subject: string | null;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** By which a repeat of it is known for 24 hours; null: each counts. */
+  /** The key by which a repeat is recognised for 24 hours; null: each event counts. */
   readonly dedupeKey: string | null;
   readonly occurredAt: Date;
-  /** The run whose tool publishes it, as its request says; counts where the run lies in the workspace. */
+  /** The run whose tool publishes it, as its request says; counts only if the run lies in the workspace. */
   readonly causeRunId: string | null;
 }
 
 /**
- * Publishes an event, and gives its id: of equal ones under one `dedupe_key` the first, whatever process takes them. Throws 422 for a kind that is none or one of
- * the platform's own.
+ * Publishes an event, and returns its id: of equal events under one `dedupe_key` the first one's, whatever process receives them. Throws 422 for a kind that is
+ * invalid or one of the platform's own.
  */
 export async function publishEvent(
   tx: TenantTransaction,

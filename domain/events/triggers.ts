@@ -12,14 +12,14 @@ import { refuseCoalescing, refuseInputTemplate, refuseTemplates } from '../webho
 import { refuseFilter } from './filter.ts';
 import { refuseKindGlob } from './kinds.ts';
 
-/** Event triggers that a workspace has at most. */
+/** The most event triggers of a workspace. */
 export const maxTriggers = 200;
 
-/** What people set of an event trigger. */
+/** The fields of an event trigger that a caller sets. */
 export interface TriggerFields extends HookTexts {
   readonly name: string;
   readonly agentId: string;
-  /** Kind of its events, or a glob of kinds. */
+  /** Kind of the trigger's events, or a glob of kinds. */
   readonly eventKind: string;
   readonly filter: Record<string, unknown> | null;
   /** Null: each event is a run. */
@@ -28,12 +28,12 @@ export interface TriggerFields extends HookTexts {
   readonly isActive: boolean;
 }
 
-/** What the rules of triggers ask of the deployment: the templates of the trigger's organization. */
+/** What the rules of triggers need from the deployment: the template renderer of the trigger's organization. */
 export interface TriggerDeps {
   readonly templates: Pick<Templates, 'firstFault'>;
 }
 
-/** A trigger to be made. */
+/** The values of a new trigger. */
 export interface NewTrigger extends TriggerFields {
   readonly organizationId: string;
   readonly workspaceId: string;
@@ -41,8 +41,8 @@ export interface NewTrigger extends TriggerFields {
 }
 
 /**
- * Makes an event trigger and gives its id. Throws 422 for a kind, filter or template that can't be read and an agent that does not run there, 409 `limit_reached` in
- * a workspace that has 200.
+ * Creates an event trigger and returns its id. Throws 422 for a kind, filter or template that can't be parsed and an agent that does not run there, 409
+ * `limit_reached` in a workspace that has 200.
  */
 export async function makeTrigger(tx: TenantTransaction, deps: TriggerDeps, made: NewTrigger): Promise<string> {
   await refuseFields(deps, made);
@@ -56,7 +56,7 @@ export async function makeTrigger(tx: TenantTransaction, deps: TriggerDeps, made
   return id;
 }
 
-/** Changes a locked trigger; what leaves out a field keeps it. What waits of one that is switched off is dropped. Throws 422 as `makeTrigger` does. */
+/** Changes a locked trigger; an omitted field stays as it is. Switching it off drops its waiting events. Throws 422 as `makeTrigger` does. */
 export async function changeTrigger(
   tx: TenantTransaction,
   deps: TriggerDeps,
@@ -70,7 +70,7 @@ export async function changeTrigger(
   if (!next.isActive) await dropWaiting(tx, { table: 'event_matches', ownerId: trigger.id });
 }
 
-/** Deletes a locked trigger at a time: from the commit on it starts nothing, and what waits of it is dropped. */
+/** Deletes a locked trigger as of `at`: it starts nothing after the commit, and its waiting events are dropped. */
 export async function deleteTrigger(tx: TenantTransaction, trigger: EventTrigger, at: Date): Promise<void> {
   trigger.deletedAt = at;
   await tx.em.flush();

@@ -1,7 +1,10 @@
 /** 0.975 quantile of the standard normal distribution. */
 const normalQuantile = 1.959963984540054;
 
-/** The 95 % Wilson score interval of a share of `trials` > 0 (E. B. Wilson, 1927): its lower and its upper end. `z`: the quantile, where the spread is estimated itself. */
+/**
+ * The 95 % Wilson score interval of a share of `trials` > 0 (E. B. Wilson, 1927): its lower and its upper end. `z`: the quantile, for a spread that is itself
+ * estimated.
+ */
 export function wilsonInterval(rate: number, trials: number, z = normalQuantile): readonly [low: number, high: number] {
   const spread = z * Math.sqrt((rate * (1 - rate)) / trials + z ** 2 / (4 * trials ** 2));
   const middle = rate + z ** 2 / (2 * trials);

@@ -22,18 +22,18 @@ import { fail } from '../../workflows/contracts/failure.ts';
 
 type Tx = Pick<TenantTransaction, 'em'>;
 
-/** A key that a request holds, under its lease. */
+/** A key that a request has reserved, under its lease. */
 export interface HeldKey {
   readonly id: string;
   readonly lease: string;
 }
 
-/** What a request finds under its key: nothing, so that the key is its own, or what was stored. */
+/** The state of a request's key: free, so that the request reserves it, or with a stored reply. */
 export type KeyClaim = ({ readonly kind: 'mine' } & HeldKey) | { readonly kind: 'stored'; readonly found: IdempotencyRow };
 
 /**
- * One look at the row of a key; null asks for another. Throws 422 `idempotency_key_mismatch` for another request's key, and 409
- * `idempotency_in_progress` while a rival is still at it.
+ * Checks the row of a key once; null asks for another check. Throws 422 `idempotency_key_mismatch` for the key of a different request, and 409
+ * `idempotency_in_progress` while another request is still using it.
  */
 export async function claimKey(tx: Tx, scope: KeySpace, fingerprint: Buffer): Promise<KeyClaim | null> {
   const found = await reserveKey(tx.em, scope, fingerprint);
@@ -46,14 +46,17 @@ export async function claimKey(tx: Tx, scope: KeySpace, fingerprint: Buffer): Pr
   if (!found.fingerprint.equals(fingerprint)) throw fail('idempotency_key_mismatch');
   if (found.state === 'done') return { kind: 'stored', found };
   if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: 1 });
-  // The holder died after its commit: what it stored stands.
+  // The holder died after its commit: the reply that it stored stands.
   if (found.status !== null) return { kind: 'stored', found };
 
   const lease = await takeOverLease(tx.em, found.id, found.leaseUntil);
   return lease ? { kind: 'mine', id: found.id, lease } : null;
 }
 
-/** Stores a success with the transaction's next statement, or its commit; 409 when the lease went to another meanwhile, so that all of it rolls back. */
+/**
+ * Stores a success with the transaction's next statement, or its commit; throws 409 when another request has taken the lease meanwhile, so that everything
+ * rolls back.
+ */
 export function storeSuccess(
   tx: Tx,
   { id, lease }: HeldKey,
@@ -63,22 +66,22 @@ export function storeSuccess(
   return queueReply(tx.em, id, lease, stored, isFinal);
 }
 
-/** Settles a key by what every repeat gets; null makes the stand-in final: what was to follow it failed, but its effect stands. */
+/** Settles a key with the reply for every repeat; null makes the stand-in final: what was to follow it failed, but its effect stands. */
 export function settleKey(tx: Tx, { id, lease }: HeldKey, stored: StoredReply | null): Promise<void> {
   return stored === null ? settleStandIn(tx.em, id, lease) : storeReply(tx.em, id, lease, stored, true);
 }
 
 /**
- * Gives a key free whose request left nothing to repeat. A stand-in that is there although the request failed was committed, and the answer
- * to that commit lost: its effect stands, so it becomes final instead.
+ * Frees a key whose request left nothing to repeat. If there is a stand-in although the request failed, it was committed and the answer to that commit was
+ * lost: its effect stands, so it becomes final instead.
  */
 export async function releaseKey(tx: Tx, { id, lease }: HeldKey): Promise<void> {
   if (!(await deleteUnstored(tx.em, id, lease))) await settleStandIn(tx.em, id, lease);
 }
 
 /**
- * 404 where the caller no longer sees one of the workspaces that a stored reply tells of, 403 where its rank there is below the floor now. A reply that
- * names none (a revision, the test of a tool) lies where the row of its path lies.
+ * Throws 404 when the caller no longer sees one of the workspaces in a stored reply, 403 when the caller's rank there is now below the floor. A reply that
+ * names none (a revision, the test of a tool) belongs to the workspace of its path's row.
  */
 export async function refuseLostPlaces(
   tx: Tx,
@@ -93,14 +96,14 @@ export async function refuseLostPlaces(
 }
 
 /**
- * Forgets the stored replies that show rows which are being erased, and with a person's those of their invitations: a key stays used, and its repeat is 404.
- * Of the reply to a batch only what shows a run goes; `gone` is the error in its place. Leaves with the transaction's next statement, or its commit.
+ * Erases stored replies that show rows being erased, and with a person's those of the person's invitations: a key stays used, and its repeat is 404. In the
+ * reply to a batch only what shows a run is replaced, by the error `gone`. Sent with the transaction's next statement, or its commit.
  */
 export function forgetReplies(tx: Tx, ids: readonly string[], gone: object = {}): Promise<void> {
   return forget(tx, ids, gone);
 }
 
-/** Deletes keys past their end, at most `limit`; the number deleted. Sweeper's pool. */
+/** Deletes at most `limit` expired keys; returns the number deleted. Uses the sweeper's pool. */
 export function sweepKeys(em: SqlEntityManager, limit: number): Promise<number> {
   return sweepIdempotencyKeys(em, limit);
 }

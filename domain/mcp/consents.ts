@@ -16,15 +16,15 @@ import type { Scoped } from '../../db/scope.ts';
 type Keks = Pick<KeyRing, 'keks'>;
 
 /**
- * Begins a consent: its state opens it once, within `lifeS` seconds. The connection, made where there is none, tells where the person has to go. False: the address or
- * the credentials of the toolkit are others by now, and nothing has begun.
+ * Begins a consent: its state opens it once, within `lifeS` seconds. The connection, created if there is none, records where the person has to go. Returns
+ * false when the address or the credentials of the toolkit have changed meanwhile: nothing has begun then.
  */
 export async function beginConsent(
   tx: TenantTransaction,
   keys: Keks,
   { toolkit, principal, ...begun }: BegunConsent & { readonly toolkit: McpToolkit; readonly principal: McpPrincipal },
 ): Promise<boolean> {
-  // A grant of the former server would go to the new one.
+  // Otherwise a grant of the former server would go to the new one.
   if (!(await holdThere(tx, toolkit))) return false;
   const connection = await openConnection(tx, toolkit, principal);
   await insertConsent(tx, keys, connection, begun);
@@ -32,14 +32,14 @@ export async function beginConsent(
 }
 
 /**
- * Takes the code that came back, sealed, for the sync that exchanges it: 422 when the state is unknown, spent, too old, or of another
- * toolkit or principal; one answer for all.
+ * Stores the returned code, encrypted, for the sync that exchanges it. Throws the same 422 for a state that is unknown, spent, too old, or of another toolkit
+ * or principal.
  */
 export async function takeCode(tx: TenantTransaction, keys: Keks, back: ReturnedCode): Promise<void> {
   if (!(await storeCode(tx, keys, back))) throw stateRefused();
 }
 
-/** Keeps the grant for which a code was exchanged, unless somebody has written the connection meanwhile. The code is spent. */
+/** Stores the grant for which a code was exchanged, unless the connection has been written meanwhile. The code is spent. */
 export async function storeExchanged(
   tx: TenantTransaction,
   keys: Keks,
@@ -49,12 +49,12 @@ export async function storeExchanged(
   await endConsent(tx, stateHash);
 }
 
-/** A code is good for one exchange, whatever came of it. */
+/** A code is good for one exchange, whatever its outcome. */
 export async function endConsent(tx: TenantTransaction, stateHash: string): Promise<void> {
   await deleteConsent(tx, stateHash);
 }
 
-/** Wakes the runs of a user whose calls wait for a consent to this toolkit: there is one now. */
+/** Wakes the runs of a user whose calls wait for a consent to this toolkit, which now exists. */
 export async function wakeConsenting(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<void> {
   const waiting = await runsAwaitingConsent(tx, toolkitId, principal);
   const occasion = newId();
@@ -75,7 +75,7 @@ function stateRefused() {
   });
 }
 
-/** The status of a toolkit that the caller sees. Throws 404, and 409 `not_mcp` for another kind. One query. */
+/** Returns the status of a toolkit that the caller sees. Throws 404, and 409 `not_mcp` for another kind. One query. */
 export async function readMcpStatus(ctx: Scoped, toolkitId: string): Promise<McpStatusRow> {
   const status = await readStatus(ctx, toolkitId);
   if (status.kind !== 'mcp') throw fail('state_conflict', { reason: 'not_mcp', detail: 'The toolkit is not of kind mcp.' });

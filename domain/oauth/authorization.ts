@@ -9,7 +9,7 @@ import {
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
-/** Notes what a client asks for until a user decides on it; the id stands in no row. */
+/** Records a client's request until a user decides on it; the id is in no row. */
 export function noteRequest(
   tx: TenantTransaction,
   asked: { readonly clientId: string; readonly request: AuthorizationRequest },
@@ -17,7 +17,7 @@ export function noteRequest(
   return openTransaction(tx, asked);
 }
 
-/** Loads and locks a transaction on which nobody has decided. Throws 404, 409 `already_decided`, and 410 for one that has run out. */
+/** Loads and locks an undecided transaction. Throws 404, 409 `already_decided`, and 410 for one that has expired. */
 export async function lockUndecided(tx: TenantTransaction, transactionId: string): Promise<StoredTransaction> {
   const transaction = await lockTransaction(tx, transactionId);
 
@@ -28,8 +28,8 @@ export async function lockUndecided(tx: TenantTransaction, transactionId: string
 }
 
 /**
- * Takes a user's decision on a transaction, which the caller has locked: gives the code of what is granted, null for a denial. Throws 401 when the
- * session that decides has ended meanwhile.
+ * Records a user's decision on a transaction, which the caller has locked: returns the code of the grant, or null for a denial. Throws 401 when the deciding
+ * session has ended meanwhile.
  */
 export async function settleTransaction(
   tx: TenantTransaction,

@@ -12,16 +12,16 @@ import { nobodyTenant, systemActor, transact } from '../../db/transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { isPrivateUri } from './redirect-uri.ts';
 
-/** What a client says of itself, checked. */
+/** A client's metadata, checked. */
 type Described = Omit<NewClient, 'clientId' | 'kind' | 'secretHash' | 'registrationHash'>;
 
-/** A client that was made; the secret is shown this once, null for a public client. */
+/** A client that was created; the secret is shown only once, and is null for a public client. */
 export interface MadeClient {
   readonly client: ShownClient;
   readonly secret: string | null;
 }
 
-/** Stores a client that registers itself (RFC 7591), and gives the token by which it reads and deletes its registration. */
+/** Stores a client that registers itself (RFC 7591), and returns the token by which it reads and deletes its registration. */
 export async function registerClient(
   tx: TenantTransaction,
   described: Described,
@@ -53,8 +53,8 @@ export async function createClient(tx: TenantTransaction, described: Described, 
 }
 
 /**
- * Stores what a metadata document said, until when it may be believed without asking again. One that an operator has deleted stays so, and
- * gives null.
+ * Stores the contents of a metadata document, and how long they are valid without another fetch. A client that an operator has deleted stays deleted, and
+ * yields null.
  */
 export async function keepDocument(
   db: Databases,
@@ -68,7 +68,7 @@ export async function keepDocument(
   return value;
 }
 
-/** Loads and locks a client that is about to change. Throws 404, and 403 for one of a whole organization where the caller is narrowed to workspaces. */
+/** Loads and locks a client that is about to change. Throws 404, and 403 for a client of a whole organization when the caller is limited to workspaces. */
 export async function seeClientForChange(ctx: Scoped, clientId: string): Promise<ShownClient> {
   const client = await lockClient(ctx, clientId);
 
@@ -78,8 +78,8 @@ export async function seeClientForChange(ctx: Scoped, clientId: string): Promise
 }
 
 /**
- * Gives a client, which the caller has locked, another secret: the old one is dead at once, and so are tokens and streams that the client got for
- * itself with it. 409 `public_client` for one that has none.
+ * Replaces the secret of a client, which the caller has locked: the old one is invalid at once, and so are the client's own tokens and streams that it
+ * obtained. Throws 409 `public_client` for a client without a secret.
  */
 export async function rotateClientSecret(
   tx: TenantTransaction,
@@ -95,14 +95,17 @@ export async function rotateClientSecret(
   return { client: changed, secret: secret.plaintext };
 }
 
-/** Ends a client that registered itself, and every grant that users have given it. False when it was deleted before. */
+/** Deletes a client that registered itself, and ends every grant that users have given it. Returns false when it was deleted before. */
 export async function unregisterClient(tx: TenantTransaction, client: Pick<ShownClient, 'id' | 'clientId'>): Promise<boolean> {
   if (!(await markDeleted(tx, client.id))) return false;
   await endSessionsOfClient(tx, client.clientId);
   return true;
 }
 
-/** Ends a client, which the caller has locked, every grant that users have given it, its own tokens and streams, and the stored replies that show it. */
+/**
+ * Deletes a client, which the caller has locked; ends every grant that users have given it, its own tokens and streams, and erases the stored replies that show
+ * it.
+ */
 export async function deleteClient(tx: TenantTransaction, client: Pick<ShownClient, 'id' | 'clientId'>): Promise<void> {
   await markDeleted(tx, client.id);
   await forgetReplies(tx, [client.id]);
@@ -110,7 +113,10 @@ export async function deleteClient(tx: TenantTransaction, client: Pick<ShownClie
   tx.outgoing.revoked.push(`oauth_client:${client.id}`);
 }
 
-/** An application with a scheme of its own runs on people's devices, where a secret is none: it becomes a public client, whatever it asked for, and is told so (RFC 8252 §8.5, RFC 7591 §3.2.1). */
+/**
+ * An application with a private scheme runs on people's devices, where a secret is not secret: it becomes a public client, whatever it requested, and the reply
+ * says so (RFC 8252 §8.5, RFC 7591 §3.2.1).
+ */
 function publicIfNative(described: Described): Described {
   return described.redirectUris.some(isPrivateUri) ? { ...described, tokenEndpointAuthMethod: 'none' } : described;
 }

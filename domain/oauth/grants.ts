@@ -6,25 +6,25 @@ import { defaultLifetime, lifetimeOf } from '../identity/sessions/sessions.ts';
 import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused, type IssuedGrant, type NewGrant } from '../../db/oauth/grants.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
-/** A code or token that was used before, and the session of its grant; null where none has to end. */
+/** A code or token that was used before, and the session of its grant; null when none has to end. */
 export interface Reuse {
   readonly sessionId: string | null;
   readonly reason: 'code_reuse' | 'refresh_reuse';
 }
 
-/** A grant to be opened; where the organization says no days, the deployment's hold. */
+/** A grant to be opened; if the organization sets no days, the deployment's apply. */
 interface Exchange extends Omit<NewGrant, 'lifetime'> {
   readonly idleDays: number | null;
   readonly absoluteDays: number | null;
 }
 
-/** Exchanges a code for its grant. A code that somebody has used between the look and this is the second of two, as good as a replay. */
+/** Exchanges a code for its grant. If the code was used between the check and this exchange, this is the second use, the same as a replay. */
 export async function exchangeCode(tx: TenantTransaction, { idleDays, absoluteDays, ...grant }: Exchange): Promise<IssuedGrant | Reuse> {
   const lifetime = lifetimeOf({ idleDays, absoluteDays });
   return (await openGrant(tx, { ...grant, lifetime })) ?? reuseOfCode(tx, grant.codeHash);
 }
 
-/** Uses a code up without a grant: it came without its proof. False when somebody else has used it already. */
+/** Uses up a code without a grant, since it came without its proof. Returns false when another request has used it already. */
 export function spoilUnproven(tx: TenantTransaction, codeHash: Buffer): Promise<boolean> {
   return spoilCode(tx, codeHash);
 }
@@ -34,7 +34,7 @@ export async function reuseOfCode(tx: TenantTransaction, codeHash: Buffer): Prom
   return { sessionId: await sessionOfUsedCode(tx, codeHash), reason: 'code_reuse' };
 }
 
-/** Uses a client's refresh token up and issues its successor. One that was used before ends its session, unless it has only lost a race. */
+/** Uses up a client's refresh token and issues its successor. A token that was used before ends its session, unless it has only lost a race. */
 export async function refreshGrant(
   tx: TenantTransaction,
   {
@@ -50,7 +50,7 @@ export async function refreshGrant(
   return { sessionId: (await wasReused(tx, { hash, clientId })) ? sessionId : null, reason: 'refresh_reuse' };
 }
 
-/** Ends a grant that may be in the wrong hands, once, of any number at once: it is audited and, where there is a mailer, told to its owner. */
+/** Ends a grant that may be in the wrong hands, once, whatever the number of concurrent uses: audits it and, if there is a mailer, notifies its owner. */
 export async function endReusedGrant(
   tx: TenantTransaction,
   { sessionId, reason }: Reuse & { readonly sessionId: string },

@@ -1,15 +1,14 @@
 import { isPrivateScheme } from './private-schemes.ts';
 
 const lengthMax = 2_048;
-// What a URI may be written with (RFC 3986 §2); everything else a browser would silently rewrite or drop.
+// The characters of a URI (RFC 3986 §2); a browser would silently rewrite or drop all others.
 const uriCharacters = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
 const webForm = /^https?:\/\/([^/?]+)(?:[/?].*)?$/;
 const loopbackHost = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 
 /**
- * Why a text can't be a redirect URI, null when it can: https, http on a loopback literal or `localhost`, or a scheme that an application can have
- * for itself, with a slash after its colon (RFC 8252 §7); absolute, without fragment and userinfo. The one rule of registration, documents,
- * operators and authorization.
+ * Why a text can't be a redirect URI; null when it can: https, http on a loopback literal or `localhost`, or a private scheme with a slash after its colon (RFC
+ * 8252 §7); absolute, without fragment and userinfo. The same rule applies to registration, documents, operators and authorization.
  */
 export function faultOfRedirectUri(text: string): string | null {
   if (text.length > lengthMax) return 'is too long';
@@ -25,7 +24,7 @@ export function faultOfRedirectUri(text: string): string | null {
     : "must be https, http on a loopback address, or an application's own scheme with a slash after its colon";
 }
 
-/** Whether a redirect is one of those registered: the same characters; on a loopback address the port may differ (RFC 8252 §7.3). */
+/** Whether a redirect is among the registered ones: with the same characters; on a loopback address the port may differ (RFC 8252 §7.3). */
 export function isRegisteredRedirect(asked: string, registered: readonly string[]): boolean {
   if (faultOfRedirectUri(asked) !== null) return false;
   return registered.some((uri) => uri === asked || (isLoopbackUri(uri) && isLoopbackUri(asked) && withoutPort(uri) === withoutPort(asked)));
@@ -36,7 +35,7 @@ export function isLoopbackUri(text: string): boolean {
   return URL.canParse(text) && text.startsWith('http://') && isLoopback(new URL(text));
 }
 
-/** Whether a redirect leads to an application by a scheme of its own, which any other on the same device may have taken, too (RFC 8252 §8.1). */
+/** Whether a redirect leads to an application by a private scheme, which any other application on the device may have registered too (RFC 8252 §8.1). */
 export function isPrivateUri(text: string): boolean {
   return !/^https?:/.test(text);
 }
@@ -47,12 +46,12 @@ export function hostOfRedirect(text: string): string {
   return isPrivateUri(text) ? url.protocol : url.host;
 }
 
-/** What people are shown of a redirect: its host, or all of it under a private scheme, whose host means nothing. */
+/** The part of a redirect that people see: its host, or all of it under a private scheme, whose host means nothing. */
 export function shownRedirect(text: string): string {
   return isPrivateUri(text) ? text : hostOfRedirect(text);
 }
 
-/** A redirect URI with the answer in its query; what it holds already stays as it is. */
+/** A redirect URI with the answer added to its query; existing parameters stay as they are. */
 export function withAnswer(redirectUri: string, answer: Readonly<Record<string, string | null>>): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(answer)) if (value !== null) given.set(name, value);
@@ -66,7 +65,7 @@ function isLoopback(url: URL): boolean {
   return loopbackHost.test(url.hostname);
 }
 
-// Written otherwise (127.1, an escaped letter) the exact comparison and the eye of the user would see another host than the browser.
+// In any other form (127.1, an escaped letter) the exact comparison and the user would see another host than the browser.
 function isPlainHost(text: string, url: URL): boolean {
   const [, authority = ''] = webForm.exec(text) ?? [];
   const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(authority) ?? [];

@@ -5,20 +5,22 @@ import { findTarget, lockImpersonation, type ImpersonationRow, type Impersonatio
 import { insertImpersonation, writeEnd } from '../../db/operator/write-impersonations.ts';
 import { lockCreator } from '../identity/people/creator.ts';
 
-/** Begins an impersonation of a user, by the database's clock. The token is given once; what is stored is its digest. Throws what `lockTarget` does, and 401. */
+/**
+ * Begins an impersonation of a user, by the database's clock. The token is returned once; only its digest is stored. Throws what `lockTarget` throws, and 401.
+ */
 export async function startImpersonation(
   ctx: Scoped,
   { userId, reason, minutes }: { readonly userId: string; readonly reason: string; readonly minutes: number },
 ): Promise<{ readonly impersonation: ImpersonationRow; readonly token: string }> {
   const target = await lockTarget(ctx, userId);
-  // So that it ends with the operator who begins it, or isn't begun.
+  // Locks the operator, so that the impersonation ends with the operator's access, or does not begin.
   await lockCreator(ctx);
   const token = newOpaqueToken('impersonation');
   const impersonation = await insertImpersonation(ctx, target, { reason, minutes, tokenHash: tokenHash(token) });
   return { impersonation, token };
 }
 
-/** Ends an impersonation: its token and stream tokens are worth nothing from the commit on, its streams are told. One that has ended stays as it is. */
+/** Ends an impersonation: its token and stream tokens are invalid after the commit, and its streams are notified. One that has ended stays as it is. */
 export async function endImpersonation(
   ctx: Scoped,
   id: string,
@@ -31,7 +33,9 @@ export async function endImpersonation(
   return { before, after };
 }
 
-/** The user to work as, locked against a change meanwhile. 422 when there is none in sight, 403 for an operator, 409 `target_inactive`. */
+/**
+ * Returns the user to impersonate, locked against changes meanwhile. Throws 422 when there is no such visible user, 403 for an operator, 409 `target_inactive`.
+ */
 async function lockTarget(ctx: Scoped, userId: string): Promise<ImpersonationTarget> {
   const found = await findTarget(ctx, userId);
   if (!found) throw invalid('/user_id', 'reference', 'refers to a user that does not exist');

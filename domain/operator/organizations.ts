@@ -13,10 +13,10 @@ import { lockOrganization } from '../tenancy/organizations.ts';
 import { requestPurge } from './purges.ts';
 import { resumeOrganization as tellResumed, stopOrganization } from './stops.ts';
 
-/** Days for which settings let an invitation live, unless changed. */
+/** Default lifetime of an invitation in the settings, in days. */
 const invitationDays = 7;
 
-/** An organization that is asked for, with its first workspace and its owner. */
+/** A requested organization, with its first workspace and its owner. */
 interface AskedOrganization {
   readonly name: string;
   readonly slug: string;
@@ -25,13 +25,16 @@ interface AskedOrganization {
   readonly owner: { readonly email: string; readonly full_name?: string | null };
 }
 
-/** An organization as it was and as it is: the same where nothing was to be done. */
+/** An organization before and after a change: equal when there was nothing to do. */
 export interface OrganizationChange {
   readonly before: OrganizationRow;
   readonly after: OrganizationRow;
 }
 
-/** Makes an organization with its settings, a first workspace and its owner: at once by a password, else by an invitation. 409 for a slug or an address in use. */
+/**
+ * Creates an organization with its settings, a first workspace and its owner: at once with a password, else by an invitation. Throws 409 for a slug or an
+ * address in use.
+ */
 export async function createOrganization(
   ctx: Changing,
   keys: Pick<KeyRing, 'mailKeys'>,
@@ -50,7 +53,7 @@ export async function createOrganization(
   return organization;
 }
 
-/** Suspends an organization: all work in it stops. 422 unless its slug is confirmed, 409 `deleting`; a suspended one stays as it is. */
+/** Suspends an organization: all work in it stops. Throws 422 unless its slug is confirmed, 409 `deleting`; a suspended organization stays as it is. */
 export async function suspendOrganization(
   ctx: Changing,
   id: string,
@@ -65,7 +68,7 @@ export async function suspendOrganization(
   return { before, after };
 }
 
-/** Takes an organization back into use, from suspension or from its grace. 409 `purging`; an active one stays as it is. */
+/** Resumes an organization from suspension or during its grace period. Throws 409 `purging`; an active organization stays as it is. */
 export async function resumeOrganization(ctx: Changing, id: string): Promise<OrganizationChange> {
   const before = await lockOrganization(ctx, id, { openWhenSuspended: true });
   if (before.status === 'active') return { before, after: before };
@@ -76,7 +79,7 @@ export async function resumeOrganization(ctx: Changing, id: string): Promise<Org
   return { before, after };
 }
 
-/** Begins the grace of an organization, after which it is purged: all work in it stops. One that is being deleted stays as it is. */
+/** Begins the grace period of an organization, after which it is purged: all work in it stops. One that is being deleted stays as it is. */
 export async function deleteOrganization(ctx: Changing, id: string): Promise<OrganizationChange> {
   const before = await lockOrganization(ctx, id, { openWhenSuspended: true });
   if (before.status === 'deleting') return { before, after: before };
@@ -86,7 +89,7 @@ export async function deleteOrganization(ctx: Changing, id: string): Promise<Org
   return { before, after };
 }
 
-/** Purges a deleted organization without waiting for the end of its grace. 422 unless its slug is confirmed, 409 `not_deleted`. */
+/** Purges a deleted organization without waiting for the end of its grace period. Throws 422 unless its slug is confirmed, 409 `not_deleted`. */
 export async function purgeOrganization(
   ctx: Changing,
   id: string,
@@ -99,7 +102,7 @@ export async function purgeOrganization(
   return { organization, purge };
 }
 
-/** Makes the owner of a new organization at once, or invites it. 409 for an address in use. */
+/** Creates the owner of a new organization at once, or invites the owner. Throws 409 for an address in use. */
 async function addOwner(
   ctx: Changing,
   keys: Pick<KeyRing, 'mailKeys'>,
@@ -120,7 +123,7 @@ async function addOwner(
   await insertUser(ctx, { ...place, id: newId(), fullName: owner.full_name ?? null, passwordHash, firstPassword: null });
 }
 
-/** The organization, locked; 422 unless the caller has typed its slug. */
+/** Returns the organization, locked; throws 422 unless the caller has typed its slug. */
 async function lockConfirmed(ctx: Changing, id: string, slug: string): Promise<OrganizationRow> {
   const organization = await lockOrganization(ctx, id, { openWhenSuspended: true });
   if (slug !== organization.slug) throw invalid('/confirm', 'confirm', 'must be the slug of the organization');

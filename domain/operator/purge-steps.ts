@@ -21,11 +21,11 @@ import {
   type PurgeCauseRow,
 } from '../../db/operator/write-purges.ts';
 
-// The steps of a purge, each one transaction on the sweeper's pool: what hangs on the organization is in nobody's sight any more.
+// The steps of a purge, each one transaction on the sweeper's pool, since no tenant sees what belongs to the organization any more.
 
 /**
- * Takes a queued purge to running; one that runs goes on. Null: there is none to work on. That it begins stands in the platform's chain, sealed, before the
- * first row goes: from then on the organization's own chain may be gone.
+ * Moves a queued purge to running; a running one continues. Returns null when there is none to work on. The beginning is recorded in the platform's chain,
+ * sealed, before the first row is deleted: afterwards the organization's own chain may no longer exist.
  */
 export async function openPurge(em: SqlEntityManager, keys: AuditKeys, organizationId: string): Promise<readonly string[] | null> {
   const purge = await lockOpenPurge(em, organizationId);
@@ -38,39 +38,39 @@ export async function openPurge(em: SqlEntityManager, keys: AuditKeys, organizat
   return tablesOfOrganization(em);
 }
 
-/** No person and no program of the organization gets in any more. */
+/** Ends all access of people and programs of the organization. */
 export async function lockOut(em: SqlEntityManager, organizationId: string): Promise<void> {
   await noteStep(em, organizationId, 'stop');
   await endAccess(em, organizationId);
 }
 
-/** Deletes up to 5,000 rows of one table and counts them with the purge. Throws when the purge does not run. */
+/** Deletes up to 5,000 rows of one table and adds them to the purge's counts. Throws when the purge is not running. */
 export async function deleteBatch(
   em: SqlEntityManager,
   organizationId: string,
   { table, after }: { readonly table: string; readonly after: string | null },
 ): Promise<Deleted> {
   const tables = tablesOfOrganization(em);
-  // What a history names goes into a statement: only ours do.
+  // The table name comes from a workflow history and goes into a statement, so only known tables are accepted.
   if (!tables.includes(table)) throw new Error(`${table} is no table of an organization`);
   const batch = await deleteSome(em, { table, tables, place: { organizationId, workspaceId: null } }, after);
   await countDeleted(em, organizationId, { table, rows: batch.deleted });
   return batch;
 }
 
-/** Deletes the organization's data keys: whatever was sealed under them stays shut, wherever a copy lies. */
+/** Deletes the organization's data keys: values encrypted under them can never be decrypted again, wherever a copy exists. */
 export async function dropKeys(em: SqlEntityManager, organizationId: string): Promise<void> {
   await countDeleted(em, organizationId, { table: 'data_keys', rows: await deleteDataKeys(em, organizationId) });
 }
 
 /**
- * Ends a purge: the organization's row becomes a tombstone without a name, and one entry stands in the platform's chain. False when rows have
- * come meanwhile. A repeat finds the purge ended and changes nothing.
+ * Ends a purge: the organization's row becomes a tombstone without a name, and one entry is added to the platform's chain. Returns false when rows have been
+ * added meanwhile. A repeat finds the purge ended and changes nothing.
  */
 export async function buryOrganization(em: SqlEntityManager, organizationId: string): Promise<boolean> {
   const purge = await lockRunningPurge(em, organizationId);
   if (!purge) return true;
-  // A new row takes a key share lock of its organization: from here on there is none, and those that came before are seen.
+  // A new row takes a key share lock of its organization: from here on none can be added, and earlier ones are visible.
   await holdOrganization(em, organizationId);
   const left = await firstLeft(em, [...tablesOfOrganization(em), 'data_keys'], { organizationId, workspaceId: null });
   if (left !== null) return false;
@@ -84,7 +84,7 @@ export async function buryOrganization(em: SqlEntityManager, organizationId: str
   return true;
 }
 
-/** Notes the step at which a purge has given up. */
+/** Records the step at which a purge has given up. */
 export async function failPurge(em: SqlEntityManager, organizationId: string, step: string): Promise<void> {
   await writeFailed(em, organizationId, { step, error: `The step ${step} failed 20 times.` });
 }

@@ -7,14 +7,15 @@ import { deleteSome, tablesOfWorkspace, type Deleted } from '../../db/operator/p
 import { holdDue, leaveImpersonations, moveHomes, eraseHomeless, deleteDueWorkspace } from '../../db/operator/purge-workspace.ts';
 import type { DueWorkspace } from '../../db/operator/due-workspaces.ts';
 
-/** Tables whose rows go, children first. */
+/** Tables whose rows are deleted, children first. */
 export function tablesToClear(em: SqlEntityManager): string[] {
   return tablesOfWorkspace(em);
 }
 
 /**
- * Finds the people of a workspace another home before it goes: the workspace of their highest grant, with that rank. Who has none is erased: address, name
- * and credentials go, the id stays for what it has made. Each has an entry in the log. Repeatable; false when the workspace is not due any more.
+ * Gives the people of a workspace another home before it is deleted: the workspace of their highest grant, with that rank. People without a grant are erased:
+ * address, name and credentials are deleted, the id stays for what they have created. Each gets an audit entry. Repeatable; returns false when the workspace is
+ * no longer due.
  */
 export async function rehouse(em: SqlEntityManager, workspace: DueWorkspace): Promise<boolean> {
   const { id } = workspace;
@@ -37,7 +38,7 @@ export function clearTable(
   return deleteSome(em, { table, tables: tablesOfWorkspace(em), place }, after);
 }
 
-/** Removes the empty workspace and notes it in its organization's log, in one transaction. A repeat finds it gone. */
+/** Removes the empty workspace and records that in its organization's audit log, in one transaction. A repeat finds it removed. */
 export async function removeWorkspace(em: SqlEntityManager, { id, organizationId }: DueWorkspace): Promise<void> {
   const slug = await deleteDueWorkspace(em, id);
   if (slug === null) return;

@@ -7,8 +7,8 @@ import { startPurge } from './stops.ts';
 import { reopenPurge, insertPurge, type PurgeCause } from '../../db/operator/write-purges.ts';
 
 /**
- * Asks for the purge of a locked, deleting organization: the one that is queued or at work, the failed one anew, or a new one. Its workflow is
- * told after the commit.
+ * Requests the purge of a locked, deleting organization: returns the one that is queued or running, the failed one reopened, or a new one. Its workflow is
+ * started or signalled after the commit.
  */
 export async function requestPurge(tx: TenantTransaction, organizationId: string, cause: PurgeCause): Promise<PurgeRow> {
   const purge = (await reopenPurge(tx, organizationId)) ?? (await insertPurge(tx, organizationId, cause));
@@ -18,7 +18,10 @@ export async function requestPurge(tx: TenantTransaction, organizationId: string
   return purge;
 }
 
-/** Asks for the purge of an organization whose grace is over, unless it was resumed or asked for meanwhile. What leaves with the commit is in `outgoing`. Sweeper's pool. */
+/**
+ * Requests the purge of an organization whose grace period is over, unless it was resumed or its purge requested meanwhile. `outgoing` holds what leaves after
+ * the commit. Uses the sweeper's pool.
+ */
 export async function requestDuePurge(em: SqlEntityManager, organizationId: string): Promise<Outgoing> {
   const outgoing = emptyOutgoing();
   if (!(await lockDue(em, organizationId))) return outgoing;

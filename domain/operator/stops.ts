@@ -5,14 +5,14 @@ import { stateChanged } from '../../workflows/contracts/upkeep/operator.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 
 /**
- * After the commit `maint:org-stop:<id>` looks at the organization's row and does what its state asks for: while it is suspended or deleting
- * its schedules pause and its live runs are cancelled, batch by batch. To be called in the transaction that changes the state.
+ * After the commit `maint:org-stop:<id>` reads the organization's row and does what its state requires: while it is suspended or deleting its schedules pause
+ * and its live runs are cancelled, batch by batch. Call this in the transaction that changes the state.
  */
 export function stopOrganization(tx: TenantTransaction, organizationId: string): Promise<void> {
   return tell(tx, { workflowType: 'orgStop', workflowId: workflowIds.orgStop(organizationId), organizationId, workspaceId: null });
 }
 
-/** The reverse: what was paused for the stop goes on. The same workflow is told, and the newest state wins. */
+/** The reverse: what was paused for the stop resumes. It starts or signals the same workflow, and the newest state wins. */
 export function resumeOrganization(tx: TenantTransaction, organizationId: string): Promise<void> {
   return stopOrganization(tx, organizationId);
 }
@@ -22,12 +22,12 @@ export function stopWorkspace(tx: TenantTransaction, workspaceId: string, organi
   return tell(tx, { workflowType: 'wsStop', workflowId: workflowIds.wsStop(workspaceId), organizationId, workspaceId });
 }
 
-/** A restored workspace: triggers go on; runs that were cancelled stay so. */
+/** The reverse for a restored workspace: triggers resume; runs that were cancelled stay cancelled. */
 export function resumeWorkspace(tx: TenantTransaction, workspaceId: string, organizationId: string): Promise<void> {
   return stopWorkspace(tx, workspaceId, organizationId);
 }
 
-/** After the commit `maint:org-purge:<id>` goes on with the open purge of the organization. */
+/** After the commit `maint:org-purge:<id>` continues the open purge of the organization. */
 export function startPurge(tx: TenantTransaction, organizationId: string): Promise<void> {
   return tell(tx, { workflowType: 'orgPurge', workflowId: workflowIds.orgPurge(organizationId), organizationId, workspaceId: null });
 }
@@ -39,7 +39,7 @@ interface Stop {
   readonly workspaceId: string | null;
 }
 
-// Start and signal are one message: a workflow at work looks again, one that has ended begins anew. Both find the newest state in the row.
+// Start and signal are one message: a running workflow checks again, an ended one starts again. Both find the newest state in the row.
 async function tell(tx: TenantTransaction, { workflowType, workflowId, organizationId, workspaceId }: Stop): Promise<void> {
   await addOutbox(
     tx,

@@ -26,7 +26,7 @@ export interface Wait {
 export interface SettleOptions {
   /** Frames of the same change that come first: questions asked and answered, and results. */
   readonly lead?: readonly FrameBatch[];
-  /** A wait of the run itself that no other row records. It lasts until `until`, or until it is set to null. */
+  /** A wait of the run itself that no other row records. It lasts until the time `until`, or until the caller passes null. */
   readonly timer?: { readonly runId: string; readonly until: Date | null };
 }
 

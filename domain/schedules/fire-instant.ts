@@ -72,7 +72,7 @@ async function outcomeOf(tx: TenantTransaction, schedule: ScheduleRow, firing: F
   if (live.buffered !== null)
     await settle(tx, schedule, { occurrenceId: live.buffered, outcome: { status: 'skipped_overlap', reason: 'replaced' }, now });
   for (const { run_id: runId } of live.started) if (runId !== null) await cancelLive(tx, runId);
-  // A run that was still in line has ended in this transaction, and took nothing with it.
+  // A run that was still queued has ended in this transaction, and took nothing with it.
   const left = await readLive(tx, schedule.id);
   return left.started.length === 0 ? startOutcome(tx, schedule, firing) : { status: 'buffered', rendered: firing.rendered };
 }

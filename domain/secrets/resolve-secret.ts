@@ -6,7 +6,7 @@ import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { markUsed } from '../../db/secrets/write-secrets.ts';
 import { findNearest, type NamingRow } from '../../db/secrets/nearest-secret.ts';
 
-/** Scopes from which a row of a scope takes values, nearest first: a row of a workspace can't carry an organization's value off. */
+/** Scopes from which a row of a scope takes values, nearest first: a row of a workspace can't leak an organization's value. */
 const reachedScopes: Readonly<Record<Scope, readonly Scope[]>> = {
   workspace: ['workspace'],
   organization: ['workspace', 'organization'],
@@ -14,9 +14,9 @@ const reachedScopes: Readonly<Record<Scope, readonly Scope[]>> = {
 };
 
 /**
- * Opens the value of a name for a row that names it: the tool's own, else that of the workspace, the organization, the platform, never from
- * a scope wider than the row's. Null when there is none. For activities, in the transaction of the workspace's tenant; the value goes into
- * no row, log, history or frame.
+ * Returns the decrypted value of a name for a row that names it: the tool's own, else that of the workspace, the organization, the platform, never from a scope
+ * wider than the row's. Null when there is none. For activities, in the transaction of the workspace's tenant; the value must not enter any row, log, history
+ * or frame.
  */
 export async function resolveSecret(
   tx: TenantTransaction,

@@ -7,16 +7,16 @@ type Config = Readonly<Record<string, unknown>>;
 export interface SecretAim {
   /** Names of the secrets. */
   readonly names: readonly string[];
-  /** Origins that get their values. */
+  /** Origins that get the values of the secrets. */
   readonly values: readonly string[];
-  /** Origins that get only what was made of them: access tokens. */
+  /** Origins that get only what was derived from the values: access tokens. */
   readonly tokens: readonly string[];
 }
 
-/** Where searches go whose config names no address. */
+/** The address of searches whose config names none. */
 export const braveSearchUrl = 'https://api.search.brave.com/res/v1/web/search';
 
-/** The aim of a config of any kind; its origins stand there even while it names no secret. */
+/** The aim of a config of any kind; includes its origins even when it names no secret. */
 export function secretAimOf(config: Config): SecretAim {
   const auth = isObject(config['auth']) ? config['auth'] : {};
   const headers = isObject(auth['headers']) ? Object.values(auth['headers']) : [];
@@ -27,7 +27,7 @@ export function secretAimOf(config: Config): SecretAim {
   return { names: [...new Set(names)], values: originsOf(values), tokens: originsOf(tokens) };
 }
 
-/** Whether a config sends the values that it was given, or what is made of them, to an origin that did not get them before. */
+/** Whether a config sends its secret values, or what is derived from them, to an origin that did not get them before. */
 export function isAimedAnew(before: Config, after: Config): boolean {
   const [from, to] = [secretAimOf(before), secretAimOf(after)];
   return (
@@ -36,7 +36,7 @@ export function isAimedAnew(before: Config, after: Config): boolean {
   );
 }
 
-/** Names of the secrets that a config sends to an origin to which the former one, if any, did not send them. */
+/** Names of the secrets that a config sends to an origin to which the former config, if any, did not send them. */
 export function namesAimedAnew(before: Config | null, after: Config): string[] {
   const { names } = secretAimOf(after);
   if (before === null || isAimedAnew(before, after)) return [...names];
@@ -44,14 +44,14 @@ export function namesAimedAnew(before: Config | null, after: Config): string[] {
   return names.filter((name) => !known.includes(name));
 }
 
-/** The same of a tool's row as it is now: false when it is gone. */
+/** Whether a pinned config sends secrets only where the tool's current row does: false when the tool no longer exists. */
 export async function isAimedAsNow(tx: TenantTransaction, toolId: string, pinned: Config): Promise<boolean> {
   const now = await readToolConfig(tx, toolId);
   return now !== null && !isAimedAnew(now, pinned);
 }
 
 function originsOf(url: unknown): string[] {
-  // What follows the origin may be a template.
+  // The rest of the address may be a template.
   const literal = typeof url === 'string' ? (/^https?:\/\/[^/?#{}%\s\\]+/i.exec(url)?.[0] ?? '') : '';
   return URL.canParse(literal) ? [new URL(literal).origin] : [];
 }

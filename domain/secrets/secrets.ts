@@ -13,11 +13,11 @@ import { lockSecretRow, writeSecretRow, type SecretBefore } from '../../db/secre
 export interface SecretValue {
   readonly name: string;
   readonly value: string;
-  /** Undefined keeps, null clears. */
+  /** Undefined: stays as it is; null: is cleared. */
   readonly description: string | null | undefined;
 }
 
-/** Sets a value in a place, made or replaced; two at once come one after the other. Each value gets a number of its own. */
+/** Creates or replaces a value in a row scope; concurrent writes are serialised. Each value gets a version number of its own. */
 export async function putSecretRow(
   tx: TenantTransaction & { readonly caller: Changing['caller'] },
   keys: Pick<KeyRing, 'keks'>,
@@ -25,7 +25,7 @@ export async function putSecretRow(
 ): Promise<{ row: SecretRow; before: SecretBefore | null }> {
   const { home, secret } = put;
   const { organizationId, workspaceId } = home;
-  // The value is sealed for its number, which is known once the row is locked.
+  // The value is encrypted for its version number, which is known once the row is locked.
   const locked = await lockSecretRow(tx, home, secret.name);
 
   const value_version = locked.value_version + 1;
@@ -37,8 +37,8 @@ export async function putSecretRow(
 }
 
 /**
- * Deletes the value of a name in one place; gives what it was. 404 where the caller sees none; 409 `still_referenced` while a tool needs it and would find
- * no other, with the ids of at most 20.
+ * Deletes the value of a name in one row scope; returns its row. Throws 404 when the caller sees none; 409 `still_referenced` while a tool needs it and would
+ * find no other value, with the ids of at most 20 tools.
  */
 export async function deleteSecret(ctx: Changing, place: Pick<RowScope, 'scope' | 'workspaceId'>, name: string): Promise<Secret> {
   const id = await findSecretId(ctx, place, name);

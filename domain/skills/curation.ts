@@ -4,7 +4,7 @@ import { lockSkills, readSuccessorState } from '../../db/skills/owners.ts';
 import type { Skill, CurationState } from '../../db/skills/skill.entity.ts';
 import { seeSkillForChange } from './skills.ts';
 
-/** Which states lead to a state. */
+/** The states that lead to each state. */
 const sources: Readonly<Record<CurationState, readonly CurationState[]>> = {
   reviewed: ['pending'],
   promoted: ['reviewed'],
@@ -17,21 +17,21 @@ export interface Curation {
   readonly to: CurationState;
   /** The version that the curator has read. */
   readonly version: number;
-  /** The successor; only of a superseded one. */
+  /** The successor; only for a superseded skill. */
   readonly supersededBy: string | null;
 }
 
 /**
- * Moves a skill to another state of curation: reviewed and promoted hold for the version that was read, a superseded one names its promoted
- * successor, and a retired one forgets what was promoted. Gives the skill and the state that it had.
- * @throws 404, 403, 423; 409 `version_stale` when it has another version by now, `illegal_transition`; 422 for a successor that is none.
+ * Moves a skill to another state of curation: reviewed and promoted apply to the version that was read, a superseded skill names its promoted successor, and a
+ * retired one loses its promoted versions. Returns the skill and its previous state.
+ * @throws 404, 403, 423; 409 `version_stale` when it has another version by now, `illegal_transition`; 422 for an invalid successor.
  */
 export async function curateSkill(
   ctx: Changing,
   skillId: string,
   { to, version, supersededBy }: Curation,
 ): Promise<{ readonly skill: Skill; readonly from: CurationState }> {
-  // Of two skills that are to supersede each other at once, one waits and then finds the other superseded.
+  // If two skills are to supersede each other concurrently, one request waits and then finds the other skill superseded.
   if (supersededBy !== null) await lockSkills(ctx, [skillId, supersededBy]);
   const skill = await seeSkillForChange(ctx, skillId, { versionProperty: null });
   const from = skill.curationState;
@@ -59,7 +59,7 @@ export async function curateSkill(
   return { skill, from };
 }
 
-/** A successor is promoted, lies in the same or a wider place, and is not private to somebody else. */
+/** A successor must be promoted, lie in the same or a wider row scope, and not be private to another user. */
 async function refuseNoSuccessor(ctx: Changing, skill: Skill, successorId: string): Promise<void> {
   if (successorId === skill.id) throw invalid('/superseded_by', 'range', 'A skill does not supersede itself.');
   const { organizationId, workspaceId, ownerUserId } = skill;

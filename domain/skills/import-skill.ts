@@ -7,26 +7,26 @@ import { holdSkillFiles, recordSkillFiles, type FilePlace, type NewSkillFile } f
 import type { SkillText } from './skill-text.ts';
 import { changeSkillText, findSkillOfHome, makeSkill } from './skills.ts';
 
-/** What was read out of files, before the transaction. */
+/** The import as read from files, before the transaction. */
 export interface ReadImport {
   readonly slug: string;
   readonly text: SkillText;
-  /** Their bytes are stored; what is not recorded then is swept. */
+  /** Their bytes are stored; bytes that are not recorded in a row are swept. */
   readonly files: readonly NewSkillFile[];
-  /** What the front matter was taken for otherwise than YAML takes it. */
+  /** Where the front matter was interpreted differently from YAML. */
   readonly warnings: readonly string[];
 }
 
 export interface ImportTarget {
   readonly home: RowScope;
   readonly onConflict: 'reject' | 'new_version';
-  /** Who uploaded the files, and whether somebody looks at them before they can be used. */
+  /** Who uploaded the files, and whether they are scanned before they can be used. */
   readonly uploaded: Pick<FilePlace, 'isScanned' | 'createdBy'>;
 }
 
 /**
- * Stores what was read: a new pending skill, or, where the place has one of this slug and it is asked for, its next version. A text that it has
- * already changes nothing. Throws 409 `already_exists`, and what `changeSkillText` throws.
+ * Stores an import: a new pending skill, or, if requested, the next version of the skill with this slug in the row scope. A text equal to the current one
+ * changes nothing. Throws 409 `already_exists`, and what `changeSkillText` throws.
  */
 export async function storeImport(
   ctx: Changing,
@@ -37,7 +37,7 @@ export async function storeImport(
   if (existing !== null && onConflict === 'reject') throw fail('already_exists', { detail: 'A skill of this slug exists in this place.' });
   const { organizationId, workspaceId } = home;
   const known = existing?.referenceDocs ?? [];
-  // A skill of the platform has kept no files.
+  // A skill of the platform holds no files.
   const docs =
     organizationId === null ? [] : await recordSkillFiles(ctx, files, { place: { organizationId, workspaceId, ...uploaded }, known });
   const text = { ...read, referenceDocs: inOrder([...read.referenceDocs, ...docs]) };
@@ -53,7 +53,7 @@ export async function storeImport(
   return { skill: existing, isNew: false, before };
 }
 
-/** By name, whatever is a text and what is a file: equal bundles are equal skills. */
+/** Sorted by name, texts and files alike, so that equal bundles are equal skills. */
 function inOrder(docs: readonly StoredReferenceDoc[]): StoredReferenceDoc[] {
   return docs.some(({ attachment_id: id }) => id !== undefined)
     ? docs.toSorted((left, right) => (left.name < right.name ? -1 : 1))

@@ -5,15 +5,15 @@ import { recordSkillUse, type LoadingRun } from '../../db/skills/skill-uses.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
 export interface LoadedSkill {
-  /** What the run may load. */
+  /** The skills that the run may load. */
   readonly pins: readonly PinnedSkill[];
   /** Null: none of them has the slug. */
   readonly pin: PinnedSkill | null;
-  /** Null: it can not be loaded any more. */
+  /** Null: it can no longer be loaded. */
   readonly text: LoadableText | null;
 }
 
-/** A skill that a run has pinned, by its slug. Loading it is counted once a run. */
+/** Returns a skill that a run has pinned, by its slug. Counts its loading once per run. */
 export async function loadPinnedSkill(tx: Pick<TenantTransaction, 'em'>, run: LoadingRun, slug: string): Promise<LoadedSkill> {
   const pins = (await readPinnedSkills(tx, run.id))?.skills ?? [];
   const pin = pins.find((other) => other.slug === slug) ?? null;
@@ -24,7 +24,7 @@ export async function loadPinnedSkill(tx: Pick<TenantTransaction, 'em'>, run: Lo
   return { pins, pin, text };
 }
 
-/** Lets a run read a file of a skill that it has loaded. False: the file is gone, or not to be used. */
+/** Lets a run read a file of a skill that it has loaded. Returns false when the file no longer exists, or must not be used. */
 export async function lendFile(tx: Pick<TenantTransaction, 'em'>, runId: string, attachmentId: string): Promise<boolean> {
   return lendSkillFile(tx, runId, attachmentId);
 }

@@ -11,8 +11,8 @@ export interface Owners {
 }
 
 /**
- * Checks whom a new skill of a home is to belong to: an agent of the same or a wider place, and the caller, or, for an admin, any user who
- * reaches the place. 422 `reference` for others, 403 for a user that only an admin may name.
+ * Checks the owners of a new skill in its row scope: an agent must lie in the same or a wider scope; a user must be the caller or, for an admin, any user with
+ * access to the scope. Throws 422 `reference` for others, 403 for a user that only an admin may name.
  */
 export async function refuseOwners(ctx: Scoped, home: RowScope, { ownerAgentId, ownerUserId }: Owners): Promise<void> {
   if (ownerAgentId !== null && !(await hasAgent(ctx, home, ownerAgentId)))

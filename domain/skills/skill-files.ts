@@ -7,9 +7,9 @@ import { insertAttachment } from '../attachments/attachments.ts';
 
 /** A file of a skill whose bytes are stored. */
 export interface NewSkillFile {
-  /** Relative path, as the skill's documents have. */
+  /** Relative path, as in the skill's documents. */
   readonly name: string;
-  /** Characters of a text; null: it is none. */
+  /** Characters of a text; null: it is not a text. */
   readonly chars: number | null;
   readonly stored: Pick<NewAttachment, 'filename' | 'mediaType' | 'sizeBytes' | 'sha256' | 'storageKey'>;
 }
@@ -17,8 +17,8 @@ export interface NewSkillFile {
 export type FilePlace = Pick<NewAttachment, 'organizationId' | 'workspaceId' | 'isScanned' | 'createdBy'>;
 
 /**
- * Records files that a skill is to hold, and gives the documents that name them. `known`: documents that the skill has; a file of the
- * same path and bytes stays the one that it is.
+ * Records the files of a skill, and returns the documents that name them. `known`: the skill's current documents; a file of the same path and bytes stays the
+ * same file.
  */
 export async function recordSkillFiles(
   tx: TenantTransaction,
@@ -35,7 +35,7 @@ export async function recordSkillFiles(
   return docs;
 }
 
-/** Makes a skill hold the files that documents name. One of the platform belongs to no organization, and holds none. */
+/** Links the files that documents name to a skill. A skill of the platform belongs to no organization, and holds none. */
 export async function holdSkillFiles(tx: TenantTransaction, skill: Skill, docs: readonly StoredReferenceDoc[]): Promise<void> {
   const { id, organizationId, workspaceId } = skill;
   if (organizationId === null) return;

@@ -3,19 +3,19 @@ import canonicalize from 'canonicalize';
 import type { SkillColumns } from '../../db/skills/insert-skill.ts';
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
 
-/** Documents that a skill has at most, files among them. */
+/** The most documents of a skill, files included. */
 export const skillDocuments = 500;
 
-/** What a skill says: the part of it that has versions. */
+/** The text of a skill: the part of it that has versions. */
 export interface SkillText {
   readonly description: string;
   readonly instructions: string;
   readonly referenceDocs: readonly StoredReferenceDoc[];
-  /** What a SKILL.md said beside name and description; kept, never obeyed. */
+  /** The front matter of a SKILL.md beside name and description; stored, never followed. */
   readonly frontMatter: Record<string, unknown> | null;
 }
 
-/** SHA-256 of the canonical JSON (RFC 8785) of a skill's text, hexadecimal: equal for equal texts, wherever they came from. */
+/** SHA-256 of the canonical JSON (RFC 8785) of a skill's text, hexadecimal: equal for equal texts, whatever their source. */
 export function hashSkillText(text: SkillText): string {
   const content = {
     description: text.description,
@@ -28,7 +28,7 @@ export function hashSkillText(text: SkillText): string {
     .digest('hex');
 }
 
-/** A text as a skill's columns hold it. */
+/** A text in the form of a skill's columns. */
 export function columnsOf(text: SkillText): SkillColumns {
   return {
     description: text.description,

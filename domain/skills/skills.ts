@@ -16,24 +16,24 @@ export interface NewSkill extends RowScope {
   readonly ownerAgentId: string | null;
   readonly ownerUserId: string | null;
   readonly isActive: boolean;
-  /** Default: who acts. */
+  /** Default: the actor. */
   readonly createdBy?: ActorRef;
 }
 
-/** Another text for a skill, where it comes from, and who wrote it (default: who acts). */
+/** A new text of a skill, its origin, and its author (default: the actor). */
 export interface NewText {
   readonly text: SkillText;
   readonly origin: SkillOrigin;
   readonly createdBy?: ActorRef;
 }
 
-/** Loads and locks a skill that is about to change. Like `seeForChange`; a private skill of somebody else is the same 404. */
+/** Loads and locks a skill that is about to change. Like `seeForChange`; another user's private skill is the same 404. */
 export async function seeSkillForChange(ctx: Changing, skillId: string, options: ChangeOptions = {}): Promise<Skill> {
   await requireSkill(ctx, skillId);
   return seeForChange(ctx, Skill, skillId, options);
 }
 
-/** The skill that holds a slug in this very place, locked; null when the slug is free. 409 when it is one that the caller does not see. */
+/** Returns the skill with a slug in exactly this row scope, locked; null when the slug is free. Throws 409 when the caller does not see the skill. */
 export async function findSkillOfHome(ctx: Changing, home: RowScope, slug: string): Promise<Skill | null> {
   const found = await readSkillOfSlug(ctx, home, slug);
   if (!found) return null;
@@ -41,14 +41,14 @@ export async function findSkillOfHome(ctx: Changing, home: RowScope, slug: strin
   return seeForChange(ctx, Skill, found.id, { versionProperty: null });
 }
 
-/** Makes a pending skill and its first version. Gives the skill. */
+/** Creates a pending skill and its first version. Returns the skill. */
 export async function makeSkill(tx: TenantTransaction, { text, createdBy = creatorOf(tx.actor), ...made }: NewSkill): Promise<Skill> {
   return insertSkill(tx, { ...made, ...columnsOf(text), createdBy });
 }
 
 /**
- * Gives a skill, which the caller has locked, another text: a new version, pending. False when it says the same already.
- * @throws 409 `illegal_transition` for a superseded or retired one.
+ * Changes the text of a skill, which the caller has locked: creates a new pending version. Returns false when the text is the same.
+ * @throws 409 `illegal_transition` for a superseded or retired skill.
  */
 export async function changeSkillText(
   tx: TenantTransaction,
@@ -68,7 +68,7 @@ export async function changeSkillText(
   return true;
 }
 
-/** Deletes a skill, which the caller has locked, at a time: no agent loads it any more, and its files go with it. */
+/** Deletes a skill, which the caller has locked, as of `at`: no agent loads it any more, and its files expire with it. */
 export async function deleteSkill(tx: TenantTransaction, skill: Skill, at: Date): Promise<void> {
   skill.deletedAt = at;
   await tx.em.flush();

@@ -6,7 +6,7 @@ import { invalid } from '../../workflows/contracts/failure.ts';
 import { changeSkillText } from './skills.ts';
 import { skillDocuments } from './skill-text.ts';
 
-/** What a body changes; absent keeps. */
+/** The changes in a body; an absent field stays as it is. */
 interface SkillChange {
   readonly description?: string;
   readonly instructions?: string;
@@ -14,7 +14,7 @@ interface SkillChange {
   readonly is_active?: boolean;
 }
 
-/** Writes a change into a skill that is locked, and gives what has changed, for the audit entry: no text of it but the description. */
+/** Writes changes to a locked skill, and returns what has changed, for the audit entry: of its texts only the description. */
 export async function updateSkill(tx: TenantTransaction, skill: Skill, change: SkillChange): Promise<AuditSubject['changes']> {
   const before = fieldsOf(skill);
   const texts = { instructions: skill.instructions, reference_docs: hashesOf(skill.referenceDocs) };
@@ -34,7 +34,7 @@ export async function updateSkill(tx: TenantTransaction, skill: Skill, change: S
   return changes;
 }
 
-/** A body can name texts only: files that the skill has stay, unless a text takes the name. 422 where it then has too many documents. */
+/** A body can name only texts: the skill's files stay, unless a text takes the name. Throws 422 when that makes too many documents. */
 function withFiles(sent: readonly StoredReferenceDoc[], before: readonly StoredReferenceDoc[]): StoredReferenceDoc[] {
   const files = before.filter(({ name, attachment_id: id }) => id !== undefined && !sent.some((doc) => doc.name === name));
   if (sent.length + files.length > skillDocuments)

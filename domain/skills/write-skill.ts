@@ -6,14 +6,14 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { changeSkillText, makeSkill } from './skills.ts';
 
-/** What an agent wants to be known as a skill. */
+/** What an agent wants to store as a skill. */
 export interface SkillWish {
   readonly runId: string;
   readonly place: { readonly organizationId: string; readonly workspaceId: string };
   readonly slug: string;
   readonly description: string;
   readonly instructions: string;
-  /** Slug of a skill of the run that it was made from. */
+  /** Slug of the run's skill from which it was derived. */
   readonly derivedFrom: string | null;
 }
 
@@ -25,9 +25,9 @@ export interface WrittenSkill {
 }
 
 /**
- * Writes a pending skill of the workspace that belongs to the run's agent, or the next version of one. Nothing is loaded before a curator
- * has looked at it. Writing the same again changes nothing.
- * @throws 409 when the slug is somebody else's or the skill takes no new text, 422 when the source is no skill of the run.
+ * Writes a pending skill of the workspace that belongs to the run's agent, or its next version. No agent loads it before a curator has reviewed it. Writing the
+ * same again changes nothing.
+ * @throws 409 when the slug belongs to another owner or the skill accepts no new text, 422 when the source is no skill of the run.
  */
 export async function writeAgentSkill(tx: TenantTransaction, { runId, place, ...wish }: SkillWish): Promise<WrittenSkill> {
   const run = await readPinnedSkills(tx, runId);

@@ -1,4 +1,4 @@
-/** Holds a process to one commit per interval on the average; a few may follow at once, so that what is urgent in a quiet process never waits. */
+/** Limits a process to one commit per interval on average; short bursts are allowed, so that urgent frames in a quiet process never wait. */
 export interface CommitPace {
   /** Milliseconds until the next commit is allowed. */
   waitMs(now: number): number;

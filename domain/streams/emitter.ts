@@ -18,12 +18,12 @@ export interface EmitterDeps {
   readonly log: Logger;
 }
 
-/** Deltas of a run leave at this interval or when this much waits. */
+/** Deltas of a run are appended at this interval, or when `maxMergedBytes` are waiting. */
 const intervalMs = 50;
-/** One commit per process in this time; a little longer than the interval, so that the runs due in it share a commit. */
+/** One commit per process in this time; a little longer than the interval, so that runs due within it share a commit. */
 const paceMs = 55;
 const maxMergedBytes = 2 * 1024;
-/** Longest argument of one append; the rest follows at once. */
+/** The largest argument of one append; the rest follows at once. */
 const maxAppendBytes = 4 * 1024 * 1024;
 const lockWaitMs = 1_000;
 const autocommitLockWaitMs = 20;
@@ -32,14 +32,14 @@ const firstPauseMs = 100;
 const maxPauseMs = 2_000;
 const maxCloseMs = 5_000;
 
-/** Makes the emitter of a process. It keeps one connection to PostgreSQL of its own: close it before the databases. */
+/** Creates the emitter of a process. It holds its own connection to PostgreSQL: close it before the databases. */
 export function createEmitter(deps: EmitterDeps): Emitter {
   return new Emitter(deps);
 }
 
 /** The frames of all activities of a process: one flusher, one append in flight, then one publish per run. */
 export class Emitter {
-  /** Commits made and frames written by this process. */
+  /** Commits and frames written by this process. */
   readonly counts = { appends: 0, frames: 0 };
 
   readonly #deps: EmitterDeps;
@@ -81,7 +81,7 @@ export class Emitter {
     return writer;
   }
 
-  /** Appends what is pending (at most 5 s) and frees the connection. */
+  /** Appends pending frames (for at most 5 s) and frees the connection. */
   async close(): Promise<void> {
     this.#unlisten?.();
     const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve));
@@ -93,7 +93,7 @@ export class Emitter {
   }
 
   #wakeNoLaterThan(due: number): void {
-    if (this.#isAppending || this.#isClosed) return; // looks again when it is done
+    if (this.#isAppending || this.#isClosed) return; // checks again when it is done
     const now = performance.now();
     const at = Math.max(due, now + this.#pace.waitMs(now), this.#pausedUntil);
     if (at >= this.#wakeAt) return;
@@ -120,7 +120,7 @@ export class Emitter {
     else for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
-  /** Whoever has something takes part: it is the same commit. A run whose row was locked goes alone. */
+  /** Takes every writer with pending frames, since they share the commit. A run whose row was locked is appended alone. */
   #collect(now: number): FrameWriter[] {
     const working = [...this.#writers].filter((writer) => writer.hasWork && writer.retryAt <= now);
     const alone = working.find((writer) => writer.retryAt > 0);
@@ -172,7 +172,7 @@ export class Emitter {
     });
   }
 
-  /** What no text can be made of must not stand in the way of the others. */
+  /** Excludes a writer whose frames can't be serialised, so that it does not block the others. */
   #canSeal(writer: FrameWriter, at: Date): boolean {
     try {
       writer.seal(at);
@@ -183,7 +183,7 @@ export class Emitter {
     }
   }
 
-  /** PostgreSQL is away: what is sealed goes again as it is, the rest merges on. */
+  /** PostgreSQL is unavailable: sealed batches are sent again unchanged, the rest continues to merge. */
   #pause(error: unknown): void {
     this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, firstPauseMs), maxPauseMs);
     this.#pausedUntil = performance.now() + this.#pauseMs;
@@ -201,7 +201,7 @@ export class Emitter {
   }
 }
 
-/** When a writer wants the next append; 0 is at once. */
+/** When a writer needs the next append; 0 means at once. */
 function dueAt(writer: FrameWriter): number {
   if (writer.retryAt > 0) return writer.retryAt;
   if (writer.isUrgent || writer.bytes >= maxMergedBytes) return 0;

@@ -13,7 +13,7 @@ import type { RunIdentity } from '../../db/streams/frame-text.ts';
 import type { FrameDraft } from '../../db/streams/frame.schema.ts';
 import { PendingFrames, type CallOfDelta, type ReasoningDelta, type TextDelta } from './pending-frames.ts';
 
-/** Who writes: a run, its scope (`s<step>` or `c:<tool_call_id>`) and the attempt as the row counts it. */
+/** Identity of a writer: a run, its scope (`s<step>` or `c:<tool_call_id>`) and the attempt as counted in the row. */
 export interface WriterIdentity {
   readonly run: RunIdentity;
   readonly scope: string;
@@ -24,13 +24,13 @@ export interface WriterIdentity {
 /** Why `signal` was aborted: the run is to be cancelled, another attempt has taken over, the run has ended, or its frames can't be written. */
 export type WriterAbort = 'cancelled' | 'fenced' | 'ended' | Failure;
 
-/** What a writer needs of the emitter of its process. */
+/** What a writer needs from the emitter of its process. */
 export interface WriterHost {
-  /** Something waits; `isUrgent` may not wait for the next interval. */
+  /** Frames are waiting; an `isUrgent` writer must not wait for the next interval. */
   wake(writer: FrameWriter): void;
-  /** Told of each change of the bytes that wait. */
+  /** Called after each change of the bytes that wait. */
   account(writer: FrameWriter, bytes: number): void;
-  /** Resolves when there is room again; null while there is. */
+  /** Resolves when the buffer has room again; null while it has. */
   room(writer: FrameWriter): Promise<void> | null;
   release(writer: FrameWriter): void;
 }
@@ -43,11 +43,11 @@ interface Waiter {
 
 const maxFlushMs = 30_000;
 
-/** Frames of one scope of one run: merged, cut into batches, appended by the emitter of the process. Nothing here is waited for while reading. */
+/** Frames of one scope of one run: merged, split into batches, appended by the emitter of the process. Adding a frame never waits. */
 export class FrameWriter {
   readonly identity: WriterIdentity;
   lastFlushAt = 0;
-  /** Set while its run's row is locked by somebody: the batch goes alone and again at this time. */
+  /** Set while another transaction locks its run's row: the batch is sent alone, again at this time. */
   retryAt = 0;
 
   readonly #host: WriterHost;
@@ -97,13 +97,13 @@ export class FrameWriter {
     this.#add(() => this.#pending.frame(draft));
   }
 
-  /** For the provider's read loop: resolves at once unless too much waits for PostgreSQL; rejects service_unavailable after 30 s of that. */
+  /** For the provider's read loop: resolves at once unless too much waits for PostgreSQL; rejects with service_unavailable after 30 s of that. */
   async room(): Promise<void> {
     const room = this.#host.room(this);
     if (room) await room;
   }
 
-  /** Resolves when all frames so far are committed; rejects service_unavailable after 30 s. Null when nothing was ever written. */
+  /** Resolves when all frames so far are committed; rejects with service_unavailable after 30 s. Null when nothing was ever written. */
   flush(): Promise<AppendAnswer | null> {
     if (!this.hasWork) return Promise.resolve(this.#answer);
 
@@ -121,8 +121,8 @@ export class FrameWriter {
   }
 
   /**
-   * Appends frames in a transaction of the caller, behind everything this writer has written: what is pending is committed first. Safe when
-   * the transaction is run again, since batch numbers only rise. The answer may be `fenced` or `ended`: then the transaction must not commit.
+   * Appends frames in a transaction of the caller, after everything this writer has written: pending frames are committed first. Safe when the transaction is
+   * run again, since batch numbers only rise. The answer may be `fenced` or `ended`: then the transaction must not commit.
    */
   async appendInside(tx: TenantTransaction, frames: readonly FrameDraft[]): Promise<AppendAnswer> {
     const flushed = await this.flush();
@@ -134,19 +134,19 @@ export class FrameWriter {
     return answer;
   }
 
-  /** Ends the writer. What is pending is still appended. */
+  /** Ends the writer. Pending frames are still appended. */
   close(): void {
     this.#isClosed = true;
     if (!this.hasWork) this.#host.release(this);
     else this.#host.wake(this);
   }
 
-  /** Tells the writer of a cancel that was heard elsewhere. Frames are still written: they are part of what the run leaves. */
+  /** Notifies the writer of a cancel that was received elsewhere. Frames are still written: they are part of the run's result. */
   cancel(): void {
     this.#abort.abort('cancelled' satisfies WriterAbort);
   }
 
-  /** The batch to append next; the same one, byte for byte, until it is answered. */
+  /** The next batch to append; the same one, byte for byte, until it is answered. */
   seal(at: Date): EncryptedBatch {
     if (!this.#sealed) {
       const bytes = this.#pending.bytes;
@@ -167,7 +167,7 @@ export class FrameWriter {
     if (this.#isClosed && !this.hasWork) this.#host.release(this);
   }
 
-  /** Gives up: its frames can't be written at all. */
+  /** Gives up: the writer's frames can't be written at all. */
   kill(failure: Failure): void {
     this.#abort.abort(failure satisfies WriterAbort);
     this.#die();

@@ -1,6 +1,6 @@
 import type { FrameData, FrameDraft } from '../../db/streams/frame.schema.ts';
 
-/** A piece of a block of a message, as the provider streams it. */
+/** A part of a message's block, as the provider streams it. */
 export interface TextDelta {
   readonly messageId: string;
   readonly step: number;
@@ -19,7 +19,7 @@ export interface ReasoningDelta {
 
 export type CallOfDelta = Omit<FrameData<'tool.call'>, 'phase' | 'args_delta'>;
 
-/** Longest delta of one frame, in UTF-16 units: what merges while PostgreSQL is away stays below the limit of a frame. */
+/** The longest delta of one frame, in UTF-16 units: what merges while PostgreSQL is unavailable stays below the limit of a frame. */
 const maxDeltaUnits = 32 * 1024;
 
 interface Merging {
@@ -28,13 +28,13 @@ interface Merging {
 }
 
 /**
- * Frames of one writer that wait to be appended, in order. Texts of one block merge until a frame of another kind stands behind them.
- * Counts the offsets, keeps back half a surrogate pair, and turns U+0000 and lone surrogates into U+FFFD.
+ * Frames of one writer that wait to be appended, in order. Texts of one block merge until a frame of another kind follows. Counts the offsets, holds back half
+ * a surrogate pair, and turns U+0000 and lone surrogates into U+FFFD.
  */
 export class PendingFrames {
-  /** JSON text of what waits, roughly, in bytes. */
+  /** Approximate size of the waiting JSON text, in bytes. */
   bytes = 0;
-  /** Something that may not wait for the next interval: a frame that is no delta, or the first delta of a block. */
+  /** Whether a frame must not wait for the next interval: a frame that is no delta, or the first delta of a block. */
   isUrgent = false;
 
   #queue: (FrameDraft | Merging)[] = [];
@@ -75,7 +75,7 @@ export class PendingFrames {
     this.isUrgent = true;
   }
 
-  /** Empties it. */
+  /** Returns all frames and empties the queue. */
   take(): FrameDraft[] {
     const frames = this.#queue.map((entry) => ('toDraft' in entry ? entry.toDraft(entry.text) : entry));
     this.#queue = [];

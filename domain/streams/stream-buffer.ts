@@ -1,10 +1,10 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { FrameWriter } from './frame-writer.ts';
 
-/** Bounds what waits for PostgreSQL, by run and by process: above it the provider is read no further. */
+/** Bounds the bytes that wait for PostgreSQL, by run and by process: beyond that the provider is not read any further. */
 export interface StreamBuffer {
   account(writer: FrameWriter, bytes: number): void;
-  /** Null while there is room; else resolves when there is, and rejects after 30 s. */
+  /** Null while there is room; otherwise resolves when there is, and rejects after 30 s. */
   wait(writer: FrameWriter): Promise<void> | null;
 }
 

@@ -13,13 +13,13 @@ export interface FrameUpkeep {
 }
 
 const runsPerCall = 200;
-/** A run is left alone until this long after its end: its last readers read it in the meantime. */
+/** A run is left alone until this long after its end, while its last readers still read it. */
 const mergeAfter = '1 minute';
 const compactAfter = '30 days';
 
 /**
- * Tends the archives of runs that have ended: merges their chunks, and 30 days later drops what a later frame repeats. Walks by the time
- * of their end and remembers how far it has come (`system_marks`); a run done twice stays as it is.
+ * Maintains the archives of ended runs: merges their chunks, and 30 days later drops frames that a later frame repeats. Proceeds by the time of their end and
+ * records its progress (`system_marks`); processing a run twice changes nothing.
  */
 export async function tendFrames(db: Databases): Promise<FrameUpkeep> {
   const merge = await walk(db, { mark: 'frames-merged', after: mergeAfter, work: mergeChunks });

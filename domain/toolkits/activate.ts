@@ -21,15 +21,15 @@ import { createHash } from 'node:crypto';
 
 export interface Activation {
   readonly revision: Pick<ToolkitRevisionRow, 'id' | 'state'> & { readonly tools: readonly ToolkitTool[] };
-  /** Names of the tools that are approved as the revision holds them. What is not approved stays as it is in force, or invisible. */
+  /** Names of the tools that are approved as the revision contains them. A tool that is not approved stays as it is in force, or invisible. */
   readonly approve: 'all' | readonly string[];
   readonly overrides: Readonly<Record<string, ToolOverrides>>;
 }
 
 /**
- * Makes a revision of a toolkit its active one: approved tools are made, changed or given back to service, tools that it does not hold go,
- * the former revision becomes superseded. An older revision rolls back. Each tool in force gets a version of this revision, which runs pin.
- * The caller holds the toolkit's lock. Throws 409 `revision_not_activatable`, 422 for names that the revision does not hold.
+ * Activates a revision of a toolkit: approved tools are created, changed or put back into service, tools that it lacks are removed, the former revision becomes
+ * superseded. Activating an older revision is a rollback. Each tool in force gets a version of this revision, which runs pin. The caller has locked the
+ * toolkit. Throws 409 `revision_not_activatable`, 422 for names that the revision lacks.
  */
 export async function activateToolkitRevision(tx: TenantTransaction, toolkit: Toolkit, activation: Activation): Promise<void> {
   const { revision } = activation;
@@ -68,7 +68,7 @@ function approvedNames({ revision, approve: asked, overrides }: Activation): Rea
   return approved;
 }
 
-/** What the revision does not hold is out of reach at once; its row stays, so that a later revision gives it back under the same id. */
+/** Removes tools that the revision lacks from service at once; their rows stay, so that a later revision restores them under the same id. */
 function withdraw(held: readonly Tool[], tools: readonly ToolkitTool[], now: Date): void {
   const names = new Set(tools.map((tool) => tool.name));
   for (const tool of held) {
@@ -76,7 +76,9 @@ function withdraw(held: readonly Tool[], tools: readonly ToolkitTool[], now: Dat
   }
 }
 
-/** Tools made by hand that go to another origin than before: values of their own don't go along. Changing a toolkit's own address has dropped them. */
+/**
+ * Manual tools that now call a different origin: their own secret values are not sent there. Changing a toolkit's own address has already dropped these values.
+ */
 function movedTools(toolkit: Toolkit, held: readonly Tool[], approved: readonly ToolkitTool[]): string[] {
   if (toolkit.kind !== 'manual') return [];
   const byName = new Map(approved.map((tool) => [tool.name, tool.execution?.config ?? {}]));
@@ -128,7 +130,7 @@ function approve(tx: TenantTransaction, { toolkit, held, former, overrides }: Ap
   }
 }
 
-/** What the revision itself says of a tool. */
+/** The fields of a tool that the revision itself determines. */
 function contentOf(toolkit: Toolkit, found: ToolkitTool) {
   const config = found.execution ? executionOf(toolkit, found.execution.config) : { toolkit_id: toolkit.id, remote_name: found.name };
   const authSecrets = secretsOfAuth(found.execution ? config : toolkit.config);
@@ -142,7 +144,9 @@ function contentOf(toolkit: Toolkit, found: ToolkitTool) {
   };
 }
 
-/** How a tool of a revision is called. Paths of a document are below the toolkit's own address, with its credentials; tools made by hand bring both along. */
+/**
+ * How a tool of a revision is called. Paths of a document are relative to the toolkit's own address, with its credentials; manual tools have both of their own.
+ */
 export function executionOf(toolkit: Toolkit, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   if (toolkit.kind !== 'openapi') return { ...config };
   return { ...config, url: `${String(toolkit.config['base_url'])}${String(config['url'])}`, auth: toolkit.config['auth'] };
@@ -163,7 +167,7 @@ async function writeVersions(tx: TenantTransaction, toolkit: Toolkit, { id, tool
         workspaceId: tool.workspaceId,
         version: (numbers.get(tool.id) ?? 0) + 1,
         toolkitRevisionId: id,
-        // The hash says for which content the settings were approved (`formerSettings`).
+        // The hash identifies the content for which the settings were approved (`formerSettings`).
         descriptor: { ...descriptorOf(tool), remote_hash: tool.remoteHash },
       }),
     );
@@ -174,8 +178,8 @@ async function writeVersions(tx: TenantTransaction, toolkit: Toolkit, { id, tool
 const maxLength = 64;
 
 /**
- * The slug of a toolkit's tool, `<toolkit>__<tool>`: what a model may call it. Characters that no model takes become `_`; a name that is too
- * long, or that another tool has become already, ends with a piece of its hash, so that the slug of a name never depends on the rest.
+ * Returns the slug of a toolkit's tool, `<toolkit>__<tool>`: the name under which a model calls it. Characters that no model accepts become `_`; a name that is
+ * too long, or whose slug is taken, ends with a part of its hash, so that the slug of a name never depends on the other names.
  */
 function toolSlug(toolkitSlug: string, name: string, taken: ReadonlySet<string>): string {
   const slug = `${toolkitSlug}__${name.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '_')}`;

@@ -2,7 +2,7 @@ import type { FormerSettings } from '../../db/toolkits/former-settings.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import type { Tool } from '../../db/tools/tool.entity.ts';
 
-/** What an approval decides of a tool beside its content; absent keeps, or takes what is safe. */
+/** Settings of a tool that an approval decides beside its content; an absent one stays as it is, or takes the safe value. */
 export interface ToolOverrides {
   readonly effect?: 'read' | 'write';
   readonly critical?: boolean;
@@ -16,9 +16,9 @@ type Known = Pick<Tool, 'remoteHash' | 'effect' | 'critical' | 'concurrency' | '
 type Settings = Pick<Tool, 'effect' | 'critical' | 'concurrency' | 'isIdempotent' | 'timeoutS' | 'responseMaxChars'>;
 
 /**
- * How an approved tool is treated. A remote tool is a write until it is approved as read: what a server says of itself only proposes. Of a tool
- * that is known, the settings in force stay; when it has changed, only those that it still proposes. One that comes back as it was approved
- * once (`former`) gets the settings of then; critical is never undone by it.
+ * Returns the settings of an approved tool. A remote tool counts as a write until it is approved as read: what a server declares is only a proposal. A known
+ * tool retains the settings in force; a changed one retains only those that it still proposes. A tool that returns to a content approved earlier (`former`)
+ * gets the settings of that time; critical is never reset by that.
  */
 export function settingsOf(
   { tool, former }: { readonly tool: Tool | null; readonly former: FormerSettings | null },
@@ -45,7 +45,7 @@ function effectOf(existing: Known | null, found: ToolkitTool): 'read' | 'write' 
 }
 
 function concurrencyOf(existing: Known | null, found: ToolkitTool, effect: 'read' | 'write'): 'read' | 'write' | 'exclusive' {
-  // An author's own word counts; a server's only proposes.
+  // An author's declaration counts; a server's is only a proposal.
   if (!existing) return found.execution && found.proposed.effect === effect ? found.proposed.concurrency : effect;
   return existing.concurrency === 'exclusive' || existing.effect === effect ? existing.concurrency : effect;
 }

@@ -4,7 +4,7 @@ import type { ToolInForce } from '../../db/toolkits/revisions.ts';
 
 const comparedFields = ['title', 'description', 'input_schema', 'output_schema', 'annotations'] as const;
 
-/** How the tools of a revision differ from those of the active one, by name; both are lists of at most 200. */
+/** Returns how the tools of a revision differ from those of the active one, by name; both lists have at most 200 entries. */
 export function diffTools(before: readonly ToolkitTool[], after: readonly ToolkitTool[]): ToolkitChange[] {
   const old = new Map(before.map((tool) => [tool.name, tool]));
   const fresh = new Map(after.map((tool) => [tool.name, tool]));
@@ -19,13 +19,13 @@ function changeOf(name: string, before: ToolkitTool | undefined, after: ToolkitT
   return { name, change: 'changed', fields: comparedFields.filter((field) => canonicalize(before[field]) !== canonicalize(after[field])) };
 }
 
-/** Whether activating these tools would change nothing: the same ones, all approved as they are and none quarantined. */
+/** Whether activating these tools would change nothing: the same tools, all approved as they are and none quarantined. */
 export function isInForce(tools: readonly ToolkitTool[], inForce: readonly ToolInForce[]): boolean {
   const hashes = new Map(tools.map((tool) => [tool.name, tool.hash]));
   return tools.length === inForce.length && inForce.every((tool) => !tool.isQuarantined && hashes.get(tool.name) === tool.hash);
 }
 
-/** Names of the tools in force that are changed in `tools`, or gone. */
+/** Names of the tools in force that are changed in `tools`, or missing from it. */
 export function differing(tools: readonly ToolkitTool[], inForce: readonly ToolInForce[]): string[] {
   const hashes = new Map(tools.map((tool) => [tool.name, tool.hash]));
   return inForce.filter((tool) => hashes.get(tool.name) !== tool.hash).map((tool) => tool.name);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 
-/** SHA-256, hexadecimal, of the canonical JSON (RFC 8785) of what a tool's caller relies on: any change of it asks for a new approval. */
+/** SHA-256, hexadecimal, of the canonical JSON (RFC 8785) of everything that a tool's caller relies on: any change of it needs a new approval. */
 export function toolHash(tool: Omit<ToolkitTool, 'hash' | 'proposed' | 'execution'>): string {
   return sha256Of({
     name: tool.name,

@@ -8,18 +8,18 @@ import { diffTools } from './diff.ts';
 import { isInForce } from './diff.ts';
 import { toldLeftOut } from './source-tools.ts';
 
-/** A revision made from a document or by hand: whole at once. */
+/** A revision made from a document or by hand, complete at once. */
 export interface NewToolkitRevision {
   readonly origin: Exclude<ToolkitRevisionOrigin, 'sync'>;
   readonly tools: readonly ToolkitTool[];
   readonly sourceHash: string;
-  /** Of what the source holds beside its tools; `count` when that is more than is told. */
+  /** What was omitted from the source; `count` may exceed what is listed in `told`. */
   readonly leftOut: { readonly told: readonly LeftOut[]; readonly count: number };
   readonly note: string | null;
   readonly createdBy: ActorRef;
 }
 
-/** Stores a revision made from a document or by hand, with its differences to the active one. The caller holds the toolkit's lock. */
+/** Stores a revision made from a document or by hand, with its differences from the active one. The caller has locked the toolkit. */
 export async function addToolkitRevision(
   tx: TenantTransaction,
   toolkit: ToolkitScope,

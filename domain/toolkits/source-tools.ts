@@ -7,7 +7,7 @@ import { sha256Of, toolHash } from './hashes.ts';
 import type { NewToolkitRevision } from './revisions.ts';
 import type { LeftOut } from '../../db/toolkits/left-out.ts';
 
-/** The tools that a source gives, what else it holds, and the hash of the source. */
+/** The tools of a source, what was omitted from it, and its hash. */
 export interface SourceTools {
   readonly tools: readonly ToolkitTool[];
   readonly sourceHash: string;
@@ -26,7 +26,7 @@ export interface ManualTool {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** The tools that an author describes. Throws 422 for a config or schema that can't be used. */
+/** Converts the tools that an author describes. Throws 422 for a config or schema that can't be used. */
 export async function toolsByHand(tools: readonly ManualTool[], checks: ToolChecks): Promise<SourceTools> {
   const seen = new Set<string>();
   const made: ToolkitTool[] = [];
@@ -39,7 +39,7 @@ export async function toolsByHand(tools: readonly ManualTool[], checks: ToolChec
   return { tools: made, sourceHash: sha256Of(tools), leftOut: { told: [], count: 0 } };
 }
 
-/** The tool that an operation of an OpenAPI document becomes. */
+/** Converts an operation of an OpenAPI document into a tool. */
 export function toolOfOperation(operation: OpenApiOperation): ToolkitTool {
   const { method } = operation;
   const config = { ...completeHttpConfig({ method, ...operation.request }) };
@@ -78,12 +78,12 @@ async function fromAuthor(tool: ManualTool, checks: ToolChecks): Promise<Toolkit
   });
 }
 
-/** Methods that a client may repeat (RFC 9110 §9.2.2); what a server makes of it is its own affair, so it only proposes. */
+/** Methods that a client may repeat (RFC 9110 §9.2.2); a server may not honour that, so it is only a proposal. */
 function isRepeatable(method: string): boolean {
   return method !== 'POST' && method !== 'PATCH';
 }
 
-/** The hash covers how the tool is called, too: a changed path or header asks for an approval like a changed text. */
+/** The hash also covers how the tool is called: a changed path or header needs an approval like a changed text. */
 function withHash(tool: Omit<ToolkitTool, 'hash'>): ToolkitTool {
   const whole = { ...tool, annotations: { ...tool.annotations, request_sha256: sha256Of(tool.execution?.config) } };
   return { ...whole, hash: toolHash(whole) };
@@ -98,7 +98,7 @@ function rethrowBelow(pointer: string, error: unknown): never {
 const maxReported = 200;
 const limitText = 500;
 
-/** How a revision tells what it left out: all in one text, and one by one as far as they are told. */
+/** How a revision reports what it omitted: all in one text, and one by one up to `maxReported`. */
 export function toldLeftOut(leftOut: readonly LeftOut[]) {
   const text = `Left out: ${leftOut.map(({ name, reason }) => `${name} ${reason}`).join('; ')}`;
   return {

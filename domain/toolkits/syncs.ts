@@ -28,36 +28,36 @@ export interface SyncReason {
   readonly createdBy: ActorRef;
 }
 
-/** What a sync brought home. */
+/** The result of a sync. */
 export type SyncFindings =
   | {
       readonly tools: readonly ToolkitTool[];
       readonly server: Record<string, unknown> | null;
       readonly protocolVersion: string | null;
       readonly sourceHash: string | null;
-      /** Which of the server's tools were left out, or what of them is ignored, and why; for people, at most 500 characters are kept. */
+      /** Which of the server's tools were omitted, or what of them is ignored, and why; for people, at most 500 characters are stored. */
       readonly told?: string | null;
-      /** The tools that were left out, one by one. */
+      /** The omitted tools, one by one. */
       readonly leftOut?: readonly LeftOut[];
     }
   | {
-      /** For people, without secrets; at most 500 characters are kept. */
+      /** For people, without secrets; at most 500 characters are stored. */
       readonly error: string;
-      /** True when the server answered, and refused. */
+      /** True when the server answered, but refused. */
       readonly reachable?: boolean;
     };
 
 export interface FinishedSync {
   readonly state: ToolkitRevisionState;
-  /** Names of the tools that this sync took out of service. */
+  /** Names of the tools that this sync quarantined. */
   readonly quarantined: readonly string[];
 }
 
 const maxErrorChars = 500;
-/** A sync whose process is long dead blocks no other. */
+/** After this time a sync counts as abandoned and blocks no other. */
 const abandonedAfter = '30 minutes';
 
-/** Opens a sync and starts its workflow. 409 `sync_running` while another is under way. */
+/** Opens a sync and starts its workflow. Throws 409 `sync_running` while another is under way. */
 export async function startSync(
   tx: TenantTransaction,
   toolkit: ToolkitScope & { readonly organizationId: string },
@@ -86,8 +86,8 @@ export async function startSync(
 }
 
 /**
- * What a server's news or the clock ask for: a sync now, or, when the last one was begun less than a minute ago or is still under way, as
- * soon as a minute has passed. Nothing for a toolkit of the platform, or one that is off.
+ * Requests a sync on a server's notification or on schedule: now, or, when the last one was begun less than a minute ago or is still under way, as soon as a
+ * minute has passed. Does nothing for a toolkit of the platform, or one that is switched off.
  */
 export async function requestSync(tx: TenantTransaction, toolkit: ToolkitScope, reason: SyncReason): Promise<void> {
   const { organizationId } = toolkit;
@@ -98,7 +98,7 @@ export async function requestSync(tx: TenantTransaction, toolkit: ToolkitScope, 
   else await startSync(tx, { ...toolkit, organizationId }, reason);
 }
 
-/** Begins a sync: a revision in state syncing with the next number. One at a time a toolkit: 409 `sync_running`. */
+/** Begins a sync: a revision in state syncing with the next number. One at a time per toolkit: throws 409 `sync_running`. */
 export async function openSync(tx: TenantTransaction, toolkit: ToolkitScope, reason: SyncReason): Promise<OpenedRevision> {
   if (!(await lockToolkit(tx, toolkit.id))) throw fail('not_found');
   await failSyncing(tx, toolkit.id, { error: 'The sync was abandoned.', olderThan: abandonedAfter });
@@ -108,9 +108,9 @@ export async function openSync(tx: TenantTransaction, toolkit: ToolkitScope, rea
 }
 
 /**
- * Ends a sync: unchanged when it found exactly what is in force, inactive when an activation could change that, failed on an error and when it
- * keeps no tool at all. Tools in force that are changed or gone are quarantined at once, unless the toolkit keeps them (`on_change`). A revision
- * that has ended already is left alone, so that an activity may run twice.
+ * Ends a sync: unchanged when it found exactly what is in force, inactive when an activation could change that, failed on an error and when no tool at all can
+ * be kept. Tools in force that are changed or missing are quarantined at once, unless the toolkit keeps them (`on_change`). A revision that has already ended
+ * is left alone, so that an activity may run twice.
  */
 export async function finishSync(tx: TenantTransaction, revisionId: string, found: SyncFindings): Promise<FinishedSync> {
   const open = await lockSync(tx, revisionId);
@@ -149,7 +149,7 @@ export async function finishSync(tx: TenantTransaction, revisionId: string, foun
   return { state, quarantined };
 }
 
-/** After a sync: when the next one is due, if the toolkit has an interval. One that was asked for meanwhile stays. */
+/** Sets when the next sync is due after a sync, if the toolkit has an interval. A sync that was requested meanwhile stays due. */
 export async function scheduleNextSync(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await setNextSync(tx, toolkitId);
 }

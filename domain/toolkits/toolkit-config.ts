@@ -19,7 +19,7 @@ export function completeMcpConfig(draft: McpConfigDraft): McpToolkitConfig {
   };
 }
 
-/** The base address ends without a slash: paths of a document begin with one. */
+/** The base address is stored without a final slash: paths of a document begin with one. */
 export function completeOpenApiConfig(draft: OpenApiConfigDraft): OpenApiToolkitConfig {
   return { base_url: draft.base_url.replace(/\/+$/, ''), auth: completeHttpAuth(draft.auth ?? { type: 'none' }) };
 }

@@ -7,7 +7,7 @@ import { escapePointer } from '../../workflows/contracts/tools/json-pointer.ts';
 import { checkAuth } from '../tools/http-rules.ts';
 import { completeMcpConfig, completeOpenApiConfig, type McpConfigDraft, type OpenApiConfigDraft } from './toolkit-config.ts';
 
-/** The config of a toolkit as it is stored. Throws 422 for an address or header that the egress guard would not let out. */
+/** Returns the stored form of a toolkit's config. Throws 422 for an address or header that the egress guard would refuse. */
 export function toolkitConfigOf(kind: ToolkitKind, config: Readonly<Record<string, unknown>>, policy: EgressPolicy): ToolkitConfig {
   switch (kind) {
     case 'mcp': {
@@ -31,12 +31,12 @@ export function toolkitConfigOf(kind: ToolkitKind, config: Readonly<Record<strin
   }
 }
 
-/** Whether calls go elsewhere, or as somebody else, than was approved: the tools wait for a new approval then. */
+/** Whether calls now go to another server, or with other credentials, than approved: the tools then wait for a new approval. */
 export function isAnotherServer(before: Readonly<Record<string, unknown>>, after: ToolkitConfig): boolean {
   return ['url', 'base_url', 'transport', 'auth'].some((field) => !isDeepStrictEqual(before[field], Reflect.get(after, field)));
 }
 
-/** When a schedule looks at an MCP server next; null for none. */
+/** When an MCP server is next synced on schedule; null for never. */
 export function nextSyncOf(config: ToolkitConfig, now: Date): Date | null {
   const interval: unknown = Reflect.get(config, 'sync_interval_s');
   return typeof interval === 'number' ? new Date(now.getTime() + interval * 1_000) : null;

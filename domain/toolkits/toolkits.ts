@@ -14,7 +14,7 @@ import type { RefuseForeignAim } from '../tools/secret-aims.ts';
 import { isAnotherServer, nextSyncOf, toolkitConfigOf } from './toolkit-rules.ts';
 import { failSyncing, quarantineTools, toolsInForce } from '../../db/toolkits/revisions.ts';
 
-/** What decides, outside the rows, whether somebody may make or change a toolkit. */
+/** What decides, beside the rows, whether a caller may create or change a toolkit. */
 export interface ToolkitRules {
   /** What an organization's requests may reach; null: the platform's. */
   readonly policyOf: (organizationId: string | null) => Promise<EgressPolicy>;
@@ -24,7 +24,7 @@ export interface ToolkitRules {
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** What is said of a new toolkit; its config has the form of its kind. */
+/** The fields of a new toolkit; its config has the form of its kind. */
 export interface NewToolkit {
   readonly slug: string;
   readonly name: string;
@@ -34,17 +34,17 @@ export interface NewToolkit {
   readonly secretsRequired: readonly string[];
 }
 
-/** What is said of a toolkit that is there; left out: as it is. */
+/** The changes of a toolkit; an omitted field stays as it is. */
 export interface ToolkitChanges {
   readonly name?: string | undefined;
   readonly description?: string | null | undefined;
-  /** Replaces the former one whole; it has the form of the toolkit's kind. */
+  /** Replaces the former config completely; has the form of the toolkit's kind. */
   readonly config?: Config | undefined;
   readonly secretsRequired?: readonly string[] | undefined;
   readonly isActive?: boolean | undefined;
 }
 
-/** Makes a toolkit without tools. Gives its id. Throws 422 for an address that can't be used, 403 for secrets of others. */
+/** Creates a toolkit without tools. Returns its id. Throws 422 for an address that can't be used, 403 for secrets that the caller may not send there. */
 export async function createToolkit(tx: TenantTransaction, home: RowScope, asked: NewToolkit, rules: ToolkitRules): Promise<string> {
   const config = toolkitConfigOf(asked.kind, asked.config, await rules.policyOf(home.organizationId));
   await rules.refuseForeignAim(home, [{ before: null, after: { ...config } }]);
@@ -72,8 +72,8 @@ export async function createToolkit(tx: TenantTransaction, home: RowScope, asked
 }
 
 /**
- * Changes a toolkit that the caller has locked. Another server or other credentials take all of its tools out of service, and end what it held to
- * reach the former one. Throws 422 for an address that can't be used, 403 for secrets of others.
+ * Changes a toolkit that the caller has locked. Another server or other credentials take all of its tools out of service, and drop the connections to the
+ * former one. Throws 422 for an address that can't be used, 403 for secrets that the caller may not send there.
  */
 export async function changeToolkit(tx: TenantTransaction, toolkit: Toolkit, asked: ToolkitChanges, rules: ToolkitRules): Promise<void> {
   if (asked.name !== undefined) toolkit.name = asked.name;
@@ -97,12 +97,12 @@ async function changeConfig(
   if (!isAnotherServer(before, config)) return;
   if (isAimedAnew(before, toolkit.config)) await dropOwnSecrets(tx, await toolsOfToolkit(tx, toolkit.id));
   await quarantineAll(tx, toolkit.id);
-  // No token goes to another server than the one that it was given for.
+  // No token goes to another server than the one for which it was issued.
   await forgetConnections(tx, toolkit.id);
 }
 
 /**
- * Deletes a toolkit that the caller has locked, with its tools; what it held to reach its server, and values set for its tools, go at once. Throws 409
+ * Deletes a toolkit that the caller has locked, with its tools; its connections to its server, and values set for its tools, are deleted at once. Throws 409
  * `in_use` while the active revision of an agent binds it or one of its tools.
  */
 export async function deleteToolkit(tx: TenantTransaction, toolkit: Toolkit): Promise<void> {
@@ -119,8 +119,8 @@ export async function deleteToolkit(tx: TenantTransaction, toolkit: Toolkit): Pr
 }
 
 /**
- * Takes every tool of a toolkit out of service until an activation approves it anew: its server or its credentials are others now. What a
- * sync that is under way brings home is the former server's and counts no more. The caller holds the toolkit's lock.
+ * Takes every tool of a toolkit out of service until an activation approves it again, because its server or its credentials have changed. The result of a sync
+ * under way is the former server's and no longer counts. The caller has locked the toolkit.
  */
 async function quarantineAll(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await failSyncing(tx, toolkitId, { error: 'The address or the credentials of the toolkit changed during the sync.' });

@@ -4,14 +4,14 @@ import { findAgentTarget } from '../../db/tools/agent-target.ts';
 import type { AgentRefDraft, StoredAgentRef } from '../../db/tools/kind-config.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 
-/** An agent with what else of it a config names. */
+/** An agent, with the revision and persona that a config names. */
 export interface NamedAgent {
   readonly agent: AgentRefDraft;
   readonly revision?: string | undefined;
   readonly personaSlug?: string | null | undefined;
 }
 
-/** The agent that a config of a tool of this home names at `pointer`. Throws 422 `required` and `reference`. */
+/** Resolves the agent that a config of a tool in this row scope names at `pointer`. Throws 422 `required` and `reference`. */
 export async function resolveNamedAgent(
   tx: Pick<TenantTransaction, 'em'>,
   home: RowScope,

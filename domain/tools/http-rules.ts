@@ -14,7 +14,7 @@ export interface HttpChecks {
   readonly policy: EgressPolicy;
 }
 
-/** 422 for a URL, header, body, credential or template that can't be sent as it stands. */
+/** Throws 422 for a URL, header, body, credential or template that can't be sent as it is. */
 export async function checkHttp(config: HttpToolConfig, checks: HttpChecks): Promise<void> {
   checkOrigin('/config/url', config.url, checks.policy);
   checkAuth(config.auth, checks.policy);
@@ -38,7 +38,7 @@ export async function checkHttp(config: HttpToolConfig, checks: HttpChecks): Pro
   await checkTemplates(templates, checks.templates);
 }
 
-/** Headers that choose another target or break the framing of the request are not a tool's to set. */
+/** A tool may not set headers that choose another target or break the framing of the request. */
 function refuseReservedHeaders(config: HttpToolConfig): void {
   for (const name of Object.keys(config.headers)) {
     if (isReservedHeader(name)) throw invalid(`/config/headers/${escapePointer(name)}`, 'egress', 'This header can not be set by a tool.');
@@ -48,7 +48,7 @@ function refuseReservedHeaders(config: HttpToolConfig): void {
   }
 }
 
-/** A value without a template goes out as it is (RFC 9110 §5.5); what a template gives is looked at when it is sent. */
+/** A value without a template is sent as it is (RFC 9110 §5.5); the value of a template is checked when it is sent. */
 function refuseUnsendableHeaders(config: HttpToolConfig): void {
   for (const [name, value] of Object.entries(config.headers)) {
     if (value.replaceAll(liquid, '') === value && !sendable.test(value))
@@ -56,7 +56,7 @@ function refuseUnsendableHeaders(config: HttpToolConfig): void {
   }
 }
 
-/** The origin is literal and one that the egress guard lets out; what follows may be a template. */
+/** Checks that the origin is literal and accepted by the egress guard; the rest may be a template. */
 export function checkOrigin(pointer: string, url: string, policy: EgressPolicy): void {
   const origin = /^https?:\/\/[^/?#{}%\s]+(?=[/?#]|$)/i.exec(url)?.[0];
   if (origin === undefined) throw invalid(pointer, 'egress', 'The URL must begin with a literal http or https origin.');
@@ -64,7 +64,7 @@ export function checkOrigin(pointer: string, url: string, policy: EgressPolicy):
   if (refusal !== null) throw invalid(pointer, 'egress', `The URL is refused: ${refusal}`);
 }
 
-/** The place that gives tokens is fixed, and a key goes only where a header or parameter of the author's could. */
+/** Checks that the token address is literal, and that a key is sent only in a header or parameter that the author could set. */
 export function checkAuth(auth: HttpAuth, policy: EgressPolicy): void {
   if (auth.type === 'oauth2_client_credentials') {
     checkOrigin('/config/auth/token_url', auth.token_url, policy);
@@ -75,7 +75,7 @@ export function checkAuth(auth: HttpAuth, policy: EgressPolicy): void {
     throw invalid('/config/auth/name', 'egress', 'This header can not be set by a tool.');
 }
 
-/** All of a tool in one job. What is told holds nothing of the parser's message, which quotes the template. */
+/** Checks all templates of a tool in one job. The error contains nothing of the parser's message, which quotes the template. */
 async function checkTemplates(given: readonly (readonly [string, string])[], templates: Templates): Promise<void> {
   const parsed = given.filter(([, template]) => template.includes('{'));
   try {

@@ -5,16 +5,16 @@ import { skillWriteInputSchema } from '../../db/skills/skill-write-schema.ts';
 import type { BuiltinName, HttpAuth, HttpBody, HttpMethod, HttpToolConfig, WebFetchToolConfig } from '../../db/tools/tool-config.ts';
 import { askUserInputSchema } from '../../workflows/contracts/runs/ask-user.ts';
 
-/** Kinds of tools that an author makes; those of kind remote_protocol come with their toolkit. */
+/** Kinds of tools that an author creates; those of kind remote_protocol come with their toolkit. */
 export const creatableToolKinds = ['http', 'builtin', 'code_exec', 'web_search', 'web_fetch', 'delegate', 'schedule'] as const;
 export type CreatableToolKind = (typeof creatableToolKinds)[number];
 
-/** As an author sends it: the scope may be left out. */
+/** As an author sends it: the scope may be omitted. */
 export type HttpAuthDraft =
   | Exclude<HttpAuth, { readonly type: 'oauth2_client_credentials' }>
   | (Omit<Extract<HttpAuth, { readonly type: 'oauth2_client_credentials' }>, 'scope'> & { readonly scope?: string | null });
 
-/** A config as an author sends it; `completeHttpConfig` and its siblings give the stored form. */
+/** A config as an author sends it; `completeHttpConfig` and its siblings return the stored form. */
 export type HttpConfigDraft = Pick<HttpToolConfig, 'method' | 'url'> & {
   readonly query?: HttpToolConfig['query'];
   readonly headers?: HttpToolConfig['headers'];
@@ -102,10 +102,10 @@ export const builtinInputSchemas = {
   ask_user: askUserInputSchema,
 } as const satisfies Record<BuiltinName, unknown>;
 
-/** Arguments of an http tool whose author gave no schema: none. */
+/** Arguments of an http tool without a schema from its author: none. */
 export const emptyInputSchema = { type: 'object', properties: {}, additionalProperties: false } as const;
 
-/** What a builtin does to the world; no author can say otherwise. */
+/** The effect of a builtin, which no author can change. */
 export const builtinEffects = {
   current_time: 'read',
   result_read: 'read',
@@ -117,7 +117,7 @@ export const builtinEffects = {
   ask_user: 'read',
 } as const satisfies Record<BuiltinName, 'read' | 'write'>;
 
-/** Names of the secrets that a config uses; they belong to what the tool requires. */
+/** Names of the secrets that a config uses; the tool requires them. */
 export function secretsOfConfig(config: Readonly<Record<string, unknown>>): string[] {
   const { auth, secret } = config;
   const ofAuth: unknown = auth !== null && typeof auth === 'object' ? Reflect.get(auth, 'secret') : undefined;

@@ -1,10 +1,10 @@
 import type { ToolDescriptor } from '../../db/tools/tool-descriptor.ts';
 import type { Tool } from '../../db/tools/tool.entity.ts';
 
-/** Builtins that write, and change nothing when they are repeated. */
+/** Builtins that write, but change nothing when they are repeated. */
 const repeatableBuiltins: ReadonlySet<string> = new Set(['skill_write', 'knowledge_write']);
 
-/** The descriptor of a tool as it stands now. */
+/** The descriptor of a tool in its current state. */
 export function descriptorOf(tool: Tool): ToolDescriptor {
   return {
     slug: tool.slug,
@@ -26,8 +26,8 @@ export function descriptorOf(tool: Tool): ToolDescriptor {
 }
 
 /**
- * A server that knows a repeated call by a header, a toolkit's tool that was approved as safe to repeat, or a builtin whose one transaction
- * changes nothing when it is done again.
+ * Repeatable are calls to a server that recognises a repeat by a header, a toolkit's tool that was approved as safe to repeat, and a builtin whose single
+ * transaction changes nothing when it is repeated.
  */
 function isRepeatable({ kind, config, isIdempotent }: Tool): boolean {
   const header = config['idempotency_header'];

@@ -20,17 +20,17 @@ type SettableField =
   | 'timeoutS'
   | 'isActive';
 
-/** What can be set of a tool beside its identity. */
+/** The fields of a tool that can be set beside its identity. */
 export type ToolFields = Pick<Tool, SettableField>;
 
-/** A new tool of an author; left out: no secrets, not critical, not client-owned. */
+/** An author's new tool; omitted: no secrets, not critical, not client-owned. */
 export type NewTool = RowScope & Pick<Tool, 'slug' | 'kind'> & Omit<ToolFields, DefaultedField> & Partial<Pick<ToolFields, DefaultedField>>;
 type DefaultedField = 'secretsRequired' | 'critical' | 'clientOwned';
 
-/** What an author says of a tool; left out: what the kind says, or, of a tool that is there, what it is now. */
+/** An author's settings of a tool; an omitted field has the kind's default or, for an existing tool, its current value. */
 export type ToolSettings = { readonly [F in SettableField]?: Tool[F] | undefined };
 
-/** What an author says of a new tool. */
+/** An author's settings of a new tool. */
 export interface NewToolSettings extends ToolSettings {
   readonly slug: string;
   readonly kind: CreatableToolKind;
@@ -39,7 +39,7 @@ export interface NewToolSettings extends ToolSettings {
 
 const maxSecrets = 20;
 
-/** What a toolkit leaves to its tools; the rest is its revisions' to say. */
+/** Fields that a toolkit leaves to its tools; its revisions determine the rest. */
 const ownOfToolkitTools: ReadonlySet<string> = new Set<keyof ToolSettings>([
   'displayName',
   'effect',
@@ -50,7 +50,7 @@ const ownOfToolkitTools: ReadonlySet<string> = new Set<keyof ToolSettings>([
   'isActive',
 ]);
 
-/** The columns of a new tool, where it lives aside. */
+/** The columns of a new tool, except its row scope. */
 export function toNewTool(asked: NewToolSettings, shape: ToolShape): Omit<NewTool, keyof RowScope> {
   const clientOwned = asked.clientOwned ?? false;
   const effect = effectOf(asked.kind, { asked: asked.effect, own: shape.effect });
@@ -72,12 +72,12 @@ export function toNewTool(asked: NewToolSettings, shape: ToolShape): Omit<NewToo
   };
 }
 
-/** What an author changes of a tool; `shape` is null when neither config nor input schema are its subject. */
+/** An author's changes of a tool; `shape` is null when neither config nor input schema change. */
 export function toChanges(tool: Tool, asked: ToolSettings, shape: ToolShape | null): Partial<ToolFields> {
   const clientOwned = asked.clientOwned ?? tool.clientOwned;
   const config = shape?.config ?? tool.config;
   const askedSecrets = asked.secretsRequired ?? withoutSecretsOf(tool.config, tool.secretsRequired);
-  // One that nobody chose follows its kind: a GET that becomes a POST writes from now on.
+  // An effect that no author chose follows the kind: a GET that becomes a POST writes from now on.
   const isOwn = tool.effect === ownEffectOf(tool);
   const effect = effectOf(tool.kind, { asked: asked.effect, own: shape !== null && isOwn ? shape.effect : tool.effect });
   const isTimeoutAsked = asked.timeoutS !== undefined || asked.clientOwned !== undefined;
@@ -87,7 +87,7 @@ export function toChanges(tool: Tool, asked: ToolSettings, shape: ToolShape | nu
     ...(shape === null ? {} : { inputSchema: shape.inputSchema, config: shape.config }),
     secretsRequired: tool.toolkitId === null ? withSecretsOf(config, askedSecrets) : tool.secretsRequired,
     effect,
-    // One that followed the effect goes on doing so.
+    // A concurrency that followed the effect continues to do so.
     concurrency: asked.concurrency ?? (tool.concurrency === tool.effect ? effect : tool.concurrency),
     critical: asked.critical ?? tool.critical,
     clientOwned,
@@ -97,20 +97,20 @@ export function toChanges(tool: Tool, asked: ToolSettings, shape: ToolShape | nu
   };
 }
 
-/** 409 `managed_by_toolkit` for what a toolkit's tool has from its revision. */
+/** Throws 409 `managed_by_toolkit` for fields that a toolkit's tool has from its revision. */
 export function refuseManaged(tool: Pick<Tool, 'toolkitId'>, asked: ToolSettings): void {
   const fields = Object.entries(asked).filter(([, value]) => value !== undefined);
   if (tool.toolkitId === null || fields.every(([field]) => ownOfToolkitTools.has(field))) return;
   throw fail('state_conflict', { reason: 'managed_by_toolkit', detail: 'The toolkit of the tool says this, by its revisions.' });
 }
 
-/** The effect that the tool would have if its author had not said another. */
+/** The effect that the tool would have unless its author had chosen another. */
 function ownEffectOf({ kind, config, effect }: Tool): 'read' | 'write' {
   const method = httpMethods.find((one) => one === config['method']);
   return kind === 'http' && method ? effectOfMethod(method) : effect;
 }
 
-/** What the platform itself does has the effect it has: told otherwise, a run of max_effect read would write. */
+/** The effect of kinds that the platform itself executes is fixed: otherwise a run of max_effect read could write. */
 function effectOf(kind: ToolKind, { asked, own }: { readonly asked: 'read' | 'write' | undefined; readonly own: 'read' | 'write' }) {
   const isOurs = kind === 'builtin' || kind === 'delegate' || kind === 'schedule';
   if (isOurs && asked !== undefined && asked !== own) throw invalid('/effect', 'const', 'The kind of the tool decides its effect.');

@@ -5,13 +5,13 @@ import type { Tool } from '../../db/tools/tool.entity.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 import { escapePointer } from '../../workflows/contracts/tools/json-pointer.ts';
 
-/** Values by the names that the tool requires, and whose they are from. */
+/** Values by the names that the tool requires, and the user who sets them. */
 export interface PutToolSecrets {
   readonly values: Readonly<Record<string, string>>;
   readonly userId: string | null;
 }
 
-/** Sets values that a locked tool alone uses; names that are left out keep theirs. Throws 422 for a name that the tool does not require. */
+/** Sets values that only a locked tool uses; omitted names retain theirs. Throws 422 for a name that the tool does not require. */
 export async function setToolSecrets(
   tx: TenantTransaction,
   keys: Pick<KeyRing, 'keks'>,
@@ -23,7 +23,7 @@ export async function setToolSecrets(
   for (const [name, value] of Object.entries(values)) await putToolSecret(tx, keys, { tool, name, value, userId });
 }
 
-/** Deletes the value that a locked tool has of its own under a name. Throws 404 when it has none. */
+/** Deletes the own value of a locked tool under a name. Throws 404 when it has none. */
 export async function deleteToolSecret(tx: TenantTransaction, tool: Tool, name: string): Promise<void> {
   if (!(await deleteToolSecretRow(tx, tool.id, name))) throw fail('not_found');
 }

@@ -30,7 +30,7 @@ import {
   type HttpConfigDraft,
 } from './tool-config.ts';
 
-/** What decides the shape of a tool; `config` has the form of its kind already. */
+/** The fields that decide the shape of a tool; `config` already has the form of its kind. */
 export interface ToolDraft {
   readonly kind: CreatableToolKind;
   readonly config: Readonly<Record<string, unknown>>;
@@ -38,7 +38,7 @@ export interface ToolDraft {
   readonly clientOwned: boolean;
 }
 
-/** What a kind makes of a draft: the schema that the model sees, the stored config and the effect it has unless told otherwise. */
+/** The result of a draft for its kind: the schema that the model sees, the stored config and the default effect. */
 export interface ToolShape {
   readonly inputSchema: Record<string, unknown>;
   readonly config: Record<string, unknown>;
@@ -47,13 +47,13 @@ export interface ToolShape {
 
 export interface ToolChecks extends HttpChecks {
   readonly schemas: TenantSchemas;
-  /** Whether this deployment runs code, and whether it can isolate strictly; it never does with less. */
+  /** Whether this deployment runs code, and whether it can isolate strictly; it never falls back to less. */
   readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
-  /** The agent that a config names, seen from the tool's home. Throws 422 `reference`. */
+  /** Returns the agent that a config names, as seen from the tool's row scope. Throws 422 `reference`. */
   readonly findAgent: (pointer: string, named: NamedAgent) => Promise<StoredAgentRef>;
 }
 
-/** The shape of a tool. Throws 422 for a schema, template, URL or reference that can't be used. */
+/** Returns the shape of a tool. Throws 422 for a schema, template, URL or reference that can't be used. */
 export async function shapeOf(draft: ToolDraft, checks: ToolChecks): Promise<ToolShape> {
   if (!draft.clientOwned) return shapeOfKind(draft, checks);
   if (draft.kind === 'delegate' || draft.kind === 'schedule')
@@ -107,7 +107,7 @@ async function shapeOfKind(draft: ToolDraft, checks: ToolChecks): Promise<ToolSh
   }
 }
 
-/** A fixed program takes what its author says; without one the model sends the program itself. */
+/** The author gives the input schema of a fixed program; without a program the model sends one. */
 async function codeShape(draft: ToolDraft, checks: ToolChecks): Promise<ToolShape> {
   const config = completeCodeExecConfig(draft.config as unknown as CodeExecConfigDraft);
   await checkIsolation(config, checks);
@@ -140,7 +140,7 @@ function checkSearch(config: WebSearchToolConfig, checks: ToolChecks): void {
     throw invalid('/config/base_url', 'format', 'The address must be a literal URL.');
 }
 
-/** A kind that says itself what the model may send. */
+/** The shape of a kind that itself fixes what the model may send. */
 function fixed(
   draft: ToolDraft,
   schema: Readonly<Record<string, unknown>>,

@@ -19,14 +19,17 @@ import type { TenantSchemas } from '../../ports/json/schema.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 
-/** Refuses a test that acts: 403 where it writes and the caller is no admin of the workspace, 422 for a kind that is executed in a run alone. */
+/**
+ * Refuses a test that may not be executed: throws 403 when it writes and the caller is no admin of the workspace, 422 for a kind that is executed only in a
+ * run.
+ */
 export function refuseTest(caller: Caller, tool: Pick<ToolRow, 'effect' | 'critical' | 'clientOwned' | 'kind'>, workspaceId: string): void {
   if (tool.effect === 'write' || tool.critical) refuseRank(caller, workspaceId, 'admin');
   if (tool.clientOwned || tool.kind === 'delegate' || tool.kind === 'schedule')
     throw invalid('/dry_run', 'const', 'A tool of this kind is not executed outside a run.');
 }
 
-/** 422 unless the arguments of a test fit what the tool takes. */
+/** Throws 422 unless the arguments of a test match the tool's input schema. */
 export async function checkArguments(
   schemas: Pick<TenantSchemas, 'validate'>,
   tool: Pick<ToolRow, 'inputSchema'>,
@@ -46,7 +49,7 @@ export async function checkArguments(
   });
 }
 
-/** Writes a test and its workflow's start. Gives its id. */
+/** Writes a test and the start of its workflow. Returns its id. */
 export async function startToolTest(tx: TenantTransaction, asked: NewTest): Promise<string> {
   const id = await insertToolTestRow(tx, asked);
   const workflowId = workflowIds.toolTest(id);
@@ -70,13 +73,13 @@ export async function startToolTest(tx: TenantTransaction, asked: NewTest): Prom
   return id;
 }
 
-/** Whether a test is to be executed now; `over`: it is gone or has its result. */
+/** Whether a test is to be executed now; `over`: it no longer exists or has its result. */
 export type ToolTestClaim =
   | { readonly verdict: 'over' }
   | { readonly verdict: 'refused'; readonly code: 'tool_unavailable' | 'tool_quarantined' | 'outcome_unknown' }
   | { readonly verdict: 'claimed'; readonly test: TestState; readonly tool: TestedTool };
 
-/** Claims a test, and locks it to the end of the transaction. A write that was claimed before is never executed again: what came of it is not known. */
+/** Claims a test, and locks it until the transaction ends. A write that was claimed before is never executed again: its outcome is not known. */
 export async function claimToolTest(tx: TenantTransaction, testId: string): Promise<ToolTestClaim> {
   const test = await lockToolTest(tx, testId);
   if (test === null || test.isSettled) return { verdict: 'over' };
@@ -95,7 +98,7 @@ export function settleToolTest(tx: TenantTransaction, testId: string, result: To
   return settleToolTestRow(tx, testId, result);
 }
 
-/** Deletes at most `limit` tests past their 24 hours; gives how many. Sweeper's pool. */
+/** Deletes at most `limit` tests past their 24 hours; returns how many. Uses the sweeper's pool. */
 export function sweepToolTests(em: SqlEntityManager, limit: number): Promise<number> {
   return deleteExpiredToolTests(em, limit);
 }

@@ -24,16 +24,19 @@ import {
 } from './tool-fields.ts';
 import { shapeOf, type ToolChecks, type ToolShape } from './tool-shape.ts';
 
-/** What decides, outside the rows, whether an author may make or change a tool. */
+/** What decides, beside the rows, whether an author may create or change a tool. */
 export interface ToolRules {
-  /** What the rules ask of the deployment and of the tool's home. */
+  /** What the rules need from the deployment and the tool's row scope. */
   readonly checksFor: (home: RowScope) => Promise<ToolChecks>;
   readonly refuseForeignAim: RefuseForeignAim;
-  /** 422 unless a config has the form of its kind. */
+  /** Throws 422 unless a config has the form of its kind. */
   readonly checkConfigForm: (kind: CreatableToolKind, config: Readonly<Record<string, unknown>>) => void;
 }
 
-/** Makes an author's tool, whose config has the form of its kind. Gives its id. Throws 422 for what can't be used, 403 for secrets of others. */
+/**
+ * Creates an author's tool, whose config has the form of its kind. Returns its id. Throws 422 for settings that can't be used, 403 for secrets that the caller
+ * may not send there.
+ */
 export async function createTool(tx: TenantTransaction, home: RowScope, asked: NewToolSettings, rules: ToolRules): Promise<string> {
   const { kind, config = {}, inputSchema, clientOwned = false } = asked;
   const shape = await shapeOf({ kind, config, inputSchema, clientOwned }, await rules.checksFor(home));
@@ -42,8 +45,9 @@ export async function createTool(tx: TenantTransaction, home: RowScope, asked: N
 }
 
 /**
- * Changes what an author says of a tool that the caller has locked (`seeForChange`) and keeps the rest. Throws 409 `managed_by_toolkit`, 422 for what
- * can't be used, 403 for secrets of others. Gives the names of the tool's own secret values that are dropped, because they would go elsewhere.
+ * Changes an author's settings of a tool that the caller has locked (`seeForChange`); others stay. Throws 409 `managed_by_toolkit`, 422 for settings that can't
+ * be used, 403 for secrets that the caller may not send there. Returns the names of the tool's own secret values that are dropped, because they would be sent
+ * elsewhere.
  */
 export async function changeTool(tx: TenantTransaction, tool: Tool, asked: ToolSettings, rules: ToolRules): Promise<readonly string[]> {
   refuseManaged(tool, asked);
@@ -54,8 +58,8 @@ export async function changeTool(tx: TenantTransaction, tool: Tool, asked: ToolS
 }
 
 /**
- * Takes a tool that the caller has locked out of every later run, and its own secret values with it. Throws 409 `managed_by_toolkit` for a toolkit's,
- * and `in_use` while active revisions bind it, unless `force`.
+ * Removes a tool that the caller has locked from every later run, and deletes its own secret values. Throws 409 `managed_by_toolkit` for a toolkit's tool, and
+ * `in_use` while active revisions bind it, unless `force`.
  */
 export async function deleteTool(tx: TenantTransaction, tool: Tool, { force }: { readonly force: boolean }): Promise<void> {
   if (tool.toolkitId !== null) throw fail('state_conflict', { reason: 'managed_by_toolkit', detail: 'The tool goes with its toolkit.' });
@@ -68,7 +72,7 @@ export async function deleteTool(tx: TenantTransaction, tool: Tool, { force }: {
   await dropOwnSecrets(tx, [tool.id]);
 }
 
-/** Writes a tool and its first version, which runs pin. Gives its id. */
+/** Writes a tool and its first version, which runs pin. Returns its id. */
 export async function insertTool(tx: TenantTransaction, made: NewTool): Promise<string> {
   const tool = tx.em.create(Tool, {
     id: newId(),
@@ -87,7 +91,7 @@ export async function insertTool(tx: TenantTransaction, made: NewTool): Promise<
   return tool.id;
 }
 
-/** What a run would notice becomes a new version, which runs that begin from now on pin. */
+/** A change that a run would notice becomes a new version, which runs pin that begin from now on. */
 async function updateToolRow(tx: TenantTransaction, tool: Tool, changes: Partial<ToolFields>): Promise<void> {
   const before = descriptorOf(tool);
   Object.assign(tool, changes);
@@ -108,7 +112,7 @@ function newVersion(tx: TenantTransaction, tool: Tool, version: number): ToolVer
   });
 }
 
-/** What a new config means for the secrets of a tool. Gives the names of its own values that go. */
+/** Applies a new config to the secrets of a tool. Returns the names of its own values that are dropped. */
 async function aimAnew(
   tx: TenantTransaction,
   tool: Tool,
@@ -118,7 +122,7 @@ async function aimAnew(
   return isAimedAnew(tool.config, config) ? dropOwnSecrets(tx, [tool.id]) : [];
 }
 
-/** The shape that a change gives the tool; null when it says nothing of it. */
+/** The shape of the tool after a change; null when the change does not affect it. */
 async function shapeOfChange(tool: Tool, asked: ToolSettings, rules: ToolRules): Promise<ToolShape | null> {
   const kind = creatableToolKinds.find((one) => one === tool.kind);
   const isAsked = asked.config !== undefined || asked.inputSchema !== undefined || asked.clientOwned !== undefined;

@@ -6,8 +6,8 @@ import { fail, invalid } from '../../workflows/contracts/failure.ts';
 const maxSchedules = 500;
 
 /**
- * Makes a schedule; creating never starts a run. Its clock is set after the commit. Throws 422 `reference` for an agent that does not live in
- * the workspace or wider, 409 `limit_reached` at 500 schedules of a workspace.
+ * Creates a schedule, which never starts a run by itself. Its Temporal schedule is set after the commit. Throws 422 `reference` for an agent that does not live
+ * in the workspace or wider, 409 `limit_reached` at 500 schedules of a workspace.
  */
 export async function createSchedule(tx: TenantTransaction, schedule: NewSchedule): Promise<string> {
   const { organizationId, workspaceId } = schedule;

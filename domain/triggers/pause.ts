@@ -4,7 +4,7 @@ import { emitPaused } from '../../db/triggers/occurrences.ts';
 import { storePauseOfAgent, storePauseOfPlace, storeResumeOfPlace } from '../../db/triggers/pause.ts';
 import { syncSchedule } from '../../db/triggers/write-schedules.ts';
 
-/** Pauses the schedules of an agent that is gone, with the reason. */
+/** Pauses the schedules of a deleted agent, with the reason. */
 export async function pauseSchedulesOfAgent(tx: TenantTransaction, agentId: string): Promise<void> {
   const paused = await storePauseOfAgent(tx, agentId);
   const now = paused.length === 0 ? null : await databaseTime(tx.em);
@@ -14,12 +14,12 @@ export async function pauseSchedulesOfAgent(tx: TenantTransaction, agentId: stri
   }
 }
 
-/** Pauses the schedules of a transaction's place that is stopped. */
+/** Pauses the schedules in the transaction's tenant, which is stopped. */
 export async function pauseSchedulesOfPlace(tx: TenantTransaction, reason: string): Promise<void> {
   for (const schedule of await storePauseOfPlace(tx, reason)) await syncSchedule(tx, schedule);
 }
 
-/** What was paused for a stop goes on where the place works again; what it missed is not made up for. */
+/** Resumes schedules that were paused for a stop where their workspace works again; what they missed is not caught up. */
 export async function resumeSchedulesOfPlace(tx: TenantTransaction, reasons: readonly string[]): Promise<void> {
   for (const schedule of await storeResumeOfPlace(tx, reasons)) await syncSchedule(tx, schedule);
 }

@@ -110,7 +110,7 @@ export async function ensureServiceKey(tx: TenantTransaction, wanted: WantedKey)
   const { keys, organizationId, workspaceId, ownerEmail, given, known, resets, at } = wanted;
   const live = await tx.em.findOne(ServiceKey, { name: keyName, workspaceId, revokedAt: null }, { orderBy: { id: 'asc' } });
 
-  // The key may have been rotated since, by an operator who knows the new plaintext; access.json keeps what it has.
+  // If the key was rotated since, the person who rotated it knows the new plaintext; access.json keeps what it has.
   if (live && known !== null) return known;
   if (live && !resets) {
     if (serviceKeyHashes(given, keys.peppers).some((hash) => live.keyHash.equals(hash))) return given;

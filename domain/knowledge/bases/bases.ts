@@ -100,7 +100,7 @@ export async function seeBaseForChange(
  */
 export async function changeBase(ctx: Changing, { base, before }: BaseForChange, changes: BaseChanges): Promise<void> {
   const { isFrozen, isPrivate, chunking, retrieval, ...rest } = changes;
-  // The cut-over sets the flag to the old base's value of that time.
+  // The cut-over gives a building base the settings that the old base has by then.
   if (base.activatedAt === null) refuseThaw(base, before);
   if (isFrozen !== undefined && isFrozen !== base.isFrozen) refuseThaw(base, before);
   if (isPrivate === false) refuseOpenSubject(base.subjectKind);

@@ -137,7 +137,7 @@ function refuseUnknown(itemIds: readonly string[], locked: readonly { readonly i
   if (at !== -1) throw invalid(`/item_ids/${at}`, 'reference', 'There is no such live item in this base.', { kind: 'item' });
 }
 
-/** An item that a curator has reviewed has trust `reviewed` until a non-curator changes its content. */
+/** An item that a curator has reviewed has trust `reviewed` until others change its content. */
 async function writeCuration(
   tx: TenantTransaction,
   base: ItemBase,

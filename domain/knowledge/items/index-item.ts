@@ -30,7 +30,7 @@ export interface PreparedIndex {
   readonly terms: ReadonlyMap<string, number>;
   readonly tokenCount: number;
   readonly lexLen: number;
-  /** The rule by which the title or content gives a model orders; null: neither does. */
+  /** The rule by which the title or content tries to instruct a model; null: neither does. */
   readonly suspectRule: string | null;
 }
 
@@ -130,7 +130,7 @@ export async function writeIndex(
   }
 }
 
-/** Returns the items whose text gives a model orders. */
+/** Returns the items whose text tries to instruct a model. */
 export function suspectsOf(items: readonly IndexedItem[]): { readonly itemId: string; readonly rule: string }[] {
   return items.flatMap(({ itemId, prepared }) => (prepared.suspectRule === null ? [] : [{ itemId, rule: prepared.suspectRule }]));
 }

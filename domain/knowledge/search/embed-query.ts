@@ -7,7 +7,7 @@ import { Failure } from '../../../workflows/contracts/failure.ts';
 import { embedTexts, type EmbeddingDeps } from '../items/embed-texts.ts';
 import type { SearchDeps } from './search.ts';
 
-/** The searcher's tenant; null where that is no single workspace, or no organization. */
+/** The searcher's organization and workspace; null when there is no single workspace, or no organization. */
 export interface SearchHome {
   readonly organizationId: string | null;
   readonly workspaceId: string | null;

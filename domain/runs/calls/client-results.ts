@@ -51,7 +51,7 @@ export async function addClientResults(tx: TenantTransaction, { runId, runs, res
   const lead: FrameBatch[] = [];
   for (const { call, end } of due) {
     const frame = await endCall(tx, call, null, end);
-    // The frame scope lies above every try of the call, so that no try can append to it any more.
+    // The frame's attempt lies above every try of the call, so that no try can append for the call any more.
     if (frame !== null) lead.push(resultBatch(call, call.attempt + 1, frame));
   }
   await settleStatuses(tx, runs, { lead });
