@@ -6,7 +6,7 @@ import type { MailSettings } from './config/process-settings.ts';
 
 /** One mail to one reader. */
 export interface Mail {
-  /** Names it for ever: a second try carries the same Message-ID, so that mailboxes can tell. A uuid. */
+  /** Permanent id, a uuid: a second try carries the same Message-ID, so that mailboxes recognize it. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;
@@ -14,22 +14,22 @@ export interface Mail {
   readonly html: string;
 }
 
-/** What the mail server said: it took the mail, or it never will (a reply of 5xx to sender, reader or content). */
+/** The mail server's reply: it accepted the mail, or never will (a 5xx reply to sender, reader or content). */
 export type MailReply = { readonly isTaken: true } | { readonly isTaken: false; readonly code: number | null };
 
-/** The way out for mails. */
+/** Sends mails. */
 export interface Mailer {
   /**
-   * Hands one mail over. The signal ends the try and its connection: a server whose replies drip keeps none of the timeouts below from starting anew.
-   * @throws `upstream_failed` or `upstream_timeout` when another try may succeed; without the server's words, which name addresses.
+   * Sends one mail. The signal ends the try and its connection: a server with slow, partial replies would restart the timeouts below again and again.
+   * @throws `upstream_failed` or `upstream_timeout` when another try may succeed; without the server's message, which names addresses.
    */
   send(mail: Mail, signal: AbortSignal): Promise<MailReply>;
 }
 
-// Together below the 30 s that a try may take.
+// Together less than the 30 s that a try may take.
 const timeouts = { dnsTimeout: 5_000, connectionTimeout: 8_000, greetingTimeout: 8_000, socketTimeout: 15_000, socketCloseTimeout: 1_000 };
 
-/** Mails by SMTP, or as readable files in a folder, each named by its id. */
+/** Sends mails by SMTP, or writes them as readable files to a folder, each named by its id. */
 export function createMailer(settings: MailSettings): Mailer {
   switch (settings.kind) {
     case 'smtp':
@@ -55,7 +55,7 @@ function smtpMailer(url: string, from: string): Mailer {
           html,
           signal,
           messageId: messageIdOf(id, from),
-          // RFC 3834: nobody's absence assistant should answer.
+          // RFC 3834: no auto-responder should answer.
           headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
         });
         return { isTaken: true };
@@ -66,7 +66,7 @@ function smtpMailer(url: string, from: string): Mailer {
   };
 }
 
-/** Only what was said of sender, reader or content is final: a server that refuses our password may be told a better one. */
+/** Only a refusal of sender, reader or content is final: a server that refuses our password may get a correct one later. */
 function replyOrThrow(error: unknown): MailReply {
   const code = fieldOf(error, 'code');
   const replied = fieldOf(error, 'responseCode');
@@ -86,7 +86,7 @@ function fieldOf(error: unknown, name: 'code' | 'responseCode'): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }
 
-/** For machines without a mail server: `<id>.eml`, plain text as a person reads it and any mail program opens it. Ids sort by time. */
+/** For machines without a mail server: `<id>.eml`, plain text that a person can read and any mail program opens. Ids sort by time. */
 function folderMailer(folder: string, from: string): Mailer {
   return {
     async send(mail) {
@@ -94,7 +94,7 @@ function folderMailer(folder: string, from: string): Mailer {
       const temporary = `${file}.${process.pid}.tmp`;
 
       try {
-        // The tokens in it are for its owner's eyes.
+        // Only the owner may read the tokens in it.
         await mkdir(folder, { recursive: true, mode: 0o700 });
         await writeFile(temporary, readable(mail, from), { mode: 0o600 });
         await rename(temporary, file);
@@ -107,7 +107,7 @@ function folderMailer(folder: string, from: string): Mailer {
   };
 }
 
-/** RFC 5322 with UTF-8 in its headers (RFC 6532): nothing encoded, so that it can be read and copied from. */
+/** RFC 5322 with UTF-8 in its headers (RFC 6532): nothing is encoded, so that it can be read and copied from. */
 function readable({ id, to, subject, text }: Mail, from: string): string {
   const headers = [
     ['From', from],
@@ -128,7 +128,7 @@ function messageIdOf(id: string, from: string): string {
   return `<${id}@${domain}>`;
 }
 
-/** A name out of a row must not become a header of its own. */
+/** A name from a row must not start another header. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }

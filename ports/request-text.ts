@@ -2,7 +2,7 @@ import { fail } from '../workflows/contracts/failure.ts';
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Bytes of a body as text. Throws `malformed_request` for what is not UTF-8; a byte order mark is skipped. */
+/** Decodes the bytes of a body. Throws `malformed_request` for invalid UTF-8; a byte order mark is skipped. */
 export function decodeBody(bytes: Buffer): string {
   try {
     return strictUtf8.decode(bytes);
@@ -11,7 +11,7 @@ export function decodeBody(bytes: Buffer): string {
   }
 }
 
-/** Deepest nesting of a JSON text, by its brackets outside strings. */
+/** Returns the deepest nesting of a JSON text, by its brackets outside strings. */
 export function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -24,7 +24,7 @@ export function depthOf(text: string): number {
   return deepest;
 }
 
-/** Names and values of a query string or form, each name once with its values in their order. Throws `malformed_request`. */
+/** Returns names and values of a query string or form, each name once with its values in order. Throws `malformed_request`. */
 export function groupPairs(raw: string): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   if (raw === '') return groups;

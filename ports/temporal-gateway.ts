@@ -1,6 +1,6 @@
-/** What the API may ask of Temporal beside sending outbox rows: probes and the operator's status. Implemented in `temporal/`. */
+/** What the API may request from Temporal besides sending outbox rows: probes and the operator's status. Implemented in `temporal/`. */
 export interface TemporalGateway {
-  /** Resolves when the namespace is there and has all that the deployment needs; rejects otherwise or after `timeoutMs`. */
+  /** Resolves when the namespace exists and has everything that the deployment needs; rejects otherwise or after `timeoutMs`. */
   check(timeoutMs: number): Promise<void>;
   queues(timeoutMs: number): Promise<QueueStatus[]>;
   workers(timeoutMs: number): Promise<WorkerStatus[]>;

@@ -1,11 +1,11 @@
 import { lengthBeforePartial, spansBefore, unescapeOnce, type Span } from './unescape.ts';
 
-/** Replaces values that were told to it by their names, wherever and however a text holds them. */
+/** Replaces registered values with their names, wherever and in whatever form a text contains them. */
 export interface TextMask {
-  /** Remembers a value. One of fewer than 8 characters is not replaced: it would blot out half of any text. */
+  /** Registers a value. One of fewer than 8 characters is not replaced: it would blot out half of any text. */
   readonly conceal: (name: string, value: string) => void;
   readonly mask: (text: string) => string;
-  /** Whether any value was told, a short one too. */
+  /** Whether any value was registered, even a short one. */
   readonly hasValues: () => boolean;
 }
 
@@ -17,7 +17,7 @@ interface Form {
 interface Forms {
   /** The longest first. */
   readonly all: readonly Form[];
-  /** The beginning of any of them: a text without it holds none, and no part of one at its end. */
+  /** Matches the beginning of any of them: a text without a match holds none, and no part of one at its end. */
   readonly beginning: RegExp;
 }
 
@@ -26,14 +26,14 @@ interface NamedSpan extends Span {
 }
 
 const minLength = 8;
-/** So much of the beginning of a long form is looked for first. */
+/** Length of the beginning by which a long form is searched first. */
 const probeLength = 32;
-/** Characters that may be compared in vain before a text counts as made for it. */
+/** Characters that may be compared in vain before a text counts as hostile. */
 const comparedMax = 32 * 1024 * 1024;
-/** Layers of escapes that are taken off: JSON in JSON in a URL in HTML, and the text itself. */
+/** Layers of escapes that are removed: JSON in JSON in a URL in HTML, and the text itself. */
 const maxLayers = 4;
 
-/** A mask whose values become `[secret:name]`, or what `label` makes of their names. */
+/** Creates a mask whose values become `[secret:name]`, or what `label` returns for their names. */
 export function createTextMask(label: (name: string) => string = (name) => `[secret:${name}]`): TextMask {
   const known = new Map<string, string>();
   let forms: Forms | null = null;
@@ -60,7 +60,7 @@ export function createTextMask(label: (name: string) => string = (name) => `[sec
   };
 }
 
-/** A JSON value with its texts, names and numbers masked. */
+/** Returns a JSON value with its texts, names and numbers masked. */
 export function maskJson(node: unknown, mask: (text: string) => string): unknown {
   if (typeof node === 'string') return mask(node);
   if (typeof node === 'number') {
@@ -73,7 +73,7 @@ export function maskJson(node: unknown, mask: (text: string) => string): unknown
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [mask(key), maskJson(value, mask)]));
 }
 
-/** Looks at the text as it is and below each layer of its escapes, mixed as they may be; what is found is replaced where it stands. */
+/** Searches the text as it is and below each layer of its escapes, in any combination; matches are replaced where they are. */
 function masked(text: string, forms: Forms): string {
   const layers = [text];
   let found: readonly NamedSpan[] = [];
@@ -97,7 +97,7 @@ function isWhole(span: Span | undefined, text: string | undefined): boolean {
   return span?.from === 0 && span.to === text?.length;
 }
 
-/** In order, and what overlaps made one, under the name of what begins first, of two the longer one. */
+/** Returns the spans in order, with overlapping ones merged, under the name of the one that begins first, or of two such the longer one. */
 function joined(spans: readonly NamedSpan[]): NamedSpan[] {
   const apart: NamedSpan[] = [];
   for (const span of spans.toSorted((left, right) => left.from - right.from || right.to - left.to)) {
@@ -113,7 +113,7 @@ function spansOf(text: string, { all, beginning }: Forms): NamedSpan[] {
   const whole = text.slice(0, lengthBeforePartial(text));
   const spans: NamedSpan[] = [];
   for (const form of all) for (const { from, to } of placesOf(text, form.text)) spans.push({ from, to, name: form.name });
-  // A text that was cut may end within a value: what of it is there goes too.
+  // A truncated text may end within a value: the part that is there is replaced too.
   for (const form of all) {
     const length = tailLength(whole, form.text);
     if (length >= minLength) spans.push({ from: whole.length - length, to: text.length, name: form.name });
@@ -122,8 +122,8 @@ function spansOf(text: string, { all, beginning }: Forms): NamedSpan[] {
 }
 
 /**
- * Where a form stands. Long ones are looked for by their beginning: a text that nearly holds a long value everywhere, made for it, would take
- * minutes. In one that begins like it too often to be told apart in time, the form is everywhere.
+ * Returns where a form occurs. Long ones are searched by their beginning: a hostile text that nearly contains a long value everywhere would take minutes. In a
+ * text with too many near matches to compare in time, the form counts as being everywhere.
  */
 function placesOf(text: string, form: string): Span[] {
   const probe = form.slice(0, probeLength);
@@ -142,12 +142,12 @@ function placesOf(text: string, form: string): Span[] {
   return places;
 }
 
-/** The length of the longest beginning of a form, short of the whole, with which a text ends. In linear time (Knuth, Morris, Pratt 1977). */
+/** Returns the length of the longest proper prefix of a form with which a text ends. In linear time (Knuth, Morris, Pratt 1977). */
 function tailLength(text: string, form: string): number {
   const tail = text.slice(Math.max(0, text.length - form.length + 1));
   if (!tail.includes(form.slice(0, minLength))) return 0;
 
-  const known = new Int32Array(form.length); // the longest border of each beginning of the form
+  const known = new Int32Array(form.length); // the longest border of each prefix of the form
   let length = 0;
   const step = (code: number) => {
     while (length > 0 && form.charCodeAt(length) !== code) length = known[length - 1] ?? 0;
@@ -163,8 +163,8 @@ function tailLength(text: string, form: string): number {
 }
 
 /**
- * What a value is found by, beside its escapes: HTTP trims it, a form writes its spaces as `+`, JSON readers round a long number, a reader
- * takes one charset for another, and Base64, hexadecimal digits or UTF-16 hold the value or its JSON.
+ * Returns the forms in which a value is found, besides its escapes: HTTP trims it, a form writes its spaces as `+`, JSON readers round a long number, a reader
+ * decodes it with the wrong charset, and Base64, hexadecimal digits or UTF-16 contain the value or its JSON.
  */
 function formsOf(value: string): string[] {
   const bytes = Buffer.from(value);
@@ -173,7 +173,7 @@ function formsOf(value: string): string[] {
   const texts = [value, value.trim(), value.replaceAll(' ', '+'), bytes.toString('latin1'), new TextDecoder('windows-1252').decode(bytes)];
   const forms = [
     ...texts,
-    // Where one layer of a text holds two sorts of escapes, both come off at once: off what only looks like one in the value, too.
+    // Where one layer of a text mixes two kinds of escapes, both are removed at once, including sequences of the value that only look like escapes.
     ...texts.map(unescapedWhole),
     ...[bytes, Buffer.from(json)].flatMap((held) => [held.toString('hex'), held.toString('hex').toUpperCase(), ...base64Of(held)]),
     inUtf16.toString('latin1'),
@@ -193,7 +193,7 @@ function base64Of(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => base64Within(bytes, before));
 }
 
-/** What Base64 makes of bytes behind `before` others, but for the ends that depend on their neighbours; in both alphabets. */
+/** Returns the Base64 of bytes that follow `before` others, without the ends that depend on their neighbours; in both alphabets. */
 function base64Within(bytes: Buffer, before: number): string[] {
   const behind = Buffer.concat([Buffer.alloc(before), bytes]);
   const [from, to] = [Math.ceil((before * 8) / 6), Math.floor((behind.length * 8) / 6)];

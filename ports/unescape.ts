@@ -1,13 +1,13 @@
-/** Where something stands in a text; `to` is behind it. */
+/** A stretch of a text; `to` is exclusive. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** How JSON, JavaScript, URLs and HTML write a character otherwise: `\u00e9`, `\xe9`, `\"`, `%C3%A9`, `&#233;`, `&eacute;` for the names below. */
+/** Escapes of a character in JSON, JavaScript, URLs and HTML: `\u00e9`, `\xe9`, `\"`, `%C3%A9`, `&#233;`, `&eacute;` for the names below. */
 const escapes =
   /(?:\\\\)+|\\(?:u[\da-f]{4}|x[\da-f]{2}|[^])|%[0-7][\da-f]|(?:%[89a-f][\da-f])+|&(?:#\d{1,7}|#x[\da-f]{1,6}|amp|lt|gt|quot|apos|sol|bsol|plus|equals);/gi;
-/** One that was cut, or a character of several bytes in a URL; one in the other, too. */
+/** A truncated escape, or a truncated multi-byte character in a URL; also one inside the other. */
 const partialEscape =
   /(?:\\(?:u[\da-f]{0,3}|x[\da-f]?)?|(?:%[cd][\da-f]|%e[\da-f](?:%[\da-f]{2})?|%f[\da-f](?:%[\da-f]{2}){0,2})(?:%[\da-f]?)?|%[\da-f]?|&#?\w{0,8})+$/i;
 const longestPartial = 32;
@@ -25,18 +25,18 @@ const named: Readonly<Record<string, string>> = {
   equals: '=',
 };
 
-/** Takes one layer of escapes off a text; the same text when it has none. One that was cut at the end stays. In linear time. */
+/** Removes one layer of escapes from a text; returns the same text when it has none. An escape that is truncated at the end stays. In linear time. */
 export function unescapeOnce(text: string): string {
   if (!/[\\%&]/.test(text)) return text;
   const length = lengthBeforePartial(text);
   return text.slice(0, length).replaceAll(escapes, charactersOf) + text.slice(length);
 }
 
-/** Where spans of an unescaped text, in order and apart from each other, stand in the text that it was made of. */
+/** Maps spans of an unescaped text, in order and without overlap, to the text that it was made from. */
 export function spansBefore(text: string, spans: readonly Span[]): Span[] {
   const units = spans.flatMap(({ from, to }) => [from, to - 1]);
   const places: Span[] = [];
-  let shift = 0; // of a place behind the escapes so far, from the unescaped text to the other one
+  let shift = 0; // of an offset after the escapes so far, from the unescaped text to the original
   for (const match of text.slice(0, lengthBeforePartial(text)).matchAll(escapes)) {
     const at = match.index - shift;
     const length = charactersOf(match[0]).length;
@@ -49,7 +49,7 @@ export function spansBefore(text: string, spans: readonly Span[]): Span[] {
   return spans.map((_span, at) => ({ from: places[2 * at]?.from ?? 0, to: places[2 * at + 1]?.to ?? 0 }));
 }
 
-/** Length of a text without an escape that was cut at its end. */
+/** Returns the length of a text without an escape that is truncated at its end. */
 export function lengthBeforePartial(text: string): number {
   return text.length - (partialEscape.exec(text.slice(-longestPartial))?.[0].length ?? 0);
 }

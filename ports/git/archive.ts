@@ -7,8 +7,8 @@ const listMs = 2 * 60_000;
 const maxListBytes = 64 * 1024 * 1024;
 
 /**
- * All files of a commit as a tar archive (POSIX pax), for a sandbox. What a partial mirror lacks is fetched in one go before. Throws GitError, `too_large` for an
- * archive above `maxBytes`.
+ * Returns all files of a commit as a tar archive (POSIX pax), for a sandbox. Objects that a partial mirror lacks are fetched beforehand, all at once. Throws
+ * GitError, `too_large` for an archive above `maxBytes`.
  */
 export async function archiveOf(
   mirror: Mirror,
@@ -26,7 +26,7 @@ export async function archiveOf(
   return bytes;
 }
 
-/** `rev-list --missing=print` names with `?` what is not here. */
+/** `rev-list --missing=print` marks objects that the mirror lacks with `?`. */
 async function fetchMissing(mirror: Mirror, sha: string, signal: AbortSignal): Promise<void> {
   const args = ['rev-list', '--objects', '--no-walk', '--no-object-names', '--missing=print', sha, '--'];
   const { bytes, isTruncated } = await mirror.run(args, { signal, timeoutMs: listMs, maxOutputBytes: maxListBytes });

@@ -2,26 +2,26 @@ import { isPlainPath } from '../diff/plain-path.ts';
 import { GitError } from './git-error.ts';
 import type { Mirror } from './mirrors.ts';
 
-/** A file as a commit has it. */
+/** A file in a commit. */
 export interface TreeFile {
-  /** `100644` or `100755`; other entries (links, submodules) are no files. */
+  /** `100644` or `100755`; other entries (links, submodules) are not files. */
   readonly mode: string;
   readonly bytes: Buffer;
 }
 
-/** A file as a new commit is to have it; null removes it. */
+/** The new content of a file in a commit; null removes it. */
 export interface FileEdit {
   readonly path: string;
   readonly bytes: Buffer | null;
 }
 
-/** A commit to be made. The same values give the same id, whoever makes it and how often. */
+/** A commit to create. The same values yield the same id, wherever and however often it is created. */
 export interface NewCommit {
   readonly parent: string;
   readonly edits: readonly FileEdit[];
   readonly message: string;
   readonly author: { readonly name: string; readonly email: string };
-  /** When it was asked for, not when it is made. */
+  /** When the commit was requested, not when it is created. */
   readonly at: Date;
 }
 
@@ -36,11 +36,11 @@ interface TreeEntry {
   readonly name: string;
 }
 
-/** Files below a folder of a tree, by the next part of their path. */
+/** Edits below a folder of a tree, by the next segment of their path. */
 type Edits = Map<string, FileEdit['bytes'] | Edits>;
 
 /**
- * Makes a commit of the mirror's objects, without a checkout, an index or a file that the repository names. Files keep their mode, new ones are `100644`; what is a
+ * Creates a commit from the mirror's objects, without a checkout, an index or a file that the repository names. Files keep their mode, new ones are `100644`; a
  * link, a submodule or a folder is not edited. Throws GitError `failed` for such a path.
  */
 export async function makeCommit(mirror: Mirror, { parent, edits, message, author, at }: NewCommit, signal: AbortSignal): Promise<string> {
@@ -51,7 +51,7 @@ export async function makeCommit(mirror: Mirror, { parent, edits, message, autho
   return line(mirror, ['hash-object', '-t', 'commit', '-w', '--stdin'], signal, text);
 }
 
-/** A file of a commit; null where it has none at this path, or something that is no plain file, or one above `maxBytes`. Throws GitError. */
+/** Returns a file of a commit; null when there is none at this path, it is not a plain file, or it exceeds `maxBytes`. Throws GitError. */
 export async function readFileAt(
   mirror: Mirror,
   { sha, path, maxBytes }: { readonly sha: string; readonly path: string; readonly maxBytes: number },
@@ -69,7 +69,7 @@ export async function readFileAt(
   return isTruncated ? null : { mode: entry.mode, bytes };
 }
 
-/** The same as text; null also for a file that is binary or no UTF-8, which would not come back as it was. */
+/** Returns the file as text; null also for a file that is binary or not UTF-8, which would not survive the round trip. */
 export async function readTextAt(
   mirror: Mirror,
   file: { readonly sha: string; readonly path: string; readonly maxBytes: number },
@@ -104,7 +104,7 @@ function byFolder(edits: readonly FileEdit[]): Edits {
   return root;
 }
 
-/** The tree with its edits; null: nothing is left in it. */
+/** Returns the tree with its edits; null: nothing is left in it. */
 async function rewrite(mirror: Mirror, tree: string | null, edits: Edits, signal: AbortSignal): Promise<string | null> {
   const entries = new Map(tree === null ? [] : (await listTree(mirror, tree, signal)).map((entry) => [entry.name, entry]));
   for (const [name, edit] of edits) {
@@ -137,7 +137,7 @@ async function listTree(mirror: Mirror, tree: string, signal: AbortSignal): Prom
   return entriesOf(bytes.toString());
 }
 
-/** The form of `ls-tree -z`: `mode SP type SP object TAB path NUL`. */
+/** Parses `ls-tree -z`: `mode SP type SP object TAB path NUL`. */
 function entriesOf(text: string): TreeEntry[] {
   return text
     .split('\0')

@@ -1,10 +1,10 @@
 /**
- * Why git gave nothing. `unavailable`: there is no git, or one that is too old; `timeout`; `too_large`: more bytes than were allowed, on disk or as output; `refused`: the host does not
- * let the token in; `no_ref`: the host has no such branch or pull request; `unreachable`: the host does not answer; `failed`: anything else.
+ * Why a git command failed. `unavailable`: git is missing or too old; `timeout`; `too_large`: more bytes than allowed, on disk or as output; `refused`: the
+ * host does not accept the token; `no_ref`: the host has no such branch or pull request; `unreachable`: the host does not answer; `failed`: anything else.
  */
 export type GitErrorKind = 'unavailable' | 'timeout' | 'too_large' | 'refused' | 'no_ref' | 'unreachable' | 'failed';
 
-/** A git command that gave nothing. The message holds neither token nor address. */
+/** A git command that failed. The message holds neither token nor address. */
 export class GitError extends Error {
   override readonly name = 'GitError';
   readonly kind: GitErrorKind;
@@ -14,13 +14,13 @@ export class GitError extends Error {
     this.kind = kind;
   }
 
-  /** Whether the same command may pass later. */
+  /** Whether the same command may succeed later. */
   get isRetryable(): boolean {
     return this.kind === 'timeout' || this.kind === 'unreachable' || this.kind === 'failed';
   }
 }
 
-/** What git's words on stderr (in English: `LC_ALL=C`) tell of its failure. */
+/** Classifies a failure by git's text on stderr (in English: `LC_ALL=C`). */
 export function kindOfWords(words: string): GitErrorKind {
   if (/couldn't find remote ref|not our ref|upload-pack: .*not our ref/i.test(words)) return 'no_ref';
   if (

@@ -1,21 +1,21 @@
-/** How git shows itself at the host. It stands in the environment of the process alone: arguments and addresses are for everybody on the machine to see. */
+/** How git authenticates at the host. It is only in the environment of the process: arguments and addresses are visible to every user of the machine. */
 export interface GitAuth {
   /** `https://github.com/owner/name.git` */
   readonly url: string;
   readonly token: string;
 }
 
-/** Remote of every mirror: objects that are missing come from there. */
+/** Remote of every mirror: missing objects are fetched from there. */
 export const remoteName = 'origin';
-/** Files above it are neither compared nor compressed: they are binary. */
+/** Larger files are neither compared nor compressed: they count as binary. */
 export const bigFileBytes = 16 * 1024 * 1024;
 
 const programs = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 
-/** The tree without entries: attributes of a repository's own files never count. */
+/** The tree without entries, so that attributes from a repository's own files never apply. */
 const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 
-/** Settings against what a repository, or a machine, may hold: no hook, no program that a file names, no other protocol, nobody else's settings. */
+/** Settings against what a repository, or a machine, may contain: no hook, no program that a file names, no other protocol, no settings of other users. */
 const settings: readonly (readonly [string, string])[] = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
@@ -52,15 +52,15 @@ const settings: readonly (readonly [string, string])[] = [
   ['diff.ignoreSubmodules', 'none'],
   ['diff.submodule', 'short'],
   ['safe.directory', '*'],
-  // The name that a token was made for is the repository's own: where the host leads elsewhere, it has been renamed since.
+  // A token belongs to the repository's current name: when the host redirects, it has been renamed since.
   ['http.followRedirects', 'false'],
   ['http.lowSpeedLimit', '1'],
   ['http.lowSpeedTime', '60'],
 ];
 
 /**
- * The whole environment of a git process. Nothing of this process's own goes along; git trusts the authorities of the machine. With `auth` the token goes with
- * requests to its URL and no other; without it no protocol is allowed.
+ * Returns the whole environment of a git process. It inherits nothing from this process; git trusts the machine's certificate authorities. With `auth` the
+ * token is sent with requests to its URL and no other; without it no protocol is allowed.
  */
 export function hardenedEnvironment(folder: string, auth: GitAuth | null): Record<string, string> {
   const all = [...settings, ...(auth === null ? [] : authSettings(auth))];

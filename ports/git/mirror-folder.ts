@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A file whose time says when a mirror was used last. */
+/** A file whose modification time is the last use of the mirror. */
 const usedFile = 'longhaul-used';
 const trashPrefix = '.trash-';
-/** Longer than any use of a mirror: whoever fetches, touches. */
+/** Longer than any use of a mirror: every fetch touches it. */
 const idleMs = 20 * 60_000;
 
 export interface MirrorFolder {
@@ -15,7 +15,7 @@ export interface MirrorFolder {
   readonly usedAtMs: number;
 }
 
-/** Makes a repository of the files that git needs, whole or not at all: whoever comes at the same time gets the other's. */
+/** Creates a repository with the files that git needs, completely or not at all: a concurrent call gets the one that was first. */
 export async function makeMirror(root: string, name: string, config: string): Promise<string> {
   const folder = join(root, name);
   if (await exists(join(folder, usedFile))) return folder;
@@ -32,13 +32,13 @@ export async function makeMirror(root: string, name: string, config: string): Pr
   return folder;
 }
 
-/** Says that the mirror is in use now, also to other processes that share the folder. */
+/** Records that the mirror is in use now, also for other processes that share the folder. */
 export async function touchMirror(folder: string): Promise<void> {
   const now = new Date();
   await utimes(join(folder, usedFile), now, now).catch(() => undefined);
 }
 
-/** The mirrors below a folder, the one that was used longest ago first. */
+/** Returns the mirrors below a folder, the least recently used first. */
 export async function listMirrors(root: string): Promise<MirrorFolder[]> {
   const names = await readdir(root).catch(() => []);
   const found = await Promise.all(names.filter((name) => !name.startsWith('.')).map((name) => measure(root, name)));
@@ -53,7 +53,7 @@ async function measure(root: string, name: string): Promise<MirrorFolder | null>
   return { name, bytes, packs, usedAtMs: used.mtimeMs };
 }
 
-/** What a folder holds on disk; files that go meanwhile count nothing. */
+/** Returns the size of a folder on disk; files that disappear in the meantime count nothing. */
 export async function sizeOf(folder: string): Promise<{ bytes: number; packs: number }> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   const sizes = await Promise.all(
@@ -65,7 +65,7 @@ export async function sizeOf(folder: string): Promise<{ bytes: number; packs: nu
   };
 }
 
-/** Removes a mirror that nobody uses; whether it did. It is renamed first, so that nobody finds half of it. */
+/** Removes an idle mirror; returns whether it did. It is renamed first, so that no process finds half of it. */
 export async function dropMirror(root: string, { name, usedAtMs }: Pick<MirrorFolder, 'name' | 'usedAtMs'>): Promise<boolean> {
   if (Date.now() - usedAtMs < idleMs) return false;
   const trash = join(root, `${trashPrefix}${randomUUID()}`);
@@ -77,7 +77,7 @@ export async function dropMirror(root: string, { name, usedAtMs }: Pick<MirrorFo
   return isMoved;
 }
 
-/** Removes what a killed process has left between two names. */
+/** Removes what a killed process has left after the rename. */
 export async function dropTrash(root: string): Promise<void> {
   const names = await readdir(root).catch(() => []);
   for (const name of names.filter((each) => each.startsWith(trashPrefix))) {

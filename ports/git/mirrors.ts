@@ -9,23 +9,23 @@ import { gitVersion } from './version.ts';
 
 export type CloneMode = 'partial' | 'shallow' | 'full';
 
-/** A repository and who may read it. */
+/** A repository and the token to read it. */
 export interface MirrorTarget {
   /** Names the mirror: the binding's id. */
   readonly bindingId: string;
   /** `https://github.com/owner/name.git`, without credentials. */
   readonly url: string;
-  /** Gives a token; a new one where the host has refused the last. */
+  /** Returns a token; a new one when the host has refused the last. */
   readonly token: (signal: AbortSignal, isNew: boolean) => Promise<string>;
   readonly clone: CloneMode;
-  /** What the mirror may take on disk. */
+  /** Maximum size of the mirror on disk. */
   readonly maxBytes: number;
 }
 
 /** A mirror that was opened for one review. */
 export interface Mirror {
   readonly folder: string;
-  /** Runs git with a right to fetch what is missing. */
+  /** Runs git with permission to fetch missing objects. */
   run(args: readonly string[], options: MirrorRunOptions): Promise<GitOutput>;
 }
 
@@ -37,11 +37,11 @@ export interface MirrorRunOptions {
   readonly expected?: readonly number[];
 }
 
-/** Bare mirrors on the disk of this worker: a cache, of bounded size, shared with other workers of the machine. */
+/** Bare mirrors on the disk of this worker: a cache of bounded size, shared with other workers of the machine. */
 export interface Mirrors {
   /** Throws GitError. */
   open(target: MirrorTarget): Promise<Mirror>;
-  /** Removes mirrors that nobody has used for `unusedMs`, that are in too many packs, or that are too many; gives how many. */
+  /** Removes mirrors that have not been used for `unusedMs`, that have too many packs, or that exceed the total size; returns how many. */
   sweep(unusedMs: number): Promise<number>;
 }
 
@@ -66,7 +66,7 @@ export function createMirrors({ folder: root, maxBytes }: MirrorSettings): Mirro
     },
   };
 
-  /** Removes idle mirrors, the one used longest ago first, until all take less than `wanted`; how many. */
+  /** Removes idle mirrors, the least recently used first, until the total is less than `wanted`; returns how many. */
   async function makeRoom(wanted: number): Promise<number> {
     const mirrors = await listMirrors(root);
     let total = mirrors.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -80,14 +80,14 @@ export function createMirrors({ folder: root, maxBytes }: MirrorSettings): Mirro
     return dropped;
   }
 
-  /** Whether all mirrors take more than they may, also without those that nobody uses. */
+  /** Whether all mirrors together exceed their limit even after idle ones have been removed. */
   async function isFull(): Promise<boolean> {
     if ((await sizeOf(root)).bytes <= maxBytes) return false;
     await makeRoom(maxBytes * 0.9);
     return (await sizeOf(root)).bytes > maxBytes;
   }
 
-  /** One new token if the host refuses the first. */
+  /** Requests one new token if the host refuses the first. */
   async function runBounded(folder: string, target: MirrorTarget, options: MirrorRunOptions & { readonly args: readonly string[] }) {
     await touchMirror(folder);
     if (options.args[0] === 'fetch') await makeRoom(maxBytes * 0.9);
@@ -103,7 +103,7 @@ export function createMirrors({ folder: root, maxBytes }: MirrorSettings): Mirro
     }
   }
 
-  /** Runs a command until the mirror, or all of them, take more than they may. A pack that was not finished goes with it. */
+  /** Runs a command until the mirror, or all of them, exceed their limit. An unfinished pack is removed as well. */
   async function watched(folder: string, target: MirrorTarget, command: GitCommand): Promise<GitOutput> {
     const over = new AbortController();
     const timer = setInterval(() => void look().catch(() => undefined), watchMs);
@@ -127,14 +127,14 @@ export function createMirrors({ folder: root, maxBytes }: MirrorSettings): Mirro
   }
 }
 
-/** A pack that reaches the largest size of a file ends the command that writes it; git says no more than that it failed. */
+/** A pack that reaches the maximum file size ends the command that writes it; git reports only that it failed. */
 async function withReason(folder: string, { maxBytes }: MirrorTarget, error: unknown): Promise<unknown> {
   if (!(error instanceof GitError && error.kind === 'failed')) return error;
   const isFull = (await sizeOf(folder)).bytes >= maxBytes * 0.95;
   return isFull ? new GitError('too_large', 'the repository is larger than it may be') : error;
 }
 
-/** Packs that a killed fetch has begun, of which no running one can be the owner any more. */
+/** Removes packs that a killed fetch has begun, too old to belong to a running one. */
 async function dropUnfinished(folder: string): Promise<void> {
   const packs = join(folder, 'objects', 'pack');
   for (const name of await readdir(packs).catch(() => [])) {
@@ -144,7 +144,7 @@ async function dropUnfinished(folder: string): Promise<void> {
   }
 }
 
-/** Where objects come from that are missing; the address and the token are in no file. */
+/** The remote for missing objects; no file contains the address or the token. */
 function configOf(clone: CloneMode): string {
   const lines = ['[core]', '\tbare = true', `\trepositoryformatversion = ${clone === 'full' ? 0 : 1}`];
   if (clone !== 'full')
@@ -158,7 +158,7 @@ function configOf(clone: CloneMode): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The URL of a repository at the Git host. */
+/** Returns the URL of a repository at the Git host. */
 export function cloneUrl(gitUrl: string, fullName: string): string {
   return `${gitUrl}/${fullName.split('/').map(encodeURIComponent).join('/')}.git`;
 }

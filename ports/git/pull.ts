@@ -9,7 +9,7 @@ export interface PullCommits {
   readonly headSha: string;
   /** Tip of the base branch. */
   readonly baseSha: string;
-  /** Where the two parted; null: they have nothing in common. */
+  /** Where the two diverged; null: they have no common commit. */
   readonly mergeBaseSha: string | null;
 }
 
@@ -22,14 +22,14 @@ export interface PullRefs {
 const fetchMs = 8 * 60_000;
 const shortMs = 60_000;
 const shaForm = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
-/** https://git-scm.com/docs/git-check-ref-format, as far as a refspec would read it otherwise. */
+/** https://git-scm.com/docs/git-check-ref-format, as far as a refspec would interpret the name otherwise. */
 // oxlint-disable-next-line no-control-regex -- a name of a branch holds no control character
 const branchForm = /^(?!-)[^\u0000-\u0020\u007f~^:?*[\\]{1,255}$/;
 const firstDepth = 100;
 
 /**
- * Fetches the head of a pull request and the tip of its base branch from the base repository: `refs/pull/N/head` is there for forks, too, also when they are deleted.
- * Throws GitError (`no_ref`: the host has one of them not).
+ * Fetches the head of a pull request and the tip of its base branch from the base repository: `refs/pull/N/head` exists for forks, too, even deleted ones.
+ * Throws GitError (`no_ref`: the host lacks one of them).
  */
 export async function fetchPull(mirror: Mirror, { pullNumber, baseRef, clone }: PullRefs, signal: AbortSignal): Promise<PullCommits> {
   if (!branchForm.test(baseRef)) throw new GitError('no_ref', 'the base is not the name of a branch');
@@ -46,7 +46,7 @@ export async function fetchPull(mirror: Mirror, { pullNumber, baseRef, clone }: 
   return { headSha: await shaOf(mirror, head, signal), baseSha: await shaOf(mirror, base, signal), mergeBaseSha };
 }
 
-/** Fetches one commit by its id: the head of an earlier review, after a force push. Whether the host still has it. */
+/** Fetches one commit by its id: the head of an earlier review, after a force push. Returns whether the host still has it. */
 export async function fetchCommit(
   mirror: Mirror,
   { sha, clone }: { readonly sha: string; readonly clone: CloneMode },
@@ -83,7 +83,7 @@ function isShallow({ folder }: Mirror): Promise<boolean> {
   );
 }
 
-/** The commit where two histories part; the first, if there are several. */
+/** Returns the commit where two histories diverge; the first, if there are several. */
 async function mergeBase(mirror: Mirror, refs: readonly [string, string], signal: AbortSignal): Promise<string | null> {
   const options = { signal, timeoutMs: shortMs, maxOutputBytes: 4_096, expected: [0, 1] };
   const { bytes } = await mirror.run(['merge-base', ...refs], options);

@@ -5,21 +5,21 @@ import type { Mirror } from './mirrors.ts';
 const pushMs = 4 * 60_000;
 const shaForm = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** A branch of the remote that a commit goes to. */
+/** The branch of the remote to push a commit to. */
 export interface PushTarget {
   /** Name of the branch, without `refs/heads/`. */
   readonly branch: string;
-  /** What the branch must point at until then; null: it must not be there. */
+  /** The commit that the branch must still point at; null: the branch must not exist. */
   readonly expected: string | null;
   readonly sha: string;
 }
 
-/** `moved`: the branch points elsewhere by now; `refused`: the host does not let the commit in, with its words. */
+/** `moved`: the branch points elsewhere by now; `refused`: the host does not accept the commit, with its message. */
 export type PushResult = { readonly kind: 'pushed' } | { readonly kind: 'moved' } | { readonly kind: 'refused'; readonly reason: string };
 
 /**
- * Pushes one commit to one branch, if the branch is still where it is expected; the commit's parent is that head, so that nothing is ever overwritten. Throws GitError
- * (`refused`: the token may not push at all).
+ * Pushes one commit to one branch, if the branch is still at the expected commit; the commit's parent is that head, so nothing is ever overwritten. Throws
+ * GitError (`refused`: the token may not push at all).
  */
 export async function pushCommit(mirror: Mirror, { branch, expected, sha }: PushTarget, signal: AbortSignal): Promise<PushResult> {
   const ref = `refs/heads/${branch}`;
@@ -33,7 +33,7 @@ export async function pushCommit(mirror: Mirror, { branch, expected, sha }: Push
   return readPorcelain(bytes.toString(), code);
 }
 
-/** The form of `git push --porcelain`: `flag TAB from:to TAB summary (reason)`, the flag `!` for what was refused. */
+/** Parses `git push --porcelain`: `flag TAB from:to TAB summary (reason)`, with the flag `!` for a refused ref. */
 export function readPorcelain(text: string, code: number): PushResult {
   const refused = /^!\t[^\t]*\t(.*)$/m.exec(text)?.[1];
   if (refused === undefined && code === 0) return { kind: 'pushed' };
@@ -42,7 +42,7 @@ export function readPorcelain(text: string, code: number): PushResult {
   return { kind: 'refused', reason: refused.replace(/^\[[^\]]*\]\s*/, '').slice(0, 300) };
 }
 
-/** What a branch of the remote points at; null: it is not there. */
+/** Returns the commit that a branch of the remote points at; null: the branch does not exist. */
 export async function remoteHead(mirror: Mirror, branch: string, signal: AbortSignal): Promise<string | null> {
   const { bytes } = await mirror.run(['ls-remote', '--quiet', remoteName, `refs/heads/${branch}`], {
     signal,
@@ -53,7 +53,7 @@ export async function remoteHead(mirror: Mirror, branch: string, signal: AbortSi
   return shaForm.test(sha) ? sha : null;
 }
 
-/** Of the commits that a branch has got since `since`, the one whose trailer names this run; null: none has. The branch must have been fetched. */
+/** Returns the commit of a branch after `since` whose trailer names this run; null: there is none. The branch must have been fetched. */
 export async function commitOfRun(
   mirror: Mirror,
   { since, head, runId }: { readonly since: string; readonly head: string; readonly runId: string },

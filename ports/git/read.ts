@@ -22,8 +22,8 @@ const shaForm = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const noPrograms = ['--no-color', '--no-ext-diff', '--no-textconv', '--find-renames', '--submodule=short'];
 
 /**
- * What changed between two commits, in git's own form, for `decodePatch` and `parsePatch`; `paths` alone, if there are any. Output beyond `maxBytes` is cut: `isTruncated`.
- * Contents that are missing are fetched. Throws GitError.
+ * Returns the changes between two commits in git's own format, for `decodePatch` and `parsePatch`; only those of `paths`, if there are any. Output beyond
+ * `maxBytes` is truncated: `isTruncated`. Missing contents are fetched. Throws GitError.
  */
 export async function diffBytes(
   mirror: Mirror,
@@ -35,7 +35,7 @@ export async function diffBytes(
   return mirror.run(args, { signal, timeoutMs: diffMs, maxOutputBytes: maxBytes });
 }
 
-/** Names and sizes of what changed, without its text. Throws GitError, `too_large` for a list above 16 MB. */
+/** Returns names and sizes of the changes, without their text. Throws GitError, `too_large` for a list above 16 MB. */
 export async function changedFiles(mirror: Mirror, { from, to }: CommitRange, signal: AbortSignal): Promise<ChangedFile[]> {
   const args = ['diff', ...noPrograms, '--numstat', '-z', ...range({ from, to }), '--'];
   const { bytes, isTruncated } = await mirror.run(args, { signal, timeoutMs: diffMs, maxOutputBytes: maxListBytes });
@@ -43,9 +43,7 @@ export async function changedFiles(mirror: Mirror, { from, to }: CommitRange, si
   return readNumstat(bytes.toString());
 }
 
-/**
- * The form of `--numstat -z`: `added TAB removed TAB path NUL`; for a rename the path is empty, and both names follow, each with NUL.
- */
+/** Parses `--numstat -z`: `added TAB removed TAB path NUL`; for a rename the path is empty, and both names follow, each with NUL. */
 export function readNumstat(text: string): ChangedFile[] {
   const parts = text.split('\0');
   const files: ChangedFile[] = [];
@@ -59,7 +57,10 @@ export function readNumstat(text: string): ChangedFile[] {
   return files;
 }
 
-/** What a file of a commit holds, up to `maxBytes`; null: there is no such file, or it is a folder or a submodule. A symbolic link gives where it points. Throws GitError. */
+/**
+ * Returns the content of a file of a commit, up to `maxBytes`; null: there is no such file, or it is a folder or a submodule. A symbolic link yields its
+ * target. Throws GitError.
+ */
 export async function readBlob(
   mirror: Mirror,
   { sha, path, maxBytes }: { readonly sha: string; readonly path: string; readonly maxBytes: number },
@@ -71,7 +72,7 @@ export async function readBlob(
 }
 
 async function treeEntry(mirror: Mirror, { sha, path }: { sha: string; path: string }, signal: AbortSignal): Promise<string | null> {
-  // No tree has such a name; git would take it for a place on this machine.
+  // No tree has such a name; git would take it for a path on this machine.
   if (path.split('/').some((part) => part === '' || part === '.' || part === '..')) return null;
   const args = ['ls-tree', '-z', '--full-tree', commit(sha), '--', path];
   const { bytes } = await mirror.run(args, { signal, timeoutMs: readMs, maxOutputBytes: 64 * 1024 });
@@ -83,7 +84,7 @@ function range({ from, to }: CommitRange): [string, string] {
   return [commit(from), commit(to)];
 }
 
-/** What is no id could be an option, or name something else. */
+/** A text that is no commit id could be an option, or name something else. */
 function commit(sha: string): string {
   if (!shaForm.test(sha)) throw new GitError('failed', 'not the id of a commit');
   return sha;

@@ -7,26 +7,26 @@ import { GitError, kindOfWords } from './git-error.ts';
 import { hardenedEnvironment, type GitAuth } from './hardening.ts';
 
 export interface GitCommand {
-  /** Of the bare repository. */
+  /** The bare repository. */
   readonly folder: string;
   readonly args: readonly string[];
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** Bytes of standard output; what comes beyond ends the command. */
+  /** Maximum bytes of standard output; more than that ends the command. */
   readonly maxOutputBytes: number;
-  /** Largest file that the command may write; null: it writes none. */
+  /** Maximum size of a file that the command may write; null: it writes none. */
   readonly maxFileBytes: number | null;
   /** Null: the command must not reach the host. */
   readonly auth: GitAuth | null;
-  /** For the standard input. */
+  /** Data for the standard input. */
   readonly input?: string | Buffer;
-  /** Exit codes that are an answer; 0 alone unless given. */
+  /** Exit codes that count as success; only 0 by default. */
   readonly expected?: readonly number[];
 }
 
 export interface GitOutput {
   readonly bytes: Buffer;
-  /** There was more than `maxOutputBytes`. */
+  /** Whether there was more than `maxOutputBytes`. */
   readonly isTruncated: boolean;
   readonly code: number;
 }
@@ -36,8 +36,8 @@ const prlimit = '/usr/bin/prlimit';
 const addressSpaceBytes = 2 * 1024 ** 3;
 
 /**
- * Runs git in a process group of its own, with the hardened environment and nothing of ours. At the time limit, the signal, or too much output the whole group is killed.
- * It ends with this process, too. Throws GitError, or the signal's reason.
+ * Runs git in a separate process group, with the hardened environment and nothing of ours. At the time limit, on the signal, or at too much output the whole
+ * group is killed. It ends with this process, too. Throws GitError, or the signal's reason.
  */
 export function runGit(command: GitCommand): Promise<GitOutput> {
   return new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ export function runGit(command: GitCommand): Promise<GitOutput> {
     child.on('close', (code, signal) => {
       stop();
       command.signal.removeEventListener('abort', abort);
-      kill(); // helpers that git has left behind
+      kill(); // kills helpers that git has left behind
       if (failure !== null) return reject(failure);
       if (out.isTruncated()) return resolve({ bytes: out.bytes(), isTruncated: true, code: 0 });
       if ((command.expected ?? [0]).includes(code ?? -1)) return resolve({ bytes: out.bytes(), isTruncated: false, code: code ?? 0 });
@@ -87,7 +87,7 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // ended meanwhile
+    // it has already ended
   }
 }
 

@@ -3,12 +3,15 @@ import { deadlineIn } from '../deadline.ts';
 import { GitError } from './git-error.ts';
 import { runGit } from './run-git.ts';
 
-/** Partial clones with lazily fetched objects, protocol 2 and `GIT_CONFIG_COUNT` are all in it; it is what Debian 12 has. */
+/** It has partial clones with lazily fetched objects, protocol 2 and `GIT_CONFIG_COUNT`; Debian 12 ships it. */
 const oldest = [2, 39] as const;
 
 let checked: Promise<string> | null = null;
 
-/** The version of this machine's git; looked up once a process. Throws GitError `unavailable`, which says what is missing, where there is none or it is older than 2.39. */
+/**
+ * Returns the version of this machine's git, looked up once per process. Throws GitError `unavailable`, which says what is missing, when git is absent or older
+ * than 2.39.
+ */
 export function gitVersion(): Promise<string> {
   checked ??= readVersion().catch((error: unknown) => {
     checked = null;
@@ -31,7 +34,7 @@ async function readVersion(): Promise<string> {
   return versionOf(bytes.toString());
 }
 
-/** The version in the words of `git version`. Throws GitError `unavailable` for one that is too old. */
+/** Returns the version in the output of `git version`. Throws GitError `unavailable` for one that is too old. */
 export function versionOf(words: string): string {
   const [, major = '0', minor = '0', rest = ''] = /git version (\d+)\.(\d+)(\S*)/.exec(words) ?? [];
   const isNewEnough = Number(major) > oldest[0] || (Number(major) === oldest[0] && Number(minor) >= oldest[1]);

@@ -6,13 +6,13 @@ const backSeconds = 60;
 const aheadSeconds = 9 * 60;
 
 /**
- * The difference between the host's clock and ours. Ours is trusted until the host refuses a token for its times; then the `Date` of that answer
+ * The offset between the host's clock and ours. Ours is trusted until the host refuses a token because of its times; from then on the `Date` of that answer
  * counts.
  */
 export interface HostClock {
   /** Milliseconds since 1970, by the host's clock as far as it is known. */
   now(): number;
-  /** Takes the time of an answer over; whether that changes the clock by more than a second. */
+  /** Adopts the time of an answer; returns whether that changes the clock by more than a second. */
   correct(date: string | null): boolean;
 }
 
@@ -33,8 +33,8 @@ export function createHostClock(now: () => number = Date.now): HostClock {
 }
 
 /**
- * The token by which an App shows itself: RS256, made a minute ago and good for nine more (the host allows ten in all; https://docs.github.com/apps, "Generating a JSON Web Token").
- * Rejects where the key is no RSA key.
+ * Signs the token with which an App authenticates: RS256, issued a minute ago and valid for nine more (the host allows ten in all;
+ * https://docs.github.com/apps, "Generating a JSON Web Token"). Rejects when the key is not an RSA key.
  */
 export async function signAppJwt({ appId, privateKey }: AppCredentials, clock: HostClock): Promise<string> {
   const seconds = Math.floor(clock.now() / 1_000);

@@ -1,14 +1,14 @@
 import { createPrivateKey } from 'node:crypto';
 
-/** Who signs the tokens of a GitHub App. */
+/** The credentials that sign the tokens of a GitHub App. */
 export interface AppCredentials {
   /** The App's number or client id. */
   readonly appId: string;
-  /** RSA, PEM: PKCS#1 as GitHub gives it, or PKCS#8. */
+  /** RSA, PEM: PKCS#1 as GitHub issues it, or PKCS#8. */
   readonly privateKey: string;
 }
 
-/** Environment files hold one line a variable: there the line ends of a PEM are written `\n`. */
+/** Environment files hold one line per variable: in them the line ends of a PEM are written `\n`. */
 export function pemOf(text: string): string {
   return text.includes('\n') ? text : text.replaceAll('\\n', '\n');
 }

@@ -2,17 +2,17 @@ import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { HostError } from './host-error.ts';
 
-/** What a request costs by the host's reckoning: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api, "secondary rate limits". */
+/** The cost of a request by the host's accounting: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api, "secondary rate limits". */
 export interface HostCost {
   /** 1 for a read, 5 for a write. */
   readonly points: number;
-  /** Requests that make content people are told of. */
+  /** Requests that create content that triggers notifications. */
   readonly creations: number;
 }
 
-/** The share of one installation, counted for all processes. */
+/** The quota of one installation, counted across all processes. */
 export interface HostBucket {
-  /** Throws HostError `limited`, with the time until there is room. */
+  /** Throws HostError `limited`, with the time until the quota allows it. */
   take(installation: string, cost: HostCost): Promise<void>;
   close(): void;
 }
@@ -20,10 +20,10 @@ export interface HostBucket {
 const perMinute = { points: 700, creations: 60 } as const;
 const creationsPerHour = 400;
 
-/** Counts in Redis; where that is away, in this process. */
+/** Counts in Redis; while Redis is unavailable, in this process. */
 export function createHostBucket({ redis, prefix }: { readonly redis: Redis; readonly prefix: string }): HostBucket {
   const client = redis.duplicate({ commandTimeout: 250, enableOfflineQueue: false, maxRetriesPerRequest: 0 });
-  client.on('error', () => undefined); // each command answers through its own promise
+  client.on('error', () => undefined); // each command reports errors through its own promise
   const limiter = (name: string, points: number, duration: number) => {
     const rule = { keyPrefix: `${prefix}gh:${name}`, points, duration };
     return new RateLimiterRedis({
@@ -47,7 +47,7 @@ export function createHostBucket({ redis, prefix }: { readonly redis: Redis; rea
       const taken: (readonly [RateLimiterRedis, number])[] = [];
       for (const [counter, count] of asked.filter(([, count]) => count > 0)) {
         const waitMs = await take(counter, installation, count);
-        // What was refused has been counted, and counts against nobody.
+        // A refused request has been counted, so the counts are taken back.
         taken.push([counter, count]);
         if (waitMs === 0) continue;
         await Promise.all(taken.map(([each, share]) => each.reward(installation, share).catch(() => undefined)));
@@ -58,7 +58,7 @@ export function createHostBucket({ redis, prefix }: { readonly redis: Redis; rea
   };
 }
 
-/** Milliseconds to wait; 0: there was room. The limiter rejects with the same kind of value that it resolves with. */
+/** Returns the milliseconds to wait; 0: the quota allowed it. The limiter rejects with the same kind of value that it resolves with. */
 async function take(counter: RateLimiterRedis, key: string, count: number): Promise<number> {
   try {
     await counter.consume(key, count);

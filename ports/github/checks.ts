@@ -12,7 +12,7 @@ export interface CheckAnnotation {
   readonly message: string;
 }
 
-/** A button under a check; its press comes as `check_run.requested_action`. */
+/** A button below a check; a click arrives as `check_run.requested_action`. */
 export interface CheckAction {
   readonly label: string;
   readonly description: string;
@@ -22,11 +22,11 @@ export interface CheckAction {
 export interface CheckOutput {
   readonly title: string;
   readonly summary: string;
-  /** At most `maxAnnotations`; each request adds its own to those before. */
+  /** At most `maxAnnotations`; each request adds its annotations to the earlier ones. */
   readonly annotations: readonly CheckAnnotation[];
 }
 
-/** What the host takes in one request. */
+/** Maximum annotations of one request. */
 export const maxAnnotations = 50;
 
 export interface HostCheck {
@@ -35,7 +35,7 @@ export interface HostCheck {
   readonly conclusion: string | null;
 }
 
-/** The check of this name that carries our id of it, on a commit; null: there is none. Throws HostError. */
+/** Returns the check of this name with our external id on a commit; null: there is none. Throws HostError. */
 export async function findCheck(
   client: RepositoryClient,
   { headSha, name, externalId }: { readonly headSha: string; readonly name: string; readonly externalId: string },
@@ -48,25 +48,25 @@ export async function findCheck(
   return { id: Number(found.id), annotations: Number(found.output.annotations_count), conclusion: found.conclusion };
 }
 
-/** Shows that the work has begun. Gives the id of the check. Throws HostError. */
+/** Shows that the work has begun. Returns the id of the check. Throws HostError. */
 export async function createCheck(
   client: RepositoryClient,
   { headSha, name, externalId }: { readonly headSha: string; readonly name: string; readonly externalId: string },
   signal: AbortSignal,
 ): Promise<number> {
-  // The description has one form for a check that has ended and one for all others; this is one of the others.
+  // The API description has one type for a completed check and one for all others; this is one of the others.
   const parameters = { name, head_sha: headSha, external_id: externalId, status: 'in_progress' as const };
   const { data } = await client.rest('POST /repos/{owner}/{repo}/check-runs', parameters, { signal });
   return Number(data.id);
 }
 
-/** Adds annotations, without a word on how the check ends. Throws HostError. */
+/** Adds annotations without a conclusion. Throws HostError. */
 export async function annotateCheck(client: RepositoryClient, checkId: number, output: CheckOutput, signal: AbortSignal): Promise<void> {
   const parameters = { check_run_id: checkId, output: { ...output, annotations: [...output.annotations] } };
   await client.rest('PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}', parameters, { signal });
 }
 
-/** Ends a check; again it changes nothing but what it says. Throws HostError. */
+/** Ends a check; repeating it only updates its text and conclusion. Throws HostError. */
 export async function endCheck(
   client: RepositoryClient,
   checkId: number,

@@ -10,7 +10,7 @@ import { createAppTokens, reviewPermissions, type AppTokens, type TokenPermissio
 export interface GitHubDeps {
   readonly egress: Pick<Egress, 'fetch'>;
   readonly apiUrl: string;
-  /** Null: nothing is counted (the proof of a binding, which is limited by the API). */
+  /** Null: nothing is counted (the proof of a binding, which the API limits). */
   readonly bucket: HostBucket | null;
   /** Replaced in tests. */
   readonly clock?: HostClock;
@@ -23,7 +23,7 @@ export interface RepositoryAccess {
   readonly repositoryId: number;
   /** `owner/name`, as the host spells it now. */
   readonly fullName: string;
-  /** Of its tokens; those of a review unless given. */
+  /** Permissions of its tokens; those of a review by default. */
   readonly permissions?: TokenPermissions;
 }
 
@@ -32,15 +32,15 @@ type Asked = Pick<SendOptions, 'signal' | 'etag' | 'accept'>;
 /** Parameters of a route without those that name the repository. */
 export type RepositoryParameters<R extends HostRoute> = Omit<HostParameters<R>, 'owner' | 'repo'>;
 
-/** Requests about one repository, with tokens that open it alone. A 401 makes one new token; every other failure is thrown as HostError. */
+/** Sends requests about one repository, with tokens that open only that one. A 401 leads to one new token; every other failure is thrown as HostError. */
 export interface RepositoryClient {
   readonly fullName: string;
   rest<R extends HostRoute>(route: R, parameters: RepositoryParameters<R>, asked: Asked): Promise<HostAnswer<R>>;
-  /** Runs a document of the GraphQL API and gives its `data`; `isMutation` says what it costs. */
+  /** Runs a document of the GraphQL API and returns its `data`; `isMutation` determines its cost. */
   graphql(request: GraphqlRequest, signal: AbortSignal): Promise<unknown>;
-  /** Who the App is, asked once a process. */
+  /** Returns the App's identity, requested once per process. */
   self(signal: AbortSignal): Promise<OwnApp>;
-  /** The token that git gets. `isNew` where the host has refused the last one. */
+  /** Returns the token for git. `isNew` when the host has refused the last one. */
   token(signal: AbortSignal, isNew?: boolean): Promise<string>;
 }
 
@@ -61,11 +61,11 @@ export interface GraphqlRequest {
 export interface GitHub {
   readonly tokens: AppTokens;
   repository(access: RepositoryAccess): RepositoryClient;
-  /** A client for a token scope of one's own; `repository` is what all but the proof of a binding use. */
+  /** Returns a client for a given token scope; every caller except the proof of a binding uses `repository`. */
   scoped(app: AppCredentials, scope: TokenScope, fullName: string): RepositoryClient;
 }
 
-/** One a process: it keeps tokens and what is known of the host's clock. */
+/** One per process: it caches tokens and the offset of the host's clock. */
 export function createGitHub({ egress, apiUrl, bucket, clock = createHostClock() }: GitHubDeps): GitHub {
   const deps = { egress, apiUrl };
   const tokens = createAppTokens(deps, clock);
@@ -103,7 +103,7 @@ export function createGitHub({ egress, apiUrl, bucket, clock = createHostClock()
       },
       async rest(route, parameters, asked) {
         await bucket?.take(share, costOf(route));
-        // The two that are left out are added again.
+        // Adds the two parameters that were omitted.
         const named = { owner, repo, ...parameters } as unknown as HostParameters<typeof route>;
         return authorized(asked.signal, (authorization) => send(deps, { route, parameters: named }, { ...asked, authorization }));
       },

@@ -3,7 +3,10 @@ import { HostError } from './host-error.ts';
 
 export type RepositoryPermission = 'admin' | 'write' | 'read' | 'none';
 
-/** What a person may do in the repository: `maintain` counts as write, `triage` as read. Somebody the host doesn't know may do nothing. Throws HostError. */
+/**
+ * Returns what a person may do in the repository: `maintain` counts as write, `triage` as read. A person whom the host doesn't know may do nothing. Throws
+ * HostError.
+ */
 export async function permissionOf(client: RepositoryClient, login: string, signal: AbortSignal): Promise<RepositoryPermission> {
   try {
     const route = 'GET /repos/{owner}/{repo}/collaborators/{username}/permission';

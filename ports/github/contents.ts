@@ -2,8 +2,8 @@ import type { RepositoryClient } from './client.ts';
 import { HostError } from './host-error.ts';
 
 /**
- * A file of a commit as text: GitHub REST API, "Get repository content", which gives the bytes of files up to 1 MB. Null: it is not there, is no text, or is longer than `maxBytes`. Undefined:
- * the host does not give it. Throws HostError.
+ * Returns a file of a commit as text: GitHub REST API, "Get repository content", which returns the bytes of files up to 1 MB. Null: it does not exist, is not
+ * text, or is longer than `maxBytes`. Undefined: the host does not return it. Throws HostError.
  */
 export async function readFileAt(
   client: RepositoryClient,

@@ -1,11 +1,11 @@
 import { HostError, saidOf, type HostErrorKind } from './host-error.ts';
 
-/** Where GraphQL is, beside a REST API: `https://api.github.com/graphql`; of an Enterprise Server `https://HOST/api/graphql` beside `/api/v3`. */
+/** Returns the base URL of GraphQL for a REST API: `https://api.github.com/graphql`; for an Enterprise Server `https://HOST/api/graphql`, beside `/api/v3`. */
 export function graphqlUrl(apiUrl: string): string {
   return apiUrl.replace(/\/v3$/, '');
 }
 
-/** What an answer of the GraphQL API holds. Errors come with status 200; throws HostError for the first. */
+/** Returns the data of a GraphQL answer. Errors come with status 200; throws HostError for the first. */
 export function graphqlData(answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null) throw new HostError('POST /graphql: no JSON', { kind: 'unexpected' });
   const errors: unknown = Reflect.get(answer, 'errors');

@@ -1,6 +1,7 @@
 /**
- * Why a request to the Git host came to nothing. `unreachable`: no answer; `timeout`: none in time; `failed`: 5xx; `limited`: a rate limit, of the host or ours;
- * `unauthorized`: 401 also with a new token; `forbidden`: 403 without the headers of a limit; `gone`: 404 or 410; `conflict`: 409; `invalid`: 422; `unexpected`: any other answer.
+ * Why a request to the Git host failed. `unreachable`: no answer; `timeout`: none in time; `failed`: 5xx; `limited`: a rate limit, of the host or ours;
+ * `unauthorized`: 401 even with a new token; `forbidden`: 403 without the headers of a limit; `gone`: 404 or 410; `conflict`: 409; `invalid`: 422;
+ * `unexpected`: any other answer.
  */
 export type HostErrorKind =
   | 'unreachable'
@@ -24,15 +25,15 @@ interface HostErrorDetails {
 
 const retryable: ReadonlySet<HostErrorKind> = new Set(['unreachable', 'timeout', 'failed', 'limited', 'conflict']);
 
-/** A request to the Git host that came to nothing. The message names the route and what the host said, never a token, an address or a value. */
+/** A failed request to the Git host. The message names the route and what the host said, never a token, an address or a value. */
 export class HostError extends Error {
   override readonly name = 'HostError';
   readonly kind: HostErrorKind;
-  /** Of the answer; null: there was none. */
+  /** Status of the answer; null: there was none. */
   readonly status: number | null;
-  /** When the host wants to be asked again; null: it does not say. */
+  /** When to ask the host again, as it says; null: it does not say. */
   readonly retryAfterMs: number | null;
-  /** The host may have done what it was asked. */
+  /** Whether the host may have carried out the request. */
   readonly mayHaveActed: boolean;
 
   /** `Date` of the answer. */
@@ -47,7 +48,7 @@ export class HostError extends Error {
     this.hostDate = hostDate;
   }
 
-  /** Whether the same request may pass later. */
+  /** Whether the same request may succeed later. */
   get isRetryable(): boolean {
     return retryable.has(this.kind);
   }
@@ -58,7 +59,10 @@ const maxSaid = 300;
 const secrets =
   /\b(?:gh[pousr]_|github_pat_)\w{10,}|\bv1\.[0-9a-f]{40}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]*|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 
-/** Text of the host or of git as an error or log may hold it: short, on one line, without what looks like a credential or has user information in its address. */
+/**
+ * Returns text of the host or of git that is safe for an error or log: short, on one line, without anything that looks like a credential and without user
+ * information in addresses.
+ */
 export function saidOf(text: string): string {
   return text
     .replace(secrets, '[redacted]')

@@ -1,18 +1,18 @@
 import type { RepositoryClient } from './client.ts';
 
-/** A pull request of the App's own. */
+/** A pull request that the App opens. */
 export interface OwnPull {
   readonly branch: string;
-  /** The branch that it goes onto. */
+  /** The branch that it targets. */
   readonly base: string;
   readonly title: string;
-  /** What it does, in words that may be posted. */
+  /** A description that may be posted. */
   readonly note: string;
   /** The pull request that it repairs. */
   readonly pullNumber: number;
 }
 
-/** Opens a pull request from a branch of the repository, and gives its number; one that is open from there already is given instead. Throws HostError. */
+/** Opens a pull request from a branch of the repository and returns its number, or that of one that is already open from there. Throws HostError. */
 export async function openPullOnto(
   client: RepositoryClient,
   { branch, base, title, note, pullNumber }: OwnPull,

@@ -3,7 +3,8 @@ import { HostError, type HostErrorKind } from './host-error.ts';
 import type { AppCredentials } from './app-key.ts';
 
 /**
- * What an App has shown. `suspended`: the installation is its, and is suspended. `unproven`: not its, not granted, not there; which of them nobody learns.
+ * The result of the proof. `suspended`: the installation belongs to the App, and is suspended. `unproven`: it belongs to another App, is not granted, or does
+ * not exist; the result does not reveal which.
  */
 export type InstallationProof =
   | {
@@ -18,9 +19,9 @@ export type InstallationProof =
 const unproven: ReadonlySet<HostErrorKind> = new Set(['gone', 'unauthorized', 'forbidden', 'invalid']);
 
 /**
- * Whether the App has the installation (`GET /app/installations/{id}` answers its JWT) and the installation the repository: a token that is narrowed to the name reads it,
- * and its id is among those that the token opens. Without the latter any public repository would do, since every token reads those.
- * Throws HostError where the host does not answer (`kind` is `timeout`, or another), or the signal's reason.
+ * Checks whether the App has the installation (`GET /app/installations/{id}` answers its JWT) and the installation has the repository: a token narrowed to the
+ * name can read it, and its id is among those that the token opens. Without the latter any public repository would pass, since every token can read those.
+ * Throws HostError when the host does not answer (`kind` is `timeout`, or another), or the signal's reason.
  */
 export async function proveInstallation(
   github: GitHub,
@@ -35,7 +36,7 @@ export async function proveInstallation(
     if (installation.suspended_at !== null) return { state: 'suspended' };
 
     const scope = { installationId, repository: { name }, permissions: { metadata: 'read' } } as const;
-    // The proof is about now: a token out of memory would prove what was.
+    // The proof is about the present: a cached token would prove the past.
     github.tokens.drop(app, scope);
     const { repositoryIds } = await github.tokens.forInstallation(app, scope, signal);
     const { data: found } = await github.scoped(app, scope, fullName).rest('GET /repos/{owner}/{repo}', {}, { signal });

@@ -17,7 +17,7 @@ export interface CommentRef {
 const pageSize = 100;
 const maxPages = 10;
 
-/** Writes a comment and gives its id. Throws HostError. */
+/** Writes a comment and returns its id. Throws HostError. */
 export async function reply(
   client: RepositoryClient,
   { pullNumber, inReplyTo, body }: ReplyPlace & { readonly body: string },
@@ -35,7 +35,7 @@ export async function reply(
   return Number(data.id);
 }
 
-/** Comments in a place since a time, oldest first; whose they are, the caller looks. Throws HostError. */
+/** Returns the comments in a place since a time, oldest first; the caller checks their authors. Throws HostError. */
 export async function repliesSince(
   client: RepositoryClient,
   { pullNumber, inReplyTo, since }: ReplyPlace & { readonly since: Date },
@@ -74,7 +74,7 @@ async function onCode(
   return data.map(({ id, body, user }) => ({ id: Number(id), body, author: user?.login ?? '' }));
 }
 
-/** Reacts to a comment, as the App; the same reaction again changes nothing. Gives its id. Throws HostError. */
+/** Reacts to a comment as the App; repeating the reaction changes nothing. Returns its id. Throws HostError. */
 export async function react(
   client: RepositoryClient,
   { kind, id }: CommentRef,

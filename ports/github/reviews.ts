@@ -14,16 +14,16 @@ export interface NewReview {
   /** The head that was reviewed: anchors are lines of it. */
   readonly commitSha: string;
   readonly event: 'COMMENT' | 'REQUEST_CHANGES';
-  /** The host wants one. */
+  /** Required by the host. */
   readonly body: string;
   readonly comments: readonly LineComment[];
 }
 
-/** A review, or a comment, as the host has it. */
+/** A review or a comment as the host returns it. */
 export interface HostText {
   readonly id: number;
   readonly body: string;
-  /** Login of who wrote it; empty: their account is gone. */
+  /** Login of the author; empty: the account is deleted. */
   readonly author: string;
 }
 
@@ -31,7 +31,7 @@ export interface HostComment extends HostText {
   readonly path: string;
   readonly side: 'LEFT' | 'RIGHT';
   readonly isOnFile: boolean;
-  /** Null: on the file, or its line has left the diff. */
+  /** Null: it is on the file, or its line has left the diff. */
   readonly line: number | null;
   readonly startLine: number | null;
   /** Null: it begins its thread. */
@@ -43,7 +43,7 @@ export interface HostComment extends HostText {
 const pageSize = 100;
 const maxPages = 50;
 
-/** Creates a review with its comments, all or none. Gives its id. Throws HostError: `invalid` where one anchor is none. */
+/** Creates a review with its comments, all or none. Returns its id. Throws HostError: `invalid` when an anchor is not valid. */
 export async function createReview(client: RepositoryClient, review: NewReview, signal: AbortSignal): Promise<number> {
   const comments = review.comments.map(({ path, side, startLine, line, body }) => {
     const range = startLine < line ? { start_line: startLine, start_side: side } : {};
@@ -73,7 +73,7 @@ export async function listReviews(client: RepositoryClient, pullNumber: number, 
   });
 }
 
-/** The comments that a review was made with. Throws HostError. */
+/** Returns the comments that a review was created with. Throws HostError. */
 export async function commentsOfReview(
   client: RepositoryClient,
   { pullNumber, reviewId }: { readonly pullNumber: number; readonly reviewId: number },
@@ -88,7 +88,7 @@ export async function commentsOfReview(
   });
 }
 
-/** All comments on code of a pull request, with replies, oldest first. Throws HostError. */
+/** Returns all code comments of a pull request, with replies, oldest first. Throws HostError. */
 export async function listComments(client: RepositoryClient, pullNumber: number, signal: AbortSignal): Promise<HostComment[]> {
   return allPages(async (page) => {
     const parameters = { pull_number: pullNumber, per_page: pageSize, page };
@@ -109,7 +109,7 @@ export async function listComments(client: RepositoryClient, pullNumber: number,
   });
 }
 
-/** Comments on a whole file, which reviews can't have. Gives the id. Throws HostError. */
+/** Comments on a whole file, which reviews can't do. Returns the id. Throws HostError. */
 export async function commentOnFile(
   client: RepositoryClient,
   {

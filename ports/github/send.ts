@@ -3,7 +3,7 @@ import type { Endpoints } from '@octokit/types';
 import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy, type EgressResponse } from '../egress/egress.ts';
 import { HostError, saidOf, type HostErrorKind } from './host-error.ts';
 
-/** A request of the host's REST API: `GET /repos/{owner}/{repo}`. */
+/** A route of the host's REST API, like `GET /repos/{owner}/{repo}`. */
 export type HostRoute = keyof Endpoints;
 export type HostParameters<R extends HostRoute> = Endpoints[R]['parameters'];
 export type HostAnswer<R extends HostRoute> = Endpoints[R]['response'];
@@ -13,14 +13,14 @@ export interface SendDeps {
   readonly apiUrl: string;
 }
 
-/** Beside the parameters of a route. */
+/** Options besides the parameters of a route. */
 export interface SendOptions {
   /** Value of Authorization. */
   readonly authorization: string;
   readonly signal: AbortSignal;
-  /** ETag of what the caller has: an answer 304 then has no body. */
+  /** ETag of the caller's copy: a 304 then has no body. */
   readonly etag?: string | null;
-  /** Another form of the body: `application/vnd.github.raw+json`. */
+  /** Another format of the body: `application/vnd.github.raw+json`. */
   readonly accept?: string;
 }
 
@@ -35,7 +35,7 @@ export async function send<R extends HostRoute>(
   options: SendOptions,
 ): Promise<HostAnswer<R>> {
   const answer = await sendAny(deps, { route, parameters }, options);
-  return answer as HostAnswer<R>; // what the host's own description says of this route
+  return answer as HostAnswer<R>; // the host's own description of this route
 }
 
 interface AnyAnswer {
@@ -45,8 +45,8 @@ interface AnyAnswer {
 }
 
 /**
- * Sends one request through the egress guard. Octokit fills the route in, and writes and reads the bodies; it neither repeats nor waits: that is Temporal's.
- * Throws HostError.
+ * Sends one request through the egress guard. Octokit fills in the route, and writes and reads the bodies; it neither retries nor waits, which is left to
+ * Temporal. Throws HostError.
  */
 export async function sendAny(
   { egress, apiUrl }: SendDeps,
@@ -61,7 +61,7 @@ export async function sendAny(
       headers: headersOf(init.headers),
       ...(typeof init.body === 'string' ? { body: init.body } : {}),
       policy: policyOf(apiUrl),
-      // A repository that was renamed answers with where it is now. The guard drops the token on another origin; no answer of one is wanted.
+      // A renamed repository redirects to its new address. The guard drops the token on another origin, and no answer of another origin is wanted.
       redirects: init.method === 'GET' ? 2 : 0,
       mayFollow: (next) => next.origin === new URL(apiUrl).origin,
       maxBytes: maxAnswerBytes,
@@ -102,7 +102,7 @@ function askedHeaders({ authorization, accept, etag }: SendOptions): Record<stri
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** The operator has named the address: it may lie where tenants may not reach. */
+/** The operator has configured the address: it may be one that tenants must not reach. */
 export function policyOf(url: string): EgressPolicy {
   const { hostname, port, protocol } = new URL(url);
   return {
@@ -120,7 +120,7 @@ function responseOf({ status, headers, body }: EgressResponse): Response {
   return new Response(hasNone ? null : new Uint8Array(body), { status, headers: { ...headers } });
 }
 
-/** Whether an error tells that what the caller has is what the host has (304). */
+/** Whether an error means that the caller's copy is up to date (304). */
 export function isUnchanged(error: unknown): boolean {
   return error instanceof HostError && error.status === 304;
 }
@@ -145,7 +145,7 @@ function notAnswered(route: string, error: unknown): unknown {
     return new HostError(`${route}: ${error.message}`, { kind: 'unreachable', mayHaveActed: error.mayHaveArrived });
   if (error instanceof Error && error.name === 'TimeoutError')
     return new HostError(`${route}: no answer in time`, { kind: 'timeout', mayHaveActed: true });
-  return error; // whoever aborted has said why
+  return error; // the abort carries its reason
 }
 
 function kindOf(answer: EgressResponse): HostErrorKind {

@@ -6,7 +6,7 @@ import { isAppKey, pemOf, type AppCredentials } from './app-key.ts';
 
 const hostUrl = { pattern: '^https?://[^\\s?#@]+$', maxLength: 1_024, description: 'an http or https URL without user, query or fragment' };
 
-/** Variables that say where the Git host is, which App the deployment has there, and where mirrors of repositories lie. */
+/** Variables for the address of the Git host, the deployment's App there, and the location of mirrors. */
 export const gitHubVariables = {
   GITHUB_API_URL: Type.String({ ...hostUrl, default: 'https://api.github.com' }),
   GITHUB_GIT_URL: Type.String({ ...hostUrl, default: 'https://github.com' }),
@@ -24,7 +24,7 @@ export const gitHubVariables = {
 
 const GitHubVariables = Type.Object(gitHubVariables);
 
-/** Where the Git host is, without a slash at the end, and the App that the deployment itself has there. */
+/** The address of the Git host, without a trailing slash, and the deployment's own App there. */
 export interface GitHubSettings {
   readonly apiUrl: string;
   readonly gitUrl: string;
@@ -41,8 +41,8 @@ export interface MirrorSettings {
 }
 
 /**
- * The settings of code review's outside.
- * @throws EnvironmentError where half of an App is named, or its key is no RSA key.
+ * Returns the settings for the Git host and for mirrors.
+ * @throws EnvironmentError when only half of an App is configured, or its key is not an RSA key.
  */
 export function gitHubSettings(values: Static<typeof GitHubVariables>): {
   readonly github: GitHubSettings;
@@ -62,7 +62,7 @@ export function gitHubSettings(values: Static<typeof GitHubVariables>): {
   };
 }
 
-/** Throws what `gitHubSettings` has against an environment whose other variables may be bad as well: all are named in one round. */
+/** Throws the errors of `gitHubSettings` for an environment whose other variables may be bad as well, so that all are reported at once. */
 export function checkGitHub(source: Readonly<Record<string, string | undefined>>): void {
   gitHubSettings(parseEnvironment(GitHubVariables, source));
 }

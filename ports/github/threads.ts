@@ -3,15 +3,15 @@ import { Value } from 'typebox/value';
 import type { RepositoryClient } from './client.ts';
 import { HostError } from './host-error.ts';
 
-/** A thread of comments on code; REST does not have them. */
+/** A thread of comments on code; REST does not offer them. */
 export interface HostThread {
   readonly id: string;
-  /** Of the comment that begins it, as REST numbers it. */
+  /** REST id of the comment that begins it. */
   readonly commentId: number;
-  /** Its id in GraphQL. */
+  /** GraphQL id of that comment. */
   readonly commentNodeId: string;
   readonly isResolved: boolean;
-  /** Login of who resolved it; of an App without `[bot]`. */
+  /** Login of whoever resolved it; for an App without `[bot]`. */
   readonly resolvedBy: string | null;
   readonly isMinimized: boolean;
 }
@@ -47,7 +47,7 @@ const Threads = Type.Object({
 
 const maxPages = 30;
 
-/** All threads of a pull request. Throws HostError. */
+/** Returns all threads of a pull request. Throws HostError. */
 export async function listThreads(client: RepositoryClient, pullNumber: number, signal: AbortSignal): Promise<HostThread[]> {
   const [owner = '', repo = ''] = client.fullName.split('/');
   const threads: HostThread[] = [];
@@ -71,17 +71,17 @@ function threadOf({ id, isResolved, resolvedBy, comments }: Static<typeof Thread
   return [{ id, isResolved, resolvedBy: resolvedBy?.login ?? null, ...comment }];
 }
 
-/** Resolves a thread; one that is resolved stays so. Throws HostError. */
+/** Resolves a thread; a resolved one stays resolved. Throws HostError. */
 export async function resolveThread(client: RepositoryClient, threadId: string, signal: AbortSignal): Promise<void> {
   await mutate(client, 'mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { id } } }', threadId, signal);
 }
 
-/** Opens a resolved thread again. Throws HostError. */
+/** Reopens a resolved thread. Throws HostError. */
 export async function reopenThread(client: RepositoryClient, threadId: string, signal: AbortSignal): Promise<void> {
   await mutate(client, 'mutation($id: ID!) { unresolveReviewThread(input: { threadId: $id }) { thread { id } } }', threadId, signal);
 }
 
-/** Folds a comment away as outdated. Throws HostError. */
+/** Minimizes a comment as outdated. Throws HostError. */
 export async function minimizeComment(client: RepositoryClient, commentNodeId: string, signal: AbortSignal): Promise<void> {
   const document =
     'mutation($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { minimizedComment { isMinimized } } }';

@@ -4,10 +4,10 @@ import { HostError } from './host-error.ts';
 import { send, type HostAnswer, type HostParameters, type HostRoute, type SendDeps, type SendOptions } from './send.ts';
 import type { AppCredentials } from './app-key.ts';
 
-/** What a token may do; each review's tokens have `reviewPermissions`. */
+/** Permissions of a token; tokens of reviews have `reviewPermissions`. */
 export type TokenPermissions = NonNullable<HostParameters<'POST /app/installations/{installation_id}/access_tokens'>['permissions']>;
 
-/** Reads code, writes reviews, comments and checks; never code. */
+/** Reads code, and writes reviews, comments and checks; never writes code. */
 export const reviewPermissions = {
   contents: 'read',
   pull_requests: 'write',
@@ -15,10 +15,10 @@ export const reviewPermissions = {
   checks: 'write',
 } as const satisfies TokenPermissions;
 
-/** What a token is for: an installation, narrowed to repositories. */
+/** The scope of a token: an installation, narrowed to repositories. */
 export interface TokenScope {
   readonly installationId: number;
-  /** By id, or by name as long as the id is not known; the owner is the installation's. */
+  /** By id, or by name while the id is unknown; the owner is the installation's. */
   readonly repository: { readonly id: number } | { readonly name: string };
   readonly permissions: TokenPermissions;
 }
@@ -30,20 +30,20 @@ export interface InstallationToken {
 }
 
 export interface AppTokens {
-  /** Sends a request as the App. The host's clock is taken over once where it refuses ours. Throws HostError. */
+  /** Sends a request as the App. Adopts the host's clock once when the host refuses ours. Throws HostError. */
   asApp<R extends HostRoute>(
     app: AppCredentials,
     request: { readonly route: R; readonly parameters: HostParameters<R> },
     signal: AbortSignal,
   ): Promise<HostAnswer<R>>;
-  /** A token, out of memory until five minutes before it expires. Throws HostError. */
+  /** Returns a token, cached in memory until five minutes before it expires. Throws HostError. */
   forInstallation(app: AppCredentials, scope: TokenScope, signal: AbortSignal): Promise<InstallationToken>;
-  /** Forgets a token that the host has refused. */
+  /** Drops a token that the host has refused. */
   drop(app: AppCredentials, scope: TokenScope): void;
 }
 
 interface StoredToken extends InstallationToken {
-  /** By `performance.now()`, which no one sets. */
+  /** By `performance.now()`, which cannot be set. */
   readonly untilMs: number;
 }
 
@@ -88,7 +88,7 @@ export function createAppTokens(deps: SendDeps, clock: HostClock): AppTokens {
     try {
       return { authorization: `Bearer ${await signAppJwt(app, clock)}` };
     } catch {
-      // The error of the library could quote the key.
+      // The library's error could quote the key.
       throw new HostError('the private key of the App can not sign', { kind: 'unauthorized' });
     }
   }
@@ -101,7 +101,7 @@ export function createAppTokens(deps: SendDeps, clock: HostClock): AppTokens {
     const narrowed = 'id' in repository ? { repository_ids: [repository.id] } : { repositories: [repository.name] };
     const parameters = { installation_id: installationId, ...narrowed, permissions };
     const { data, headers } = await asApp(app, { route: 'POST /app/installations/{installation_id}/access_tokens', parameters }, signal);
-    // Both times are the host's: the life of the token needs no clock of ours.
+    // Both times are the host's: the token's lifetime does not depend on our clock.
     const lifeMs = Date.parse(data.expires_at) - Date.parse(headers.date ?? '');
     return {
       token: data.token,
@@ -111,13 +111,13 @@ export function createAppTokens(deps: SendDeps, clock: HostClock): AppTokens {
   }
 }
 
-/** The key is part of it: whoever has another one proves nothing by a token that this one has opened. */
+/** The private key is part of it: an App with another key proves nothing with a token that this key has obtained. */
 function keyOf({ appId, privateKey }: AppCredentials, { installationId, repository, permissions }: TokenScope): string {
   const named = JSON.stringify([appId, privateKey, installationId, repository, Object.entries(permissions).toSorted()]);
   return createHash('sha256').update(named).digest('base64');
 }
 
-/** The host's words for a JWT whose times do not suit its clock: "'Expiration time' claim ('exp') …", "'Issued at' claim ('iat') …". */
+/** The host's message for a JWT whose times do not fit its clock: "'Expiration time' claim ('exp') …", "'Issued at' claim ('iat') …". */
 function isAboutTime(error: HostError): boolean {
   return error.status === 401 && /\('(?:exp|iat)'\)/.test(error.message);
 }

@@ -6,9 +6,9 @@ import { wellFormed } from './texts.ts';
 const deepest = 64;
 
 /**
- * What a sender says: JSON as its value, a form as its fields, anything else as text; null for nothing. The rules are those of a stranger's JSON and not of
- * ours: a number that a double would change is its digits as a text, U+0000 and half a surrogate pair are U+FFFD, `__proto__` is left out.
- * Throws `malformed_request` for broken JSON, form or UTF-8, 422 `max_depth` over 64 levels.
+ * Returns the body of a hook: JSON as its value, a form as its fields, anything else as text; null for an empty body. The rules are those for a stranger's
+ * JSON, not for ours: a number that a double would change becomes its digits as text, U+0000 and lone surrogates become U+FFFD, `__proto__` is dropped. Throws
+ * `malformed_request` for broken JSON, form or UTF-8, 422 `max_depth` over 64 levels.
  */
 export function parseHookBody(bytes: Buffer, contentType: string | undefined): unknown {
   if (bytes.length === 0) return null;
@@ -37,7 +37,7 @@ function cleaned(node: unknown): unknown {
   return Object.fromEntries(kept.map(([key, value]) => [wellFormed(key), cleaned(value)]));
 }
 
-/** A field that comes once is its text, one that comes more often the list of them. */
+/** A field that occurs once becomes its text, one that occurs more often the list of its texts. */
 function fieldsOf(text: string): Record<string, string | string[]> {
   const fields = [...groupPairs(text)].filter(([name]) => name !== '__proto__');
   return Object.fromEntries(

@@ -16,7 +16,7 @@ export interface TemplatesOfTrigger {
 export interface SeenEvent {
   readonly event: Readonly<Record<string, unknown>>;
   readonly now: Date;
-  /** Each event of a group whose data all count; else none. */
+  /** Each event of a group whose data all count; otherwise absent. */
   readonly items?: readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -37,7 +37,7 @@ export async function fillTrigger(templates: Templates, trigger: TemplatesOfTrig
 }
 
 /**
- * The key by which an event is coalesced with others: the text of a template, trimmed; empty without one.
+ * Returns the key by which an event is coalesced with others: the text of a template, trimmed; empty without one.
  * @throws TemplateError
  */
 export async function fillEventKey(templates: Templates, template: string | null, seen: SeenEvent): Promise<string> {

@@ -2,11 +2,11 @@ import { valueAt } from '../json/pointer.ts';
 
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i;
 const unix = /^\d{1,13}(?:\.\d{1,9})?$/;
-/** Seconds reach it in the year 5138; what is more is milliseconds. */
+/** As seconds, this is in the year 5138; larger numbers are milliseconds. */
 const msFrom = 100_000_000_000;
 const latestMs = Date.UTC(9999, 11, 31);
 
-/** The time that a JSON pointer finds in a body: RFC 3339, or Unix in seconds or milliseconds; null where there is none, and without a pointer. */
+/** Returns the time at a JSON pointer in a body: RFC 3339, or Unix in seconds or milliseconds; null when there is none, and without a pointer. */
 export function eventTimeOf(body: unknown, pointer: string | null): Date | null {
   const value = pointer === null ? null : valueAt(body, pointer);
   if (typeof value !== 'string' && typeof value !== 'number') return null;

@@ -1,7 +1,7 @@
 import { renderTexts, type TriggerTexts } from '../schedule/texts.ts';
 import type { Templates, TemplateVariables } from '../templates/templates.ts';
 
-/** A request to a hook, or what a test says that it would be. */
+/** A request to a hook, or one that a test describes. */
 export interface HookRequest {
   readonly method: 'POST' | 'GET';
   /** Names in lower case. */
@@ -15,7 +15,7 @@ export interface SeenRequest {
   readonly request: Omit<HookRequest, 'body'>;
   readonly body: unknown;
   readonly now: Date;
-  /** Each delivery of a group whose data all count; else none. */
+  /** Each delivery of a group whose data all count; otherwise absent. */
   readonly items?: readonly HookItem[];
 }
 
@@ -39,7 +39,7 @@ export interface TemplatesOfHook {
   readonly subjectTemplate: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
-/** A path of a template that has no value. */
+/** A path in a template that has no value. */
 export interface HookWarning {
   readonly code: string;
   readonly field: string;
@@ -75,7 +75,7 @@ const longestName = 200;
 const maxQuery = 100;
 const maxWarnings = 20;
 
-/** What templates and deliveries may see of the headers. */
+/** Returns the headers that templates and deliveries may show. */
 export function shownHeadersOf({ headers }: Pick<HookRequest, 'headers'>): Record<string, string> {
   return Object.fromEntries(
     shownHeaders.flatMap((name) => {
@@ -85,7 +85,7 @@ export function shownHeadersOf({ headers }: Pick<HookRequest, 'headers'>): Recor
   );
 }
 
-/** The parameters of a query without the token. */
+/** Returns the parameters of a query without the token. */
 export function shownQueryOf({ query }: Pick<HookRequest, 'query'>): Record<string, string> {
   const shown = Object.entries(query).filter(([name]) => name !== 'token' && name !== '__proto__');
   return Object.fromEntries(shown.slice(0, maxQuery).map(([name, value]) => [wellFormed(name).slice(0, longestName), wellFormed(value)]));
@@ -119,7 +119,7 @@ export async function fillHook(
 }
 
 /**
- * The key by which a request is coalesced with others: the text of a template, trimmed; empty without one.
+ * Returns the key by which a request is coalesced with others: the text of a template, trimmed; empty without one.
  * @throws TemplateError
  */
 export async function fillKey(
@@ -156,7 +156,7 @@ function missing(field: string, path: string): HookWarning {
   return { code: 'missing_value', field, message: `${path.slice(0, longestName)} has no value, and was left empty.` };
 }
 
-/** A text that PostgreSQL and UTF-8 can carry. */
+/** Returns a text that PostgreSQL and UTF-8 can represent. */
 export function wellFormed(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '\uFFFD');
 }

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { signingKeyOf } from './webhook-signature.ts';
 
-/** Headers that carry a signature, in the order in which they decide: of several, the first that is there. */
+/** Headers that carry a signature, in order of precedence: the first one present decides. */
 export const signatureForms = [
   'webhook-signature',
   'svix-signature',
@@ -12,23 +12,23 @@ export const signatureForms = [
 ] as const;
 export type SignatureForm = (typeof signatureForms)[number];
 
-/** A request as its sender signed it; names of headers in lower case. */
+/** A request as its sender signed it; header names in lower case. */
 export interface SignedRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
 }
 
-/** What a request claims to be signed as; nothing of it is proved yet. */
+/** The signature that a request claims; nothing of it is verified yet. */
 export interface SignatureClaim {
   readonly form: SignatureForm;
-  /** The text that the signature is made of. */
+  /** The text that was signed. */
   readonly signedText: Buffer;
   readonly signatures: readonly Buffer[];
-  /** The second in which it was signed; null where the form signs no time. NaN: it is none. */
+  /** The second in which it was signed; null when the form signs no time. NaN: it is not a number. */
   readonly timestampS: number | null;
-  /** The sender's own id of the delivery; null where the form has none in its headers. */
+  /** The sender's own id of the delivery; null when the form has none in its headers. */
   readonly deliveryId: string | null;
-  /** Whether the id is a part of what is signed. */
+  /** Whether the id is part of the signed text. */
   readonly isIdSigned: boolean;
 }
 
@@ -46,8 +46,8 @@ export function readSignature(request: SignedRequest): SignatureClaim | null {
 }
 
 /**
- * Whether one of the signatures was made with one of the secrets, at a time at most 300 s from `nowMs`. Every pair is compared, each in constant
- * time. In the first two forms a secret that begins with `whsec_` is base64; everywhere else the key is the secret as it is written.
+ * Whether one of the signatures was made with one of the secrets, at a time at most 300 s from `nowMs`. Every pair is compared, each in constant time. In the
+ * first two forms a secret that begins with `whsec_` is base64; in all others the key is the secret as it is written.
  */
 export function isSignedBy(claim: SignatureClaim, secrets: readonly string[], nowMs: number): boolean {
   let isMatch = false;
@@ -125,14 +125,14 @@ function bodyClaim(form: SignatureForm, body: Buffer, hex: string): SignatureCla
   return { form, signedText: body, signatures: hexDigestOf(hex), timestampS: null, deliveryId: null, isIdSigned: false };
 }
 
-/** The `id` of an event of Stripe; it signs the body whole. */
+/** Returns the `id` of a Stripe event; Stripe signs the whole body. */
 function idInBody(body: Buffer): string | null {
   try {
     const event: unknown = JSON.parse(body.toString());
     const id: unknown = typeof event === 'object' && event !== null ? Reflect.get(event, 'id') : null;
     return typeof id === 'string' && id !== '' ? id : null;
   } catch {
-    return null; // whoever parses the body says so
+    return null; // the code that parses the body reports it
   }
 }
 

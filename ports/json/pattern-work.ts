@@ -1,14 +1,14 @@
 import { RE2JS } from 're2js';
 
-/** A pattern to be read, and the text that it is looked for in; null: it is read only. */
+/** A pattern to read, and the text to search; null: the pattern is only read. */
 export interface PatternJob {
   readonly pattern: string;
-  /** Of i, m and s. */
+  /** Any of i, m and s. */
   readonly flags: string;
   readonly text: string | null;
 }
 
-/** Whether the pattern stands in the text; `unreadable` where RE2 has no such pattern (look-around, back-references). */
+/** Whether the pattern matches in the text; `unreadable` when RE2 does not support it (look-around, back-references). */
 export type PatternReading = 'found' | 'missing' | 'unreadable';
 
 /** Runs in a child of the pool: linear in the text, but not free. */

@@ -6,7 +6,7 @@ import draft04 from 'ajv-draft-04';
 import type { SchemaDialect } from '../../workflows/contracts/tools/schema-dialect.ts';
 import { linearPattern } from './schema-patterns.ts';
 
-const draft06Meta = createRequire(import.meta.url)('ajv/dist/refs/json-schema-draft-06.json') as SchemaObject; // the file of the package
+const draft06Meta = createRequire(import.meta.url)('ajv/dist/refs/json-schema-draft-06.json') as SchemaObject; // a file of the package
 
 const options: Options = {
   strict: false,
@@ -16,14 +16,14 @@ const options: Options = {
   logger: false,
   code: { regExp: Object.assign(linearPattern, { code: 'linearPattern' }) },
 };
-/** Up to draft-07 nothing beside `$ref` counts (draft-07 §8.3). */
+/** Up to draft-07, keywords beside `$ref` are ignored (draft-07 §8.3). */
 const upTo07: Options = { ...options, ignoreKeywordsWithRef: true };
 
-/** What a draft added to the one before, and its compiler does not tell apart. */
+/** Keywords that a draft added to the one before, and that its compiler does not distinguish. */
 const since06: readonly string[] = ['const', 'contains', 'propertyNames'];
 const since07: readonly string[] = ['if', 'then', 'else'];
 
-/** A compiler by the rules of one draft. A new one each time: it keeps what it has compiled. */
+/** Returns a compiler with the rules of one draft. A new one each time: it keeps what it has compiled. */
 export function compilerOf(dialect: SchemaDialect): Pick<Ajv, 'compile'> {
   switch (dialect) {
     case 'draft-04':
@@ -41,7 +41,7 @@ export function compilerOf(dialect: SchemaDialect): Pick<Ajv, 'compile'> {
   }
 }
 
-/** Keywords that the draft does not know are ignored; Ajv itself refuses `id`, which some write for a number of their own. */
+/** Keywords that the draft does not know are ignored; Ajv itself refuses `id`, which some authors use for a property of their own. */
 function without(compiler: Pick<Ajv, 'compile' | 'removeKeyword'>, keywords: readonly string[]): Pick<Ajv, 'compile'> {
   for (const keyword of keywords) compiler.removeKeyword(keyword);
   return compiler;

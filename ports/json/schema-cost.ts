@@ -1,12 +1,12 @@
 import { step, targetOf } from './schema-patterns.ts';
 
 /**
- * What one level of a value may cost: so many times may schemas be applied to the same place in it. Schemas that people write stay below a few
- * hundred, with a union of a hundred references in it below a thousand; each visit takes up to a microsecond.
+ * Maximum cost of one level of a value: how often schemas may be applied to the same location in it. Schemas that people write stay below a few hundred, or
+ * below a thousand with a union of a hundred references; each visit takes up to a microsecond.
  */
 export const maxVisits = 10_000;
 
-/** Why a schema costs too much: where, and what. */
+/** A schema that costs too much: where, and why. */
 export interface CostProblem {
   readonly pointer: string;
   readonly message: string;
@@ -14,9 +14,9 @@ export interface CostProblem {
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Keywords that apply their schemas to the very value: one, a list, or a map of them. */
+/** Keywords that apply their schemas to the value itself: one, a list, or a map of them. */
 const inPlace: readonly string[] = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'dependencies'];
-/** Keywords that apply theirs one level below it, or to nothing. */
+/** Keywords that apply their schemas one level below the value, or to nothing. */
 const below: readonly string[] = [
   'properties',
   'patternProperties',
@@ -35,16 +35,16 @@ const below: readonly string[] = [
 const maps: readonly string[] = ['properties', 'patternProperties', 'dependentSchemas', 'dependencies', '$defs', 'definitions'];
 
 /**
- * Looks for a schema that takes exponential time, without applying it: counts how often schemas are applied to one place of a value, through all
- * references, by multiplication and not by following every way. A reference may lead back to a schema only one level further down: one that
- * leads back at the same place never ends. Null when each level is below `maxVisits`. What doubles with each level of the value is not told
- * here: only the value says how many levels there are.
+ * Finds a schema that takes exponential time, without applying it: counts how often schemas are applied to one location of a value, through all references, by
+ * multiplication instead of following every path. A reference may lead back to a schema only one level further down: one that leads back at the same location
+ * never ends. Null when each level is below `maxVisits`. Growth with each level of the value is not detected here: only the value determines how many levels
+ * there are.
  */
 export function costProblem(root: Node): CostProblem | null {
   const known = new Map<Node, number>();
   const open = new Set<Node>();
 
-  /** Visits of one place when `node` is applied to it; Infinity when it comes back to itself there. */
+  /** Returns the visits of one location when `node` is applied to it; Infinity when it refers back to itself there. */
   function visits(node: unknown): number {
     if (!isNode(node)) return 1;
     const before = known.get(node);
@@ -79,7 +79,7 @@ function inPlaceOf(root: Node, node: Node): unknown[] {
   return typeof reference === 'string' ? [...children, targetOf(root, reference)] : children;
 }
 
-/** Schemas that stand in a schema, with their keyword and what follows it in a pointer. */
+/** Returns the schemas inside a schema, each with its keyword and what follows that in a pointer. */
 function childrenOf(node: Node): [string, unknown, string][] {
   return Object.entries(node).flatMap(([keyword, value]): [string, unknown, string][] => {
     if (!inPlace.includes(keyword) && !below.includes(keyword)) return [];

@@ -9,13 +9,15 @@ export interface UnreadablePattern {
   readonly message: string;
 }
 
-/** A regular expression in linear time. Ajv keys compiled patterns by `toString`, so each needs its own. Throws for one that RE2 can't read. */
+/**
+ * Returns a regular expression that runs in linear time. Ajv keys compiled patterns by `toString`, so each needs its own. Throws for one that RE2 can't read.
+ */
 export function linearPattern(pattern: string) {
   const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
   return { test: (text: string) => expression.matcher(text).find(), toString: () => `re2:${pattern}` };
 }
 
-/** Patterns of a schema that RE2 can't read: look-around, back-references, counts over 1000. */
+/** Returns the patterns of a schema that RE2 can't read: look-around, back-references, counts over 1000. */
 export function unreadablePatterns(schema: Node): UnreadablePattern[] {
   const found: UnreadablePattern[] = [];
   const told = (pointer: string, pattern: string) => {
@@ -30,8 +32,8 @@ export function unreadablePatterns(schema: Node): UnreadablePattern[] {
 }
 
 /**
- * The schema without the patterns that can't be read: it takes whatever the whole one would, and more. Where "more" inside means "less" outside
- * (`not`, `if`, `oneOf`), and where it matters which names a pattern has covered, what depends on the pattern goes with it.
+ * Returns the schema without its unreadable patterns: it accepts whatever the whole schema would, and more. Where accepting more inside means accepting less
+ * outside (`not`, `if`, `oneOf`), and where it matters which names a pattern has covered, the keywords that depend on the pattern are removed with it.
  */
 export function withoutUnreadable(schema: Node): Node {
   if (unreadablePatterns(schema).length === 0) return schema;
@@ -56,7 +58,7 @@ export function withoutUnreadable(schema: Node): Node {
   });
 }
 
-/** Whether what stands here, or what it refers to, holds a pattern that can't be read. */
+/** Whether the schema here, or one that it refers to, holds an unreadable pattern. */
 function isLoose(root: Node, start: unknown): boolean {
   const seen = new Set<unknown>();
   const open = [start];
@@ -91,7 +93,7 @@ function visit(node: unknown, pointer: string, look: (node: Node, pointer: strin
 const read = new Map<string, string | null>();
 const maxRead = 2_000;
 
-/** Why a pattern can't be read; null for one that can. */
+/** Returns why a pattern can't be read; null for one that can. */
 function unreadable(pattern: string): string | null {
   const known = read.get(pattern);
   if (known !== undefined) return known;
@@ -106,7 +108,7 @@ function unreadable(pattern: string): string | null {
   return message;
 }
 
-/** What a local reference names (RFC 6901 in a fragment); undefined for nothing, which compiling will tell. */
+/** Returns the target of a local reference (RFC 6901 in a fragment); undefined for none, which compiling will report. */
 export function targetOf(root: Node, reference: string): unknown {
   let found: unknown = root;
   for (const part of decoded(reference.slice(1)).split('/').slice(1)) {
@@ -133,7 +135,7 @@ function entriesOf(value: unknown): [string, unknown][] {
   return isNode(value) ? Object.entries(value) : [];
 }
 
-/** A key as a step of a JSON pointer. */
+/** Returns a key as a segment of a JSON pointer. */
 export function step(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

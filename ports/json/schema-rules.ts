@@ -18,11 +18,11 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/** What is to be said of a schema; pointers lie within it. */
+/** The findings about a schema; pointers lie within it. */
 export interface SchemaReading {
-  /** What makes it unusable; empty when it can be applied. */
+  /** Errors that make it unusable; empty when it can be applied. */
   readonly problems: readonly SchemaProblem[];
-  /** What it says in vain: a `$schema` that nobody knows (rule `$schema`), patterns that can't be read in linear time (rule `pattern`). */
+  /** Parts without effect: an unknown `$schema` (rule `$schema`), patterns that can't be read in linear time (rule `pattern`). */
   readonly ignored: readonly SchemaProblem[];
 }
 
@@ -31,7 +31,7 @@ const maxDepth = 20;
 const maxProblems = 50;
 const cachedValidators = 500;
 
-/** Keywords that change what the validator is: asynchronous ones throw past it, dynamic ones may never end, an id names a place outside. */
+/** Keywords that change the validator itself: asynchronous ones throw outside of it, dynamic ones may never end, an id names a location outside. */
 const refusedKeywords: readonly string[] = [
   '$async',
   '$id',
@@ -66,12 +66,12 @@ export function readSchema(schema: unknown): SchemaReading {
   }
 }
 
-/** What is to be mended in a schema before it is taken: what makes it unusable, and patterns that would be ignored. */
+/** Returns what must be fixed in a schema before it is accepted: errors that make it unusable, and patterns that would be ignored. */
 export function checkSchema(schema: unknown): SchemaProblem[] {
   return toMend(readSchema(schema));
 }
 
-/** What in `value` breaks `schema`, at most 50 entries. A schema that can't be applied is a problem of its own. */
+/** Returns the rules of `schema` that `value` breaks, at most 50. A schema that can't be applied is itself a problem. */
 export function validateValue(schema: Readonly<Record<string, unknown>>, value: unknown): SchemaProblem[] {
   try {
     const validate = compiled(schema);
@@ -82,7 +82,7 @@ export function validateValue(schema: Readonly<Record<string, unknown>>, value: 
   }
 }
 
-// A cache of one child; a killed child takes it along.
+// A cache of one child; it is lost when the child is killed.
 const validators = new Map<string, ValidateFunction>();
 
 function compiled(schema: Readonly<Record<string, unknown>>): ValidateFunction {
@@ -97,7 +97,7 @@ function compiled(schema: Readonly<Record<string, unknown>>): ValidateFunction {
   return validate;
 }
 
-/** The schema without its draft, which has chosen the compiler, and without the name of the whole: references lead nowhere but into it. */
+/** Returns the schema without its draft, which has chosen the compiler, and without its id: references lead only into the schema itself. */
 function unnamed(schema: Readonly<Record<string, unknown>>, dialect: SchemaDialect): Readonly<Record<string, unknown>> {
   const { $schema: _dialect, $id: _id, ...rest } = schema;
   if (dialect !== 'draft-04') return rest;
@@ -118,7 +118,7 @@ function shapeProblems(schema: unknown): SchemaProblem[] {
   return problems;
 }
 
-/** Where something stands, and whether its keys are keywords, names that the author chose, or a part of a value. */
+/** The location of a node, and whether its keys are keywords, names that the author chose, or part of a value. */
 interface Place {
   readonly pointer: string;
   readonly depth: number;

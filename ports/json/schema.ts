@@ -6,19 +6,19 @@ import { WorkLimit } from '../untrusted/work-errors.ts';
 export type { SchemaProblem, SchemaReading } from './schema-rules.ts';
 
 /**
- * Compiles and applies JSON Schemas that one tenant writes, each by the rules of its draft (04 to 2020-12), as untrusted work: `pattern` runs on
- * re2, and no schema can block the process or bring it down. All throw `service_unavailable` as the pool does.
+ * Compiles and applies JSON Schemas that one tenant writes, each by the rules of its draft (04 to 2020-12), as untrusted work: `pattern` runs on re2, and no
+ * schema can block the process or bring it down. All throw `service_unavailable` as the pool does.
  */
 export interface TenantSchemas {
-  /** What is to be said of the input schema of a tool that somebody else has written: it is taken as far as it can be read. */
+  /** Reads the input schema of a tool by another author: it is accepted as far as it can be read. */
   read(schema: unknown): Promise<SchemaReading>;
-  /** What its own author has to mend in a schema: what makes it unusable, and patterns that would be ignored. */
+  /** Returns what the author must fix in a schema: errors that make it unusable, and patterns that would be ignored. */
   check(schema: unknown): Promise<SchemaProblem[]>;
-  /** What in `value` breaks `schema`, at most 50 entries; empty when it fits. One that outgrows its limits is a problem of rule `schema`. */
+  /** Returns the rules of `schema` that `value` breaks, at most 50; empty when it fits. A validation that exceeds its limits is a problem of rule `schema`. */
   validate(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<SchemaProblem[]>;
 }
 
-/** The schemas of each organization; null is the platform. */
+/** Returns the schemas of each organization; null is the platform. */
 export interface SchemasByTenant {
   of(organizationId: string | null): TenantSchemas;
 }
@@ -42,7 +42,7 @@ export function createSchemas(pool: Pick<WorkPool, 'run'>): SchemasByTenant {
   };
 }
 
-/** What the author of a schema has to mend: an unknown `$schema` may stay. */
+/** Returns what the author of a schema must fix: an unknown `$schema` may stay. */
 export function toMend({ problems, ignored }: SchemaReading): SchemaProblem[] {
   return [...problems, ...ignored.filter(({ rule }) => rule === 'pattern')];
 }

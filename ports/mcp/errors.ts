@@ -10,24 +10,24 @@ import { EgressRefused, EgressUnreachable } from '../egress/egress.ts';
 import { McpTooMuch, type WireState } from './fetch.ts';
 
 export type McpErrorKind =
-  /** 401 or 403 for want of scopes: the credential is not, or no longer, accepted. */
+  /** 401, or 403 because of missing scopes: the credential is not, or no longer, accepted. */
   | 'unauthorized'
   /** A secret that the toolkit names has no value. */
   | 'secret_missing'
-  /** The server does not know the session any more; the request was not processed. */
+  /** The server no longer knows the session; the request was not processed. */
   | 'session_lost'
   | 'protocol_unsupported'
   /** The server answered the request with a JSON-RPC error. */
   | 'refused'
   /** An HTTP status that is no answer. */
   | 'status'
-  /** The server demands something of a person or a model before it goes on. */
+  /** The server requires input from a person or a model before it continues. */
   | 'input_required'
   | 'timed_out'
-  /** What came is not what the protocol says. */
+  /** The answer does not follow the protocol. */
   | 'malformed';
 
-/** How the talk with an MCP server failed. The message may quote the server's own words, at most 500 characters. */
+/** How an exchange with an MCP server failed. The message may quote the server, at most 500 characters. */
 export class McpError extends Error {
   override readonly name = 'McpError';
   readonly kind: McpErrorKind;
@@ -41,7 +41,7 @@ export class McpError extends Error {
     message: string,
     { code = null, challenge = null }: { code?: number | null; challenge?: string | null } = {},
   ) {
-    // Kept in rows, which hold no U+0000.
+    // Stored in rows, which hold no U+0000.
     super(message.slice(0, 500).toWellFormed().replaceAll('\0', '\uFFFD'));
     this.kind = kind;
     this.code = code;
@@ -51,11 +51,11 @@ export class McpError extends Error {
 
 export interface FailedTalk {
   readonly wire: WireState;
-  /** The transport held a session when the request left. */
+  /** Whether the transport held a session when the request left. */
   readonly hadSession: boolean;
 }
 
-/** What an error of the SDK means: one of ours, or one of the egress guard's. */
+/** Maps an error of the SDK to one of ours, or to one of the egress guard's. */
 export function toMcpError(error: unknown, { wire, hadSession }: FailedTalk): Error {
   for (let at: unknown = error; at instanceof Error; at = at.cause)
     if (at instanceof McpError || at instanceof EgressRefused || at instanceof EgressUnreachable || at instanceof McpTooMuch) return at;
@@ -68,7 +68,7 @@ export function toMcpError(error: unknown, { wire, hadSession }: FailedTalk): Er
   if (ProtocolError.isInstance(error)) return new McpError('refused', error.message, { code: error.code });
   if (SdkHttpError.isInstance(error)) return new McpError('status', `the server answered ${error.status}`, { code: error.status });
   if (SdkError.isInstance(error)) return ofSdk(error);
-  // The one plain Error of a handshake: the version that the server wants is not among ours.
+  // The only plain Error of a handshake: the server requires a version that we do not support.
   if (error instanceof Error && error.message.includes('protocol version is not supported')) return unsupported();
   if (wire.status !== null && wire.status >= 400)
     return new McpError('status', `the server answered ${wire.status}`, { code: wire.status });

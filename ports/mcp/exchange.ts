@@ -12,31 +12,31 @@ import type { createMcpFetch, McpFetchOptions, WireState } from './fetch.ts';
 import { listedNames, unreadableTool, withReadableTools } from './listing.ts';
 
 interface Operation extends WireState {
-  /** The request that waits for its answer. */
+  /** The request that is waiting for its answer. */
   asked: unknown;
   readonly cut: (reason: Error) => void;
-  /** Aborted when it has ended, however it did: what its requests still hold open is closed then. */
+  /** Aborted when the exchange has ended, for whatever reason: open requests of it are closed then. */
   readonly over: AbortSignal;
   /** Names of the tools that were listed for it. */
   readonly listed: string[];
 }
 
 const operations = new AsyncLocalStorage<Operation>();
-/** Ends the request that is being sent with the exchange that it belongs to. */
+/** Ends the request that is being sent when its exchange ends. */
 const requests = new AsyncLocalStorage<AbortSignal | null>();
 const operationLimitBytes = 32 * 1024 * 1024;
 const lingerMs = 5_000;
 
-/** What the exchange that asks has seen of the wire, and what ends its request; for the client's `fetch`. */
+/** What the current exchange has seen of the wire, and what ends its request; for the client's `fetch`. */
 export const wireNow: Pick<McpFetchOptions, 'wire' | 'over'> = {
   wire: () => operations.getStore(),
   over: () => requests.getStore() ?? null,
 };
 
-/** Of either way to a server. */
+/** Either transport to a server. */
 export type Transport = StreamableHTTPClientTransport | SSEClientTransport;
 
-/** A transport whose requests end with the exchange that sends them. */
+/** Opens a transport whose requests end with the exchange that sends them. */
 export function openTransport(url: URL, kind: 'http' | 'sse', fetch: ReturnType<typeof createMcpFetch>): Transport {
   const transport =
     kind === 'sse'
@@ -56,13 +56,13 @@ export function openTransport(url: URL, kind: 'http' | 'sse', fetch: ReturnType<
     const asking = operations.getStore();
     if (!asking || !isRequest(message)) return requests.run(null, () => send(message, options));
     asking.asked = message;
-    // A stream that ends without its answer: before 2026-07-28 the protocol's client would wait for its timeout.
+    // A stream may end without its answer: before 2026-07-28 the protocol's client would wait for its timeout.
     const onRequestStreamEnd = () => {
       options?.onRequestStreamEnd?.();
-      // An answer that came has been taken by then, and the next request of the exchange has left.
+      // If the answer has arrived, it has been processed by then, and the next request of the exchange has left.
       setImmediate(() => asking.asked === message && asking.cut(new EgressUnreachable('cut')));
     };
-    // The same client would leave the stream of a request open that nobody waits for any more, or open it anew.
+    // The same client would leave the stream of an abandoned request open, or reopen it.
     const requestSignal = AbortSignal.any([asking.over, ...(options?.requestSignal ? [options.requestSignal] : [])]);
     return requests.run(asking.over, () => send(message, { ...options, requestSignal, onRequestStreamEnd }));
   };
@@ -73,7 +73,7 @@ function isRequest(message: JSONRPCMessage): boolean {
   return 'method' in message && 'id' in message;
 }
 
-/** Every message of a connected transport passes here before the SDK judges it. */
+/** Every message of a connected transport passes through here before the SDK validates it. */
 export function hearReadableTools(transport: Transport): void {
   const hear = transport.onmessage;
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
@@ -84,7 +84,7 @@ export function hearReadableTools(transport: Transport): void {
   };
 }
 
-/** Tools that the SDK takes out of a list, as the protocol of 2026-07-28 demands; asked within the exchange that has listed them. */
+/** Returns the tools that the SDK removes from a list, as the protocol of 2026-07-28 requires; called within the exchange that has listed them. */
 export function withheld(tools: readonly Tool[]): Tool[] {
   const given = new Set(tools.map(({ name }) => name));
   const listed = operations.getStore()?.listed ?? [];
@@ -98,12 +98,12 @@ export interface OperationParts {
   readonly headers: Readonly<Record<string, string>> | null;
   readonly death: AbortSignal;
   readonly hadSession: boolean;
-  /** Only the deadline ends a handshake: it is of several requests, each of which may end early. */
+  /** Only the deadline ends a handshake: it consists of several requests, each of which may end early. */
   readonly isCuttable: boolean;
 }
 
 /**
- * Runs one exchange, ended by the caller's signal, by the end of its stream, or by that of the whole connection. No request of it stays open after
+ * Runs one exchange, which ends on the caller's signal, at the end of its stream, or at that of the whole connection. None of its requests stays open after
  * that. Throws McpError, McpTooMuch, the guard's errors or the signal's reason.
  */
 export async function operation<R>(
@@ -138,7 +138,7 @@ export async function operation<R>(
     if (ended.signal.aborted) throw ended.signal.reason;
     throw toMcpError(error, { wire: asked, hadSession });
   } finally {
-    // A stream that has given its answer ends by itself, and its connection serves the next request.
+    // A stream that has delivered its answer ends by itself, and its connection serves the next request.
     if (isDone) setTimeout(() => over.abort(), lingerMs).unref();
     else over.abort();
   }

@@ -3,7 +3,7 @@ import type { FetchLike } from '@modelcontextprotocol/client';
 import { toEgressError, type Egress, type EgressPolicy } from '../egress/egress.ts';
 import { createNumberMarker } from './numbers.ts';
 
-/** A server that says more than a client can hold. The message is for users. */
+/** A server that sends more than a client can hold. The message is for users. */
 export class McpTooMuch extends Error {
   override readonly name = 'McpTooMuch';
 
@@ -20,9 +20,9 @@ export interface WireState {
   leftBytes: number;
   /** Status of the last answer to a POST. */
   status: number | null;
-  /** What the server said with its last 401. */
+  /** `WWW-Authenticate` of the last 401. */
   challenge: string | null;
-  /** What broke the body of an answer: the transport tells it on as text only. */
+  /** The error that broke the body of an answer: the transport passes it on only as text. */
   failure: unknown;
 }
 
@@ -31,21 +31,20 @@ export interface McpFetchOptions {
   readonly policy: EgressPolicy;
   /** Headers of the toolkit's author (credentials), read anew at each request. */
   readonly headers: () => Readonly<Record<string, string>>;
-  /** The operation that asks, if any. */
+  /** The current operation, if any. */
   readonly wire: () => WireState | undefined;
-  /** Ends the request that asks, beside the signal that it brings along. */
+  /** Ends the current request, in addition to its own signal. */
   readonly over?: () => AbortSignal | null;
 }
 
-/** A single JSON body or a single event. */
+/** Maximum bytes of a single JSON body or a single event. */
 const messageLimitBytes = 10 * 1024 * 1024;
-/** Longer than any tool may take: whoever asks has its own deadline. */
+/** Longer than any tool may take: each caller has its own deadline. */
 const headersTimeoutMs = 15 * 60_000;
 
 /**
- * `fetch` for the MCP client, through the egress guard: no redirect, no cookie, bounded bodies, event streams as they come, with marks (`markInexact`)
- * for the numbers that the client would change.
- * Headers of the author never replace those of the protocol.
+ * Returns the `fetch` of the MCP client, through the egress guard: no redirect, no cookie, bounded bodies, event streams as they arrive, with tags
+ * (`markInexact`) for the numbers that the client would change. Headers of the author never replace those of the protocol.
  */
 export function createMcpFetch({ egress, policy, headers: authorHeaders, wire: currentWire, over }: McpFetchOptions): FetchLike {
   return async (input, init = {}) => {
@@ -79,11 +78,11 @@ interface Bounds {
   readonly translate: (error: unknown) => unknown;
 }
 
-/** A body or an event may have the size of a message; what an operation reads in all is bounded too. */
+/** A body or an event may be as large as one message; the total that an operation reads is bounded too. */
 function bound(body: Readable, { isStream, wire, translate }: Bounds): ReadableStream<Uint8Array> {
   let size = 0;
   let tail = '';
-  const parts = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>; // undici gives buffers
+  const parts = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>; // undici yields buffers
   const marker = createNumberMarker(isStream);
   const count = (part: Buffer): void => {
     size += part.length;
@@ -126,7 +125,7 @@ function bodyText(body: NonNullable<RequestInit['body']>): string {
   throw new TypeError('a body that is neither text nor a form');
 }
 
-/** Lengths and encodings of the wire mean nothing for what is handed on. */
+/** Lengths and encodings of the wire do not apply to the body that is passed on. */
 function replyHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !['content-length', 'transfer-encoding', 'connection'].includes(name)),

@@ -13,13 +13,13 @@ export interface FoundTool {
   readonly annotations: Record<string, unknown>;
 }
 
-/** What is said of one tool; its name comes before the words. */
+/** A notice about one tool; its name precedes the reason. */
 export interface ToolNotice {
   readonly name: string;
   readonly reason: string;
 }
 
-/** Tools of a server that can be kept, in its order, why others are left out, and what is ignored of those that are kept. */
+/** The tools of a server that can be stored, in its order, why others are omitted, and what is ignored in those that are stored. */
 export interface FoundTools {
   readonly tools: readonly FoundTool[];
   readonly leftOut: readonly ToolNotice[];
@@ -34,7 +34,7 @@ const limitDescription = 16_384;
 const maxPartBytes = 64 * 1024;
 const maxTotalBytes = 4 * 1024 * 1024;
 
-/** Sorts out what a server offers: what can't be approved as a whole is left out, never shortened into something else. */
+/** Selects from the tools that a server offers: a tool that can't be approved as a whole is omitted, never shortened into something else. */
 export async function readFoundTools(offered: readonly Tool[], schemas: Pick<TenantSchemas, 'read'>): Promise<FoundTools> {
   const tools = new Map<string, FoundTool>();
   const leftOut: ToolNotice[] = [];
@@ -61,7 +61,7 @@ export async function readFoundTools(offered: readonly Tool[], schemas: Pick<Ten
   return { tools: [...tools.values()], leftOut: [...leftOut, ...beyond], ignored };
 }
 
-/** What a sync or a look says of the tools that are not as their server wrote them, in so many characters; null when all are. */
+/** Returns the text of a sync or check about tools that are not stored as their server wrote them, up to a limit of characters; null when all are. */
 export function toldOf({ leftOut, ignored }: Pick<FoundTools, 'leftOut' | 'ignored'>, limit: number): string | null {
   const list = (notes: readonly ToolNotice[]) => notes.map(({ name, reason }) => `${name} ${reason}`).join('; ');
   const parts = [
@@ -98,7 +98,7 @@ function told(problem: SchemaProblem | undefined): string {
   return `${problem?.pointer ?? ''} ${problem?.message ?? ''}`.slice(0, limitReason);
 }
 
-/** What PostgreSQL keeps of a JSON value: U+0000 and lone surrogates become U+FFFD. Depth is bounded where tools are read. */
+/** Returns a JSON value that PostgreSQL can store: U+0000 and lone surrogates become U+FFFD. Depth is bounded where tools are read. */
 function storable(node: unknown): unknown {
   if (typeof node === 'string') return kept(node);
   if (Array.isArray(node)) return node.map(storable);

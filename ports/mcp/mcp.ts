@@ -14,7 +14,7 @@ import { openTransport, operation, wireNow, withheld, hearReadableTools, type Tr
 import { createMcpFetch } from './fetch.ts';
 import { deadlineIn } from '../deadline.ts';
 
-/** Where an MCP server is. */
+/** The address of an MCP server. */
 export interface McpTarget {
   readonly url: string;
   readonly transport: 'auto' | 'http' | 'sse';
@@ -24,7 +24,7 @@ export interface McpTarget {
 export interface McpPatience {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Credentials of this exchange alone; else those that the session holds. */
+  /** Credentials of only this exchange; otherwise those that the session holds. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -37,15 +37,18 @@ export interface McpServerFacts {
 
 /** A connected client of one server. Its errors: McpError, McpTooMuch, those of the egress guard, or the signal's reason. */
 export interface McpSession extends McpServerFacts {
-  /** Aborted once the connection is of no more use. */
+  /** Whether the connection can no longer be used. */
   readonly isDead: () => boolean;
-  /** Credentials of the requests from now on. */
+  /** Sets the credentials of all later requests. */
   setHeaders(headers: Readonly<Record<string, string>>): void;
-  /** Every tool that the server offers, past any cache; in place of one that can't be used, one that says why (`unreadableOf`). */
+  /** Returns every tool that the server offers, bypassing any cache; a tool that can't be used is replaced by one that holds the reason (`unreadableOf`). */
   listTools(patience: McpPatience): Promise<Tool[]>;
-  /** `tool` is the pinned descriptor: parameters that it mirrors into headers go there. The result holds marks (`markInexact`) for numbers that a double would change. */
+  /**
+   * `tool` is the pinned descriptor: its parameters that mirror into headers are sent there. The result holds tags (`markInexact`) for numbers that a double
+   * would change.
+   */
   callTool(call: McpCall, patience: McpPatience): Promise<CallToolResult>;
-  /** Ends the session on the server too, as far as it answers. */
+  /** Ends the session on the server too, if it answers. */
   close(): Promise<void>;
 }
 
@@ -57,7 +60,7 @@ export interface McpCall {
 
 export interface McpConnectOptions extends Omit<McpPatience, 'headers'> {
   readonly headers: Readonly<Record<string, string>>;
-  /** The server says that its tools are others now. */
+  /** Called when the server announces that its tools have changed. */
   readonly onToolsChanged?: () => void;
 }
 
@@ -67,7 +70,7 @@ const closeTimeoutMs = 2_000;
 /** Statuses of a server that knows only the older transport. */
 const olderTransport: readonly number[] = [400, 404, 405];
 
-// A server's outputSchema never runs here: who wants a result checked does so in the thread for schemas of strangers.
+// A server's outputSchema is never applied here: a caller that wants a result validated does so in the pool for schemas of strangers.
 const trustingValidator: jsonSchemaValidator = {
   getValidator<T>(): JsonSchemaValidator<T> {
     return (input) => ({ valid: true, data: input as T, errorMessage: undefined }); // the caller's type, which nothing here checks
@@ -75,8 +78,8 @@ const trustingValidator: jsonSchemaValidator = {
 };
 
 /**
- * Connects: `server/discover` first, else initialize, protocol versions 2024-10-07 to 2026-07-28; Streamable HTTP, and the older SSE
- * transport where initialize gets 400, 404 or 405. Declares no capability: a demand for input is an error.
+ * Connects: tries `server/discover` first, then initialize, with protocol versions 2024-10-07 to 2026-07-28; over Streamable HTTP, or the older SSE transport
+ * when initialize gets 400, 404 or 405. Declares no capability: a request for input is an error.
  */
 export async function connectMcp(egress: Egress, target: McpTarget, options: McpConnectOptions): Promise<McpSession> {
   if (target.transport === 'sse') return connect(egress, target, 'sse', options);
@@ -133,7 +136,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
   client.onclose = die;
   if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged)
-    void client.listen({ toolsListChanged: true }).catch(() => undefined); // news are wanted, not needed
+    void client.listen({ toolsListChanged: true }).catch(() => undefined); // announcements are wanted, not needed
 
   return {
     transport: kind,
@@ -154,7 +157,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
         (signal) =>
           client.callTool(
             { name, arguments: { ...args } },
-            // The descriptor was approved as an object schema; the SDK's type says the same in other words.
+            // The descriptor was approved as an object schema; the SDK's type is equivalent.
             { signal, timeout: patience.timeoutMs, toolDefinition: { name, inputSchema: inputSchema as Tool['inputSchema'] } },
           ),
         patience,
@@ -165,7 +168,9 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
 
 const limitFact = 200;
 
-/** What a server calls itself, short and storable; icons and the rest may be of any size, and a site that is no web page leads nobody there. */
+/**
+ * Returns the server's own name and version, short and storable; icons and other fields may be of any size, and a website that is no web address is dropped.
+ */
 function serverFacts(told: Readonly<Record<string, unknown>> | undefined, policy: EgressPolicy): Record<string, string> | null {
   if (told === undefined) return null;
   const facts = ['name', 'title', 'version', 'websiteUrl'].flatMap((field) => {

@@ -1,20 +1,20 @@
 import { markInexact } from '../../workflows/contracts/tools/exact-json.ts';
 
-/** Marks the numbers of a body that comes in parts. */
+/** Tags the numbers of a body that arrives in parts. */
 export interface NumberMarker {
-  /** What may leave now, possibly nothing. */
+  /** Returns what can be emitted now, possibly nothing. */
   push(part: Buffer): Buffer;
-  /** What still waited when the body ended. */
+  /** Returns what was still held back when the body ended. */
   end(): Buffer;
 }
 
-/** Lines of an event stream that carry JSON: others name an id, an address, a time to wait. */
+/** Lines of an event stream that carry JSON: others hold an id, an event name or a retry time. */
 const jsonLine = /^data:[ \t]*[\d"[\]{},-].*$/gm;
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 
 /**
- * Puts marks (`markInexact`) into the JSON of a body or of the events of a stream. It works by lines, since neither a number nor a text of JSON holds
- * a line end, and on Latin-1, which keeps every byte.
+ * Puts tags (`markInexact`) into the JSON of a body or of the events of a stream. It works by lines, since neither a number nor a string of JSON contains a
+ * line end, and on Latin-1, which preserves every byte.
  */
 export function createNumberMarker(isStream: boolean): NumberMarker {
   let waiting: Buffer[] = [];

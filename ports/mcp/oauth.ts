@@ -19,14 +19,14 @@ import { EgressRefused, EgressUnreachable, type Egress } from '../egress/egress.
 import { createMcpFetch } from './fetch.ts';
 import { deadlineIn } from '../deadline.ts';
 
-/** How requests to authorization servers leave: through the egress guard, each in at most 10 s. */
+/** How requests to authorization servers are sent: through the egress guard, each in at most 10 s. */
 export interface OauthWay {
   readonly egress: Egress;
   readonly policy: EgressPolicy;
   readonly signal: AbortSignal;
 }
 
-/** An authorization server and the resource that its tokens are for; stored with what it gave. */
+/** An authorization server and the resource that its tokens are for; stored with its tokens. */
 export interface OauthPlace {
   readonly issuer: string;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -41,7 +41,7 @@ export interface OauthClient {
 export interface OauthTokenSet {
   readonly accessToken: string;
   readonly refreshToken: string | null;
-  /** As granted; null: as asked for. */
+  /** As granted; null: as requested. */
   readonly scopes: readonly string[] | null;
   readonly lifeS: number | null;
 }
@@ -59,7 +59,7 @@ export interface AskedConsent {
 /** An authorization server that refuses (`isRefusal`), or can't be used at all. The message is for users. */
 export class McpOauthError extends Error {
   override readonly name = 'McpOauthError';
-  /** The server took note and said no: asking again the same way is of no use. */
+  /** The server processed the request and refused it: repeating it is useless. */
   readonly isRefusal: boolean;
 
   constructor(message: string, isRefusal: boolean) {
@@ -77,7 +77,7 @@ export interface AuthFacts {
 const requestTimeoutMs = 10_000;
 const limitConsentUrl = 8_192;
 
-/** How a server that answered 401 wants its callers to be authorized (RFC 9728, RFC 8414). Never throws: what can't be read is absent. */
+/** Describes how a server that answered 401 expects authorization (RFC 9728, RFC 8414). Never throws: what can't be read is absent. */
 export async function describeAuth(way: OauthWay, url: string, challenge: string | null): Promise<AuthFacts> {
   try {
     const { info, scopes } = await discover(way, url, challenge);
@@ -97,12 +97,12 @@ export interface ConsentRequest {
   readonly challenge: string | null;
   /** A client that was registered beforehand; null registers one. */
   readonly clientId: string | null;
-  /** Empty: what the server asks for. */
+  /** Empty: the scopes that the server asks for. */
   readonly scopes: readonly string[];
   readonly redirectUri: string;
 }
 
-/** Prepares a consent: finds the authorization server, registers a client where none is given, PKCE S256, a single-use state. */
+/** Prepares a consent: finds the authorization server, registers a client when none is given, PKCE S256, a single-use state. */
 export async function askConsent(way: OauthWay, asked: ConsentRequest): Promise<AskedConsent> {
   return translated(async () => {
     const { info, scopes: wanted } = await discover(way, asked.url, asked.challenge);
@@ -128,7 +128,7 @@ export async function askConsent(way: OauthWay, asked: ConsentRequest): Promise<
   });
 }
 
-/** Exchanges the code that a consent brought back. */
+/** Exchanges the code of a consent that has come back. */
 export async function exchangeCode(
   way: OauthWay,
   { at, client, ...consent }: { at: OauthPlace; client: OauthClient; code: string; verifier: string; redirectUri: string },
@@ -148,7 +148,7 @@ export async function exchangeCode(
   );
 }
 
-/** Refreshes a grant; the server may give a new refresh token, else the old one stays. */
+/** Refreshes a grant; the server may issue a new refresh token, otherwise the old one stays. */
 export async function refreshTokens(
   way: OauthWay,
   { at, client, refreshToken }: { at: OauthPlace; client: OauthClient; refreshToken: string },
@@ -173,7 +173,7 @@ async function discover(way: OauthWay, url: string, challenge: string | null): P
   return { info, scopes: bounded(scope ? scope.split(' ') : (info.resourceMetadata?.scopes_supported ?? [])) };
 }
 
-/** Scopes as they can be kept and shown. */
+/** Returns scopes that can be stored and displayed. */
 function bounded(scopes: readonly string[]): string[] {
   return scopes.filter((scope) => /^[\x21-\x7e]{1,200}$/.test(scope)).slice(0, 50);
 }
@@ -191,7 +191,10 @@ function resourceOf(info: OAuthServerInfo, url: string): string | null {
   return configuredResource;
 }
 
-/** Where the server sends people and us: nobody is led to another scheme than that of web pages, nor asked for a consent that no token follows. */
+/**
+ * Checks the endpoints to which the server sends people and us: people are never sent to a scheme other than a web page's, nor asked for a consent that cannot
+ * lead to a token.
+ */
 function refuseEndpoints(metadata: AuthorizationServerMetadata, policy: EgressPolicy): void {
   const { authorization_endpoint: page, token_endpoint: token, registration_endpoint: registration } = metadata;
   const named = [
@@ -248,12 +251,12 @@ function tokenSet(tokens: OAuthTokens): OauthTokenSet {
   };
 }
 
-/** Metadata that a discovery has validated, as it was stored. */
+/** Returns metadata that a discovery has validated, as it was stored. */
 function metadataOf(at: OauthPlace): AuthorizationServerMetadata {
   return { ...at.metadata } as unknown as AuthorizationServerMetadata;
 }
 
-/** Only the code of a refusal is told (RFC 6749 §5.2): a description may echo what was sent. */
+/** Passes on only the code of a refusal (RFC 6749 §5.2): a description may echo what was sent. */
 async function translated<R>(work: () => Promise<R>): Promise<R> {
   try {
     return await work();

@@ -3,21 +3,21 @@ import type { Egress } from '../egress/egress.ts';
 import { McpError } from './errors.ts';
 import { connectMcp, type McpPatience, type McpSession, type McpTarget } from './mcp.ts';
 
-/** Whose session: one toolkit as one principal, in one place. */
+/** Whose session it is: one toolkit as one principal, in one workspace. */
 export interface McpUse extends McpPatience {
   readonly key: string;
   readonly target: McpTarget;
-  /** Credentials as they are now; a session that is open already goes on with them. */
+  /** Current credentials; a session that is already open continues with them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The server says that its tools are others now; called while the session is kept. */
+  /** Called when the server announces that its tools have changed, while the session is open. */
   readonly onToolsChanged?: () => void;
 }
 
 /** The open sessions of one process: at most one for each key. */
 export interface McpSessions {
   /**
-   * Works with the session of the key, connected if need be. A session that the server has forgotten is opened anew, once for all who
-   * wait, and the work done again: it was not processed.
+   * Works with the session of the key, connecting if needed. When the server no longer knows the session, it is reopened, once for all waiting callers, and the
+   * work is repeated: it was not processed.
    */
   use<R>(asked: McpUse, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R>;
   readonly size: () => number;
@@ -26,7 +26,7 @@ export interface McpSessions {
 
 export interface McpSessionsOptions {
   readonly egress: Egress;
-  /** How long a session stays open that nobody uses; 60 s. */
+  /** How long an unused session stays open; 60 s. */
   readonly idleMs?: number;
 }
 
@@ -43,7 +43,7 @@ const maxSessions = 500;
 
 export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessionsOptions): McpSessions {
   const entries = new Map<string, Entry>();
-  /** Servers that were found to speak the older transport alone: the next connection begins with it. */
+  /** Servers that turned out to support only the older transport: the next connection begins with it. */
   const older = new Set<string>();
 
   async function use<R>(asked: McpUse, work: (session: McpSession, patience: McpPatience) => Promise<R>, isAgain = false): Promise<R> {
@@ -87,7 +87,7 @@ export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessi
     return entry;
   }
 
-  // All who wait share it: no single caller's signal ends it.
+  // All waiting callers share it: no single caller's signal ends it.
   function open(key: string, { target, headers, onToolsChanged, timeoutMs }: McpUse): Promise<McpSession> {
     if (older.size > 10 * maxSessions) older.clear();
     const known = older.has(key) ? { ...target, transport: 'sse' as const } : target;
@@ -105,7 +105,7 @@ export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessi
   function drop(key: string, entry: Entry): void {
     if (entries.get(key) === entry) entries.delete(key);
     if (entry.timer) clearTimeout(entry.timer);
-    // Others may still be waiting for answers on it: the last of them closes it.
+    // Other callers may still be waiting for answers on it: the last of them closes it.
     if (entry.uses <= 0) void closeEntry(entry);
   }
 

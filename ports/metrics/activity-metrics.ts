@@ -4,7 +4,7 @@ import type { ReconcileReport } from '../../workflows/contracts/upkeep/maintenan
 import { toolKinds, toolResultCodes } from '../../workflows/contracts/runs/runs.ts';
 import { knownLabels } from './labels.ts';
 
-/** How a call ended, beside the reasons of its own kind. */
+/** Outcomes of a call besides the reasons of its own kind. */
 const commonOutcomes = ['ok', 'aborted'] as const;
 /** Why a model call failed, as steps and logs name it. */
 export const modelFaults = [
@@ -22,15 +22,15 @@ export type ModelFault = (typeof modelFaults)[number];
 
 /** What the activities of a worker process count. */
 export interface ActivityMetrics {
-  /** One call of a model: `ok`, `aborted` (by a cancel, a shutdown or a limit of ours), or why the provider's side failed. */
+  /** Counts one model call: `ok`, `aborted` (by a cancel, a shutdown or a limit of ours), or why the provider's side failed. */
   modelCalled(provider: string, outcome: string, seconds: number): void;
-  /** One execution of a tool: `ok`, `aborted`, or the code of its failed result. */
+  /** Counts one execution of a tool: `ok`, `aborted`, or the code of its failed result. */
   toolCalled(kind: string | null, outcome: string, seconds: number): void;
-  /** One pass of the reconciler. */
+  /** Counts one pass of the reconciler. */
   repaired(report: ReconcileReport): void;
-  /** One try of a mail: how it ended, or `failed` when it is tried again. */
+  /** Counts one try of a mail: its result, or `failed` when it is retried. */
   mailTried(result: DeliveryResult | 'failed'): void;
-  /** One try of a notice to one receiver: how it ended, or `failed` when it is made again. */
+  /** Counts one try of a notice to one receiver: its result, or `failed` when it is retried. */
   noticeTried(kind: NoticeKind, result: NoticeResult): void;
   /** In no registry: the process registers them. */
   readonly all: readonly Metric[];
@@ -45,7 +45,7 @@ const noticeResults = ['sent', 'failed', 'dead'] as const;
 export type NoticeResult = (typeof noticeResults)[number];
 const registers: [] = [];
 
-/** Metrics of one worker process; those of all workers add up. `providers`: ids in the deployment's model registry. */
+/** Creates the metrics of one worker process; those of all workers add up. `providers`: ids in the deployment's model registry. */
 export function createActivityMetrics(providers: readonly string[]): ActivityMetrics {
   const { models, tools, repairs, mails, notices } = createMeters();
   const providerOf = knownLabels(providers);

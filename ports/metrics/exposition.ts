@@ -1,6 +1,6 @@
 import { Registry, type Metric, type OpenMetricsContentType } from 'prom-client';
 
-/** What a scrape is answered with. */
+/** The answer to a scrape. */
 export interface MetricsPage {
   readonly contentType: string;
   readonly body: string;
@@ -9,18 +9,18 @@ export interface MetricsPage {
 /** The two formats, as media types without their parameters. */
 export const metricsTypes = { text: 'text/plain', openMetrics: 'application/openmetrics-text' } as const;
 
-/** All metrics of a registry: as OpenMetrics 1.0 where the Accept header prefers it, else in the Prometheus text format 0.0.4. */
+/** Returns all metrics of a registry: as OpenMetrics 1.0 when the Accept header prefers it, otherwise in the Prometheus text format 0.0.4. */
 export async function metricsPage(registry: Registry, accept: string | undefined): Promise<MetricsPage> {
   if (!prefersOpenMetrics(accept)) return { contentType: registry.contentType, body: await registry.metrics() };
   const view = openMetricsOf(registry);
   const body = await view.metrics();
-  // A bound is written as a float there (`1.0`), which prom-client does not do.
+  // OpenMetrics writes a bound as a float (`1.0`), which prom-client does not do.
   return { contentType: view.contentType, body: body.replaceAll(/([{,]le=")(\d+)"/g, '$1$2.0"') };
 }
 
 /**
- * Whether Accept (RFC 9110 §12.5.1) gives OpenMetrics a weight of its own that the text format does not exceed. A wildcard alone asks for the text
- * format, which everybody reads.
+ * Whether Accept (RFC 9110 §12.5.1) gives OpenMetrics an explicit weight that the text format does not exceed. A lone wildcard asks for the text format, which
+ * every scraper reads.
  */
 function prefersOpenMetrics(accept = '*/*'): boolean {
   const ranges = accept.split(',').map(readRange);
@@ -50,8 +50,8 @@ function readRange(range: string): { readonly type: string; readonly weight: num
 }
 
 /**
- * The same metrics under the rules of OpenMetrics. Each is a heir of the registered one: to write it, prom-client cuts `_total` from the name of a
- * counter for good, which the next scrape in the text format would miss.
+ * Returns the same metrics under the rules of OpenMetrics. Each inherits from the registered one: to write a counter, prom-client permanently cuts `_total`
+ * from its name, which the next scrape in the text format would miss.
  */
 function openMetricsOf(registry: Registry): Registry<OpenMetricsContentType> {
   const view = new Registry<OpenMetricsContentType>();

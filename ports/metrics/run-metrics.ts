@@ -3,7 +3,7 @@ import { tokenBuckets, type Measurement } from '../../workflows/contracts/measur
 import { runSources, terminalRunStatuses } from '../../workflows/contracts/runs/runs.ts';
 import { knownLabels } from './labels.ts';
 
-/** What every process counts of the runs whose changes it commits. */
+/** What every process counts about the runs whose changes it commits. */
 export interface RunMetrics {
   /** Adds what a transaction has committed. */
   measure(measurement: Measurement): void;
@@ -21,7 +21,7 @@ const durationBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600,
 const firstFrameBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const registers: [] = [];
 
-/** Counters of one process; each counts what that process has committed, so that those of all processes add up. */
+/** Creates the counters of one process; each counts what that process has committed, so that those of all processes add up. */
 export function createRunMetrics({ providers, currency }: RunMetricsOptions): RunMetrics {
   const { ended, duration, firstFrame, tokens, cost, aboveEstimate } = createMeters();
   const sourceOf = knownLabels(runSources);

@@ -8,20 +8,20 @@ export interface EmbeddingEntry {
   readonly name: string;
   readonly dim: number;
   readonly maxTokens: number;
-  /** What is put before a text; empty for most models. */
+  /** Text that precedes the input; empty for most models. */
   readonly queryPrefix: string;
   readonly documentPrefix: string;
-  /** Path of a `tokenizer.json` (Hugging Face); null: tokens are counted by the o200k vocabulary. */
+  /** Path of a `tokenizer.json` (Hugging Face); null: tokens are counted with the cl100k_base vocabulary. */
   readonly tokenizer: string | null;
   readonly fusionWeight: number;
   readonly revision: string;
   readonly isFree: boolean;
   readonly maxBatch: number;
-  /** The request says how many dimensions are wanted; only some models take that. */
+  /** Whether the request states the number of dimensions; only some models accept that. */
   readonly sendsDimensions: boolean;
 }
 
-/** The dimensions that a vector in the database and its index may have. */
+/** Maximum dimensions of a vector in the database and its index. */
 const maxDimensions = 3_072;
 const Prefix = Type.Optional(Type.String({ maxLength: 500 }));
 

@@ -33,7 +33,7 @@ export interface ModelInfo {
   readonly idleS: number;
   /** False when the provider counts reasoning tokens beside its output tokens. */
   readonly reasoningInOutput: boolean;
-  /** Costs nothing where no price is in force. */
+  /** Costs nothing when no price is in force. */
   readonly isFree: boolean;
   /** The keys of `model_settings.provider_options` that are passed on. */
   readonly providerOptionKeys: readonly string[];
@@ -52,24 +52,24 @@ export interface ResolvedModel extends ModelInfo {
 }
 
 export interface ModelRegistry {
-  /** SHA-256 of everything but the keys; must be equal in all processes of a deployment. */
+  /** SHA-256 of everything except the keys; must be equal in all processes of a deployment. */
   readonly hash: string;
   readonly defaultModelId: string;
-  /** Null asks for the deployment's default; null comes back for a model that this deployment can't call. */
+  /** Null selects the deployment's default; returns null for a model that this deployment can't call. */
   resolve(idOrAlias: string | null): ResolvedModel | null;
   list(): readonly ModelInfo[];
-  /** Those that make vectors. */
+  /** The embedding models. */
   readonly embeddings: EmbeddingRegistry;
 }
 
-/** The environment as it is: a registry file may name any variable that holds a key. */
+/** The whole environment: a registry file may name any variable that holds a key. */
 export type ModelEnv = Readonly<Record<string, string | undefined>>;
 
 const compatibleProviderId = 'compatible';
 
 /**
- * Reads the registry (`LONGHAUL_MODEL_REGISTRY`, else the shipped one), drops the providers whose key is missing, adds what
- * `LONGHAUL_MODEL_BASE_URL` and `LONGHAUL_MODEL` describe. Throws an EnvironmentError that names every bad variable and entry.
+ * Reads the registry (`LONGHAUL_MODEL_REGISTRY`, otherwise the shipped one), drops the providers whose key is missing, and adds what `LONGHAUL_MODEL_BASE_URL`
+ * and `LONGHAUL_MODEL` describe. Throws an EnvironmentError that names every bad variable and entry.
  */
 export function loadModelRegistry(env: ModelEnv, log: Pick<Logger, 'info'>): ModelRegistry {
   const path = env['LONGHAUL_MODEL_REGISTRY'] || new URL('./registry.json', import.meta.url);
@@ -107,7 +107,7 @@ export function providersOf(registry: Pick<ModelRegistry, 'list'>): string[] {
   return [...new Set(registry.list().map(({ provider }) => provider))];
 }
 
-/** Names of the capabilities that a configuration needs and the model lacks; empty when it may be used. */
+/** Returns the names of the capabilities that a configuration needs and the model lacks; empty when it may be used. */
 export function missingCapabilities(model: ModelInfo, needs: { readonly hasTools: boolean; readonly reasoning: ReasoningLevel }): string[] {
   const wantsReasoning = needs.reasoning !== 'provider-default' && needs.reasoning !== 'none';
 
@@ -121,7 +121,7 @@ function isUsable(provider: ProviderEntry, env: ModelEnv): boolean {
   return provider.keyEnv === null || !!env[provider.keyEnv];
 }
 
-/** `LONGHAUL_MODEL_BASE_URL` adds a provider with one model; `LONGHAUL_MODEL` alone may name a model the file does not list. */
+/** `LONGHAUL_MODEL_BASE_URL` adds a provider with one model; `LONGHAUL_MODEL` alone may name a model that the file does not list. */
 function withEnvironment(file: RegistryFile, env: ModelEnv): RegistryFile {
   const baseUrl = env['LONGHAUL_MODEL_BASE_URL'];
   const name = env['LONGHAUL_MODEL'];
@@ -205,7 +205,7 @@ function connectionOf(provider: ProviderEntry, env: ModelEnv): ModelConnection {
   };
 }
 
-/** Ids first, then aliases, then bare names; whoever comes first keeps a name. */
+/** Ids first, then aliases, then bare names; the first model to claim a name keeps it. */
 function indexByName(models: readonly ResolvedModel[]): Map<string, ResolvedModel> {
   const byName = new Map<string, ResolvedModel>();
   const claim = (name: string, model: ResolvedModel) => byName.has(name) || byName.set(name, model);
@@ -223,7 +223,7 @@ interface DefaultChoice {
   readonly wanted: string | null;
 }
 
-/** The one that is asked for, else that of the first provider with a key, else the built-in one. */
+/** The requested model, otherwise that of the first provider with a key, otherwise the built-in one. */
 function chooseDefault({ providers, byName, wanted }: DefaultChoice): ResolvedModel {
   if (wanted !== null) {
     const model = byName.get(wanted);
@@ -252,7 +252,7 @@ function hashOf(models: readonly ResolvedModel[], defaultModelId: string, embedd
     .digest('hex');
 }
 
-/** A JSON replacer: the order in which an entry was written does not count. */
+/** A JSON replacer that makes the key order of an entry irrelevant. */
 function sortedKeys(_key: string, value: unknown): unknown {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
 

@@ -4,12 +4,12 @@ import { Decimal } from 'decimal.js';
 import type { PriceBucket } from '../../workflows/contracts/prices.ts';
 import type { ModelCapabilities } from './models.ts';
 
-/** How the source of every price begins that was taken from the catalogue. */
+/** Prefix of the source of every price that was taken from the catalogue. */
 export const catalogSource = '@pydantic/genai-prices';
 /** The currency of all its prices. */
 export const catalogCurrency = 'USD';
 
-/** A model as the registry has it. */
+/** A model as the registry describes it. */
 export interface CatalogQuestion {
   readonly id: string;
   /** The provider's own name of it. */
@@ -19,22 +19,22 @@ export interface CatalogQuestion {
   readonly capabilities: Pick<ModelCapabilities, 'image' | 'audio'>;
 }
 
-/** What the catalogue says of a model: its prices, per million tokens or per call, or why they are left out. */
+/** The catalogue's prices of a model, per million tokens or per call, or why they are omitted. */
 export type CatalogAnswer =
   | { readonly prices: readonly { readonly bucket: PriceBucket; readonly price: string }[] }
   | { readonly omitted: string };
 
-/** The catalogue with its version: its prices are as old as the package. It comes with its data, and asks nobody for newer ones. */
+/** Returns the catalogue with its version: its prices are as old as the package. It ships with its data, and never requests newer ones. */
 export function catalogName(): string {
   const entry = new URL(import.meta.resolve(catalogSource));
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', entry), 'utf8')) as { version: string }; // npm demands one
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', entry), 'utf8')) as { version: string }; // npm requires one
   return `${catalogSource} ${version}`;
 }
 
 const bucketOf: Readonly<Record<string, PriceBucket | undefined>> = {
   input_mtok: 'input',
   cache_read_mtok: 'cached_read',
-  // Of five minutes, which is what we ask for; that of an hour has a price of its own.
+  // For five minutes, which is what we request; a cache of an hour has a separate price.
   cache_write_mtok: 'cached_write',
   output_mtok: 'output',
   output_reasoning_mtok: 'reasoning',
@@ -45,9 +45,9 @@ const bucketOf: Readonly<Record<string, PriceBucket | undefined>> = {
 const neverBought = /^(?:web_searches|storage_searches)_kcount$|^cache_write_1h_mtok$|^output_(?:audio|image|video)_mtok$|video_mtok$/;
 
 /**
- * What the catalogue knows of a model at a time. The provider is found by the address that is called, the model by its exact name or a dated snapshot of
- * it: a likeness is no price. Left out is whatever our buckets can't say: prices that change with the length of a prompt within the model's
- * window or with the hour, and counts that nobody keeps.
+ * Returns the catalogue's prices of a model at a time. The provider is found by the address that is called, the model by its exact name or a dated snapshot of
+ * it: a similar name is no price. Prices that our buckets can't express are omitted: those that change with the length of a prompt within the model's window or
+ * with the time of day, and those of counts that are not recorded.
  */
 export function catalogPrices(model: CatalogQuestion, at: Date): CatalogAnswer {
   const provider = model.baseUrl === null ? undefined : findProvider({ providerApiUrl: model.baseUrl });
@@ -93,7 +93,7 @@ function isNeverBought(
   return false;
 }
 
-/** Whether the catalogue means this very name, or the name of a dated snapshot (`-20260917`, `-2026-09-17`). */
+/** Whether the catalogue has this exact name, or the name is a dated snapshot of one (`-20260917`, `-2026-09-17`). */
 function isNamed(name: string, { id, match }: { readonly id: string; readonly match: MatchLogic }): boolean {
   const wanted = name.toLowerCase();
   return [id, ...namesOf(match)].some((known) => wanted === known || wanted.replace(/-(?:\d{8}|\d{4}-\d{2}-\d{2})$/, '') === known);

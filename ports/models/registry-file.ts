@@ -9,7 +9,7 @@ export type ModelAdapter = (typeof modelAdapters)[number];
 export interface ModelCapabilities {
   readonly tools: boolean;
   readonly parallelTools: boolean;
-  /** How the model is made to answer in JSON: by itself, by a forced tool, or by being asked. */
+  /** How the model is made to answer in JSON: natively, by a forced tool, or by the prompt. */
   readonly json: 'native' | 'tool' | 'prompt';
   readonly reasoning: boolean;
   readonly image: boolean;
@@ -52,12 +52,12 @@ export interface RegistryFile {
   readonly embeddings: readonly EmbeddingEntry[];
 }
 
-/** Of the embedding models in code, and of no model. */
+/** Ids of the embedding models in code, and of no model. */
 const builtinIds = ['hash-v1', 'minilm-l6-v2', 'none'];
 
 const Id = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,39}$' });
 const Name = Type.String({ minLength: 1, maxLength: 80 });
-const Seconds = Type.Number({ exclusiveMinimum: 0, maximum: 1_740 }); // all of a call is bounded by 29 minutes
+const Seconds = Type.Number({ exclusiveMinimum: 0, maximum: 1_740 }); // a whole call is bounded by 29 minutes
 
 const Facts = {
   context_window: Type.Integer({ minimum: 1, maximum: 100_000_000 }),
@@ -114,7 +114,7 @@ const validator = Compile(File);
 const modelValidator = Compile(Model);
 const embeddingValidator = Compile(EmbeddingModelEntry);
 
-/** Reads and checks a registry file. Throws an EnvironmentError that names every entry at fault, holding no content of the file. */
+/** Reads and checks a registry file. Throws an EnvironmentError that names every bad entry and holds no content of the file. */
 export function readModelRegistryFile(read: () => string): RegistryFile {
   const value = parse(read);
   if (!validator.Check(value)) {
@@ -129,7 +129,7 @@ export function readModelRegistryFile(read: () => string): RegistryFile {
   return file;
 }
 
-/** Entries of `"kind": "embedding"` and all others, each held to its own schema. */
+/** Reads entries of `"kind": "embedding"` and all others, each by its own schema. */
 function modelsOf(entries: readonly unknown[]): Pick<RegistryFile, 'models' | 'embeddings'> {
   const models: ModelEntry[] = [];
   const embeddings: EmbeddingEntry[] = [];
@@ -160,7 +160,7 @@ function badRegistry(fault: string): EnvironmentError {
   return new EnvironmentError(new Map([['LONGHAUL_MODEL_REGISTRY', fault]]));
 }
 
-/** What a schema can't say: references, and names that would be ambiguous. */
+/** Returns errors that a schema can't express: references, and names that would be ambiguous. */
 function crossFaults(file: RegistryFile): string[] {
   const providers = new Set(file.providers.map((provider) => provider.id));
   const all = [...file.models, ...file.embeddings];

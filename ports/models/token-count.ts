@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** Merging pairs takes time that grows with the square of a run without spaces, so longer runs are counted in parts. */
+/** Merging pairs takes time quadratic in the length of a run without spaces, so longer runs are counted in parts. */
 const maxRunChars = 128;
 const longRun = new RegExp(String.raw`\S{${maxRunChars + 1}}|\s{${maxRunChars + 1}}`, 'v');
 const parts = new RegExp(String.raw`[\s\S]{1,${maxRunChars}}`, 'gv');
@@ -9,8 +9,8 @@ const load = createRequire(import.meta.url);
 let count: ((text: string) => number) | null = null;
 
 /**
- * Tokens of a text by cl100k_base, the vocabulary of OpenAI's embedding models, for models that bring no tokenizer of their own. Names of special tokens
- * in it are text. Time grows with the length of the text, whatever it holds; the vocabulary (44 MB) is loaded at the first call.
+ * Counts the tokens of a text by cl100k_base, the vocabulary of OpenAI's embedding models, for models without a tokenizer of their own. Names of special tokens
+ * in the text count as text. Time is linear in the length of the text, whatever it contains; the vocabulary (44 MB) is loaded at the first call.
  */
 export function countTokens(text: string): number {
   count ??= loadCounter();

@@ -3,13 +3,13 @@ import { parameterStyles } from '../../workflows/contracts/tools/http-parameters
 import { isObject, step, Unusable, type Document, type Json } from './document.ts';
 import { isBinary } from './schema.ts';
 
-/** The body of an operation: how it is sent, and the schema of the one argument that it is. */
+/** The body of an operation: how it is sent, and the schema of its one argument. */
 export interface ReadBody {
   readonly isRequired: boolean;
   readonly mode: Exclude<BodyMode, 'none'>;
-  /** Null: the mode's own, or of the file that is sent. */
+  /** Null: the default of the mode, or the type of the file that is sent. */
   readonly contentType: string | null;
-  /** Of a form or multipart body: fields that are not written in the default way. */
+  /** For a form or multipart body: the fields that are not written in the default way. */
   readonly fields: Readonly<Record<string, FieldForm>> | null;
   readonly schema: { readonly node: unknown; readonly pointer: string };
   /** Whether binary strings in the schema stand for files. */
@@ -23,15 +23,15 @@ interface Media {
 }
 
 const jsonType = /^(?:application|text)\/(?:[\w.-]+\+)?json(?:\s*;.*)?$/;
-/** Types that are text, though not called so; a model writes them as they are sent. */
+/** Types that are text without being named so; a model writes them as they are sent. */
 const textType =
   /^(?:text\/.*|application\/(?:[\w.-]+\+)?(?:xml|yaml|x-yaml|x-ndjson|ndjson|jsonl|json-seq|graphql|sql|javascript|csv)(?:\s*;.*)?)$/;
 const formType = /^application\/x-www-form-urlencoded(?:\s*;.*)?$/;
 const multipartType = /^multipart\/(?:form-data|\*)(?:\s*;.*)?$/;
 
 /**
- * What an operation sends beside its parameters, in the first of its media types that fits: JSON as it stands, a form or multipart body field by field,
- * a text, or the bytes of a file. Null when it sends nothing. Throws Unusable.
+ * Returns what an operation sends besides its parameters, in the first of its media types that fits: JSON as it is, a form or multipart body field by field, a
+ * text, or the bytes of a file. Null when it sends nothing. Throws Unusable.
  */
 export function readBody(document: Document, operation: { readonly node: Json; readonly pointer: string }): ReadBody | null {
   const declared = operation.node['requestBody'];
@@ -68,13 +68,13 @@ function describe(document: Document, media: Media): Described {
   if (formType.test(type)) return { ...plain, mode: 'form', fields: fieldsOf(document, media, false) };
   if (multipartType.test(type)) return { ...plain, mode: 'multipart', fields: fieldsOf(document, media, true), sendsFiles: true };
   if (textType.test(type) && !type.includes('*')) return { ...plain, mode: 'raw', contentType: type };
-  // A range leaves the type open: what is no file goes as JSON.
+  // A range leaves the type open: a body that is not a file is sent as JSON.
   const isRange = type.includes('*');
   if (isRange && rankOf(type) < 1 && !isFile(document, media.node['schema'], `${media.pointer}/schema`)) return { ...plain, mode: 'json' };
   return { ...plain, mode: 'bytes', contentType: isRange ? null : type, sendsFiles: true };
 }
 
-/** Fields of a form that have an Encoding Object (OpenAPI 3.1 §4.8.15), and those of a multipart body that are files. */
+/** Returns the fields of a form that have an Encoding Object (OpenAPI 3.1 §4.8.15), and those of a multipart body that are files. */
 function fieldsOf(document: Document, { node, pointer }: Media, takesFiles: boolean): Record<string, FieldForm> | null {
   const encodings = isObject(node['encoding']) ? node['encoding'] : {};
   const properties = new Map<string, { readonly node: unknown; readonly pointer: string }>();
@@ -106,14 +106,14 @@ function formOf(encoding: Json, isMultipart: boolean): FieldForm {
     ...(typeof explode === 'boolean' ? { explode } : {}),
     ...(allowReserved === true ? { allowReserved } : {}),
   };
-  // A style that is set takes the place of the type.
+  // An explicit style replaces the type.
   return Object.keys(styled).length > 0 ? styled : typed;
 }
 
-/** Schemas that are looked into, each once: documents refer in circles, and to many from many. */
+/** Maximum schemas that are inspected, each once: documents have circular references, and many that share targets. */
 const limitJudged = 500;
 
-/** The fields that a schema names, in the schemas that it is made of, too. */
+/** Collects the fields of a schema, including those of the schemas that it is composed of. */
 function gather(
   document: Document,
   schema: { readonly node: unknown; readonly pointer: string },
@@ -125,7 +125,7 @@ function gather(
   const { properties } = found.node;
   for (const [name, node] of Object.entries(isObject(properties) ? properties : {})) {
     const field = { node, pointer: `${found.pointer}/properties${step(name)}` };
-    // Of several descriptions of one field, the one of a file counts.
+    // Of several descriptions of one field, that of a file counts.
     if (!into.has(name) || isFile(document, field.node, field.pointer)) into.set(name, field);
   }
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
@@ -135,7 +135,7 @@ function gather(
   }
 }
 
-/** Whether a value is a file, a list of files, or one of several of which one is a file. */
+/** Whether a value is a file, a list of files, or one of several alternatives of which one is a file. */
 function isFile(document: Document, schema: unknown, pointer: string, judged = new Set<string>()): boolean {
   const found = unjudged(document, { node: schema, pointer }, judged);
   if (found === null) return false;
@@ -148,10 +148,10 @@ function isFile(document: Document, schema: unknown, pointer: string, judged = n
   });
 }
 
-/** Whether a schema takes a text, or the file that binary strings stand for. Each place is judged once: documents refer in circles. */
+/** Whether a schema accepts a text, or the file that binary strings stand for. Each location is checked once: documents have circular references. */
 export function isTextual(document: Document, schema: unknown, pointer: string, judged = new Map<string, boolean>()): boolean {
   const found = resolved(document, schema, pointer);
-  if (found === null) return true; // described as anything
+  if (found === null) return true; // a value without a description may be anything
   const known = judged.get(found.pointer);
   if (known !== undefined || judged.size > limitJudged) return known ?? true;
   judged.set(found.pointer, true);
@@ -179,7 +179,7 @@ function resolved(document: Document, schema: unknown, pointer: string) {
   try {
     return isObject(schema) ? document.resolve(schema, pointer) : null;
   } catch (error) {
-    if (error instanceof Unusable) return null; // what can't be read is described as anything
+    if (error instanceof Unusable) return null; // what can't be read may be anything
     throw error;
   }
 }

@@ -3,15 +3,15 @@ import { isObject, isStorable, step, textOf, Unusable, type Document, type Json 
 import type { PlacedOperation } from './parameters.ts';
 import type { DocumentProblem, OpenApiOperation, OpenApiReading, ReadOpenApi } from './reader.ts';
 
-/** An operation of a document, by its place. */
+/** An operation of a document, with its location. */
 export interface FoundOperation extends PlacedOperation {
-  /** Its id, or made of method and path; no other operation has it. */
+  /** Its id, or a name made of method and path; unique among the operations. */
   readonly name: string;
   readonly method: OpenApiOperation['method'];
   readonly tags: readonly string[];
 }
 
-/** Something of a document that is no tool. */
+/** An operation of a document that cannot become a tool. */
 export interface Unsent {
   readonly name: string;
   readonly tags: readonly string[];
@@ -19,10 +19,10 @@ export interface Unsent {
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-/** Methods that a document may describe (`query` since 3.2) and no tool has. */
+/** Methods that a document may describe (`query` since 3.2) and that no tool has. */
 const otherMethods: readonly string[] = ['options', 'trace', 'query'];
 
-/** All operations of a document in its order, and what can't be one. */
+/** Returns all operations of a document in order, and those that can't be tools. */
 export function findOperations(document: Document): { readonly found: FoundOperation[]; readonly unsent: Unsent[] } {
   const found: FoundOperation[] = [];
   const unsent: Unsent[] = [];
@@ -53,7 +53,7 @@ export function findOperations(document: Document): { readonly found: FoundOpera
   return { found, unsent };
 }
 
-/** What `include` and `exclude` leave: a name chooses by id and by tag, and `exclude` goes before. */
+/** Returns what `include` and `exclude` leave: a name selects by id and by tag, and `exclude` takes precedence. */
 export function chooseFrom<O extends { readonly name: string; readonly tags: readonly string[] }>(
   operations: readonly O[],
   { include, exclude }: Pick<ReadOpenApi, 'include' | 'exclude'>,
@@ -64,7 +64,7 @@ export function chooseFrom<O extends { readonly name: string; readonly tags: rea
   return operations.filter((one) => (included === null || isNamed(included, one)) && !isNamed(excluded, one));
 }
 
-/** Names that choose nothing are slips of the pen: an operation that was to be left out would stay. */
+/** Names that select nothing are typing errors: an operation that was meant to be excluded would stay. */
 export function unknownNames(
   operations: readonly { readonly name: string; readonly tags: readonly string[] }[],
   { include, exclude }: Pick<ReadOpenApi, 'include' | 'exclude'>,

@@ -16,18 +16,18 @@ export class Unusable extends Error {
   }
 }
 
-/** A parsed document: which dialect its schemas speak, and how its references resolve. */
+/** A parsed document: which dialect its schemas use, and how its references resolve. */
 export interface Document {
   readonly root: Json;
   readonly isVersion30: boolean;
-  /** Follows `$ref` until there is none, siblings aside. Throws Unusable. */
+  /** Follows `$ref` until there is none, ignoring siblings. Throws Unusable. */
   resolve(node: unknown, pointer: string): { readonly node: Json; readonly pointer: string };
-  /** What a local reference names, references in it not followed. Throws Unusable. */
+  /** Returns the target of a local reference, without following references in it. Throws Unusable. */
   target(reference: string, from: string): { readonly node: unknown; readonly pointer: string };
 }
 
 const limitChain = 16;
-/** Aliases only share what they name, but each is walked as if it stood there. Of two values under one key the last counts, as in JSON. */
+/** Aliases only share their target, but each is walked as if it were a copy. Of two values under one key the last counts, as in JSON. */
 const yamlLimits = {
   schema: CORE_SCHEMA.withTags(exactly(intCoreTag), exactly(floatCoreTag)),
   json: true,
@@ -35,7 +35,7 @@ const yamlLimits = {
   maxDepth: 200,
 };
 
-/** Reads JSON or YAML (1.2, core schema), as text or in UTF-8. Throws Unusable, without a word of the text. */
+/** Reads JSON or YAML (1.2, core schema), as text or in UTF-8. Throws Unusable, whose message quotes nothing of the text. */
 export function openDocument(given: string | Uint8Array): Document {
   if (given.length > maxDocumentBytes) throw new Unusable('', 'maxLength', `must be at most ${maxDocumentBytes} bytes`);
   const root = parse(typeof given === 'string' ? given.replace(/^\uFEFF/, '') : decoded(given));
@@ -47,7 +47,7 @@ export function openDocument(given: string | Uint8Array): Document {
   const target: Document['target'] = (reference, from) => {
     if (!reference.startsWith('#')) throw new Unusable(from, 'reference', 'only references inside the document are followed');
     const pointer = fragmentOf(reference, from);
-    // An anchor names a schema by another way than its place.
+    // An anchor names a schema by other means than its location.
     const node = pointer === '' || pointer.startsWith('/') ? valueAt(root, pointer) : undefined;
     if (node === undefined) throw new Unusable(from, 'reference', 'refers to nothing in the document');
     return { node, pointer };
@@ -70,7 +70,7 @@ export function openDocument(given: string | Uint8Array): Document {
   };
 }
 
-/** One step of a JSON pointer (RFC 6901). */
+/** Returns one segment of a JSON pointer (RFC 6901). */
 export function step(key: string | number): string {
   return `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
@@ -83,7 +83,7 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
 
-/** Whether every text in a value can be stored: no U+0000, no half of a surrogate pair. */
+/** Whether every text in a value can be stored: no U+0000, no lone surrogate. */
 export function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (Array.isArray(value)) return value.every(isStorable);
@@ -120,7 +120,7 @@ function decoded(bytes: Uint8Array): string {
   }
 }
 
-/** A number that a double would change stays a mark. */
+/** A number that a double would change keeps its tag. */
 function exactly(tag: ScalarTagDefinition<number>): ScalarTagDefinition {
   return {
     ...tag,

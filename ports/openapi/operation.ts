@@ -10,8 +10,8 @@ import { readSchema } from '../json/schema-rules.ts';
 const maxOutputBytes = 64 * 1024;
 
 /**
- * An operation as a tool. Its schemas only inform and check: what they say too much of, or what no validator can read, is told in less detail.
- * Throws Unusable for an operation whose request can't be sent.
+ * Returns an operation as a tool. Its schemas only inform and check: those that are too large, or that no validator can read, are given in less detail. Throws
+ * Unusable for an operation whose request can't be sent.
  */
 export function readOperation(document: Document, found: FoundOperation): OpenApiOperation {
   const { method, operation } = found;
@@ -52,7 +52,7 @@ interface Input {
   readonly schema: Record<string, unknown>;
 }
 
-/** The arguments in the most detail that a tool may have. */
+/** Returns the arguments in the most detail that a tool may have. */
 function readInput(document: Document, found: FoundOperation, body: ReadBody | null): Input {
   let last: Unusable | null = null;
   for (const detail of details) {
@@ -89,13 +89,13 @@ function describe(
     additionalProperties: false,
     ...(Object.keys(defs).length === 0 ? {} : { $defs: defs }),
   };
-  // An object in JSON has the same shape.
+  // A JSON object keeps its shape.
   return { parameters, argument, detail, schema: storableValue(schema) as Record<string, unknown> };
 }
 
 /**
- * The schema of the argument that is the body. A text and the bytes of a file are given as such, whatever their content is described as: the model
- * writes the XML of an object, so the object is the text's `contentSchema`.
+ * Returns the schema of the argument that is the body. A text and the bytes of a file are passed as such, however their content is described: the model writes
+ * the XML of an object, so the object becomes the text's `contentSchema`.
  */
 function bodySchemaOf(document: Document, schemas: SchemaReader, { mode, contentType, schema }: ReadBody): unknown {
   const isPlain = (mode !== 'raw' && mode !== 'bytes') || isTextual(document, schema.node, schema.pointer);
@@ -105,10 +105,10 @@ function bodySchemaOf(document: Document, schemas: SchemaReader, { mode, content
   return isPlain ? read : { type: 'string', description: `A text in ${mediaType}`, contentMediaType: mediaType, contentSchema: read };
 }
 
-/** The path with an argument's name in braces for each of its parameters; what else it holds is literal. */
+/** Returns the path with an argument's name in braces for each of its parameters; its other characters are literal. */
 function urlOf({ path, operation }: FoundOperation, parameters: readonly ReadParameter[]): string {
   const names = new Map(parameters.flatMap(({ sent }) => (sent.in === 'path' ? [[sent.name, sent.argument] as const] : [])));
-  // What stands behind # is never sent; some documents tell operations of one path apart by it.
+  // The part after # is never sent; some documents use it to distinguish operations of one path.
   const pieces = path.replace(/#.*$/s, '').split(/\{([^{}]*)\}/);
   const url = pieces
     .map((piece, position) => (position % 2 === 0 ? literal(piece) : `{${names.get(piece.toWellFormed()) ?? ''}}`))
@@ -117,12 +117,12 @@ function urlOf({ path, operation }: FoundOperation, parameters: readonly ReadPar
   return url;
 }
 
-/** Percent-encodes all that no path and no query may hold as it stands (RFC 3986 §3.3), braces first of all: they would name an argument. */
+/** Percent-encodes every character that is not allowed in a path or query (RFC 3986 §3.3), above all braces: they would name an argument. */
 function literal(piece: string): string {
   return piece.toWellFormed().replaceAll(/%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%?]+/g, encodeURIComponent);
 }
 
-/** What a success gives, when the document says so in JSON; it only informs, so one that is too large is left out. */
+/** Returns the schema of a successful result, when the document describes it in JSON; it only informs, so one that is too large is left out. */
 function outputOf(document: Document, operation: { readonly node: Json; readonly pointer: string }): Record<string, unknown> | null {
   const responses = operation.node['responses'];
   if (!isObject(responses)) return null;
@@ -147,7 +147,7 @@ function outputOf(document: Document, operation: { readonly node: Json; readonly
   }
 }
 
-/** What PostgreSQL keeps of a text: U+0000 and lone surrogates become U+FFFD. */
+/** Returns a text that PostgreSQL can store: U+0000 and lone surrogates become U+FFFD. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }

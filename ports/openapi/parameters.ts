@@ -4,11 +4,11 @@ import { isReservedHeader } from '../egress/url.ts';
 import { isObject, step, textOf, Unusable, type Document, type Json } from './document.ts';
 import type { SchemaReader } from './schema.ts';
 
-/** A parameter of an operation as a model sends it, and where it goes in the request. */
+/** A parameter of an operation as a model sends it, and its location in the request. */
 export interface ReadParameter {
   readonly isRequired: boolean;
   readonly schema: unknown;
-  /** Its argument has letters, digits and `_` only. */
+  /** Its argument name consists only of letters, digits and `_`. */
   readonly sent: HttpParameter;
 }
 
@@ -19,16 +19,16 @@ interface Declared {
   readonly in: string;
 }
 
-/** An operation with the item of `paths` that it stands in. */
+/** An operation with its item of `paths`. */
 export interface PlacedOperation {
   readonly path: string;
   readonly item: { readonly node: Json; readonly pointer: string };
   readonly operation: { readonly node: Json; readonly pointer: string };
 }
 
-/** By OpenAPI 3.0 and 3.1 (§4.8.12) these headers are not described as parameters and are ignored where they are. */
+/** By OpenAPI 3.0 and 3.1 (§4.8.12) these headers must not be described as parameters and are ignored where they are. */
 const ignoredHeaders: readonly string[] = ['accept', 'content-type', 'authorization'];
-/** The styles of each place, its default first (OpenAPI 3.1 §4.8.12.2). */
+/** The styles of each location, the default first (OpenAPI 3.1 §4.8.12.2). */
 const stylesOf: Readonly<Record<ParameterLocation, readonly ParameterStyle[]>> = {
   path: ['simple', 'label', 'matrix'],
   query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
@@ -38,8 +38,8 @@ const stylesOf: Readonly<Record<ParameterLocation, readonly ParameterStyle[]>> =
 const simpleName = /^[A-Za-z_]\w*$/;
 
 /**
- * The parameters of an operation; those of its path that it doesn't name anew included, and those that only the path's own braces name. What the
- * HTTP client sets itself is left out, and so is an optional one that no request can carry. Throws Unusable for a required one.
+ * Returns the parameters of an operation, including those of its path item that it doesn't override, and those that only the path's braces name. Parameters
+ * that the HTTP client sets itself are left out, and so are optional ones that no request can carry. Throws Unusable for a required one.
  */
 export function readParameters(document: Document, schemas: SchemaReader, { path, item, operation }: PlacedOperation): ReadParameter[] {
   const declared = new Map<string, Declared>();
@@ -67,12 +67,12 @@ export function readParameters(document: Document, schemas: SchemaReader, { path
   });
 }
 
-/** The names in the braces of a path. */
+/** Returns the names in the braces of a path. */
 export function pathNames(path: string): string[] {
   return [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name);
 }
 
-/** A name that no other argument has, of letters, digits and `_`. */
+/** Returns a name that no other argument has, of letters, digits and `_`. */
 export function argumentName(name: string, taken: ReadonlySet<string>): string {
   const plain = name.replaceAll(/\W/g, '_').slice(0, 60);
   const base = simpleName.test(plain) && plain !== '__proto__' ? plain : `p_${plain}`;
@@ -105,14 +105,17 @@ function schemaOf(schemas: SchemaReader, { node, pointer }: Declared): unknown {
   return description === '' || !isObject(read) ? read : { ...read, description };
 }
 
-/** A parameter's `content` has one entry, which takes the place of its schema and style. */
+/** A parameter's `content` has one entry, which replaces its schema and style. */
 function contentsOf(node: Json): [string, Json][] {
   return isObject(node['content'])
     ? Object.entries(node['content']).map(([type, media]): [string, Json] => [type, isObject(media) ? media : {}])
     : [];
 }
 
-/** Where it goes and how it is written; null for a place or header that no tool can send. A style that its place has not is its default. */
+/**
+ * Returns where the parameter goes and how it is written; null for a location or header that no tool can send. A style that is not valid at its location
+ * becomes the default.
+ */
 function formOf({ node, name, in: place }: Declared): Omit<HttpParameter, 'argument'> | null {
   if (!isPlace(place) || (place === 'header' && !/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name))) return null;
   const plainName = name.toWellFormed();

@@ -2,17 +2,17 @@ import type { BodyMode, FieldForm, HttpParameter } from '../../workflows/contrac
 import type { WorkPool } from '../untrusted/pool.ts';
 import { WorkLimit } from '../untrusted/work-errors.ts';
 
-/** Most bytes of a document. */
+/** Maximum bytes of a document. */
 export const maxDocumentBytes = 25 * 1024 * 1024;
 
-/** What makes a document, or an operation of it, unusable. `pointer` is a JSON pointer into the document; nothing of its text is in it. */
+/** What makes a document, or an operation of it, unusable. `pointer` is a JSON pointer into the document; nothing of its text is included. */
 export interface DocumentProblem {
   readonly pointer: string;
   readonly rule: string;
   readonly message: string;
 }
 
-/** An operation as a tool: what a model sends, and the request that it becomes. `url` has an argument's name in braces where its parameter stands. */
+/** An operation as a tool: what a model sends, and the request that results. `url` has an argument's name in braces in the position of its parameter. */
 export interface OpenApiOperation {
   readonly name: string;
   readonly title: string | null;
@@ -22,7 +22,7 @@ export interface OpenApiOperation {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** As the document writes it. */
   readonly path: string;
-  /** Null when its input schema is told whole; else what is told of it: `shape`, or `bare` and to how many levels. */
+  /** Null when its input schema is complete; otherwise the level of detail that is left: `shape`, or `bare` with its number of levels. */
   readonly reducedTo: string | null;
   readonly request: {
     readonly url: string;
@@ -32,7 +32,7 @@ export interface OpenApiOperation {
   };
 }
 
-/** An operation that is no tool, and why: a predicate without a subject, as `is beyond the first 200`. */
+/** An operation that is no tool, and why: a predicate without a subject, like `is beyond the first 200`. */
 export interface LeftOutOperation {
   readonly name: string;
   readonly reason: string;
@@ -41,12 +41,12 @@ export interface LeftOutOperation {
 export interface OpenApiReading {
   /** Empty when there are problems. */
   readonly operations: readonly OpenApiOperation[];
-  /** The first 200 of the chosen operations that are not kept. */
+  /** The first 200 of the selected operations that are not kept. */
   readonly leftOut: readonly LeftOutOperation[];
   readonly leftOutCount: number;
-  /** Of the document, or of its operations when none can be kept; at most 50. */
+  /** Problems of the document, or of its operations when none can be kept; at most 50. */
   readonly problems: readonly DocumentProblem[];
-  /** Names in `include` and `exclude` that are no operation's and no tag's. */
+  /** Names in `include` and `exclude` that match no operation and no tag. */
   readonly unknown: readonly { readonly list: 'include' | 'exclude'; readonly position: number }[];
 }
 
@@ -60,11 +60,11 @@ export interface ReadOpenApi {
 }
 
 /**
- * Reads OpenAPI documents (3.0 to 3.2) of tenants, as untrusted work: none can block the process or bring it down. Nothing is fetched;
- * references lead inside the document only. Throws `service_unavailable` as the pool does.
+ * Reads OpenAPI documents (3.0 to 3.2) of tenants, as untrusted work: none can block the process or bring it down. Nothing is fetched; references lead only
+ * inside the document. Throws `service_unavailable` as the pool does.
  */
 export interface OpenApiReader {
-  /** For an organization; null is the platform. */
+  /** Reads for an organization; null is the platform. */
   read(organizationId: string | null, job: ReadOpenApi): Promise<OpenApiReading>;
 }
 

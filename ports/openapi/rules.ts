@@ -3,13 +3,13 @@ import { openDocument, Unusable } from './document.ts';
 import { readOperation } from './operation.ts';
 import type { DocumentProblem, LeftOutOperation, OpenApiOperation, OpenApiReading, ReadOpenApi } from './reader.ts';
 
-/** What one revision holds. */
+/** Limits of one revision. */
 const maxOperations = 200;
 const maxTotalBytes = 4 * 1024 * 1024;
 const maxProblems = 50;
 const maxReported = 200;
 
-/** Reads a document; runs in a child of the pool. An operation that can't be kept costs no other one: it is left out, with the reason. */
+/** Reads a document; runs in a child of the pool. An operation that can't be kept does not affect the others: it is left out, with the reason. */
 export function readOpenApi(
   { document: given, ...choice }: ReadOpenApi,
   limits: { readonly operations: number; readonly bytes: number } = { operations: maxOperations, bytes: maxTotalBytes },
@@ -67,7 +67,7 @@ function attempt<T>(work: () => T): { readonly value: T } | { readonly problem: 
     return { value: work() };
   } catch (error) {
     if (error instanceof Unusable) return { problem: error.problem };
-    // What is nested without end runs out of stack in the parser.
+    // Unbounded nesting overflows the parser's stack.
     if (error instanceof RangeError) return { problem: { pointer: '', rule: 'too_large', message: 'the document is nested too deep' } };
     throw error;
   }

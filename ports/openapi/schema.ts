@@ -1,27 +1,29 @@
 import { isObject, step, Unusable, type Document, type Json } from './document.ts';
 
-/** Brings schemas of a document into JSON Schema 2020-12; what they refer to is gathered and given as `$defs`. */
+/** Converts schemas of a document to JSON Schema 2020-12; their referenced schemas are collected and returned as `$defs`. */
 export interface SchemaReader {
-  /** What can't be read is `{}`: anything. */
+  /** Returns `{}`, which means anything, for a schema that can't be read. */
   read(schema: unknown, pointer: string): unknown;
-  /** Everything that was referred to until now; empty when nothing was. */
+  /** Returns every schema that has been referenced so far; empty when there is none. */
   defs(): Record<string, unknown>;
 }
 
-/** Direction in which a value goes: fields that are of the other one are left out. */
+/** Direction of a value: fields of the other direction are left out. */
 export type Direction = 'request' | 'response';
 
-/** How much of a schema is told: it only informs and checks, so one that is too much for a tool is told in less detail. */
+/** How much of a schema is kept: it only informs and checks, so one that is too large for a tool is given in less detail. */
 export interface Detail {
-  /** All keywords; those that say what is in a value; or also no texts but the uppermost. */
+  /** All keywords; only those that describe a value's structure; or those without any text except the topmost. */
   readonly keywords: 'all' | 'shape' | 'bare';
-  /** Levels of schemas, references followed; what is below is anything. */
+  /** Levels of schemas, references followed; everything below means anything. */
   readonly levels: number;
 }
 
 export const fullDetail: Detail = { keywords: 'all', levels: 64 };
 
-/** From full detail down. Whatever can be sent is described in one of them, in the last as hardly more than the names of its arguments. */
+/**
+ * From full detail downwards. Every operation that can be sent is described in one of them, in the last one with hardly more than the names of its arguments.
+ */
 export const details: readonly Detail[] = [
   fullDetail,
   { keywords: 'shape', levels: 64 },
@@ -32,11 +34,11 @@ export const details: readonly Detail[] = [
 export interface ReaderOptions {
   readonly direction: Direction;
   readonly detail?: Detail;
-  /** Binary strings stand for files that a model gives. */
+  /** Binary strings stand for files that a model passes. */
   readonly sendsFiles?: boolean;
 }
 
-/** A file as a model gives it. */
+/** A file as a model passes it. */
 export const fileSchema = {
   type: 'object',
   description: 'A file: its text, or its bytes in base64',
@@ -50,7 +52,7 @@ export const fileSchema = {
 } as const;
 
 const maxNodes = 20_000;
-/** Of what a schema holds as a value: defaults, choices. */
+/** Depth of the values in a schema: defaults, choices. */
 const maxValueDepth = 16;
 
 const schemaKeywords = new Set([
@@ -67,7 +69,7 @@ const schemaKeywords = new Set([
 ]);
 const listKeywords = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const mapKeywords = new Set(['properties', 'patternProperties', 'dependentSchemas']);
-/** Says nothing about a value, or is brought along by its reference. */
+/** Keywords that say nothing about a value, or that come with its reference. */
 const dropped = new Set([
   'example',
   'examples',
@@ -84,7 +86,7 @@ const dropped = new Set([
   'definitions',
 ]);
 
-/** Keywords that say what is in a value, and which values there are; all others only narrow it. */
+/** Keywords that describe a value's structure, and which values there are; all others only narrow it. */
 const shapeKeywords = new Set([
   'type',
   'enum',
@@ -102,7 +104,7 @@ const shapeKeywords = new Set([
 ]);
 const types: readonly unknown[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
 
-/** Whether a string is bytes: `format: binary` in 3.0, a media type without an encoding in 3.1 (§4.8.14.1 and 4.8.24.2). */
+/** Whether a string stands for bytes: `format: binary` in 3.0, a media type without an encoding in 3.1 (§4.8.14.1 and 4.8.24.2). */
 export function isBinary(schema: Json): boolean {
   if (schema['contentEncoding'] !== undefined) return false;
   return schema['format'] === 'binary' || schema['type'] === 'file' || typeof schema['contentMediaType'] === 'string';
@@ -141,7 +143,7 @@ export function createSchemaReader(
     if (typeof reference !== 'string') return withNull(convertKeywords(node, pointer, depth), node);
 
     const made = referenceOf(reference, pointer, depth);
-    // In 3.0 whatever stands beside a reference is ignored.
+    // In 3.0, everything beside a reference is ignored.
     return document.isVersion30 ? made : { ...convertKeywords(node, pointer, depth), ...made };
   }
 
@@ -155,7 +157,7 @@ export function createSchemaReader(
     }
   }
 
-  /** What is below the levels that are told: at most its type. */
+  /** Returns what is kept below the last level: at most its type. */
   function hintOf(node: Json): Record<string, unknown> {
     const { type } = node;
     return typeof type === 'string' && types.includes(type) && node['nullable'] !== true && !(sendsFiles && isBinary(node)) ? { type } : {};
@@ -179,9 +181,9 @@ export function createSchemaReader(
     readonly depth: number;
   }
 
-  /** One keyword in 2020-12; undefined for what no validator can read. */
+  /** Converts one keyword to 2020-12; returns undefined for what no validator can read. */
   function keywordOf(node: Json, keyword: string, { value, pointer, depth }: Keyword): { keyword: string; value: unknown } | undefined {
-    // Told in less detail, several forms may fit one value; and a name that only a pattern allows is not refused.
+    // In less detail, several forms may fit one value; and a name that only a pattern allows is not refused.
     const name = keyword === 'oneOf' && !isFull ? 'anyOf' : keyword;
     if (keyword === 'additionalProperties' && value === false && !isFull && node['patternProperties'] !== undefined) return undefined;
     if (schemaKeywords.has(keyword)) return { keyword, value: convert(value, pointer, depth + 1) };

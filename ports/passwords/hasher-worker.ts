@@ -4,10 +4,10 @@ import type { ThreadAnswer } from '../untrusted/bounded-thread.ts';
 import { lowerPriority } from '../untrusted/lower-priority.ts';
 import type { PasswordJob } from './hasher.ts';
 
-/** So little that whoever answers requests comes first, and enough that a sign-in is never starved. */
+/** Low enough that request handling comes first, and high enough that a sign-in is never starved. */
 const niceness = 10;
 
-// Linux counts a priority by thread, and 0 is the calling one; elsewhere it would be that of the whole process.
+// Linux sets a priority per thread, and 0 is the calling one; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') lowerPriority(niceness);
 
 parentPort?.on('message', ({ id, job }: { id: number; job: PasswordJob }) => parentPort?.postMessage(answer(id, job)));

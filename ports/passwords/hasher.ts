@@ -3,7 +3,7 @@ import PQueue from 'p-queue';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { createBoundedThread, type BoundedThread } from '../untrusted/bounded-thread.ts';
 
-/** Of Argon2; memory in KiB. */
+/** Parameters of Argon2; memory in KiB. */
 export interface HashParameters {
   readonly algorithm: number;
   readonly memoryCost: number;
@@ -11,14 +11,14 @@ export interface HashParameters {
   readonly parallelism: number;
 }
 
-/** What a thread is asked: whether a password fits a hash, or for a new hash. */
+/** A request to a thread: whether a password matches a hash, or to create a new hash. */
 export type PasswordJob =
   | { readonly kind: 'verify'; readonly storedHash: string; readonly password: string }
   | { readonly kind: 'hash'; readonly password: string; readonly parameters: HashParameters };
 
 /**
- * Runs Argon2 in threads of its own, which give way to those that answer requests; a bounded number at a time, since each run holds 19 MiB and a
- * core for ten milliseconds. Throws 429 when too many wait.
+ * Runs Argon2 in separate threads with a lower priority than request handling; a bounded number at a time, since each run takes 19 MiB and a core for ten
+ * milliseconds. Throws 429 when too many wait.
  */
 export interface PasswordHasher {
   verify(storedHash: string, password: string): Promise<boolean>;
@@ -28,7 +28,7 @@ export interface PasswordHasher {
 
 type HashingThread = BoundedThread<PasswordJob, boolean | string>;
 
-/** At most 4, and one core stays free for everybody else's requests. */
+/** At most 4, and one core stays free for other requests. */
 const runningMax = Math.max(1, Math.min(4, availableParallelism() - 1));
 const waitingMax = 64;
 
@@ -42,14 +42,14 @@ export function createPasswordHasher({ atOnce = runningMax }: { atOnce?: number 
   const inTurn = createTurns(threads);
 
   return {
-    // Which of the two a thread gives is settled by what it was asked.
+    // The kind of the job determines which of the two results a thread returns.
     verify: async (storedHash, password) => (await inTurn((thread) => thread.ask({ kind: 'verify', storedHash, password }))) === true,
     hash: async (password, parameters) => String(await inTurn((thread) => thread.ask({ kind: 'hash', password, parameters }))),
     close: async () => void (await Promise.all(threads.map((thread) => thread.close()))),
   };
 }
 
-/** Gives each work one of the threads for itself. Throws `rate_limited` when too many wait. */
+/** Runs each work with exclusive use of one thread. Throws `rate_limited` when too many wait. */
 function createTurns(threads: readonly HashingThread[]) {
   const queue = new PQueue({ concurrency: threads.length });
   const idle = [...threads];

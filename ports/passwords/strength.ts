@@ -1,14 +1,14 @@
 import { createBoundedThread, ThreadLimit } from '../untrusted/bounded-thread.ts';
 
-/** What the thread is asked: a password of at most 100 characters, and what is known about its owner. */
+/** A request to the thread: a password of at most 100 characters, and what is known about its owner. */
 export interface StrengthJob {
   readonly password: string;
   readonly known: readonly string[];
 }
 
-/** Rates passwords in a worker thread: a text made for it takes a second of computing, in which nobody else would be answered. */
+/** Rates passwords in a worker thread: a hostile text takes a second of computing, which would block all other requests. */
 export interface PasswordStrength {
-  /** How hard it is to guess, by zxcvbn: 0 to 4. Null when that took too long. */
+  /** Returns how hard a password is to guess, by zxcvbn: 0 to 4. Null when that took too long. */
   rate(job: StrengthJob): Promise<number | null>;
   close(): Promise<void>;
 }

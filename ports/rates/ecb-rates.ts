@@ -1,6 +1,6 @@
 import { Decimal } from 'decimal.js';
 
-/** The euro reference rates of one day, as the European Central Bank publishes them: one euro is so many of each. */
+/** The euro reference rates of one day, as the European Central Bank publishes them: how much of each currency one euro is. */
 export interface EuroRates {
   /** `2026-10-30`. */
   readonly day: string;
@@ -12,8 +12,9 @@ const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 
 
 /**
  * Reads the newest day of a CSV file of the bank: `eurofxref.csv` of the day (`30 October 2026`) or `eurofxref-hist.csv` of all days (`2026-10-30`), from
- * https://www.ecb.europa.eu/stats/eurofxref/. Both begin with `Date` and end their lines with a comma; `N/A` and an empty cell are no rate. Null: it is another file.
- * @throws Error that names the line which is not as the bank writes it.
+ * https://www.ecb.europa.eu/stats/eurofxref/. Both begin with `Date` and end their lines with a comma; `N/A` and an empty cell mean no rate. Null: it is
+ * another file.
+ * @throws Error that names the line whose format differs from the bank's.
  */
 export function readEuroRates(text: string): EuroRates | null {
   const [head, ...lines] = text.split(/\r?\n/).map((line) => line.split(',').map((cell) => cell.trim()));

@@ -2,19 +2,19 @@ import { launchJailed, resultFd } from './launch.ts';
 import { probeJail } from './probe.ts';
 import { supervise } from './supervise.ts';
 
-/** Commands of a repository over its own files. */
+/** Commands of a repository to run on its own files. */
 export interface CheckJob {
   /** A tar archive of the files. */
   readonly archive: Buffer;
-  /** For `/bin/sh`, one after the other in the folder of the files; the first that fails is the last. */
+  /** For `/bin/sh`, one after the other in the folder of the files; the first one that fails is the last. */
   readonly commands: readonly string[];
-  /** Variables that the commands see, beside PATH, HOME and LANG. */
+  /** Variables that the commands see, in addition to PATH, HOME and LANG. */
   readonly env: Readonly<Record<string, string>>;
   readonly memoryMb: number;
   readonly cpuMs: number;
 }
 
-/** How checks ended. `output`: the end of what they printed, with the values of `env` blotted out. */
+/** The outcome of checks. `output`: the end of what they printed, with the values of `env` masked. */
 export type CheckReply =
   | { readonly kind: 'passed'; readonly output: string }
   | { readonly kind: 'failed'; readonly command: string; readonly code: number; readonly output: string }
@@ -28,8 +28,8 @@ const ownMemoryMb = 32;
 const nameForm = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 /**
- * Runs commands over an archive in the strict jail: no network, nothing of this machine but `/usr`, no token. Variables go in by stdin, since arguments are for everybody on
- * the machine to see. Throws the signal's reason when it is aborted, after all of it has been killed.
+ * Runs commands on an archive in the strict jail: no network, nothing of this machine except `/usr`, no token. Variables are passed on stdin, since arguments
+ * are visible to every user of the machine. Throws the signal's reason when it is aborted, after all processes have been killed.
  */
 export async function runChecks(job: CheckJob, signal: AbortSignal): Promise<CheckReply> {
   if (!(await probeJail())) return { kind: 'unavailable' };

@@ -3,22 +3,21 @@ import { createRequire } from 'node:module';
 import type { CodeJob } from './job.ts';
 import { resultFd } from './launch.ts';
 
-/** What the driver reads on stdin. The parser goes along only where it may be needed. */
+/** Returns what the driver reads on stdin. The parser is included only where it may be needed. */
 export function javascriptStdin({ code, input }: CodeJob): string {
   return JSON.stringify({ code, input: input ?? null, parser: /\bawait\b/.test(code) ? parserText() : null });
 }
 
 let readParser: string | null = null;
 
-/** The parser's own file, read once a process: the jail sees no packages. */
+/** Returns the parser's own file, read once per process: the jail sees no packages. */
 function parserText(): string {
   return (readParser ??= readFileSync(createRequire(import.meta.url).resolve('acorn'), 'utf8'));
 }
 
 /**
- * Gives the value of the last expression, or what the code returns; promises are awaited. Code that awaits at its top is the body of an async
- * function, in which the statements that end it return their value (V8 has that only for code that can import nothing). The lines of the code
- * keep their numbers.
+ * Returns the value of the last expression, or what the code returns; promises are awaited. Code with a top-level await becomes the body of an async function,
+ * in which its final statements return their value (V8 offers that only for code that can import nothing). The lines of the code keep their numbers.
  */
 export const javascriptDriver = `
 const fs = require('node:fs');
@@ -63,7 +62,7 @@ const program = () => {
   try {
     tree = parser === null ? null : parsed();
   } catch (error) {
-    broken = error; // V8 says better what is wrong
+    broken = error; // V8's message says better what is wrong
   }
   if (tree !== null && awaits(tree)) return asBody(returning(tree.body));
   try {

@@ -4,7 +4,7 @@ export type CodeLanguage = (typeof codeLanguages)[number];
 export const codeIsolations = ['default', 'strict'] as const;
 export type CodeIsolation = (typeof codeIsolations)[number];
 
-/** One program to run, with what it may use. */
+/** One program to run, with its limits. */
 export interface CodeJob {
   readonly language: CodeLanguage;
   readonly isolation: CodeIsolation;
@@ -16,16 +16,16 @@ export interface CodeJob {
 }
 
 /**
- * How a program ended. `failed`: its own error, or one that it did not catch. `limit`: it was stopped; `crash` when the interpreter
- * died of something that can't be told.
+ * The outcome of a program. `failed`: an error of its own, or one that it did not catch. `limit`: it was stopped; `crash` when the interpreter died of an
+ * unknown cause.
  */
 export type CodeReply = { readonly console: string } &
-  /** The value holds marks (`markInexact`) for numbers that a double would change. */
+  /** The value holds tags (`markInexact`) for numbers that a double would change. */
   (
     | { readonly kind: 'done'; readonly value: unknown }
     | { readonly kind: 'failed'; readonly message: string }
     | { readonly kind: 'limit'; readonly reason: 'cpu' | 'memory' | 'stack' | 'output' | 'crash' }
   );
 
-/** Console and value together. */
+/** For console and value together. */
 export const maxOutputBytes = 1024 * 1024;

@@ -4,19 +4,19 @@ import { Writable } from 'node:stream';
 import { seccompProgram } from './seccomp.ts';
 import { childrenOf } from './watch.ts';
 
-/** What a jailed process may use; all by the kernel, below whatever the parent watches. */
+/** Limits of a jailed process, all enforced by the kernel, in addition to what the parent watches. */
 export interface JailLimits {
   readonly cpuSeconds: number;
   /** Private writable memory of one process (RLIMIT_DATA). */
   readonly dataMb: number;
-  /** Largest file, in /tmp (RLIMIT_FSIZE). */
+  /** Maximum size of a file, in /tmp (RLIMIT_FSIZE). */
   readonly fileMb: number;
   readonly processes: number;
-  /** Of /tmp; 64 unless given. */
+  /** Size of /tmp; 64 by default. */
   readonly tmpMb?: number;
 }
 
-/** Descriptors of a launched process beside the standard three. */
+/** Descriptors of a launched process besides the standard three. */
 export const nodeFd = 3;
 export const resultFd = 4;
 const seccompFd = 5;
@@ -27,19 +27,19 @@ const prlimit = '/usr/bin/prlimit';
 const bash = '/bin/bash';
 const defaultTmpMb = 64;
 
-/** How a program names the Node of this process: by descriptor, since `nobody` may not reach a checkout of mode 0700. */
+/** How a program names the Node binary of this process: by descriptor, since `nobody` may not reach a checkout of mode 0700. */
 export const nodeProgram = process.platform === 'linux' ? `/proc/self/fd/${nodeFd}` : process.execPath;
 
-/** The first to die when the machine runs out of memory; inherited descriptors closed; no core file. */
+/** The first to be killed when the machine runs out of memory; inherited descriptors closed; no core file. */
 const prelude = [
   '{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null',
   'if [ -n "$BASH_VERSION" ]; then for f in /proc/self/fd/*; do n=${f##*/}; [ "$n" -gt 5 ] 2>/dev/null && eval "exec $n>&-"; done; fi',
   'ulimit -c 0',
 ].join('; ');
-/** 64 descriptors, no file writes, an end to all CPU time: what a child without a jail is held to. */
+/** 64 descriptors, no file writes, a limit of total CPU time: the limits of a child without a jail. */
 const plainLimits = 'ulimit -n 64; ulimit -f 0; ulimit -t 65';
 
-/** Whether this machine has what a jail is made of; whether it works, only the probe knows. */
+/** Whether this machine has the components of a jail; only the probe shows whether it works. */
 export function hasJailParts(): boolean {
   return process.platform === 'linux' && [bubblewrap, prlimit, bash].every(existsSync) && seccompProgram(process.arch) !== null;
 }
@@ -50,9 +50,8 @@ export function launchPlain(program: readonly string[]): ChildProcess {
 }
 
 /**
- * Starts a program in a jail: own user, pid, net, ipc, uts, cgroup and mount namespaces, no capabilities, a read-only root of /usr,
- * a /tmp of its own, an empty environment, and a seccomp program. Limits are set inside, where the count of processes is the jail's own
- * (Linux 5.14 and later; the probe finds out).
+ * Starts a program in a jail: separate user, pid, net, ipc, uts, cgroup and mount namespaces, no capabilities, a read-only root of /usr, a private /tmp, an
+ * empty environment, and a seccomp program. Limits are set inside, where the count of processes is the jail's own (Linux 5.14 and later; the probe checks it).
  */
 export function launchJailed(program: readonly string[], limits: JailLimits): ChildProcess {
   const bounds = [
@@ -102,28 +101,28 @@ function start([command = '', ...args]: readonly string[], isJailed: boolean): C
   });
   if (isJailed) jailed.add(child);
   for (const stream of child.stdio) stream?.on('error', () => undefined); // a killed child leaves EPIPE behind
-  child.on('error', () => undefined); // told again by `close`
-  const filter: unknown = child.stdio.at(seccompFd); // the type knows of five only
+  child.on('error', () => undefined); // `close` reports it again
+  const filter: unknown = child.stdio.at(seccompFd); // the type covers only five
   if (isJailed && filter instanceof Writable) filter.end(seccompProgram(process.arch));
   return child;
 }
 
 /**
- * Ends a launched process and, in a jail, everything in it. Safe to repeat. In a jail the first process inside goes first, so that
- * bubblewrap lives to reap it: an orphan would stay a zombie wherever the first process of a container reaps nothing.
+ * Ends a launched process and, in a jail, everything in it. Safe to repeat. In a jail the first process inside is killed first, so that bubblewrap lives to
+ * reap it: an orphan would stay a zombie wherever the first process of a container does not reap.
  */
 export function kill(child: ChildProcess): void {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const inside = jailed.has(child) ? childrenOf(child.pid) : [];
   for (const pid of inside) killPid(pid);
   if (inside.length === 0) child.kill('SIGKILL');
-  else setTimeout(() => child.kill('SIGKILL'), 1_000).unref(); // by then it has ended, else it hangs
+  else setTimeout(() => child.kill('SIGKILL'), 1_000).unref(); // by then it has ended, or it hangs
 }
 
 function killPid(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // ended meanwhile
+    // it has already ended
   }
 }

@@ -4,22 +4,22 @@ import { javascriptDriver, javascriptStdin } from './javascript-driver.ts';
 import { nodeProgram, resultFd, type JailLimits } from './launch.ts';
 
 const pythons = ['/usr/bin/python3', '/usr/local/bin/python3'];
-/** What an interpreter takes for itself before the program has any memory. */
+/** Memory that an interpreter uses before the program has any. */
 const ownMemoryMb = { javascript: 64, python: 16, shell: 8 } as const;
 
-/** Counted by the kernel though never touched: V8 sets aside the room of its code. */
+/** Counted by the kernel although never touched: V8 reserves address space for its code. */
 const reservedMb = { javascript: 1_024, python: 128, shell: 128 } as const;
 
-/** A program for the jail: its arguments, what goes in on stdin, and the kernel's bounds. */
+/** A program for the jail: its arguments, its stdin, and the kernel's limits. */
 export interface NativeProgram {
   readonly command: readonly string[];
   readonly stdin: string;
   readonly limits: JailLimits;
-  /** What all of its processes may use together, watched from outside. */
+  /** Memory that all of its processes may use together, watched from outside. */
   readonly memoryMb: number;
 }
 
-/** Null: the language is not installed on this machine. */
+/** Returns null when the language is not installed on this machine. */
 export function nativeProgram(job: CodeJob): NativeProgram | null {
   const command = commandOf(job);
   if (command === null) return null;
@@ -27,7 +27,7 @@ export function nativeProgram(job: CodeJob): NativeProgram | null {
   return {
     command,
     stdin: stdinOf(job),
-    // More than the watch allows to all together: a backstop for what grows between two looks.
+    // More than the watch allows for all processes together: a backstop for growth between two checks.
     limits: { cpuSeconds: Math.ceil(job.cpuMs / 1000) + 1, dataMb: memoryMb * 2 + reservedMb[job.language], fileMb: 64, processes: 64 },
     memoryMb,
   };

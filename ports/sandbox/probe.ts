@@ -5,8 +5,8 @@ const probeTimeoutMs = 10_000;
 const processes = 40;
 
 /**
- * Run inside: starts more processes than allowed, and looks at what it can reach. Its one line of JSON is judged outside.
- * The children stay until the jail ends, so the count is of those alive together.
+ * Runs inside the jail: starts more processes than allowed, and checks what it can reach. Its one line of JSON is evaluated outside. The children stay until
+ * the jail ends, so the count is of those alive together.
  */
 const probeScript = `
 const { spawn } = require('node:child_process');
@@ -40,12 +40,12 @@ const reach = () => new Promise((resolve) => {
 })();
 `;
 
-/** Before Node opens its own. */
+/** Lists the descriptors before Node opens its own. */
 const listDescriptors = 'DESCRIPTORS=$(ls /proc/self/fd | tr "\\n" " "); export DESCRIPTORS; exec "$@"';
 
 let probed: Promise<boolean> | null = null;
 
-/** Whether a jail holds on this machine, found out by running one; asked once a process. */
+/** Whether a jail works on this machine, determined by running one, once per process. */
 export function probeJail(): Promise<boolean> {
   probed ??= hasJailParts() ? runProbe().catch(() => false) : Promise.resolve(false);
   return probed;

@@ -1,23 +1,22 @@
-// Runs in a process of its own, from the text of this file: it can read no file, so all it needs comes over stdin, and nothing may be
-// imported here but types.
+// Runs in a separate process, from the text of this file: it can read no file, so everything it needs arrives on stdin, and only types may be imported here.
 import type * as facade from 'quickjs-emscripten';
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten';
 import type { CodeJob, CodeReply } from './job.ts';
 
-/** Stack of the guest; 256 KiB of it overflow the stack of the host first. */
+/** Stack of the guest; with 256 KiB the stack of the host would overflow first. */
 const stackBytes = 128 * 1024;
 const maxOutputChars = 1024 * 1024;
 
 /**
- * Flag of the interpreter (JS_EVAL_FLAG_ASYNC of quickjs.h): a program may await at its top, and gives the promise of an object that holds the
- * value of its last expression.
+ * Flag of the interpreter (JS_EVAL_FLAG_ASYNC of quickjs.h): a program may use top-level await, and yields the promise of an object that holds the value of its
+ * last expression.
  */
 const evalAsync = 1 << 7;
 
 /** JS_EVAL_FLAG_COMPILE_ONLY of quickjs.h. */
 const compileOnly = 1 << 5;
 
-/** The part of the global that is needed here: the types of the project hold no DOM. */
+/** The part of the global that is needed here: the project's types include no DOM. */
 interface Memory {
   readonly buffer: ArrayBuffer;
 }
@@ -66,7 +65,7 @@ interface Guest {
 }
 
 const frames = readFrames();
-const sources = JSON.parse(await frames.next()) as Sources; // made by the parent out of its own packages
+const sources = JSON.parse(await frames.next()) as Sources; // made by the parent from its own packages
 const wasm = await WebAssembly.compile(Buffer.from(await frames.next(), 'latin1'));
 const load = loader(sources);
 const job = JSON.parse(await frames.next()) as CodeJob; // made by the parent
@@ -83,7 +82,7 @@ async function run(asked: CodeJob): Promise<CodeReply> {
     const module = await openModule(memory);
     return { ...evaluate(module, guest), console: told() };
   } catch (error) {
-    // The interpreter itself gave up: an allocation that failed where it can't fail, or the stack of the host.
+    // The interpreter itself failed: an allocation where it must not fail, or the stack of the host.
     const own = error instanceof RangeError ? 'stack' : 'crash';
     return { kind: 'limit', reason: guest.over ?? (isFull(guest) ? 'memory' : own), console: told() };
   }
@@ -127,7 +126,7 @@ function evaluate(module: QuickJSWASMModule, guest: Guest): Ended {
   return { kind: 'done', value: JSON.parse(json) };
 }
 
-/** The code as a program, or, where it is none since it returns, as the body of an async function. Its lines keep their numbers. */
+/** Returns the code as a program, or, when it is none because it returns, as the body of an async function. Its lines keep their numbers. */
 function compilable(context: QuickJSContext, code: string): string {
   const compiled = context.evalCode(code, 'code.js', evalAsync | compileOnly);
   if (!compiled.error) {
@@ -139,7 +138,7 @@ function compilable(context: QuickJSContext, code: string): string {
   return isReturn ? `(async () => {${code}\n})()` : code;
 }
 
-/** Runs what the guest has queued; a promise becomes what it settles to. */
+/** Runs the jobs that the guest has queued; a promise becomes its settled value. */
 function settle(context: QuickJSContext, guest: Guest, value: QuickJSHandle): { value: QuickJSHandle } | Ended {
   while (context.runtime.hasPendingJob()) {
     const ran = context.runtime.executePendingJobs(1_000);
@@ -149,7 +148,7 @@ function settle(context: QuickJSContext, guest: Guest, value: QuickJSHandle): { 
   const state = context.getPromiseState(value);
   if (state.type === 'fulfilled') return { value: state.value };
   if (state.type === 'rejected') return problem(context, guest, state.error);
-  // Where no job could be queued any more, its promise is forgotten in silence.
+  // When no further job could be queued, the promise is silently dropped.
   if (isFull(guest)) return { kind: 'limit', reason: 'memory' };
   return { kind: 'failed', message: 'the promise that the code gave never settles' };
 }
@@ -167,7 +166,7 @@ function problem(context: QuickJSContext, guest: Guest, error: QuickJSHandle): E
   return { kind: 'failed', message: `${name ?? 'Error'}: ${message ?? ''}${placeOf(property(context, error, 'stack'))}` };
 }
 
-/** A text property; null where there is none, or where reading it failed. */
+/** Returns a text property; null when there is none, or when reading it failed. */
 function property(context: QuickJSContext, owner: QuickJSHandle, name: string): string | null {
   if (!['object', 'function'].includes(context.typeof(owner))) return null;
   try {
@@ -199,7 +198,7 @@ function isOver(guest: Guest): boolean {
   return guest.over !== null;
 }
 
-/** Less than a megabyte of its memory can still be had. */
+/** Whether less than a megabyte of its memory is still available. */
 function isFull(guest: Guest): boolean {
   return guest.memory.buffer.byteLength >= (guest.job.memoryMb - 4) * 1024 * 1024;
 }
@@ -215,10 +214,10 @@ function loader(texts: Sources): Require {
   const names: Readonly<Record<string, keyof Sources>> = { '@jitl/quickjs-ffi-types': 'types' };
   const required: Require = (name) => {
     const key = names[name] ?? (Object.hasOwn(texts, name) ? (name as keyof Sources) : null);
-    if (key === null) return {}; // node:fs, which is used only where no compiled module is given
+    if (key === null) return {}; // node:fs, which is used only without a compiled module
     if (loaded.has(key)) return loaded.get(key);
     const module = { exports: {} };
-    // The interpreter's own files, sent by the parent; the code of the guest never comes here.
+    // The interpreter's own files, sent by the parent; the guest's code never gets here.
     new Function('module', 'exports', 'require', '__filename', '__dirname', texts[key])(module, module.exports, required, '/sandbox', '/');
     loaded.set(key, module.exports);
     return module.exports;
@@ -226,7 +225,7 @@ function loader(texts: Sources): Require {
   return required;
 }
 
-/** Frames on stdin: a length of 4 bytes, then so many bytes, here as latin1 or UTF-8 by what they hold. */
+/** Reads frames on stdin: a length of 4 bytes, then that many bytes, decoded as latin1 or UTF-8 depending on their content. */
 function readFrames(): { next(): Promise<string> } {
   const chunks = process.stdin[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);
@@ -235,7 +234,7 @@ function readFrames(): { next(): Promise<string> } {
     const parts = [rest];
     for (let have = rest.length; have < size;) {
       const { value, done } = await chunks.next();
-      if (done) process.exit(0); // the parent is gone
+      if (done) process.exit(0); // the parent has exited
       parts.push(value as Buffer);
       have += (value as Buffer).length;
     }

@@ -4,10 +4,10 @@ import { createRequire } from 'node:module';
 import type { CodeJob } from './job.ts';
 import { launchJailed, launchPlain, nodeProgram } from './launch.ts';
 
-/** What a child process of the interpreter takes beside the memory of its guest. */
+/** Memory that a child process of the interpreter uses in addition to its guest's. */
 export const quickjsOwnMemoryMb = 160;
 
-/** Files of the interpreter and the child's own text, read once a process. */
+/** Files of the interpreter and the child's own text, read once per process. */
 export interface QuickjsFiles {
   readonly script: string;
   /** The two frames that every child gets first: its modules, and the compiled interpreter. */
@@ -30,7 +30,7 @@ export function readQuickjsFiles(): QuickjsFiles {
   return { script, frames };
 }
 
-/** A child that has loaded the interpreter and waits for its one job. */
+/** Starts a child that loads the interpreter and waits for its one job. */
 export function startQuickjs(files: QuickjsFiles, isJailed: boolean): ChildProcess {
   const flags = [
     '--permission',

@@ -11,23 +11,23 @@ import { supervise } from './supervise.ts';
 
 export type { CodeJob, CodeReply } from './job.ts';
 
-/** What one process runs code in: a process of its own for each program, used once. */
+/** Where one process runs code: a separate process for each program, used once. */
 export interface Sandbox {
   /**
-   * Gives how the program ended, or `unavailable` where this machine can't isolate it as asked. Throws the signal's reason when it is
-   * aborted, after everything of the program has been killed.
+   * Returns how the program ended, or `unavailable` when this machine can't isolate it as requested. Throws the signal's reason when it is aborted, after
+   * everything of the program has been killed.
    */
   run(job: CodeJob, signal: AbortSignal): Promise<CodeReply | { readonly kind: 'unavailable'; readonly message: string }>;
   close(): void;
 }
 
-/** Whether `strict` isolation can be had here; found out by running a jail, once a process. */
+/** Whether `strict` isolation is available here; determined by running a jail, once per process. */
 export const hasStrictIsolation = probeJail;
 
 const warmChildren = 2;
 const atOnce = Math.max(2, availableParallelism());
 
-/** `hasJail` is replaced in tests by a machine that has no bubblewrap. */
+/** `hasJail` is replaced in tests by a machine without bubblewrap. */
 export function createSandbox({ hasJail = probeJail }: { readonly hasJail?: () => Promise<boolean> } = {}): Sandbox {
   const queue = new PQueue({ concurrency: atOnce });
   const pool = createPool();
@@ -55,7 +55,7 @@ export function createSandbox({ hasJail = probeJail }: { readonly hasJail?: () =
   };
 }
 
-/** Children that have the interpreter loaded already; the first call starts them. */
+/** Creates the pool of children that have already loaded the interpreter; the first call starts them. */
 function createPool() {
   const warm: ChildProcess[] = [];
   let files: QuickjsFiles | null = null;
@@ -79,7 +79,7 @@ function createPool() {
   };
 }
 
-/** A waiting child keeps no process alive; it ends by itself when its stdin does. */
+/** A waiting child does not keep this process alive; it exits when its stdin ends. */
 function held(child: ChildProcess, isHeld: boolean): ChildProcess {
   if (isHeld) child.ref();
   else child.unref();
@@ -93,8 +93,8 @@ function held(child: ChildProcess, isHeld: boolean): ChildProcess {
 }
 
 async function runQuickjs(child: ChildProcess, job: CodeJob, signal: AbortSignal): Promise<CodeReply> {
-  const limits = { memoryMb: job.memoryMb + quickjsOwnMemoryMb, cpuMs: job.cpuMs + 1_500 }; // the child interrupts at cpuMs itself
-  // A reply is JSON, which may escape each character of the text it holds.
+  const limits = { memoryMb: job.memoryMb + quickjsOwnMemoryMb, cpuMs: job.cpuMs + 1_500 }; // the child itself interrupts at cpuMs
+  // A reply is JSON, which may escape each character of its text.
   const ended = await supervise(child, { limits, signal, maxBytes: 6 * maxOutputBytes + 4_096, start: () => sendJob(child, job) });
   if (ended.over !== null) return { kind: 'limit', reason: ended.over, console: '' };
   const reply = asReply(parsed(ended.stdout));
@@ -114,16 +114,16 @@ async function runNative(program: NativeProgram, job: CodeJob, signal: AbortSign
   if (result && job.language !== 'shell') return { kind: 'done', value: result['value'] ?? null, console };
   if (ended.code === 128 + 24 || ended.code === 128 + 9) return { kind: 'limit', reason: 'cpu', console }; // SIGXCPU and SIGKILL of RLIMIT_CPU
   if (job.language === 'shell') return { kind: 'done', value: { exit_code: ended.code ?? -1 }, console };
-  if (ended.code === 0) return { kind: 'done', value: null, console }; // it left by itself, without a value
+  if (ended.code === 0) return { kind: 'done', value: null, console }; // it exited by itself, without a value
   return { kind: 'limit', reason: ended.code === 128 + 6 || ended.code === 128 + 5 ? 'memory' : 'crash', console }; // V8 aborts when its heap is full
 }
 
 function parsed(bytes: Buffer): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(markInexact(bytes.toString('utf8'), 'all')); // integers of Python have no end
+    const value: unknown = JSON.parse(markInexact(bytes.toString('utf8'), 'all')); // integers of Python are unbounded
     return typeof value === 'object' && value !== null ? { ...value } : null;
   } catch {
-    return null; // it was killed while it wrote, or a program wrote something of its own here
+    return null; // it was killed while it wrote, or the program wrote something else here
   }
 }
 
@@ -139,8 +139,8 @@ function asReply(told: Record<string, unknown> | null): CodeReply | null {
 }
 
 /**
- * Runs one program when its turn comes. Whoever waits leaves when aborted; a program that runs keeps its place until its own end, whoever has left:
- * its child lives until then.
+ * Runs one program when a slot is free. A waiting caller is removed when aborted; a running program keeps its slot until it ends, even when its caller has been
+ * aborted, since its child lives until then.
  */
 async function inTurn<R>(queue: PQueue, signal: AbortSignal, work: () => Promise<R>): Promise<R> {
   signal.throwIfAborted();

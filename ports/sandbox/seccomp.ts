@@ -7,14 +7,14 @@ interface SystemCalls {
   readonly denied: readonly number[];
 }
 
-/** The same numbers everywhere: io_uring_setup/enter/register, open_tree to fspick, pidfd_getfd, mount_setattr, memfd_secret. */
+/** The same numbers on every architecture: io_uring_setup/enter/register, open_tree to fspick, pidfd_getfd, mount_setattr, memfd_secret. */
 const everywhere = [425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 442, 447];
 
 /**
- * What is closed: memory that no process is charged for (memfd_create, System V and POSIX queues), other processes (ptrace,
- * process_vm_*), namespaces and mounts, kernel interfaces that have been ways out (bpf, perf, io_uring, keys, userfaultfd).
- * In the order: memfd_create, shmget, msgget, semget, mq_open, ptrace, process_vm_readv, process_vm_writev, unshare, setns, mount,
- * pivot_root, open_by_handle_at, bpf, perf_event_open, add_key, request_key, keyctl, userfaultfd, kexec_load.
+ * What is closed: memory that no process is charged for (memfd_create, System V and POSIX queues), other processes (ptrace, process_vm_*), namespaces and
+ * mounts, kernel interfaces that have been used for escapes (bpf, perf, io_uring, keys, userfaultfd). In this order: memfd_create, shmget, msgget, semget,
+ * mq_open, ptrace, process_vm_readv, process_vm_writev, unshare, setns, mount, pivot_root, open_by_handle_at, bpf, perf_event_open, add_key, request_key,
+ * keyctl, userfaultfd, kexec_load.
  */
 const systemCalls: Readonly<Record<string, SystemCalls>> = {
   x64: {
@@ -40,8 +40,8 @@ const x32 = 0x40000000;
 const unixFamily = 1;
 
 /**
- * A seccomp program (classic BPF, linux/filter.h) for bubblewrap: refuses the calls above and every socket but a local one, since a
- * network namespace leaves families like AF_VSOCK open. Null: the architecture or byte order is unknown.
+ * Returns a seccomp program (classic BPF, linux/filter.h) for bubblewrap: it refuses the calls above and every socket except local ones, since a network
+ * namespace leaves families like AF_VSOCK open. Null: the architecture or byte order is unknown.
  */
 export function seccompProgram(architecture: string): Buffer | null {
   const calls = systemCalls[architecture];
@@ -70,7 +70,7 @@ interface Line {
   readonly otherwise?: Target;
 }
 
-/** `struct sock_filter {u16 code; u8 jt; u8 jf; u32 k}`; the three ends stand behind the lines. */
+/** `struct sock_filter {u16 code; u8 jt; u8 jf; u32 k}`; the three ends follow the lines. */
 function assemble(lines: readonly Line[]): Buffer {
   const ends = { allow: lines.length, refuse: lines.length + 1, kill: lines.length + 2 };
   const distance = (target: Target | undefined, at: number) => (target === undefined || target === 'next' ? 0 : ends[target] - at - 1);

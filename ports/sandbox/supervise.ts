@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import { kill, resultFd } from './launch.ts';
 import { watch } from './watch.ts';
 
-/** What a child wrote, and how it ended. */
+/** The output of a child, and how it ended. */
 export interface Ended {
   readonly stdout: Buffer;
-  /** Stdout and stderr, in the order in which they came. */
+  /** Stdout and stderr, in the order in which they arrived. */
   readonly told: Buffer;
   readonly result: Buffer;
   readonly over: 'cpu' | 'memory' | 'output' | null;
@@ -14,16 +14,16 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What a child is held to. */
+/** The limits of a child, and how to start its work. */
 export interface Supervision {
   readonly limits: { readonly memoryMb: number; readonly cpuMs: number };
   readonly signal: AbortSignal;
-  /** Of everything that the child writes. */
+  /** Maximum bytes of everything that the child writes. */
   readonly maxBytes: number;
   readonly start: () => void;
 }
 
-/** Starts a child's work, holds it to its limits, and gives what it wrote; it is dead when this returns or throws. */
+/** Starts a child's work, enforces its limits, and returns its output; the child is dead when this returns or throws. */
 export function supervise(child: ChildProcess, { limits, signal, maxBytes, start }: Supervision): Promise<Ended> {
   return new Promise((resolve, reject) => {
     let over: Ended['over'] = null;
@@ -46,7 +46,7 @@ export function supervise(child: ChildProcess, { limits, signal, maxBytes, start
   });
 }
 
-/** What a child writes; more than `maxBytes` in all are its end. */
+/** Collects a child's output; more than `maxBytes` in total ends the child. */
 function collect(child: ChildProcess, maxBytes: number, over: () => void): () => Pick<Ended, 'stdout' | 'told' | 'result'> {
   const parts: { readonly from: 'stdout' | 'stderr' | 'result'; readonly bytes: Buffer }[] = [];
   let size = 0;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What all processes below one, itself included, use at this moment. */
+/** Current usage of a process and all its descendants. */
 export interface Usage {
   readonly processes: number;
   /** Anonymous and shared memory, without mapped files. */
@@ -16,7 +16,7 @@ export interface WatchLimits {
 const intervalMs = 25;
 const tickMs = 10; // USER_HZ is 100 on every Linux that Node runs on
 
-/** Looks at a process and its descendants every 25 ms and tells once when they are over a limit. Gives the end of the watch. */
+/** Checks a process and its descendants every 25 ms and reports once when they exceed a limit. Returns the function that stops it. */
 export function watch(pid: number, limits: WatchLimits, over: (reason: 'memory' | 'cpu') => void): () => void {
   const timer = setInterval(() => {
     const usage = usageOf(pid);
@@ -27,7 +27,7 @@ export function watch(pid: number, limits: WatchLimits, over: (reason: 'memory' 
   return () => clearInterval(timer);
 }
 
-/** Zero where the system has no /proc. CPU time of processes that have ended counts with their parent. */
+/** Returns zero where the system has no /proc. CPU time of ended processes counts with their parent. */
 export function usageOf(pid: number): Usage {
   const total = { processes: 0, memoryMb: 0, cpuMs: 0 };
   const open = [pid];
@@ -38,7 +38,7 @@ export function usageOf(pid: number): Usage {
       total.processes += 1;
       open.push(...childrenOf(next));
     } catch {
-      // ended meanwhile
+      // it has already ended
     }
   }
   return total;
@@ -50,14 +50,14 @@ function memoryOf(pid: number): number {
   return (kilobytes('RssAnon') + kilobytes('RssShmem')) / 1024;
 }
 
-/** utime, stime, cutime and cstime of proc(5); the name before them may hold anything, so they are counted from its last bracket. */
+/** utime, stime, cutime and cstime of proc(5); the name before them may hold any character, so fields are counted from its last bracket. */
 function cpuOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * tickMs;
 }
 
-/** Processes that one has started; none where the system does not tell. */
+/** Returns the children of a process; none where the system does not list them. */
 export function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((task) =>

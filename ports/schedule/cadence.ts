@@ -1,14 +1,14 @@
 import type { CronSpec, DayRule } from './cron.ts';
 import { endOfGap, instantsOf, localText, offsetAt, offsetText, wallAt, wallText } from './wall-time.ts';
 
-/** When a schedule strikes. Instants are milliseconds since 1970. */
+/** When a schedule fires. Instants are milliseconds since 1970. */
 export type Recurrence =
   | { readonly kind: 'cron'; readonly spec: CronSpec }
-  /** Every so often from a beginning. */
+  /** At a fixed interval from a start. */
   | { readonly kind: 'every'; readonly seconds: number; readonly from: number }
   | { readonly kind: 'once'; readonly at: number };
 
-/** What happens to wall times that are missing, or come twice, when clocks change; only where the hour field is not `*`. */
+/** How wall times that are skipped or repeated by a clock change are handled; only where the hour field is not `*`. */
 export interface DstRules {
   readonly gap: 'shift' | 'skip';
   readonly repeat: 'once' | 'twice';
@@ -22,23 +22,23 @@ export interface Timetable {
   readonly endsAt: number | null;
 }
 
-/** One instant that the timetable gives. */
+/** One instant of a timetable. */
 export interface ScheduledInstant {
   readonly at: number;
   /** Local time with offset. */
   readonly localTime: string;
-  /** The wall time that was meant, where the clocks leapt over it. */
+  /** The intended wall time, when the clocks skipped it. */
   readonly shiftedFrom: string | null;
   readonly note: 'shifted' | 'first_of_two' | 'second_of_two' | null;
-  /** The second of a repeated wall time, which is left out. */
+  /** The second of a repeated wall time, which does not fire. */
   readonly isSkipped: boolean;
 }
 
 const dayMs = 86_400_000;
-/** The longest that a cron expression can pause: 29 February over a century that is none, with room. */
+/** The longest pause of a cron expression: 29 February over a century that is no leap year, with a margin. */
 const maxPauseMs = 366 * 9 * dayMs;
 
-/** Instants after one, in order, at most `count` and none after `until`. Those that are skipped (`isSkipped`) are among them and counted. */
+/** Returns instants after a given one, in order, at most `count` and none after `until`. Skipped ones (`isSkipped`) are included and counted. */
 export function strikesAfter(
   timetable: Timetable,
   { after, count, until = null }: { readonly after: number; readonly count: number; readonly until?: number | null },
@@ -58,13 +58,13 @@ export function strikesAfter(
   }
 }
 
-/** What the timetable says of one instant; null when it does not give it. */
+/** Returns the timetable's entry for one instant; null when the instant is not part of it. */
 export function strikeAt(timetable: Timetable, at: number): ScheduledInstant | null {
   const [strike] = strikesAfter(timetable, { after: at - 1, count: 1, until: at });
   return strike?.at === at ? strike : null;
 }
 
-/** How many instants a timetable gives from one to another, both included; those that are skipped are not counted. */
+/** Counts the instants of a timetable from one to another, both included; skipped ones are not counted. */
 export function countStrikes(timetable: Timetable, { from, to }: { readonly from: number; readonly to: number }): number {
   const { cadence, startsAt, endsAt } = timetable;
   const first = Math.max(from, startsAt ?? from) - 1;
@@ -107,7 +107,7 @@ function countCron(timetable: Timetable, spec: CronSpec, { first, last }: Omit<W
   return total;
 }
 
-/** The first and the last instant of a day without a clock change. */
+/** Returns the first and the last instant of a day without a clock change. */
 function edgesOfDay({ hours, minutes }: CronSpec, midnight: number): { readonly begin: number; readonly end: number } {
   const at = (hour = 0, minute = 0) => midnight + (hour * 60 + minute) * 60_000;
   return { begin: at(hours[0], minutes[0]), end: at(hours.at(-1), minutes.at(-1)) };
@@ -134,7 +134,7 @@ function everyAfter(
 function cronAfter(timetable: Timetable, spec: CronSpec, { first, last, count }: Window): ScheduledInstant[] {
   const { zone } = timetable;
   const strikes: ScheduledInstant[] = [];
-  // A day early: clocks may have gone back over midnight.
+  // A day earlier, in case clocks have gone back over midnight.
   const start = Math.floor(wallAt(zone, first) / dayMs) * dayMs - dayMs;
   let seen = -Infinity;
   for (let midnight = start; strikes.length < count && midnight - 2 * dayMs <= last; midnight += dayMs) {
@@ -151,7 +151,7 @@ function cronAfter(timetable: Timetable, spec: CronSpec, { first, last, count }:
   return strikes;
 }
 
-/** Instants of one local day in their order; the first of equal ones counts, so a time that is due goes before one that is shifted onto it. */
+/** Returns the instants of one local day in order; the first of equal ones counts, so a regular time precedes one that is shifted onto it. */
 function strikesOfDay(timetable: Timetable, spec: CronSpec, midnight: number, window: Omit<Window, 'count'>): ScheduledInstant[] {
   const { zone } = timetable;
   const walls = wallsWithin(zone, wallsOfDay(spec, midnight), { ...window, midnight });
@@ -172,7 +172,7 @@ function wallsOfDay({ hours, minutes }: CronSpec, midnight: number): number[] {
   return hours.flatMap((hour) => minutes.map((minute) => midnight + (hour * 60 + minute) * 60_000));
 }
 
-/** Those wall times of a day that can be instants after `first` and up to `last`: each of the others costs questions of the zone for nothing. */
+/** Returns the wall times of a day that can be instants after `first` and up to `last`: each of the others would cost needless time zone lookups. */
 function wallsWithin(
   zone: string,
   walls: readonly number[],
@@ -183,7 +183,7 @@ function wallsWithin(
   return walls.filter((wall) => wall - lowest > first && wall - highest <= last);
 }
 
-/** The zone's offset around a day on which no clock is changed; null where one may be. */
+/** Returns the zone's offset around a day without a clock change; null when there may be one. */
 function steadyOffset(zone: string, midnight: number): number | null {
   const offset = offsetAt(zone, midnight - dayMs);
   return offset === offsetAt(zone, midnight + dayMs) && offset === offsetAt(zone, midnight + 2 * dayMs) ? offset : null;
@@ -212,11 +212,11 @@ function strikesOfWall({ zone, dst }: Timetable, spec: CronSpec, wall: number): 
 function isDay(spec: CronSpec, day: Date): boolean {
   if (!spec.months.includes(day.getUTCMonth() + 1)) return false;
   const [byMonth, byWeek] = [isDayBy(spec.dayOfMonth, day, day.getUTCDate()), isDayBy(spec.dayOfWeek, day, day.getUTCDay())];
-  // crontab(5): where both are restricted, either will do.
+  // crontab(5): when both are restricted, either one suffices.
   return isRestricted(spec.dayOfMonth) && isRestricted(spec.dayOfWeek) ? byMonth || byWeek : byMonth && byWeek;
 }
 
-/** Whether a day field says something of its own. */
+/** Whether a day field restricts the days. */
 export function isRestricted(rule: DayRule): boolean {
   return rule.kind !== 'days' || !rule.isStar;
 }

@@ -9,7 +9,7 @@ export interface FieldRange {
   readonly step: number;
 }
 
-/** A structured calendar as Temporal takes it, by numbers: months 1–12, weekdays 0 (Sunday) to 6. Years absent: every year. */
+/** A structured calendar in Temporal's form, by numbers: months 1–12, weekdays 0 (Sunday) to 6. Years absent: every year. */
 export interface CompiledCalendar {
   readonly minute: readonly FieldRange[];
   readonly hour: readonly FieldRange[];
@@ -19,32 +19,32 @@ export interface CompiledCalendar {
   readonly year?: readonly FieldRange[];
 }
 
-/** What a clock service needs to strike at least at every instant of a timetable; those it gives beyond are dropped when they fire. */
+/** What a clock service needs to fire at least at every instant of a timetable; extra ones are dropped when they fire. */
 export interface CompiledTimetable {
   readonly zone: string;
   readonly calendars: readonly CompiledCalendar[];
   readonly intervals: readonly { readonly everySeconds: number; readonly phaseSeconds: number }[];
-  /** Instants of their own (UTC): shifted ones, and the only one of `run_at`. */
+  /** Single instants (UTC): shifted ones, and the only one of `run_at`. */
   readonly instants: readonly number[];
   readonly startsAt: number | null;
   readonly endsAt: number | null;
-  /** When it was compiled: changes of clocks are known for 400 days from then. */
+  /** When it was compiled: clock changes are known for 400 days from then. */
   readonly compiledAt: number;
 }
 
 const lastYear = 2_100;
 const dayMs = 86_400_000;
 const horizonMs = 400 * dayMs;
-/** What is struck once within the horizon. */
+/** An interval that fires only once within the horizon. */
 const onceSeconds = (500 * dayMs) / 1_000;
-/** Every minute of three repeated stretches of at most two hours. */
+/** Every minute of three repeated periods of at most two hours. */
 const maxAround = 500;
 const anyDay: readonly FieldRange[] = [{ start: 1, end: 31, step: 1 }];
 const anyWeekday: readonly FieldRange[] = [{ start: 0, end: 6, step: 1 }];
 const longMonths = [1, 3, 5, 7, 8, 10, 12];
 const shortMonths = [4, 6, 9, 11];
 
-/** Compiles a timetable; what the clocks' changes of the next 400 days after `now` make of it becomes instants of their own. */
+/** Compiles a timetable; the effects of clock changes in the 400 days after `now` become single instants. */
 export function compileTimetable(timetable: Timetable, now: number): CompiledTimetable {
   const { cadence, zone, startsAt, endsAt } = timetable;
   const common = { compiledAt: now, zone, startsAt, endsAt, calendars: [], intervals: [], instants: [] };
@@ -70,7 +70,7 @@ export function compileTimetable(timetable: Timetable, now: number): CompiledTim
   }
 }
 
-/** The ends of gaps at which a shifted time fires and no other is due. */
+/** Returns the ends of gaps at which a shifted time fires and no other is due. */
 function shiftedInstants(timetable: Timetable, changes: readonly ClockChange[]): number[] {
   const { cadence, dst } = timetable;
   if (cadence.kind !== 'cron' || cadence.spec.isEveryHour || dst.gap === 'skip') return [];
@@ -81,8 +81,8 @@ function shiftedInstants(timetable: Timetable, changes: readonly ClockChange[]):
 }
 
 /**
- * East of Greenwich Temporal strikes at the second of two equal wall times only, or at neither, and loses its way for as long again. All that is due
- * around such a night is given as instants without a zone: as intervals that are longer than the horizon.
+ * East of Greenwich Temporal fires only at the second of two equal wall times, or at neither, and then misses instants for as long again. All instants around
+ * such a night are therefore given without a zone: as intervals that are longer than the horizon.
  */
 function repeatedInstants(timetable: Timetable, changes: readonly ClockChange[]): CompiledTimetable['intervals'] {
   return changes
@@ -97,7 +97,7 @@ function repeatedInstants(timetable: Timetable, changes: readonly ClockChange[])
 
 function calendarsOf(spec: CronSpec): CompiledCalendar[] {
   const { dayOfMonth, dayOfWeek } = spec;
-  // Either will do: a calendar for each.
+  // Either one suffices: a calendar for each.
   if (dayOfMonth.kind === 'days' && dayOfWeek.kind === 'days' && isRestricted(dayOfMonth) && isRestricted(dayOfWeek))
     return [calendar(spec, { dayOfMonth: rangesOf(dayOfMonth.days) }), calendar(spec, { dayOfWeek: rangesOf(dayOfWeek.days) })];
 
@@ -110,7 +110,7 @@ function calendarsOf(spec: CronSpec): CompiledCalendar[] {
   return endsOfMonths(spec, special);
 }
 
-/** The last day or weekday: months of 31 and 30 days, February of common and of leap years, as far as Temporal's years go. */
+/** Returns calendars for the last day or weekday: months of 31 and 30 days, February of common and of leap years, up to Temporal's last year. */
 function endsOfMonths(spec: CronSpec, rule: Extract<DayRule, { kind: 'last_day' | 'last_weekday' }>): CompiledCalendar[] {
   const years = Array.from({ length: lastYear - 2_000 + 1 }, (_, at) => 2_000 + at);
   const isLeap = (year: number) => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
@@ -150,7 +150,7 @@ function daysOf(rule: DayRule): FieldRange[] {
   return rule.kind === 'days' ? rangesOf(rule.days) : [];
 }
 
-/** Sorted values as ranges: runs of one step become one. */
+/** Compresses sorted values to ranges: runs with one step become one range. */
 export function rangesOf(values: readonly number[]): FieldRange[] {
   const ranges: { start: number; end: number; step: number }[] = [];
   for (const value of values) {

@@ -1,7 +1,7 @@
-/** Where in an expression something is wrong, and what. */
+/** An error in an expression: where, and what. */
 export class CronError extends Error {
   override readonly name = 'CronError';
-  /** Character of the expression, from 0. */
+  /** Index of the character in the expression, from 0. */
   readonly position: number;
 
   constructor(position: number, reason: string) {
@@ -10,7 +10,7 @@ export class CronError extends Error {
   }
 }
 
-/** Which days of a month or week: all, some by number, or one counted from the end or by its turn. */
+/** Days of a month or week: all, some by number, or one counted from the end or by its ordinal. */
 export type DayRule =
   /** `isStar`: written with `*`, so that the other day field alone decides (crontab(5)). */
   | { readonly kind: 'days'; readonly days: readonly number[]; readonly isStar: boolean }
@@ -25,7 +25,7 @@ export type DayRule =
 export interface CronSpec {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** The hour field is `*`: it runs on real time, whatever the clocks do. */
+  /** The hour field is `*`: it runs on elapsed time, regardless of clock changes. */
   readonly isEveryHour: boolean;
   readonly dayOfMonth: DayRule;
   readonly months: readonly number[];
@@ -66,8 +66,8 @@ const macros: Readonly<Record<string, string>> = {
 const maxChars = 200;
 
 /**
- * Parses an expression of five fields, meaning as in crontab(5), or a macro; beside it `L`, `d#n` and `dL` where the other day field is `*`.
- * Throws CronError with position and reason.
+ * Parses an expression of five fields, with the meaning of crontab(5), or a macro; also `L`, `d#n` and `dL` where the other day field is `*`. Throws CronError
+ * with position and reason.
  */
 export function parseCron(text: string): CronSpec {
   if (text.length > maxChars) throw new CronError(maxChars, `at most ${maxChars} characters`);
@@ -138,7 +138,7 @@ function rangeOf(field: Field, item: Part): number[] {
   if (!isStar && to === undefined && stepText !== undefined) throw new CronError(item.position, 'a step demands * or a range');
 
   const first = isStar ? field.least : numberOf(field, { text: from, position: item.position });
-  // 7 is Sunday again: a star means each day once.
+  // 7 is Sunday again: a star covers each day once.
   const starEnd = field === dayOfWeek ? 6 : field.most;
   const last = isStar ? starEnd : to === undefined ? first : numberOf(field, { text: to, position: item.position + from.length + 1 });
   if (first > last) throw new CronError(item.position, 'the range ends before it begins');

@@ -7,7 +7,7 @@ const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 
 const turns = ['first', 'second', 'third', 'fourth', 'fifth'];
 const maxTimes = 6;
 
-/** A timetable in plain words: `at 08:00 on Monday and Friday (Europe/Berlin)`. */
+/** Describes a timetable in plain words: `at 08:00 on Monday and Friday (Europe/Berlin)`. */
 export function describeCadence({ cadence, zone }: Timetable): string {
   switch (cadence.kind) {
     case 'once':
@@ -50,7 +50,7 @@ function daysOf({ dayOfMonth, dayOfWeek }: CronSpec): string {
   return ` on ${texts.join(joint)}`;
 }
 
-/** `*\/2` is written with a star and still names some days only. */
+/** `*\/2` is written with a star and still names only some days. */
 function isPartial(rule: DayRule): boolean {
   return rule.kind === 'days' && rule.days.length < 7;
 }

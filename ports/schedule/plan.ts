@@ -4,7 +4,7 @@ import { CronError, parseCron } from './cron.ts';
 import { describeCadence } from './describe-cadence.ts';
 import { isZone } from './wall-time.ts';
 
-/** What is wrong with a schedule's times; `field` is the name on the wire. */
+/** An error in a schedule's times; `field` is the name on the wire. */
 export class ScheduleProblem extends Error {
   override readonly name = 'ScheduleProblem';
   readonly field: string;
@@ -36,7 +36,7 @@ export interface ScheduleTimes {
   readonly created_at: Date | string;
 }
 
-/** What is stored beside a schedule's times, and what it is called in plain words. */
+/** What is stored with a schedule's times, and its description in plain words. */
 export interface SchedulePlan {
   readonly timetable: Timetable;
   readonly compiled: CompiledTimetable;
@@ -47,7 +47,7 @@ export interface SchedulePlan {
 const shortestEverySeconds = 60;
 const maxEverySeconds = 31_536_000;
 
-/** The timetable of stored times. Throws ScheduleProblem for times that were never valid. */
+/** Returns the timetable of stored times. Throws ScheduleProblem for times that were never valid. */
 export function timetableOf(times: ScheduleTimes): Timetable {
   const startsAt = millisecondsOf(times.starts_at);
   return {
@@ -81,7 +81,7 @@ export function planSchedule(times: ScheduleTimes, now: Date): SchedulePlan {
   };
 }
 
-/** The next instant that starts a run; null when there is none. */
+/** Returns the next instant that starts a run; null when there is none. */
 export function nextAfter(timetable: Timetable, after: Date): Date | null {
   const strike = strikesAfter(timetable, { after: after.getTime(), count: 3 }).find(({ isSkipped }) => !isSkipped);
   return strike ? new Date(strike.at) : null;
@@ -113,7 +113,7 @@ function parsed(cron: string) {
   }
 }
 
-/** Temporal strikes at whole seconds. */
+/** Temporal fires at whole seconds. */
 function wholeSecond(value: Date | string | number): number {
   return Math.floor(new Date(value).getTime() / 1_000) * 1_000;
 }

@@ -10,7 +10,7 @@ export interface PolicyTimes {
 
 const midnight = '0 0 * * *';
 
-/** The compiled times of a policy; null where it runs by request alone. Throws ScheduleProblem for a zone or an expression that is none. */
+/** Returns the compiled times of a policy; null when it runs only by request. Throws ScheduleProblem for an invalid zone or expression. */
 export function planPolicy({ schedule, timezone }: PolicyTimes, now: Date): SchedulePlan | null {
   const dst = { gap: 'shift', repeat: 'once' } as const;
   const plan = planSchedule(

@@ -1,28 +1,28 @@
 import { strikesAfter, type ScheduledInstant, type Timetable } from './cadence.ts';
 import { localText, offsetAt } from './wall-time.ts';
 
-/** A change of the clocks that a cadence falls into. */
+/** A clock change that affects a cadence. */
 export interface ClockWarning {
   readonly code: 'dst_gap' | 'dst_repeat';
   readonly at: number;
   readonly message: string;
 }
 
-/** The next instants of a timetable, and what people should know of it. */
+/** The next instants of a timetable, and warnings about it. */
 export interface CadencePreview {
   readonly instants: readonly ScheduledInstant[];
   readonly warnings: readonly ClockWarning[];
-  /** Shortest time between two instants of the next 400 days, as far as they were looked at; null: there are not two. */
+  /** Shortest time between two instants of the next 400 days, as far as they were checked; null: there are fewer than two. */
   readonly minGapSeconds: number | null;
 }
 
 const dayMs = 86_400_000;
 const horizonMs = 400 * dayMs;
 const instantsCompared = 500;
-/** The most that a cadence gives around one change of the clocks: each minute of some days. */
+/** Maximum instants of a cadence around one clock change: each minute of several days. */
 const instantsAround = 10_000;
 
-/** The next `count` instants after one that start a run, with warnings of clock changes within 400 days. */
+/** Returns the next `count` instants after a given one that start a run, with warnings of clock changes within 400 days. */
 export function previewCadence(timetable: Timetable, { after, count }: { readonly after: number; readonly count: number }): CadencePreview {
   return {
     instants: firing(timetable, { after, count, until: null }),
@@ -35,7 +35,7 @@ function firing(
   timetable: Timetable,
   { after, count, until }: { readonly after: number; readonly count: number; readonly until: number | null },
 ): ScheduledInstant[] {
-  // Of two at a repeated time one may be skipped.
+  // One of the two instants of a repeated time may be skipped.
   const strikes = strikesAfter(timetable, { after, count: 2 * count, until });
   return strikes.filter(({ isSkipped }) => !isSkipped).slice(0, count);
 }
@@ -50,7 +50,7 @@ function minGapOf(timetable: Timetable, after: number): number | null {
 function clockWarnings(timetable: Timetable, after: number): ClockWarning[] {
   const { cadence, zone, dst } = timetable;
   if (cadence.kind !== 'cron' || cadence.spec.isEveryHour) return [];
-  // What the cadence would meet if nothing were left out.
+  // What the cadence would meet if nothing were skipped.
   const open: Timetable = { ...timetable, dst: { gap: 'shift', repeat: 'twice' } };
   return changedDays(zone, after).flatMap((day) => {
     const strikes = strikesAfter(open, { after: day, until: day + 2 * dayMs, count: instantsAround });
@@ -62,7 +62,7 @@ function clockWarnings(timetable: Timetable, after: number): ClockWarning[] {
   });
 }
 
-/** Begins of days, in steps from `after`, within which or soon after which the zone's clocks change; a change is in one of them. */
+/** Returns starts of days, in steps from `after`, within which or soon after which the zone's clocks change; each change is in one of them. */
 function changedDays(zone: string, after: number): number[] {
   const days: number[] = [];
   let before = offsetAt(zone, after);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { renderLeaves } from '../templates/leaves.ts';
 import { TemplateError, type Templates, type TemplateVariables } from '../templates/templates.ts';
 
-/** The templates by which a trigger says what it starts. */
+/** The templates of what a trigger starts. */
 export interface TriggerTexts {
   readonly prompt: string;
   readonly input: Record<string, unknown> | null;
@@ -11,16 +11,16 @@ export interface TriggerTexts {
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
-/** What a trigger's templates are filled with. */
+/** The values for a trigger's templates. */
 export interface TriggerFilling {
-  /** Keeps session keys of different triggers apart: `schedule:<id>`. */
+  /** Separates session keys of different triggers: `schedule:<id>`. */
   readonly prefix: string;
   readonly variables: TemplateVariables;
-  /** Is told each path that has no value, and in which text. */
+  /** Called with each path that has no value, and the text that contains it. */
   readonly onMissing?: (field: keyof TriggerTexts, path: string) => void;
 }
 
-/** A schedule with its templates, by the names of its row. */
+/** A schedule with its templates, under the names of its row. */
 export interface TemplatesOfSchedule {
   readonly id: string;
   readonly name: string;
@@ -72,7 +72,7 @@ export async function renderTexts(
     if (text === null || !text.includes('{')) return text ?? '';
     const rendered = await templates.render(text, variables);
     for (const path of rendered.missing) onMissing?.(field, path);
-    // A filter may make what no text of the database can hold.
+    // A filter may produce text that the database can't store.
     return storable(rendered.text);
   };
   const key = (await render('sessionKey', texts.sessionKey)).trim();

@@ -1,4 +1,4 @@
-/** A time as a clock on the wall shows it, as milliseconds of the same digits in UTC. */
+/** A time as a wall clock shows it, as milliseconds of the same digits in UTC. */
 export type WallMs = number;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -14,7 +14,7 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** What the clocks of a zone show at an instant (milliseconds since 1970), to the second. */
+/** Returns what the clocks of a zone show at an instant (milliseconds since 1970), to the second. */
 export function wallAt(zone: string, instant: number): WallMs {
   const second = Math.floor(instant / 1_000) * 1_000;
   const parts = formatOf(zone).formatToParts(second);
@@ -22,12 +22,12 @@ export function wallAt(zone: string, instant: number): WallMs {
   return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second')) + (instant - second);
 }
 
-/** How far the zone's clocks are ahead of UTC at an instant, in milliseconds. */
+/** Returns how far the zone's clocks are ahead of UTC at an instant, in milliseconds. */
 export function offsetAt(zone: string, instant: number): number {
   return wallAt(zone, instant) - instant;
 }
 
-/** The instants at which the clocks show a wall time, in order: one, two where clocks go back, none where they go forward. */
+/** Returns the instants at which the clocks show a wall time, in order: one, two where clocks go back, none where they go forward. */
 export function instantsOf(zone: string, wall: WallMs): number[] {
   const offsets = new Set([offsetAt(zone, wall - dayMs), offsetAt(zone, wall), offsetAt(zone, wall + dayMs)]);
   return [...offsets]
@@ -36,19 +36,19 @@ export function instantsOf(zone: string, wall: WallMs): number[] {
     .toSorted((left, right) => left - right);
 }
 
-/** For a wall time that no clock shows: the first instant after the gap. */
+/** For a wall time that no clock shows, returns the first instant after the gap. */
 export function endOfGap(zone: string, wall: WallMs): number {
   return changeWithin(zone, wall - dayMs - 1_000, wall + dayMs);
 }
 
-/** One change of a zone's clocks: its first instant by the new offset, and both offsets in milliseconds. */
+/** One change of a zone's clocks: its first instant with the new offset, and both offsets in milliseconds. */
 export interface ClockChange {
   readonly at: number;
   readonly before: number;
   readonly after: number;
 }
 
-/** The changes of a zone's clocks after one instant and up to another, in order; two that undo each other within a day are none. */
+/** Returns the clock changes of a zone after one instant and up to another, in order; two that undo each other within a day do not count. */
 export function changesBetween(zone: string, from: number, to: number): ClockChange[] {
   const found: ClockChange[] = [];
   for (let day = from, before = offsetAt(zone, from); day < to; day += dayMs) {
@@ -60,10 +60,10 @@ export function changesBetween(zone: string, from: number, to: number): ClockCha
   return found;
 }
 
-/** The first instant by the new offset, where clocks change once after `before` and up to `after`. */
+/** Returns the first instant with the new offset, when clocks change once after `before` and up to `after`. */
 function changeWithin(zone: string, before: number, after: number): number {
   const old = offsetAt(zone, before);
-  // Halve until the second is found.
+  // A binary search for the second.
   while (after - before > 1_000) {
     const middle = Math.floor((before + after) / 2_000) * 1_000;
     if (middle <= before) break;
@@ -73,7 +73,7 @@ function changeWithin(zone: string, before: number, after: number): number {
   return after;
 }
 
-/** An instant as local time with its offset, RFC 3339: `2026-03-08T03:00:00-04:00`. */
+/** Returns an instant as local time with its offset, RFC 3339: `2026-03-08T03:00:00-04:00`. */
 export function localText(zone: string, instant: number): string {
   const offset = offsetAt(zone, instant);
   return wallText(instant + offset) + offsetText(offset);

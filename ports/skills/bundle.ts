@@ -2,7 +2,7 @@ import { invalid } from '../../workflows/contracts/failure.ts';
 import { readSkillMarkdown, type SkillMarkdown } from './markdown.ts';
 import { isZip, readZip, type BundleFile } from './zip.ts';
 
-/** A skill as files describe it: its SKILL.md, its other texts, and the files that are none, or too big for one. */
+/** A skill as its files define it: its SKILL.md, its other texts, and the files that are not text, or too large for one. */
 export interface SkillBundle extends SkillMarkdown {
   readonly documents: readonly { readonly name: string; readonly content: string }[];
   readonly files: readonly SkillFile[];
@@ -12,23 +12,24 @@ export interface SkillBundle extends SkillMarkdown {
 export interface SkillFile {
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** Characters of a text; null: it is none. */
+  /** Characters of a text; null: it is not text. */
   readonly chars: number | null;
 }
 
-/** Characters of one document of a skill. */
+/** Maximum characters of one document of a skill. */
 export const documentChars = 262_144;
-/** Bytes of all its documents together. */
+/** Maximum bytes of all its documents together. */
 export const documentsBytes = 2 * 1_024 * 1_024;
 
-/** Most bytes of an archive or file that is read. */
+/** Maximum bytes of an archive or file that is read. */
 export const bundleLimitBytes = 16 * 1_024 * 1_024;
 
 const skillFile = 'skill.md';
 
 /**
- * Reads an uploaded bundle: a zip with one SKILL.md at its top, or the SKILL.md alone. Texts that are too long for a document, or more than all
- * documents may hold together (the longest first), are files, as what is no text is. Reads where it is called: callers outside the pool's children use `createSkillReader`.
+ * Reads an uploaded bundle: a zip with one SKILL.md at its top, or the SKILL.md alone. Texts that are too long for a document, or that exceed what all
+ * documents may hold together (the longest first), become files, like everything that is not text. Runs in the calling process: callers outside the pool's
+ * children use `createSkillReader`.
  */
 export async function readBundle(bytes: Buffer, pointer: string): Promise<SkillBundle> {
   const files = isZip(bytes) ? await readZip(bytes, pointer) : [{ path: 'SKILL.md', bytes }];
@@ -43,7 +44,7 @@ export async function readBundle(bytes: Buffer, pointer: string): Promise<SkillB
   return { ...readSkillMarkdown(markdown, pointer), ...sorted(files.filter((file) => file !== skill)) };
 }
 
-/** Texts that a row can hold, and files. */
+/** Separates texts that a row can hold from files. */
 function sorted(found: readonly BundleFile[]): Pick<SkillBundle, 'documents' | 'files'> {
   const all = found.map((file) => ({ name: file.path, bytes: file.bytes, text: textOf(file) }));
   const asFiles = new Set(all.filter(({ text }) => text === null || text.length > documentChars));
@@ -65,7 +66,7 @@ export function isSkillFile(path: string): boolean {
   return nameOf(path) === skillFile;
 }
 
-/** Valid UTF-8 that a row can hold, else null. */
+/** Returns valid UTF-8 that a row can hold, otherwise null. */
 function textOf({ bytes }: BundleFile): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

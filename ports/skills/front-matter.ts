@@ -1,4 +1,4 @@
-/** Front matter whose texts YAML will read whole, line for line as it came, and what was taken otherwise than YAML takes it. */
+/** Front matter whose texts YAML will read completely, line for line as they are written, and warnings about what is read differently than YAML would. */
 export interface PlainFrontMatter {
   readonly yaml: string;
   readonly warnings: readonly string[];
@@ -11,11 +11,11 @@ const blockHeader = /^[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$/;
 const quoted = /^(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')/;
 
 /**
- * Front matter is written by hand, and its common readers take a value as the line says: `Use when X. Keywords: foo` is a text with a colon and
- * `Fix issue #1` is whole, where YAML refuses the one and cuts the other. Such values are put in quotes here, on their own lines, before YAML
- * reads the rest. A `#` with white space on both sides begins a comment, as YAML says, and is told. Takes time linear in the text.
+ * Front matter is written by hand, and its common readers take a value as the line says: `Use when X. Keywords: foo` is a text with a colon and `Fix issue #1`
+ * is complete, where YAML refuses the former and truncates the latter. Such values are quoted here, on their own lines, before YAML reads the rest. A `#` with
+ * white space on both sides begins a comment, as in YAML, and leads to a warning. Takes time linear in the text.
  *
- * @param firstLine Number that the first line has in its file.
+ * @param firstLine Number of the first line in its file.
  */
 export function plainFrontMatter(source: string, firstLine: number): PlainFrontMatter {
   const warnings: string[] = [];
@@ -45,13 +45,13 @@ interface Value {
   readonly column: number;
 }
 
-/** The value of a list's item that is no key with a value. */
+/** Returns the value of a list item that is no key with a value. */
 function itemOf(line: string): Value | null {
   const [, lead = '', text = ''] = item.exec(line) ?? [];
   return lead === '' || text.trim() === '' ? null : { lead, text: text.trim(), column: lead.search(/- +$/) };
 }
 
-/** The line behind a value: of a plain text, a block and a text in quotes all that belongs to it, else the next. */
+/** Returns the index of the line after a value: for a plain text, a block and a quoted text after everything that belongs to it, otherwise the next line. */
 function endOfValue(lines: readonly string[], at: number, value: Value | null): number {
   if (!value || value.text === '') return at + 1;
   const { text, column } = value;
@@ -75,7 +75,7 @@ function isOpen(text: string): boolean {
   return /^["'[{]/.test(text) && closedPart(text) === null;
 }
 
-/** The text of a value that YAML would read otherwise; null for one that it reads as it stands. */
+/** Returns the text of a value that YAML would read differently; null for one that it reads as written. */
 function literalOf([first = '', ...more]: readonly string[]): { readonly text: string | null; readonly isCut: boolean } {
   if (blockHeader.test(first) || first === '' || isOpen(first)) return { text: null, isCut: false };
   const parts = [first, ...more].map((part) => part.trim());
@@ -86,14 +86,14 @@ function literalOf([first = '', ...more]: readonly string[]): { readonly text: s
   return { text: whole.some((part) => /:(?:[ \t]|$)|[ \t]#/.test(part)) ? folded(whole) : null, isCut };
 }
 
-/** What no YAML value can begin with, or not when text follows: `#channel`, `*bold* words`, `@name`, `"Quoted" words`, `[Beta] words`. */
+/** Whether the text begins in a way that no YAML value can, or not when text follows: `#channel`, `*bold* words`, `@name`, `"Quoted" words`, `[Beta] words`. */
 function isOdd(text: string): boolean {
   if (/^[@`%]|^#\S|^&\s|^\*(?![\w-]+$)/.test(text)) return true;
   const closed = closedPart(text);
   return closed !== null && !/^[ \t]*(?:[ \t]#.*)?$/.test(text.slice(closed.length));
 }
 
-/** A text in quotes, or a list or map in brackets, as far as it goes; null for what is none, or goes on. */
+/** Returns a quoted text, or a list or map in brackets, up to its end; null for anything else, or when it does not end. */
 function closedPart(text: string): string | null {
   if (!/^[[{]/.test(text)) return quoted.exec(text)?.[0] ?? null;
   let depth = 0;
@@ -109,7 +109,7 @@ function withoutComment(text: string): string {
   return text.replace(/(?:^|[ \t])#(?:[ \t].*)?$/, '').trimEnd();
 }
 
-/** Lines of one text: a blank one is a line break. */
+/** Joins the lines of one text: a blank one is a line break. */
 function folded(lines: readonly string[]): string {
   return lines.reduce((text, line) => (line === '' ? `${text}\n` : `${text}${text === '' || text.endsWith('\n') ? '' : ' '}${line}`), '');
 }

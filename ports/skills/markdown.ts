@@ -2,15 +2,15 @@ import { isMap, isScalar, parseDocument, visit, type YAMLMap } from 'yaml';
 import { invalid, type Failure } from '../../workflows/contracts/failure.ts';
 import { plainFrontMatter } from './front-matter.ts';
 
-/** What a SKILL.md says. */
+/** The content of a SKILL.md. */
 export interface SkillMarkdown {
   readonly name: string | null;
   readonly description: string | null;
-  /** The body, without blank lines around it. */
+  /** The body, without surrounding blank lines. */
   readonly instructions: string;
-  /** What else stands in the front matter; null without any. */
+  /** The other front matter; null without any. */
   readonly rest: Record<string, unknown> | null;
-  /** Where the front matter was taken otherwise than YAML takes it, with the lines. */
+  /** Where the front matter is read differently than YAML would, with the line numbers. */
   readonly warnings: readonly string[];
 }
 
@@ -18,9 +18,9 @@ const frontMatterBytes = 16 * 1_024;
 const deepest = 32;
 
 /**
- * Reads a SKILL.md: an optional byte order mark, front matter between lines of three hyphens (or dots at its end), then markdown. Line ends are
- * read as LF, so that equal skills are equal whatever wrote them. Front matter is YAML 1.2 (core schema, unique keys, no aliases), with texts
- * taken as they stand (`plainFrontMatter`). Pure; 422 at `pointer`, with the line, for what can not be read.
+ * Reads a SKILL.md: an optional byte order mark, front matter between lines of three hyphens (or dots at its end), then markdown. Line ends are read as LF, so
+ * that equal skills are equal whatever wrote them. Front matter is YAML 1.2 (core schema, unique keys, no aliases), with texts taken as they are written
+ * (`plainFrontMatter`). Pure; 422 at `pointer`, with the line, for what can not be read.
  */
 export function readSkillMarkdown(source: string, pointer: string): SkillMarkdown {
   const text = source.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n');
@@ -59,7 +59,7 @@ function readFrontMatter(source: string, at: Place): { matter: Record<string, un
   let value: unknown;
   try {
     const document = parseDocument(yaml, { schema: 'core', uniqueKeys: true, stringKeys: true, merge: false, prettyErrors: false });
-    // A tag that is not of the core schema is a warning to the parser.
+    // The parser reports a tag outside the core schema as a warning.
     const [fault] = [...document.errors, ...document.warnings];
     if (fault)
       throw refused(pointer, `Line ${lineOf(fault.pos[0])}: the front matter is no YAML that can be read: ${wordsOf(fault.message)}`);
@@ -77,17 +77,17 @@ function readFrontMatter(source: string, at: Place): { matter: Record<string, un
     value = document.toJS({ maxAliasCount: 0 });
     if (isMap(document.contents)) value = { ...(value as object), ...textsOf(document.contents) };
   } catch (error) {
-    // A nest of brackets can be deeper than the parser's stack.
+    // Nested brackets can overflow the parser's stack.
     if (error instanceof RangeError) throw refused(pointer, 'The front matter is nested too deeply.', 'maxDepth');
     throw error;
   }
   if (value === null || value === undefined) return { matter: {}, warnings: told };
   if (typeof value !== 'object' || Array.isArray(value)) throw refused(pointer, `Line ${firstLine}: the front matter is not a map.`);
   refuseNotJson(value, { depth: 1, pointer });
-  return { matter: value as Record<string, unknown>, warnings: told }; // a map with keys that are texts, as the parser was told
+  return { matter: value as Record<string, unknown>, warnings: told }; // a map with text keys, as the parser options require
 }
 
-/** Name and description as they are written: one of digits, say, is a text. */
+/** Returns name and description as they are written: even one of only digits is text. */
 function textsOf(contents: YAMLMap): Record<string, string> {
   const found = ['name', 'description'].flatMap((key) => {
     const node = contents.get(key, true);
@@ -98,17 +98,17 @@ function textsOf(contents: YAMLMap): Record<string, string> {
   return Object.fromEntries(found);
 }
 
-/** How a number was written, where it would be shown otherwise: 1.10, 007, 0x10. */
+/** Returns how a number was written, when it would be displayed differently: 1.10, 007, 0x10. */
 function storedText({ value, source }: { readonly value: unknown; readonly source?: string | undefined }): string | null {
   return typeof value === 'number' && source !== undefined && String(value) !== source ? source : null;
 }
 
-/** The parser's words, without what they quote. */
+/** Returns the parser's message without what it quotes. */
 function wordsOf(message: string): string {
   return (message.split('\n', 1)[0] ?? '').slice(0, 200);
 }
 
-/** It is stored and shown as JSON. */
+/** Refuses what JSON can't hold: the front matter is stored and displayed as JSON. */
 function refuseNotJson(value: unknown, at: { readonly depth: number; readonly pointer: string }): void {
   if (at.depth > deepest) throw refused(at.pointer, 'The front matter is nested too deeply.', 'maxDepth');
   if (typeof value === 'string' && (value.includes('\u0000') || !value.isWellFormed()))
@@ -128,7 +128,7 @@ function textOf(value: unknown, key: string, pointer: string): string | null {
   return value.trim();
 }
 
-/** Blank lines before the text and white space behind it say nothing. */
+/** Blank lines before the text and white space after it are insignificant. */
 function trimBody(body: string): string {
   return body.replace(/^(?:[ \t]*\n)+/, '').trimEnd();
 }

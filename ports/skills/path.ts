@@ -1,12 +1,12 @@
-/** Longest name of a document. */
+/** Maximum length of a document's name. */
 export const skillPathLength = 200;
 
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const control = /[\u0000-\u001f\u007f-\u009f]/;
 
 /**
- * What is wrong with the name of a document, which is a relative path with slashes; null for a good one. Nothing is ever written under
- * such a name, but whoever exports a skill will.
+ * Returns what is wrong with the name of a document, which is a relative path with slashes; null for a valid one. Nothing is ever written under such a name
+ * here, but a client that exports a skill will do so.
  */
 export function faultOfSkillPath(path: string): string | null {
   if (path === '') return 'is empty';

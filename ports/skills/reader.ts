@@ -6,7 +6,7 @@ import { WorkLimit } from '../untrusted/work-errors.ts';
 
 /** Reads the skills that tenants upload, as untrusted work. 422 at the job's pointer; `service_unavailable` as the pool does. */
 export interface SkillReader {
-  /** For an organization; null is the platform. */
+  /** Reads for an organization; null is the platform. */
   read(organizationId: string | null, job: SkillJob): Promise<SkillBundle>;
 }
 

@@ -17,9 +17,9 @@ const regularFile = 0o100_000;
 const folder = 0o040_000;
 
 /**
- * Reads the files of a zip into memory: at most 1,000 entries, folders among them, 8 MiB each, 16 MiB together; one folder around everything is stripped, what
- * macOS adds is left out. Nothing is written anywhere. 422 at `pointer` for anything else, and for paths that lead out of the bundle,
- * links, encrypted entries and two entries of one name.
+ * Reads the files of a zip into memory: at most 1,000 entries including folders, 8 MiB each, 16 MiB together; one folder around everything is stripped, and
+ * files that macOS adds are left out. Nothing is written anywhere. 422 at `pointer` for anything else, and for paths that lead out of the bundle, links,
+ * encrypted entries and two entries of one name.
  */
 export async function readZip(bytes: Buffer, pointer: string): Promise<BundleFile[]> {
   try {
@@ -56,7 +56,7 @@ async function readEntries(zip: ZipFile, pointer: string): Promise<BundleFile[]>
   return files;
 }
 
-/** The entry's name, when it is a regular file or a folder inside the bundle. */
+/** Returns the entry's name, when it is a regular file or a folder inside the bundle. */
 function pathOf(entry: Entry, pointer: string): string {
   const raw = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, true);
   const path = raw.replace(/^(?:\.\/)+/, '');
@@ -64,19 +64,19 @@ function pathOf(entry: Entry, pointer: string): string {
   if (fault !== null && raw !== './')
     throw invalid(pointer, 'path', `The path of an entry ${fault}.`, { names: [raw.slice(0, 200).toWellFormed()] });
   const format = (entry.externalFileAttributes >>> 16) & formatMask;
-  // Archives that were not made on Unix say nothing here.
+  // Archives that were not made on Unix state no format here.
   if (format !== 0 && format !== regularFile && format !== folder)
     throw invalid(pointer, 'link', 'The bundle holds a link or a device.', { names: [path] });
   if (entry.isEncrypted()) throw invalid(pointer, 'zip', 'The bundle is encrypted.', { names: [path] });
   return path;
 }
 
-/** The declared size is compared with what comes out; a stream that goes on is broken off. */
+/** Compares the declared size with the actual one; a longer stream is aborted. */
 async function inflate(zip: ZipFile, entry: Entry, pointer: string): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of await zip.openReadStreamPromise(entry)) {
-    parts.push(part as Buffer); // a byte stream without an encoding gives buffers
+    parts.push(part as Buffer); // a byte stream without an encoding yields buffers
     length += (part as Buffer).byteLength;
     if (length > entryLimitBytes) throw tooBig(pointer, `an entry over ${entryLimitBytes} bytes`);
   }

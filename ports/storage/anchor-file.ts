@@ -12,7 +12,7 @@ export interface AuditHead {
   readonly seal_no: number;
   /** Hexadecimal. */
   readonly mac: string;
-  /** How many entries the chain had up to it. */
+  /** Number of entries in the chain up to it. */
   readonly entries: number;
 }
 
@@ -30,10 +30,10 @@ const AnchorRecord = Type.Object(
   { additionalProperties: false },
 );
 
-/** One line: a head, when it was the newest, and a MAC that binds it to the line before it. */
+/** One line: a head, when it was the newest, and a MAC that binds it to the preceding line. */
 export type AnchorRecord = Readonly<Static<typeof AnchorRecord>>;
 
-/** A line as it is read. `line` is null where it is none of ours: torn by a crash, or forged. */
+/** A line as it is read. `line` is null when it is not ours: torn by a crash, or forged. */
 export interface ReadAnchor {
   readonly number: number;
   readonly line: AnchorRecord | null;
@@ -41,14 +41,14 @@ export interface ReadAnchor {
   readonly fault: string | null;
 }
 
-/** Heads of the audit log outside its database, one JSON object a line. Only appended to, by one process at a time (a lock of the database sees to it). */
+/** Heads of the audit log outside its database, one JSON object per line. Only appended to, by one process at a time (a database lock ensures that). */
 export interface AnchorFile {
   readonly path: string;
-  /** Writes the heads behind what is there and has the disk hold them. Throws what the file system says. */
+  /** Appends the heads and syncs them to disk. Throws the file system's error. */
   append(heads: readonly AuditHead[], at: Date): Promise<void>;
-  /** All lines from the first on; null where there is no file. */
+  /** Returns all lines from the first on; null when there is no file. */
   read(): Promise<AsyncIterable<ReadAnchor> | null>;
-  /** Whether a file with lines is there. */
+  /** Whether the file exists and has lines. */
   hasLines(): Promise<boolean>;
 }
 
@@ -58,21 +58,21 @@ interface Key {
 }
 
 const isLine = Compile(AnchorRecord);
-/** Far more than a line has. */
+/** Far more than the length of a line. */
 const tailBytes = 65_536;
 
-/** Where the anchors lie: `AUDIT_ANCHOR_FILE`, else in the state folder. */
+/** Returns the path of the anchors: `AUDIT_ANCHOR_FILE`, otherwise in the state folder. */
 export function anchorPathOf(source: Readonly<Record<string, string | undefined>>): string {
   const stateDir = source['LONGHAUL_STATE_DIR'] || join(import.meta.dirname, '../..', '.longhaul');
   return resolve(source['AUDIT_ANCHOR_FILE'] || join(stateDir, 'audit-anchors.jsonl'));
 }
 
-/** `keys` are those of the audit log: the first makes lines, all of them check them. */
+/** `keys` are those of the audit log: the first one signs lines, all of them verify. */
 export function createAnchorFile(path: string, keys: readonly [Key, ...Key[]]): AnchorFile {
   return {
     path,
     async append(heads, at) {
-      // The folder alone, in one that is there; if it can't be made, opening the file says why.
+      // Creates only the folder itself, in an existing one; if that fails, opening the file reports why.
       await mkdir(dirname(path), { mode: 0o700 }).catch(() => undefined);
       const file = await open(path, 'a+', 0o600);
       try {
@@ -102,7 +102,7 @@ async function writeLines(file: FileHandle, { heads, at, key }: { heads: readonl
       .split('\n')
       .map(lineOf)
       .findLast((line) => line !== null)?.line_mac ?? '';
-  // A line that a crash has torn stays by itself.
+  // A line that a crash has torn stays on its own.
   let text = isWhole ? '' : '\n';
 
   for (const { chain, seal_no, mac, entries } of heads) {
@@ -143,7 +143,7 @@ async function* readLines(path: string, keys: readonly Key[]): AsyncGenerator<Re
   }
 }
 
-/** The line that a text is; null where it is none. */
+/** Parses a text as a line; null when it is none. */
 function lineOf(text: string): AnchorRecord | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -4,26 +4,26 @@ import { headBytes, sniff, type Sniffed } from '../parsing/media-type.ts';
 import type { Storage } from './storage.ts';
 import { isTextSample } from '../parsing/text/text-bytes.ts';
 
-/** Bytes that come from somewhere, and what they are called there. */
+/** Bytes from outside, and their name there. */
 export interface IncomingFile {
   readonly filename: string;
   readonly bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** What was stored. */
+/** A stored file. */
 export interface StoredFile {
   readonly storageKey: string;
   readonly filename: string;
   readonly mediaType: string;
   readonly sizeBytes: number;
   readonly sha256: string;
-  /** Text, but not UTF-8 without U+0000; only where the limits take it. */
+  /** Text that is not UTF-8, or contains U+0000; only where the limits accept it. */
   readonly isForeignText?: boolean;
 }
 
 export interface StoreLimits {
   readonly maxBytes: number;
-  /** Media type of bytes without a signature that are no text; without it they are refused. */
+  /** Media type of bytes without a signature that are not text; without it they are refused. */
   readonly untyped?: string;
   /** Text in another encoding, or with U+0000 in it, is stored too, under the type of its name. */
   readonly takesForeignText?: boolean;
@@ -34,8 +34,8 @@ const longestName = 255;
 const maxExtension = 20;
 
 /**
- * Streams a file into the storage under a key, hashes and counts it, and tells its type by its first bytes. No more than a few chunks are
- * in memory; what is refused leaves nothing behind.
+ * Streams a file into the storage under a key, hashes and counts it, and determines its type by its first bytes. No more than a few chunks are in memory; a
+ * refused file leaves nothing behind.
  * @throws `payload_too_large` above the limit, `unsupported_media_type` for programs, types that are not listed, and bytes that are neither.
  */
 export async function storeFile(storage: Storage, storageKey: string, file: IncomingFile, limits: StoreLimits): Promise<StoredFile> {
@@ -75,10 +75,10 @@ export async function storeFile(storage: Storage, storageKey: string, file: Inco
   return { storageKey, filename, mediaType, sizeBytes, sha256: hash.digest('hex'), ...(isForeignText ? { isForeignText } : {}) };
 }
 
-/** A name as it may be shown and sent on: NFC, one line, without a path, at most 255 characters. It never names a file of ours. */
+/** Returns a name that may be displayed and passed on: NFC, one line, without a path, at most 255 characters. It never names a file of ours. */
 export function cleanFilename(name: string): string {
   const last = name.toWellFormed().normalize('NFC').split(/[/\\]/).at(-1) ?? '';
-  // Controls, and the marks that turn the direction of what follows, so that `exe.pdf` could read otherwise.
+  // Removes control characters, and those that change text direction, with which `exe.pdf` could be read differently.
   const clean = last.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/gu, '').trim();
   if (clean === '' || clean === '.' || clean === '..') return 'file';
   return shortened(clean);
@@ -95,7 +95,7 @@ function shortened(name: string): string {
 
 type Bytes = AsyncIterator<Uint8Array> | Iterator<Uint8Array>;
 
-/** Enough for the type, or all there is. */
+/** Reads enough for the type, or all there is. */
 async function readHead(source: IncomingFile['bytes']): Promise<{ head: Buffer; rest: Bytes }> {
   const rest: Bytes = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
   const parts: Uint8Array[] = [];
@@ -117,7 +117,7 @@ async function* chained(head: Buffer, rest: Bytes): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Without a signature all of it must be UTF-8 without U+0000; null ends it. */
+/** Without a signature all of it must be UTF-8 without U+0000; null marks the end. */
 function textCheck(sniffed: Sniffed): (bytes: Uint8Array | null) => void {
   if (sniffed.kind !== 'text') return () => undefined;
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -131,7 +131,7 @@ function textCheck(sniffed: Sniffed): (bytes: Uint8Array | null) => void {
   };
 }
 
-/** Of text that is stored for a purpose that only takes UTF-8. */
+/** Refuses foreign text that is stored for a purpose that accepts only UTF-8. */
 export function refuseForeignText({ isForeignText }: Pick<StoredFile, 'isForeignText'>): void {
   if (isForeignText) throw refused(notUtf8);
 }

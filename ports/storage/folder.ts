@@ -8,12 +8,12 @@ import type { ByteRange, ByteSource, Storage, StoredObject } from './storage.ts'
 import { checkKey, isStorageKey } from './key.ts';
 
 const chunkBytes = 65_536;
-/** Uploads under way; a name of its own, that no key can have. */
+/** Folder of unfinished uploads; no key can have its name. */
 const partsFolder = '.parts';
-/** Folders of organizations; a disk has others of its own. */
+/** Form of an organization's folder; a disk also has others. */
 const placeForm = /^[0-9a-f-]{36}$/;
 
-/** Files in a folder (0700, files 0600), for one machine or a volume that all processes share. */
+/** Stores files in a folder (0700, files 0600), for one machine or a volume that all processes share. */
 export function createFolderStorage(folder: string): Storage {
   const pathOf = (key: string) => join(folder, ...checkKey(key).split('/'));
 
@@ -26,7 +26,7 @@ export function createFolderStorage(folder: string): Storage {
         await writePart(part, source, signal);
         await prepared(() => rename(part, path).then(() => syncFolder(dirname(path))));
       } finally {
-        // A place that fails must not hide how; what stays is tidied away later.
+        // A failed cleanup must not hide the original error; leftovers are removed later.
         await rm(part, { force: true }).catch(() => undefined);
       }
     },
@@ -101,7 +101,7 @@ async function* listPlace(folder: string, place: string, prefix: string): AsyncG
   }
 }
 
-/** A process that was killed leaves the part of the file that it had. */
+/** A killed process leaves the part of the file that it had written. */
 async function removeParts(folder: string, untouchedSince: Date): Promise<number> {
   let removed = 0;
   try {
@@ -127,7 +127,7 @@ async function namesIn(folder: string): Promise<string[]> {
   return names;
 }
 
-/** Faults of the disk, without its paths. */
+/** Maps errors of the disk, without its paths. */
 async function prepared<R>(work: () => Promise<R>): Promise<R> {
   try {
     return await work();

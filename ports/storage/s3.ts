@@ -19,12 +19,12 @@ import type { S3Settings } from './settings.ts';
 
 const maxTries = 3;
 const chunkBytes = 65_536;
-/** What it says names buckets; what matters comes as an error. */
+/** Its log names buckets; relevant failures arrive as errors. */
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
- * Any server that speaks S3. An object's length must be known before its first byte is sent, and a multipart upload would hold 5 MiB a
- * part in memory: what comes is spooled to a file of the machine first.
+ * Works with any server that speaks S3. An object's length must be known before its first byte is sent, and a multipart upload would hold 5 MiB per part in
+ * memory: uploads are spooled to a local file first.
  */
 export function createS3Storage(settings: S3Settings, spoolFolder: string = tmpdir()): Storage {
   const client = clientOf(settings);
@@ -60,7 +60,7 @@ export function createS3Storage(settings: S3Settings, spoolFolder: string = tmpd
       await answered(() => client.send(new DeleteObjectCommand({ Bucket, Key: nameOf(key) })));
     },
     list: (prefix) => listBucket(client, settings, prefix),
-    // A spool has no name that could stay.
+    // A spool has no name that could be left over.
     tidy: () => Promise.resolve(0),
     close: () => client.destroy(),
   };
@@ -73,7 +73,7 @@ function clientOf({ region, endpoint, credentials }: S3Settings): S3Client {
     ...(credentials === null ? {} : { credentials }),
     maxAttempts: maxTries,
     logger: silent,
-    // The SDK's own checksums come as trailers, which most servers but Amazon's refuse.
+    // The SDK's own checksums are sent as trailers, which most servers except Amazon's refuse.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000 },
@@ -93,7 +93,7 @@ async function* listBucket(client: S3Client, settings: S3Settings, prefix: strin
   }
 }
 
-/** A file that loses its name at once, so that not even a killed process leaves it behind. */
+/** Opens a file and removes its name at once, so that not even a killed process leaves it behind. */
 async function openSpool(folder: string): Promise<FileHandle> {
   const path = join(folder, `longhaul-${randomUUID()}.part`);
   return spooled(async () => {
@@ -112,7 +112,7 @@ async function* chunksOf(spool: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-/** Gives the number of bytes. */
+/** Returns the number of bytes. */
 async function spoolTo(spool: FileHandle, source: ByteSource, signal: AbortSignal | undefined): Promise<number> {
   let length = 0;
   for await (const bytes of source) {
@@ -126,7 +126,7 @@ async function spoolTo(spool: FileHandle, source: ByteSource, signal: AbortSigna
   return length;
 }
 
-/** Faults of the machine's disk, without its paths. */
+/** Maps errors of the local disk, without its paths. */
 async function spooled<R>(work: () => Promise<R>): Promise<R> {
   try {
     return await work();
@@ -135,7 +135,7 @@ async function spooled<R>(work: () => Promise<R>): Promise<R> {
   }
 }
 
-/** The SDK gives up on a body that is a stream; here it is a file, which can be read again. */
+/** The SDK does not retry a body that is a stream; here it is a file, which can be read again. */
 async function retried<R>(send: () => Promise<R>): Promise<R> {
   for (let tries = 1; ; tries++) {
     try {
@@ -152,7 +152,7 @@ function isAbort(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError';
 }
 
-/** What the server refuses, without its words, which name buckets and keys. */
+/** Maps refusals of the server, without its message, which names buckets and keys. */
 async function answered<R>(ask: () => Promise<R>): Promise<R> {
   try {
     return await ask();

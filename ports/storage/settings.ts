@@ -3,7 +3,7 @@ import { EnvironmentError, httpOrigin, parseEnvironment } from '../config/enviro
 
 const url = 'an http or https URL without user or fragment';
 
-/** Variables that say where attachments lie and what is taken. */
+/** Variables for the location and the limits of attachments. */
 export const storageVariables = {
   STORAGE_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   STORAGE_S3_BUCKET: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$', description: 'the name of a bucket' })),
@@ -28,11 +28,11 @@ export interface S3Settings {
   readonly kind: 's3';
   readonly bucket: string;
   readonly region: string;
-  /** Before every key, ends in a slash or is empty. */
+  /** Precedes every key; ends in a slash or is empty. */
   readonly prefix: string;
   /** A server other than Amazon's; buckets are then named in the path. */
   readonly endpoint: string | null;
-  /** Null: the keys that the machine's role gives. */
+  /** Null: the credentials of the machine's role. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
 }
 
@@ -40,13 +40,13 @@ export type StorageSettings = { readonly kind: 'folder'; readonly folder: string
 
 export interface AttachmentSettings {
   readonly maxBytes: number;
-  /** Who looks at each upload before it can be used; null: it can be used at once. */
+  /** The scanner that checks each upload before it can be used; null: uploads can be used at once. */
   readonly scan: { readonly url: string; readonly token: string | null } | null;
 }
 
 /**
- * A bucket goes before a folder.
- * @throws EnvironmentError where there is neither, or half of a pair of keys.
+ * A bucket takes precedence over a folder.
+ * @throws EnvironmentError when neither is configured, or only half of a key pair.
  */
 export function storageSettings(values: Static<typeof StorageVariables>): {
   readonly storage: StorageSettings;
@@ -62,7 +62,7 @@ export function storageSettings(values: Static<typeof StorageVariables>): {
   };
 }
 
-/** Throws what `storageSettings` has against an environment whose other variables may be bad as well: all are named in one round. */
+/** Throws the errors of `storageSettings` for an environment whose other variables may be bad as well, so that all are reported at once. */
 export function checkStorage(source: Readonly<Record<string, string | undefined>>): void {
   storageSettings(parseEnvironment(StorageVariables, source));
 }

@@ -15,40 +15,40 @@ export interface StoredObject {
   readonly storedAt: Date;
 }
 
-/** What an object is made of, a stream or bytes at hand, and what breaks it off. */
+/** What aborts an upload. */
 export interface PutOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Bytes that come, or are at hand. */
+/** Bytes that arrive as a stream, or are already in memory. */
 export type ByteSource = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /**
- * Where the bytes of attachments lie: a folder of this machine, or any S3-compatible server. An object is there whole or not at all, and is
- * never changed. Keys are ours (see `newStorageKey`), never a name that somebody sent.
- * Faults of the place are `service_unavailable`, what does not exist is `not_found`.
+ * Where the bytes of attachments are stored: a folder of this machine, or any S3-compatible server. An object exists completely or not at all, and is never
+ * changed. Keys are ours (see `newStorageKey`), never a name that a client sent. Errors of the storage are `service_unavailable`; what does not exist is
+ * `not_found`.
  */
 export interface Storage {
-  /** Streams an object in; what was put of it before a fault or abort is removed. A fault of `source` itself is thrown as it is. */
+  /** Streams an object in; what was written before an error or abort is removed. An error of `source` itself is rethrown unchanged. */
   put(key: string, source: ByteSource, options?: PutOptions): Promise<void>;
-  /** Its bytes, all or a range. The caller reads to the end or destroys the stream. */
+  /** Returns its bytes, all or a range. The caller reads to the end or destroys the stream. */
   open(key: string, range?: ByteRange): Promise<Readable>;
-  /** Removes it; what is not there is removed already. */
+  /** Removes it; a missing object counts as removed. */
   remove(key: string): Promise<void>;
-  /** Objects of ours whose keys begin so, in no promised order; they may come and go meanwhile. */
+  /** Lists our objects whose keys have this prefix, in no guaranteed order; some may appear or disappear during the listing. */
   list(prefix: string): AsyncIterable<StoredObject>;
-  /** Removes what uploads had begun that nobody has written to since; gives how many. */
+  /** Removes unfinished uploads that have not been written to since; returns how many. */
   tidy(untouchedSince: Date): Promise<number>;
   close(): void;
 }
 
-/** The storage that the environment names. */
+/** Creates the storage that the environment configures. */
 export async function createStorage(settings: StorageSettings): Promise<Storage> {
   switch (settings.kind) {
     case 'folder':
       return createFolderStorage(settings.folder);
     case 's3': {
-      // Loaded where it is used: it costs every start a sixth of a second.
+      // Loaded only where it is used: it would slow down every start by a sixth of a second.
       const { createS3Storage } = await import('./s3.ts');
       return createS3Storage(settings);
     }
@@ -58,7 +58,7 @@ export async function createStorage(settings: StorageSettings): Promise<Storage>
 }
 
 /**
- * All bytes of an object, for those who can't work on a stream.
+ * Returns all bytes of an object, for callers that can't work on a stream.
  * @throws `payload_too_large` above `maxBytes`, whatever the row says.
  */
 export async function readWhole(
@@ -70,7 +70,7 @@ export async function readWhole(
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of await storage.open(storageKey)) {
-    parts.push(part as Buffer); // a byte stream without an encoding gives buffers
+    parts.push(part as Buffer); // a byte stream without an encoding yields buffers
     length += (part as Buffer).byteLength;
     if (length > maxBytes) throw tooLarge(maxBytes);
   }

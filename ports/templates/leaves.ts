@@ -7,13 +7,13 @@ const wholeLeaf = /^\s*\{\{\s*([A-Za-z_][\w.]*)\s*\}\}\s*$/;
 export interface LeafRendering {
   readonly templates: Pick<Templates, 'renderEach'>;
   readonly variables: TemplateVariables;
-  /** Is told each path that has no value. */
+  /** Called with each path that has no value. */
   readonly onMissing?: (path: string) => void;
 }
 
 /**
- * Renders every string leaf of a value, all in one job; a leaf that is exactly one `{{ path }}` keeps the type of its value. Keys stay, and so
- * does a leaf without a brace. Throws as the templates do.
+ * Renders every string leaf of a value, all in one job; a leaf that is exactly one `{{ path }}` keeps the type of its value. Keys are unchanged, and so is a
+ * leaf without a brace. Throws as the templates do.
  */
 export async function renderLeaves(node: unknown, { templates, variables, onMissing }: LeafRendering): Promise<unknown> {
   const texts = new Set<string>();

@@ -23,7 +23,7 @@ const form = /^\s*[+-]?\d+(?:\.\d+)?\s*$/;
 
 type Filter = (this: unknown, ...given: unknown[]) => unknown;
 
-/** Makes filters that calculate fail where a double would change a number from 2^53 on: they would write its neighbour. */
+/** Makes filters that calculate fail where a double would change a number from 2^53 on: they would output its neighbour. */
 export function keepNumbers(engine: Liquid): void {
   for (const name of calculating) {
     const filter = engine.filters[name];
@@ -39,7 +39,7 @@ export function keepNumbers(engine: Liquid): void {
   }
 }
 
-/** Throws for a number in the markup of a template that a double would change: Liquid keeps no other. */
+/** Throws for a number in the markup of a template that a double would change: Liquid has no other number type. */
 export function refuseLiterals(template: string): void {
   for (const [piece] of template.matchAll(markup))
     for (const [literal] of piece.replaceAll(quoted, '""').matchAll(literals)) refuseInexact(literal);

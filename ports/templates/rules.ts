@@ -14,20 +14,20 @@ export interface RenderedTemplate {
 }
 
 /**
- * What a template writes of a value that is no text. `plain`: as Liquid does, members of a list one after the other. For requests, where that would
- * be read as something else: an object is refused, and a list `joined` by commas (of texts, numbers and booleans) or `refused`.
+ * How a template writes a value that is not text. `plain`: as Liquid does, members of a list one after the other. The others are for requests, where that would
+ * be misread: an object is refused, and a list is `joined` by commas (of texts, numbers and booleans) or `refused`.
  */
 export type Composites = 'plain' | 'joined' | 'refused';
 
 const removedTags = ['include', 'render', 'layout', 'block', 'tablerow', 'cycle', 'increment', 'decrement', 'liquid'];
-/** Liquid's own properties of lists and texts. */
+/** Liquid's built-in properties of lists and texts. */
 const computed: ReadonlySet<string> = new Set(['size', 'first', 'last']);
 const maxOutput = 200_000;
-/** Processor time of a rendering. */
+/** Maximum processor time of a rendering. */
 const maxRenderMs = 300;
 const maxMemory = 10_000_000;
 
-/** The one Liquid engine: own properties, strict filters, no file system, no tag that loads, repeats without bound or keeps state. */
+/** Creates the one Liquid engine: own properties, strict filters, no file system, no tag that loads, repeats without bound or keeps state. */
 export function createLiquid(composites: Composites = 'plain'): Liquid {
   const write = (value: unknown) => (Array.isArray(value) ? written(value, composites) : value);
   const engine = new Liquid({
@@ -39,7 +39,7 @@ export function createLiquid(composites: Composites = 'plain'): Liquid {
     memoryLimit: maxMemory,
     templates: {},
     relativeReference: false,
-    // Liquid itself makes a text of what is no list.
+    // Liquid itself converts to text whatever is not a list.
     ...(composites === 'plain' ? {} : { outputEscape: (value: unknown) => write(value) as string }),
   });
   if (composites !== 'plain') engine.registerFilter('raw', { raw: true, handler: write });
@@ -49,14 +49,14 @@ export function createLiquid(composites: Composites = 'plain'): Liquid {
   return engine;
 }
 
-/** Throws on syntax, and on numbers that no template can keep. */
+/** Throws on syntax errors, and on numbers that no template can represent. */
 export function parseTemplate(engine: Liquid, template: string): Template[] {
   const parsed = engine.parse(template);
   refuseLiterals(template);
   return parsed;
 }
 
-/** Renders where it is called: callers outside the pool's children use `createTemplates`. Throws on syntax, unknown filters and limits. */
+/** Renders in the calling process: callers outside the pool's children use `createTemplates`. Throws on syntax, unknown filters and limits. */
 export function renderTemplate(engine: Liquid, template: string, variables: TemplateVariables): RenderedTemplate {
   const parsed = parseTemplate(engine, template);
   const missing = missingPaths(engine, parsed, variables);
@@ -67,8 +67,8 @@ export function renderTemplate(engine: Liquid, template: string, variables: Temp
 }
 
 /**
- * Liquid counts a rendering's time by the clock, which also runs while the process is stopped or gets no processor. Here it is the processor's: Liquid asks its limiter
- * before each node, which looks there.
+ * Liquid measures a rendering by wall-clock time, which also passes while the process is frozen or gets no processor. This uses processor time instead: Liquid
+ * calls its limiter before each node, and the limiter checks it.
  */
 function renderInTime(engine: Liquid, parsed: Template[], variables: TemplateVariables): string {
   const context = new Context(variables, engine.options, { sync: true }, { liquid: engine });
@@ -80,7 +80,7 @@ function renderInTime(engine: Liquid, parsed: Template[], variables: TemplateVar
   return String(engine.renderSync(parsed, context));
 }
 
-/** Paths whose value is not there; one with an index that is computed is not judged. What Liquid itself gives of lists and texts is always there. */
+/** Returns the paths that have no value; one with a computed index is not checked. Liquid's built-in properties of lists and texts always exist. */
 function missingPaths(engine: Liquid, parsed: Template[], variables: TemplateVariables): string[] {
   const missing = new Set<string>();
   for (const segments of engine.globalVariableSegmentsSync(parsed)) {
@@ -93,7 +93,7 @@ function missingPaths(engine: Liquid, parsed: Template[], variables: TemplateVar
   return [...missing].slice(0, 20);
 }
 
-/** Between two lines with a random mark, which the text itself can't know: what it says ends where the fence does. */
+/** Puts a text between two lines with a random boundary, which the text itself can't know: it ends where the fence does. */
 function fence(value: unknown): string {
   const mark = randomBytes(8).toString('hex');
   const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
@@ -111,7 +111,7 @@ function written(list: readonly unknown[], composites: Composites): string {
     .join(',');
 }
 
-/** Whatever turns an object into a text, a filter too, fails instead of writing `[object Object]`. */
+/** Makes every conversion of an object to text fail, also in a filter, instead of writing `[object Object]`. */
 const noText = {
   toString(): never {
     throw new Error('an object has no form in a text: the template must name a field of it or write it as JSON');

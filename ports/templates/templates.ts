@@ -13,19 +13,19 @@ export class TemplateError extends Error {
 /** Renders the Liquid templates that one tenant writes, as untrusted work. All throw TemplateError, and `service_unavailable` as the pool does. */
 export interface Templates {
   render(template: string, variables: TemplateVariables): Promise<RenderedTemplate>;
-  /** Several with the same variables, as one job: the texts in their order. */
+  /** Renders several with the same variables, as one job; returns the texts in order. */
   renderAll(templates: readonly string[], variables: TemplateVariables): Promise<string[]>;
-  /** The same, with what each of them misses. */
+  /** Does the same, with the missing paths of each. */
   renderEach(templates: readonly string[], variables: TemplateVariables): Promise<readonly RenderedTemplate[]>;
-  /** Parses only. */
+  /** Only parses. */
   check(template: string): Promise<void>;
-  /** Parses several, as one job: the position of the first that can't be read, -1 when all can. */
+  /** Parses several, as one job; returns the position of the first that can't be read, -1 when all can. */
   firstFault(templates: readonly string[]): Promise<number>;
-  /** The same ones for a request: an object in a text is a fault, and so is a list that is not joined. */
+  /** Returns templates for a request: an object in a text is an error, and so is a list that is not joined. */
   forRequest(lists: Exclude<Composites, 'plain'>): Templates;
 }
 
-/** The templates of each organization; null is the platform. */
+/** Returns the templates of each organization; null is the platform. */
 export interface TemplatesByTenant {
   of(organizationId: string | null): Templates;
 }
@@ -36,7 +36,7 @@ export function createTemplates(pool: Pick<WorkPool, 'run'>): TemplatesByTenant 
       return await pool.run('template', { organizationId, job, subject: () => job.templates.join('\0') });
     } catch (error) {
       if (error instanceof WorkLimit || error instanceof WorkProblem) throw new TemplateError(error.message);
-      throw error; // a fault of the pool is nobody's template
+      throw error; // an error of the pool is not the template's
     }
   }
 

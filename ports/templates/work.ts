@@ -1,14 +1,14 @@
 import { createLiquid, parseTemplate, renderTemplate, type Composites, type RenderedTemplate, type TemplateVariables } from './rules.ts';
 
-/** Templates to render with the same variables; without variables they are only parsed, and what is wrong with each is told. */
+/** Templates to render with the same variables; without variables they are only parsed, and the error of each is returned. */
 export interface TemplateJob {
   readonly templates: readonly string[];
   readonly variables: TemplateVariables | null;
-  /** `plain` when left out. */
+  /** `plain` by default. */
   readonly composites?: Composites;
 }
 
-/** A text for each template, or, where they were only parsed, its fault or null. */
+/** A text for each template, or, when they were only parsed, its error or null. */
 export interface TemplateResult {
   readonly rendered: readonly RenderedTemplate[];
   readonly faults: readonly (string | null)[];

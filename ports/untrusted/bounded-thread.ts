@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 
-/** A worker thread that answers one job at a time; one that outlives its time is killed and replaced. */
+/** A worker thread that answers one job at a time; one that exceeds its time is killed and replaced. */
 export interface BoundedThread<Job, Result> {
-  /** Throws ThreadLimit when the time is over, ThreadLost when the thread dies, ThreadProblem when the job itself is refused. */
+  /** Throws ThreadLimit when the time is over, ThreadLost when the thread dies, ThreadProblem when the thread refuses the job. */
   ask(job: Job): Promise<Result>;
   close(): Promise<void>;
 }
@@ -12,17 +12,17 @@ export class ThreadLimit extends Error {
   override readonly name = 'ThreadLimit';
 }
 
-/** The thread could not be loaded or died under the job: of memory, or for a fault that is not the job's. */
+/** The thread could not be loaded or died during the job: out of memory, or for an error that is not the job's. */
 export class ThreadLost extends Error {
   override readonly name = 'ThreadLost';
 }
 
-/** The thread refused the job; the message is its own. */
+/** The thread refused the job; the message is the thread's. */
 export class ThreadProblem extends Error {
   override readonly name = 'ThreadProblem';
 }
 
-/** What a thread's script posts: `ready` once loaded, then one answer a job. */
+/** What a thread's script posts: `ready` once loaded, then one answer per job. */
 export type ThreadAnswer<Result> = { readonly id: number; readonly result: Result } | { readonly id: number; readonly problem: string };
 
 interface Running<Result> {
@@ -93,7 +93,7 @@ export function createBoundedThread<Job, Result>(
       void target.worker.terminate();
     });
     try {
-      target.worker.postMessage({ id, job }); // throws for what can't be copied
+      target.worker.postMessage({ id, job }); // throws for a value that can't be copied
       return await answer.promise;
     } finally {
       cancel();
@@ -116,13 +116,12 @@ export function createBoundedThread<Job, Result>(
   };
 }
 
-/** A thread that gets no processor is not waited for any longer than so many times its time. */
+/** A thread that gets no processor is given up after this many times its limit. */
 const maxTurns = 30;
 
 /**
- * A timer for the work of a thread: it counts the processor time that the thread has had, so that a machine which is too busy, or a process
- * which was stopped, is not held against the job. When it rings far too late the answer may lie in the queue: it gets its turn first. Gives the
- * function that cancels it.
+ * A timer for the work of a thread: it counts the processor time of the thread, so that a busy machine or a frozen process does not count against the job. When
+ * it fires far too late, the answer may be in the queue: the queue is read first. Returns the function that cancels it.
  */
 function afterWorkingFor(maxMs: number, worker: Worker, over: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;

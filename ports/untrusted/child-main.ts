@@ -1,4 +1,4 @@
-// The script of a child: it takes one job after the other and loads the rules of a sort when it is first asked for them.
+// The script of a child: it does one job after the other and loads the code of a sort at its first job.
 import { deserialize, serialize } from 'node:v8';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { maxResultBytes, type Answer, type ChildMessage, type JobMessage } from './messages.ts';
@@ -8,9 +8,9 @@ import { watchParent } from './watch-parent.ts';
 const [, , sortsModule = '', ending = ''] = process.argv;
 const { sorts } = (await import(sortsModule)) as { sorts: Readonly<Record<string, Sort<unknown, unknown>>> }; // named by the pool itself
 
-// The parent is gone: no answer can reach anybody.
+// The parent has exited: no answer can reach it.
 process.on('disconnect', () => process.exit());
-// A library that fails outside its promise fails the job; the process is in no known state then.
+// An error that a library throws outside its promise fails the job; the state of the process is then unknown.
 process.on('uncaughtException', (error) => process.send?.({ ...problemOf(error), isLast: true }, () => process.exit(1)));
 process.on('message', (message: JobMessage) => void answer(message));
 if (ending === 'by-itself') watchParent();

@@ -7,39 +7,39 @@ import type { Answer, ChildMessage, JobMessage } from './messages.ts';
 import type { WorkLimits } from './sorts.ts';
 import { lowerPriority } from './lower-priority.ts';
 
-/** How a job ended: answered; outgrown, which is its own fault; or lost, which is nobody's. */
+/** How a job ended: answered; outgrown, when the job itself exceeded its limits; or lost, when it is not to blame. */
 export type Ended =
   | { readonly kind: 'answered'; readonly answer: Answer }
   | { readonly kind: 'outgrown'; readonly reason: 'time' | 'memory' | 'crash'; readonly told: string }
   | { readonly kind: 'lost'; readonly reason: string; readonly hasBegun: boolean };
 
-/** Of V8's old generation: the same for every sort, since a child serves all of them. V8 ends the child that goes over it. */
+/** Size of V8's old generation: the same for every sort, since a child serves all of them. V8 ends a child that exceeds it. */
 export const heapMb = 256;
-/** Private memory that the kernel gives a child at most, whatever its parent sees in time. */
+/** Maximum private memory that the kernel gives a child, even when its parent checks too late. */
 const kernelMb = 1_024;
 /** A child that holds more than this between two jobs is replaced. */
 const retireMb = 192;
-/** Nice value of a child that gives way: beside others it gets a third of what it would, and enough to start on a machine with much to do. */
+/** Nice value of a child that gives way: beside others it gets a third of the processor time, and enough to start on a busy machine. */
 const waysNice = 5;
 const everyMs = 25;
-/** For a child to start, and to load the rules of a sort. */
+/** Time for a child to start, and to load the code of a sort. */
 const loadMs = 30_000;
-/** A parent that stood still is not a job that took long. */
+/** A freeze of the parent does not count as the job's time. */
 const maxPerLookMs = 10 * everyMs;
 
 const main = fileURLToPath(new URL('./child-main.ts', import.meta.url));
 const isLinux = process.platform === 'linux';
-/** A full heap, an allocation that was refused. */
+/** A full heap, or a refused allocation. */
 const memorySignals: readonly NodeJS.Signals[] = ['SIGABRT', 'SIGTRAP', 'SIGILL'];
-/** A full stack of native code, an access outside of memory. */
+/** A stack overflow of native code, or an invalid memory access. */
 const faultSignals: readonly NodeJS.Signals[] = ['SIGSEGV', 'SIGBUS'];
 
 /**
- * A child process that does one job at a time: with an empty environment, no descriptor of this process but its own channel, no right to write
- * files, start processes or load native code, and no core file. It holds this process's event loop only while it has a job.
+ * A child process that does one job at a time: with an empty environment, no descriptor of this process except its own channel, no permission to write files,
+ * start processes or load native code, and no core file. It keeps this process's event loop alive only while it has a job.
  */
 export class WorkChild {
-  /** Sorts whose rules it has loaded. */
+  /** Sorts whose code it has loaded. */
   readonly loaded = new Set<string>();
   readonly exited: Promise<void>;
   #givesWay = false;
@@ -65,25 +65,25 @@ export class WorkChild {
     return this.#process.pid;
   }
 
-  /** Whether everything else on the machine goes before it. */
+  /** Whether it has a lower priority than everything else on the machine. */
   get givesWay(): boolean {
     return this.#givesWay;
   }
 
-  /** Lowers its priority for good: to raise it again takes a right that a process need not have. Best before it has started its threads. */
+  /** Lowers its priority permanently: raising it again takes a privilege that a process need not have. Best done before the child has started its threads. */
   giveWay(): void {
     const { pid } = this;
-    // Without a process there is nothing to slow down; 0 would be this one.
+    // Without a process there is nothing to slow down; 0 would be this process.
     if (this.#givesWay || this.#isGone || pid === undefined) return;
     this.#givesWay = true;
     try {
       lowerPriority(waysNice, pid);
     } catch {
-      // It has just ended; whoever gives it a job hears of that.
+      // It has just ended; giving it a job will report that.
     }
   }
 
-  /** False once it has ended or has grown so much that another should take its place. */
+  /** False once it has ended or has grown so much that it should be replaced. */
   isFit(): boolean {
     return !this.#isGone && usageOf(this.pid ?? 0).memoryMb <= retireMb;
   }
@@ -94,7 +94,7 @@ export class WorkChild {
     this.#settle(this.#lost(reason));
   }
 
-  /** Never rejects. A job that isn't answered costs the child its life. */
+  /** Never rejects. A job without an answer ends the child. */
   async run(message: JobMessage, limits: WorkLimits): Promise<Ended> {
     if (this.#isGone) return this.#lost('the child had ended');
     const ended = Promise.withResolvers<Ended>();
@@ -138,7 +138,7 @@ export class WorkChild {
     return { kind: 'lost', reason: reason.slice(0, 200), hasBegun: this.#hasBegun };
   }
 
-  /** What a death says of the job: V8 and libc end a process that can't go on by a signal of their own. */
+  /** Derives the job's outcome from the death of the child: V8 and libc end a process that can't go on with a signal of their own. */
   #judgeExit(code: number | null, signal: NodeJS.Signals | null): Ended {
     if (signal === null || !this.#hasBegun || ![...memorySignals, ...faultSignals].includes(signal))
       return this.#lost(signal ?? `exit ${code}`);
@@ -159,9 +159,9 @@ function hold(child: ChildProcess, isHeld: boolean): void {
 }
 
 /**
- * Looks at a child every 25 ms while it has a job. Processor time counts from `begin` on, so that neither loading nor a machine that is too
- * busy is held against the job; a child that was stopped or starved until the clock ran out is lost, one that waited for nothing has outgrown
- * its time. Where the system has no /proc a quarter of the clock stands for processor time.
+ * Checks a child every 25 ms while it has a job. Processor time counts from `begin` on, so that neither loading nor a busy machine counts against the job. A
+ * child that was stopped or starved until the wall-clock limit is lost; one that slept without work has outgrown its time. Where the system has no /proc, a
+ * quarter of the wall-clock time stands for processor time.
  */
 function supervise(child: ChildProcess, limits: WorkLimits, over: (ended: Ended) => void) {
   const pid = child.pid ?? 0;
@@ -187,7 +187,7 @@ function supervise(child: ChildProcess, limits: WorkLimits, over: (ended: Ended)
     clockMs += Math.min(now - last, maxPerLookMs);
     last = now;
     const ended = judge();
-    // An answer that has arrived meanwhile comes first.
+    // An answer that has arrived in the meantime takes precedence.
     if (!ended) return;
     clearInterval(timer);
     setImmediate(() => isOn && over(ended));
@@ -205,7 +205,7 @@ function supervise(child: ChildProcess, limits: WorkLimits, over: (ended: Ended)
   };
 }
 
-/** The state of a process by proc(5): S sleeps, R runs or would, T is stopped; null where the system does not tell. */
+/** Returns the state of a process by proc(5): S sleeps, R is running or runnable, T is stopped; null where the system does not report it. */
 function stateOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

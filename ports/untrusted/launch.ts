@@ -1,23 +1,22 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** What a child process may have and is told. */
+/** What a child process may use, and its arguments. */
 export interface LaunchOptions {
   readonly args: readonly string[];
-  /** Of V8's old generation. V8 ends the child that goes over it. */
+  /** Size of V8's old generation. V8 ends a child that exceeds it. */
   readonly heapMb: number;
-  /** Private memory that the kernel gives the child at most. */
+  /** Maximum private memory that the kernel gives the child. */
   readonly kernelMb: number;
-  /** What it may read; without it the whole file system. */
+  /** Paths that it may read; the whole file system by default. */
   readonly readable?: readonly string[];
 }
 
 const isLinux = process.platform === 'linux';
 
 /**
- * Starts a script as a child with an empty environment, no descriptor of this process but its own channel, no right to write files, start
- * processes or load native code, and no core file. It ends with this process: the kernel sees to it, or the child itself where its second
- * argument is `by-itself`.
+ * Starts a script as a child with an empty environment, no descriptor of this process except its own channel, no permission to write files, start processes or
+ * load native code, and no core file. It ends with this process: the kernel ensures that, or the child itself when its second argument is `by-itself`.
  */
 export function launchChild(main: string, { args, heapMb, kernelMb, readable = ['*'] }: LaunchOptions): ChildProcess {
   const flags = [
@@ -38,7 +37,10 @@ export function launchChild(main: string, { args, heapMb, kernelMb, readable = [
   });
 }
 
-/** Words before a command: the kernel ends the child with the process that started it, however that one ends, whatever the child does at that time. */
+/**
+ * Returns a command prefix that makes the kernel end the child together with the process that started it, however that one ends and whatever the child is
+ * doing.
+ */
 export function deathPrefix(): readonly string[] {
   const setpriv = '/usr/bin/setpriv';
   return isLinux && existsSync(setpriv) ? [setpriv, '--pdeathsig', 'KILL', '--'] : [];

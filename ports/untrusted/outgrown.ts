@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 
-/** What a job works on: a schema, a template, a document. Asked for only where it must be hashed. */
+/** What a job works on: a schema, a template, a document. Called only where it must be hashed. */
 export type Subject = () => string | Uint8Array;
 
-/** Whose work of which sort, and on what. */
+/** The organization and sort of a job, and its subject. */
 export interface WorkTenant {
   readonly organization: string;
   readonly sort: string;
   readonly subject: Subject;
 }
 
-/** What outgrew its limits, by organization, sort and SHA-256: it is refused at once for ten minutes, with the words of the first time. */
+/** Remembers what outgrew its limits, by organization, sort and SHA-256: it is refused at once for ten minutes, with the message of the first time. */
 export class Outgrown {
   /** The oldest first. */
   readonly #entries = new Map<string, { readonly told: string; readonly until: number }>();
-  /** Until when it counts that work of an organization has outgrown its limits; the oldest first. */
+  /** Until when an organization counts as one whose work has outgrown its limits; the oldest first. */
   readonly #organizations = new Map<string, number>();
   readonly #keepMs: number;
 
@@ -22,7 +22,7 @@ export class Outgrown {
     this.#keepMs = keepMs;
   }
 
-  /** What was told the first time; null for what is not known. Costs nothing while nothing is known at all. */
+  /** Returns the message of the first time; null for unknown work. Costs nothing while nothing is remembered. */
   find(work: WorkTenant): string | null {
     this.#forgetOld();
     return this.#entries.size === 0 ? null : (this.#entries.get(keyOf(work))?.told ?? null);
@@ -35,7 +35,7 @@ export class Outgrown {
     if (this.#entries.size > maxEntries) this.#entries.delete(this.#entries.keys().next().value ?? '');
   }
 
-  /** Notes that work of the organization has outgrown its limits, whether its subject is remembered or not. */
+  /** Records that work of the organization has outgrown its limits, whether its subject is remembered or not. */
   blame(organization: string): void {
     this.#organizations.delete(organization);
     this.#organizations.set(organization, Date.now() + this.#keepMs);
@@ -58,7 +58,7 @@ export class Outgrown {
   }
 }
 
-/** Four children that each end one job in half a second fill this in ten minutes. */
+/** Four children that each end one job every half second fill this in ten minutes. */
 const maxEntries = 5_000;
 
 function keyOf({ organization, sort, subject }: WorkTenant): string {

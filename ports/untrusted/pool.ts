@@ -14,32 +14,32 @@ type WorkOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<S[N]['lo
 type JobOf<S extends AnySorts, N extends keyof S> = Parameters<WorkOf<S, N>>[0];
 type ResultOf<S extends AnySorts, N extends keyof S> = Awaited<ReturnType<WorkOf<S, N>>>;
 
-/** A job: for whom, on what, and how long somebody waits for it. */
+/** A job: its organization, its subject, and the signal that ends it. */
 export interface Asked<Job> {
   /** Null: the platform and its operators, who count as one organization. */
   readonly organizationId: string | null;
   readonly job: Job;
-  /** What is remembered when it outgrows its limits; without it nothing is. */
+  /** What is remembered when the job outgrows its limits; without it nothing is. */
   readonly subject?: Subject;
-  /** Aborted: the job leaves the line, or its child is ended; `run` rejects with the reason. */
+  /** When aborted, the job leaves the queue, or its child is killed; `run` rejects with the reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Does the work on what tenants send that may take unbounded time or memory, in at most four child processes that all sorts share.
- * Organizations take turns, and each holds at most half of the children.
+ * Does the work on tenants' input that may take unbounded time or memory, in at most four child processes that all sorts share. Organizations take turns, and
+ * each holds at most half of the children.
  */
 export interface WorkPool<S extends AnySorts = Sorts> {
   /**
-   * Gives what the sort's `work` gives. Throws WorkLimit when the job outgrew its limits, WorkProblem when the work threw, the Failure that
-   * the work threw, and `service_unavailable` when the job can't begin within 5 s, too much waits already, or two children were lost under it.
+   * Returns what the sort's `work` returns. Throws WorkLimit when the job outgrew its limits, WorkProblem when the work threw, the Failure that the work threw,
+   * and `service_unavailable` when the job can't begin within 5 s, too much is queued already, or two children were lost during it.
    */
   run<N extends keyof S & string>(sort: N, asked: Asked<JobOf<S, N>>): Promise<ResultOf<S, N>>;
-  /** Children that were ended or lost, by sort and reason. In no registry: the process registers it. */
+  /** Children that were killed or lost, by sort and reason. In no registry: the process registers it. */
   readonly ended: Counter<'sort' | 'reason'>;
   /** Process ids of the children, for tests and probes. */
   pids(): number[];
-  /** Ends all children; what waits or works is `service_unavailable`. */
+  /** Ends all children; queued and running jobs get `service_unavailable`. */
   close(): Promise<void>;
 }
 
@@ -51,10 +51,10 @@ export interface WorkPoolOptions {
   readonly rememberMs?: number;
 }
 
-/** The most children of one process. */
+/** Maximum children of one process. */
 const childrenMax = 4;
 const waitingLimits = { jobs: 1_000, bytes: 32 * 1024 * 1024, allBytes: 128 * 1024 * 1024 };
-/** Deaths of children under one job that are nobody's fault, before it is given up; and how many children it is handed to at most. */
+/** Children that may be lost during one job without its fault before it is given up; and the maximum number of children that it is given to. */
 const triesMax = 2;
 const startsMax = 5;
 
@@ -66,18 +66,18 @@ interface Entry extends WorkTenant {
   readonly result: PromiseWithResolvers<Answer>;
   late: NodeJS.Timeout | undefined;
   child: WorkChild | null;
-  /** Children that began it. */
+  /** Number of children that began it. */
   tries: number;
-  /** Children that were given it. */
+  /** Number of children that it was given to. */
   starts: number;
 }
 
-/** The pool of one process of the deployment. Nothing is started before the first job. */
+/** Creates the pool of one process of the deployment. Nothing is started before the first job. */
 export function createWorkPool(options: WorkPoolOptions): WorkPool {
   return createPool({ sorts, module: new URL('./sorts.ts', import.meta.url) }, options);
 }
 
-/** A pool of the sorts in `sorts`, which a child loads from `module`. */
+/** Creates a pool of the sorts in `sorts`, which a child loads from `module`. */
 export function createPool<S extends AnySorts>(given: { readonly sorts: S; readonly module: URL }, options: WorkPoolOptions): WorkPool<S> {
   return new Pool(given, options);
 }
@@ -95,7 +95,7 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
   readonly #waiting = new Turns<Entry>(waitingLimits);
   readonly #working = new Map<Entry, WorkChild>();
   readonly #idle = new Map<WorkChild, NodeJS.Timeout>();
-  /** For whom a child has worked last. */
+  /** The organization that a child has worked for last. */
   readonly #served = new WeakMap<WorkChild, string>();
   #isClosed = false;
 
@@ -113,7 +113,7 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
 
     const limits = this.#given.sorts[sort]?.limits;
     if (!limits) throw new Error(`there is no work of the sort ${sort}`);
-    const message = serialize(job); // throws for what can't be copied
+    const message = serialize(job); // throws for a value that can't be copied
     const result = Promise.withResolvers<Answer>();
     const entry: Entry = {
       ...work,
@@ -131,7 +131,7 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
     const abort = () => this.#abort(entry, signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
     try {
-      // A child runs that very function of the sort.
+      // The child runs this very function of the sort.
       return valueOf(await result.promise) as ResultOf<S, N>;
     } finally {
       signal?.removeEventListener('abort', abort);
@@ -203,7 +203,7 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
     }
   }
 
-  /** One that rests, best one that knows the sort; else a new one. */
+  /** Takes an idle child, preferably one that has loaded the sort, otherwise a new one. */
   #takeChild({ sort, organization }: Entry): WorkChild {
     const fit = this.#openTo(organization).filter((child) => child.isFit());
     const child = fit.find(({ loaded }) => loaded.has(sort)) ?? fit.at(-1) ?? new WorkChild(this.#given.module);
@@ -215,8 +215,9 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
   }
 
   /**
-   * Children that rest, for an organization. One whose work has just outgrown its limits is likely to end the next child, too: it gets those that it had itself,
-   * or a new one, and they give way to all other work. Only where there is no room do these organizations and all others share.
+   * Returns the idle children that an organization may use. An organization whose work has just outgrown its limits is likely to end the next child, too: it
+   * gets only children that it used itself, or a new one, and these give way to all other work. Only when there is no free slot do these organizations share
+   * with all others.
    */
   #openTo(organization: string): WorkChild[] {
     const resting = [...this.#idle.keys()];
@@ -236,7 +237,7 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
   }
 
   #abort(entry: Entry, reason: unknown): void {
-    entry.tries = triesMax; // nobody waits for another try
+    entry.tries = triesMax; // no other try is wanted
     entry.result.reject(reason);
     clearTimeout(entry.late);
     if (!this.#waiting.remove(entry)) entry.child?.kill();

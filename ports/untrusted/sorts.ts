@@ -1,10 +1,10 @@
-/** What one job may take. */
+/** Limits of one job. */
 export interface WorkLimits {
-  /** Processor time; loading the rules of the sort is not counted. */
+  /** Processor time; loading the code of the sort is not counted. */
   readonly cpuMs: number;
-  /** Time by the clock: the end of a job that gets no processor, or waits for nothing. */
+  /** Wall-clock time: ends a job that gets no processor, or sleeps without work. */
   readonly wallMs: number;
-  /** What the child may grow by, inside its heap and outside it. */
+  /** Memory by which the child may grow, inside its heap and outside it. */
   readonly memoryMb: number;
 }
 
@@ -14,7 +14,7 @@ export interface Sort<Job, Result> {
   readonly load: () => Promise<{ readonly work: (job: Job) => Result | Promise<Result> }>;
 }
 
-/** All sorts of this deployment: one line each. */
+/** All sorts of this deployment, one line each. */
 export const sorts = {
   schema: sort({ cpuMs: 1_000, wallMs: 60_000, memoryMb: 128 }, () => import('../json/schema-work.ts')),
   template: sort({ cpuMs: 500, wallMs: 60_000, memoryMb: 96 }, () => import('../templates/work.ts')),

@@ -1,19 +1,19 @@
-/** What waits: whose it is and how many bytes it holds. */
+/** A queued job: its organization and how many bytes it holds. */
 export interface Waiting {
   readonly organization: string;
   readonly bytes: number;
 }
 
-/** How much may wait: of one organization, and of all together. */
+/** How much may be queued: per organization, and in total. */
 export interface WaitingLimits {
   readonly jobs: number;
   readonly bytes: number;
   readonly allBytes: number;
 }
 
-/** A line in which organizations take turns and each keeps its own order. */
+/** A queue in which organizations take turns and each keeps its own order. */
 export class Turns<W extends Waiting> {
-  /** In the order of turns: who was served goes to the end. */
+  /** In the order of turns: an organization that was served moves to the end. */
   readonly #lines = new Map<string, W[]>();
   readonly #limits: WaitingLimits;
   #bytes = 0;
@@ -22,7 +22,7 @@ export class Turns<W extends Waiting> {
     this.#limits = limits;
   }
 
-  /** False when the organization, or everybody together, has too much waiting already. */
+  /** Returns false when the organization, or all together, have too much queued already. */
   add(entry: W): boolean {
     const line = this.#lines.get(entry.organization) ?? [];
     const bytes = line.reduce((sum, waiting) => sum + waiting.bytes, entry.bytes);
@@ -31,7 +31,7 @@ export class Turns<W extends Waiting> {
     return true;
   }
 
-  /** The next of the first organization that may begin something; null when none may. */
+  /** Returns the next job of the first organization that may begin one; null when none may. */
   next(mayBegin: (organization: string) => boolean): W | null {
     for (const [organization, line] of this.#lines) {
       const [entry, ...rest] = line;
@@ -44,7 +44,7 @@ export class Turns<W extends Waiting> {
     return null;
   }
 
-  /** Takes one out of the line; false when it isn't in it. */
+  /** Removes a job from the queue; false when it isn't in it. */
   remove(entry: W): boolean {
     const line = this.#lines.get(entry.organization) ?? [];
     const rest = line.filter((waiting) => waiting !== entry);
@@ -55,7 +55,7 @@ export class Turns<W extends Waiting> {
     return true;
   }
 
-  /** Empties the line. */
+  /** Empties the queue. */
   takeAll(): W[] {
     const all = [...this.#lines.values()].flat();
     this.#lines.clear();

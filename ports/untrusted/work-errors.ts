@@ -3,7 +3,7 @@ export class WorkLimit extends Error {
   override readonly name = 'WorkLimit';
 }
 
-/** The work itself refused the job; the message is its own. */
+/** The work itself refused the job; the message is the work's. */
 export class WorkProblem extends Error {
   override readonly name = 'WorkProblem';
 }
