@@ -3,6 +3,9 @@ import { newId } from '../../../db/ids.ts';
 import { startGitHubHost, type GitHubHost } from '../../fakes/github/index.ts';
 import { createScene, type Scene } from '../../fakes/github/scene.ts';
 import { createApp } from '../../fakes/github/state.ts';
+import { holdStatements } from '../../support/held-statements.ts';
+import { withAdmin } from '../../support/template.ts';
+import { until } from '../../support/temporal.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { sqlOf } from '../triggers/hook-calls.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
@@ -284,4 +287,22 @@ test('the key of an App stands in no answer, log or row in clear', async () => {
        || (select string_agg(a::text, ' ') from audit_entries a) as text`,
   );
   for (const place of [text, JSON.stringify(body)]) expect(place).not.toContain('PRIVATE KEY');
+});
+
+test('a playbook that a binding is about to name is not deleted meanwhile', async () => {
+  const { tenant, scene } = await ownScene();
+  const { admin } = tenant.tokens;
+  const { body: playbook } = await world.call(admin, 'POST', '/review-playbooks', { body: { slug: `p-${newId()}`, name: 'Named' } });
+  const held = await holdStatements(world.api.database.adminUrl, { table: 'repo_bindings', event: 'insert' });
+
+  const binding = bind(tenant, scene, { review_config: { playbook_id: playbook.id } });
+  await held.reached();
+  let answered = false;
+  const removal = world.call(admin, 'DELETE', `/review-playbooks/${playbook.id}`).finally(() => (answered = true));
+  const waits = `select from pg_locks l join pg_database d on d.oid = l.database
+    where l.locktype = 'advisory' and l.mode = 'ExclusiveLock' and not l.granted and d.datname = current_database()`;
+  await until(async () => answered || (await withAdmin(world.api.database.adminUrl, (client) => client.query(waits))).rowCount !== 0);
+  await held.letGo();
+
+  expect([(await binding).status, (await removal).status, (await removal).body.context?.reason]).toEqual([201, 409, 'in_use']);
 });
