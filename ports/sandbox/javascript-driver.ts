@@ -62,7 +62,7 @@ const program = () => {
   try {
     tree = parser === null ? null : parsed();
   } catch (error) {
-    broken = error; // V8's message says better what is wrong
+    broken = error; // V8 says better what is wrong
   }
   if (tree !== null && awaits(tree)) return asBody(returning(tree.body));
   try {
