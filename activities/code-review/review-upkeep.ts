@@ -12,7 +12,7 @@ import { redeliverLost } from './host/redeliver.ts';
 const maxATick = 500;
 const mirrorUnusedMs = 14 * 86_400_000;
 
-/** Maintenance of code review outside its workflows: lost deliveries, old rows, and work that waits without a workflow. */
+/** Maintenance of code review outside its workflows: lost deliveries, old rows and mirrors, and work that waits without a workflow. */
 export function createReviewUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities, 'redeliverGithub' | 'sweepReviews'> {
   return {
     redeliverGithub: () => redeliverLost(deps),

@@ -176,7 +176,7 @@ async function writeRows(
 
 const linkedAtOnce = 1_000;
 
-/** Resolves references that had to wait until all rows were stored, and writes the counts of sources and the audit entry. */
+/** Resolves references that had to wait until all rows were stored, updates the counts of sources, and writes the audit entry. */
 async function finish({ commit }: RunBatch, { base, memory, rules }: ImportWork): Promise<void> {
   const pairs = memory.successors.flatMap(([id, old]): [string, string][] => {
     const successor = memory.itemIds.get(old);

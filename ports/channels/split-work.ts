@@ -5,7 +5,7 @@ import { cutPlain, splitMarkdown } from './split.ts';
 export interface SplitJob {
   readonly kind: ChannelKind;
   readonly markdown: string;
-  /** Reads nothing as Markdown. */
+  /** True: nothing is read as Markdown. */
   readonly isPlain?: boolean;
 }
 

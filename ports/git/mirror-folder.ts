@@ -77,7 +77,7 @@ export async function dropMirror(root: string, { name, usedAtMs }: Pick<MirrorFo
   return isMoved;
 }
 
-/** Removes what a killed process has left after the rename. */
+/** Removes folders that a killed process has left before or after a rename. */
 export async function dropTrash(root: string): Promise<void> {
   const names = await readdir(root).catch(() => []);
   for (const name of names.filter((each) => each.startsWith(trashPrefix))) {

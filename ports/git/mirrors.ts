@@ -41,7 +41,7 @@ export interface MirrorRunOptions {
 export interface Mirrors {
   /** Throws GitError. */
   open(target: MirrorTarget): Promise<Mirror>;
-  /** Removes mirrors that have not been used for `unusedMs`, that have too many packs, or that exceed the total size; returns how many. */
+  /** Removes idle mirrors: those unused for `unusedMs` or with too many packs, then the least recently used while all are too large; returns how many. */
   sweep(unusedMs: number): Promise<number>;
 }
 

@@ -18,7 +18,7 @@ export interface TenantSchemas {
   validate(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<SchemaProblem[]>;
 }
 
-/** Returns the schemas of each organization; null is the platform. */
+/** The schemas of each organization; null is the platform. */
 export interface SchemasByTenant {
   of(organizationId: string | null): TenantSchemas;
 }

@@ -106,7 +106,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
   const death = new AbortController();
   let isConnected = false;
   const die = () => death.abort(new EgressUnreachable('closed'));
-  // Over SSE every answer comes by the one stream: without it nobody will answer any more.
+  // Over SSE every answer arrives on the one stream: without it no further answer can come.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
   client.onerror = (error) => kind === 'sse' && error.name === 'SseError' && die();
   client.setNotificationHandler('notifications/tools/list_changed', () => options.onToolsChanged?.());

@@ -131,7 +131,7 @@ class Inbox {
   }
 }
 
-/** V8 and libc end a process that can't go on with a signal of their own. */
+/** V8 and libc use signals of their own to end a process that can't go on. */
 function deathOf(code: number | null, signal: NodeJS.Signals | null): ParseFailure {
   const isMemory = signal === 'SIGABRT' || signal === 'SIGTRAP' || signal === 'SIGILL';
   return isMemory ? outOfMemory() : new ParseFailure('parser_crashed', `The reader of the file ended (${signal ?? `exit ${code}`}).`);

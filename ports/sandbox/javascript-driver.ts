@@ -16,8 +16,8 @@ function parserText(): string {
 }
 
 /**
- * Returns the value of the last expression, or what the code returns; promises are awaited. Code with a top-level await becomes the body of an async function,
- * in which its final statements return their value (V8 offers that only for code that can import nothing). The lines of the code keep their numbers.
+ * The driver yields the value of the last expression, or what the code returns; promises are awaited. Code with a top-level await becomes the body of an async
+ * function, in which its final statements return their value (V8 offers that only for code that can import nothing). The lines of the code keep their numbers.
  */
 export const javascriptDriver = `
 const fs = require('node:fs');
@@ -62,7 +62,7 @@ const program = () => {
   try {
     tree = parser === null ? null : parsed();
   } catch (error) {
-    broken = error; // V8's message says better what is wrong
+    broken = error; // V8 says better what is wrong
   }
   if (tree !== null && awaits(tree)) return asBody(returning(tree.body));
   try {

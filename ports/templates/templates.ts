@@ -25,7 +25,7 @@ export interface Templates {
   forRequest(lists: Exclude<Composites, 'plain'>): Templates;
 }
 
-/** Returns the templates of each organization; null is the platform. */
+/** The templates of each organization; null is the platform. */
 export interface TemplatesByTenant {
   of(organizationId: string | null): Templates;
 }

@@ -138,7 +138,7 @@ export class WorkChild {
     return { kind: 'lost', reason: reason.slice(0, 200), hasBegun: this.#hasBegun };
   }
 
-  /** Derives the job's outcome from the death of the child: V8 and libc end a process that can't go on with a signal of their own. */
+  /** Derives the job's outcome from the death of the child: V8 and libc use signals of their own to end a process that can't go on. */
   #judgeExit(code: number | null, signal: NodeJS.Signals | null): Ended {
     if (signal === null || !this.#hasBegun || ![...memorySignals, ...faultSignals].includes(signal))
       return this.#lost(signal ?? `exit ${code}`);

@@ -36,7 +36,7 @@ export interface SpendFacts {
 }
 
 /**
- * Passes a try through the budget check before it is made: holds its estimated cost in every budget and cap that applies to it. When spending leaves too
+ * Passes a try through the budget check before it is made: holds its maximum cost in every budget and cap that applies to it. When spending leaves too
  * little, the run ends (budget_exceeded) or waits, as its `on_budget` says; when only the holds of calls in flight are in the way, the check is retried. While
  * the database is unavailable, no model is called: the check fails closed.
  */

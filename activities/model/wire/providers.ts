@@ -158,7 +158,7 @@ function functionTool(model: ResolvedModel, tool: ModelStepRequest['tools'][numb
   };
 }
 
-/** Returns the author's settings under the SDK's names, only keys that the registry allows; the provider is told never to store. */
+/** Returns the author's settings under the SDK's names, only keys that the registry allows; Responses gets `store: false`, so that it never stores anything. */
 function providerOptions(request: ModelStepRequest, mayCall: boolean): SharedV4ProviderOptions {
   const { model, settings } = request;
   const allowed = Object.entries(settings.providerOptions).filter(([key]) => model.providerOptionKeys.includes(key));

@@ -25,8 +25,8 @@ const limitTexts: Readonly<Record<Extract<CodeReply, { kind: 'limit' }>['reason'
 };
 
 /**
- * Runs a program in the sandbox: the author's own, with the arguments as its input, or the one that the model sent. It sees no secret. Its result is `{value,
- * console}`; an error of the program is a failed result that contains it.
+ * Runs a program in the sandbox: the author's own, with the arguments as its input, or the one that the model sent. It sees no secret.
+ * Its result is `{value, console}`; an error of the program is a failed result that contains it.
  */
 export async function executeCode({ sandbox }: Pick<ToolDeps, 'sandbox'>, execution: ToolExecution): Promise<ToolOutcome> {
   if (sandbox === null) return failed('tool_unavailable', 'this deployment runs no code', false, 'code_exec_off');

@@ -39,7 +39,7 @@ export async function lockLease({ transact, key, waitMs, signal }: LeaseOptions)
   }
 }
 
-/** `askedAt` lies before the start of the lease by the database's clock. */
+/** Holds a lease and renews it. `askedAt` precedes the start of the lease, which the database's clock sets. */
 function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt: TakenAt, askedAt: number): HeldLease {
   const held = { ...key, takenAt };
   const lost = new AbortController();

@@ -34,7 +34,7 @@ export interface ToolExecution {
   readonly policy: EgressPolicy;
   /** Repeats carry the call's id as Idempotency-Key where the tool has a header for it. */
   readonly timeoutMs: number;
-  /** Aborted when the run is cancelled or the worker stops; then `executeTool` throws its reason. */
+  /** Aborted when the run is cancelled or the worker stops; then `execute` throws its reason. */
   readonly signal: AbortSignal;
   readonly readOutput: (callId: string, offset: number, limit: number) => Promise<{ text: string; totalChars: number } | null>;
 }

@@ -13,7 +13,7 @@ export class Unsendable extends Error {
 /** A pair of a query, form or cookie, both sides percent-encoded. */
 export type Pair = readonly [name: string, value: string];
 
-/** What a style does with a value: how deep it may be, what parts its members, and what stands before them. */
+/** The default style of each parameter location. */
 const defaultStyles = { path: 'simple', header: 'simple', query: 'form', cookie: 'form' } as const satisfies Record<
   ParameterLocation,
   ParameterStyle

@@ -36,7 +36,7 @@ async function* rowsOf(input: ParseInput, delimiter: string | null): AsyncGenera
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
   let number = 0;
-  for await (const cells of parser) yield { cells: cells as string[], number: ++number }; // csv-parse types records as any; without columns they are arrays of strings
+  for await (const cells of parser) yield { cells: cells as string[], number: ++number }; // csv-parse types records as any; without columns they are string arrays
 }
 
 async function* chained(head: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
