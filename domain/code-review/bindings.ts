@@ -1,5 +1,5 @@
 import { isUsableSandbox, usableAgents, type BindingPlace } from '../../db/code-review/bindings/bindings.ts';
-import { isUsablePlaybook } from '../../db/code-review/playbooks/playbooks.ts';
+import { isUsablePlaybook } from '../../db/code-review/playbooks/playbook-use.ts';
 import { RepoBinding } from '../../db/code-review/bindings/repo-binding.entity.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

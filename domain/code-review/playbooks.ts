@@ -1,4 +1,5 @@
-import { findRevision, isNamedByBinding, readDefaultTemplates } from '../../db/code-review/playbooks/playbooks.ts';
+import { isNamedByBinding } from '../../db/code-review/playbooks/playbook-use.ts';
+import { findRevision, readDefaultTemplates } from '../../db/code-review/playbooks/playbooks.ts';
 import { ReviewPlaybook } from '../../db/code-review/playbooks/review-playbook.entity.ts';
 import { dropDefault, insertPlaybookRevision } from '../../db/code-review/playbooks/write-revisions.ts';
 import { newId } from '../../db/ids.ts';

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { definerFunctions, definerSql } from '../../db/definer-functions.ts';
 import { migrate, type RolePasswords } from '../../cli/migrate.ts';
 
 /** Fixed, since roles belong to the cluster and several runs may share it. */
@@ -16,10 +17,9 @@ export const testPasswords: RolePasswords = {
 export const clonePrefix = 'longhaul_test_';
 
 const advisoryLock = 7_405_106_032;
-const sources = ['db/migrations', 'db/identity', 'db/tenancy', 'db/streams/append-frames.sql.ts'];
 const silent = { info: () => undefined, debug: () => undefined, warn: () => undefined };
 
-/** Migrates a database named after the hash of the migrations, unless a former run did; gives its name. */
+/** Migrates a database named after the hash of migrations and definer functions, unless a former run did; gives its name. */
 export async function makeTemplate(adminUrl: string): Promise<string> {
   const name = `longhaul_template_${hashOfMigrations()}`;
   const building = `${name}_building`;
@@ -76,15 +76,12 @@ export function keepAdmin(adminUrl: string): KeptAdmin {
 
 function hashOfMigrations(): string {
   const root = fileURLToPath(new URL('../../', import.meta.url));
-  const hash = createHash('sha256');
-  for (const source of sources) {
-    for (const file of filesUnder(join(root, source))) hash.update(`${file.slice(root.length)}\0`).update(readFileSync(file));
-  }
+  const hash = createHash('sha256').update(JSON.stringify([definerFunctions, definerSql]));
+  for (const file of filesUnder(join(root, 'db/migrations'))) hash.update(`${file.slice(root.length)}\0`).update(readFileSync(file));
   return hash.digest('hex').slice(0, 16);
 }
 
 function filesUnder(path: string): string[] {
-  if (/\.\w+$/.test(path)) return [path];
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))

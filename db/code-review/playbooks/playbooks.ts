@@ -7,7 +7,7 @@ import { endEarly, type PageRequest } from '../../page.ts';
 import { prepared, type ParametersOf } from '../../prepared.ts';
 import { query } from '../../query.ts';
 import { visibleToSql, seen, visibleTo, type Scoped } from '../../scope.ts';
-import { queueStatement, row } from '../../sql.ts';
+import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import { ReviewPlaybook } from './review-playbook.entity.ts';
 
@@ -107,39 +107,6 @@ export async function readDefaultTemplates(tx: Pick<TenantTransaction, 'em'>): P
   );
   if (!found) throw new Error('the deployment has no default playbook');
   return found.templates;
-}
-
-/** Whether a binding names the playbook. Waits for bindings that are about to name it, and keeps others from doing so until the transaction ends. */
-export async function isNamedByBinding(tx: Pick<TenantTransaction, 'em'>, playbookId: string): Promise<boolean> {
-  await queueStatement(tx.em, `select pg_advisory_xact_lock(${useKey})`, [playbookId]);
-  const found = await row<{ id: string }>(
-    tx.em,
-    "select b.id from repo_bindings b where b.review_config ->> 'playbook_id' = ? and b.deleted_at is null limit 1",
-    [playbookId],
-  );
-  return found !== null;
-}
-
-/**
- * The advisory lock on the use of a playbook. A row lock would not do: the policies let no tenant lock a playbook of the platform, and the reference stands in
- * JSON, without a foreign key.
- */
-const useKey = "hashtextextended('review_playbook:' || ?, 0)";
-
-/** Whether a binding of the workspace may name a playbook: it exists, is active, and belongs to the workspace or a wider scope. It stays so until the transaction ends. */
-export async function isUsablePlaybook(
-  tx: Pick<TenantTransaction, 'em'>,
-  playbookId: string,
-  { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
-): Promise<boolean> {
-  await queueStatement(tx.em, `select pg_advisory_xact_lock_shared(${useKey})`, [playbookId]);
-  const found = await row<{ id: string }>(
-    tx.em,
-    `select p.id from review_playbooks p where p.id = ? and p.deleted_at is null and p.is_active
-        and (p.scope = 'platform' or (p.organization_id = ?::uuid and (p.workspace_id is null or p.workspace_id = ?::uuid)))`,
-    [playbookId, organizationId, workspaceId],
-  );
-  return found !== null;
 }
 
 function sizeOf({ templates }: { readonly templates: ReviewTemplates }): number {
