@@ -23,8 +23,8 @@ export interface DocumentStore {
 /** Fetches the metadata documents by which OAuth clients identify themselves (draft-ietf-oauth-client-id-metadata-document). */
 export interface ClientDocuments {
   /**
-   * Fetches the document of a client_id and passes it to the store, unless the store has it by now. Of concurrent calls only one fetches. A failure, also in
-   * `keep`, is repeated for 60 s without fetching again. Throws DocumentRefused, or what the store throws.
+   * Fetches the document of a client_id and passes it to the store, unless the store has it by now. Of concurrent calls only one fetches. A DocumentRefused,
+   * also one that `keep` throws, is repeated for 60 s without fetching again. Throws DocumentRefused, or what the store throws.
    */
   read(clientId: string, store: DocumentStore): Promise<void>;
 }
