@@ -67,7 +67,7 @@ export const agents = area('Agents', {
     async (ctx, { body }) => {
       checkBytes('/attributes', body.attributes, 16_384);
       if (body.activate === true && body.revision === undefined)
-        throw invalid('/revision', 'required', 'There is no revision to activate.');
+        throw invalid('/revision', 'required', 'The request contains no revision to activate.');
       const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       await checkImageUrl(ctx, body.image_url, home.organizationId);
       if (body.activate === true) refuseRank(ctx.caller, home.workspaceId ?? '', 'admin');

@@ -150,7 +150,7 @@ async function configure(
   const rendered = await renderInstructions(ctx, source, { document, template: effective.instructions });
   const skills = effective.skills.map(({ slug, description, text }) => ({ slug, description, text }));
   if (rendered !== null) return { effective, prompt: withSkills(rendered, skills) };
-  const warning = { pointer: '/instructions', rule: 'template', message: 'the instructions can not be rendered with these values' };
+  const warning = { pointer: '/instructions', rule: 'template', message: 'the instructions cannot be rendered with these values' };
   return {
     effective: { ...effective, warnings: [...effective.warnings, warning] },
     prompt: withSkills(effective.instructions, skills),

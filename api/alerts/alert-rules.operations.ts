@@ -205,7 +205,7 @@ interface RulePlace {
 /** Alert rules lie in an organization or one of its workspaces. */
 async function resolveRulePlace(ctx: Ctx, body: Parameters<typeof resolveNewRowScope>[1]): Promise<RulePlace> {
   const { organizationId, workspaceId } = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
-  if (organizationId === null) throw invalid('/scope', 'enum', 'can not be platform: an alert rule belongs to an organization');
+  if (organizationId === null) throw invalid('/scope', 'enum', 'cannot be platform: an alert rule belongs to an organization');
   return { organizationId, workspaceId };
 }
 
@@ -226,7 +226,7 @@ async function refuseAgent(ctx: Ctx, agentId: string, place: RulePlace): Promise
   const isThere =
     [place.organizationId, null].includes(agent?.organization_id ?? null) &&
     (place.workspaceId === null || [place.workspaceId, null].includes(agent?.workspace_id ?? null));
-  if (agent === null || !isThere) throw invalid('/agent_id', 'reference', 'refers to no agent that runs where the rule lies');
+  if (agent === null || !isThere) throw invalid('/agent_id', 'reference', 'does not refer to an agent that runs in the scope of the rule');
 }
 
 const audited = [

@@ -63,7 +63,7 @@ export const alerts = area('Alerts', {
     },
     async (ctx, { params, body: { acknowledged, snooze_until: snooze, resolve } }) => {
       if (acknowledged === undefined && snooze === undefined && resolve === undefined)
-        throw invalid('', 'minProperties', 'must say at least one of acknowledged, snooze_until and resolve');
+        throw invalid('', 'minProperties', 'must contain at least one of acknowledged, snooze_until and resolve');
       const snoozeUntil = typeof snooze === 'string' ? new Date(snooze) : snooze;
       const before = await handleAlert(
         ctx,
@@ -93,6 +93,6 @@ export const alerts = area('Alerts', {
 const audited = ['status', 'acknowledged_at', 'snoozed_until', 'resolution'] as const;
 
 function fromAfterTo(): Error {
-  const message = 'from lies after to';
+  const message = 'from must not be after to';
   return fail('validation_failed', { detail: message, errors: [{ in: 'query', pointer: null, name: 'from', rule: 'range', message }] });
 }

@@ -81,11 +81,11 @@ function interactionResponse(received: ReceivedMessage) {
     case 'answered':
       return told('Your answer was passed on.');
     case 'joined':
-      return told('Your message was added to the one that waits.');
+      return told('Your message was added to the one that is waiting.');
     case 'ignored':
-      return told('Nobody answers this here.');
+      return told('No agent answers this here.');
     case 'failed':
-      if (received.reason === 'answer_not_offered') return told('This is none of the answers. Please answer with one of them.');
+      if (received.reason === 'answer_not_offered') return told('This is not one of the possible answers. Please choose one of them.');
       return told(`This message could not be answered (${received.reason}).`);
     default:
       return received satisfies never;

@@ -140,7 +140,7 @@ export function reviewConfigOf({ filters: given = {}, ...rest }: Static<typeof R
 export function editorConfigOf(given: Static<typeof EditorConfigInput>): EditorConfig {
   const prefix = given.branch_prefix ?? 'longhaul/';
   if (/\.\.|\/\/|\/\.|\.lock(?:\/|$)/.test(prefix))
-    throw invalid('/editor_config/branch_prefix', 'pattern', 'is nothing that a branch can begin with');
+    throw invalid('/editor_config/branch_prefix', 'pattern', 'is not a valid beginning of a branch name');
   return {
     mode: given.mode ?? 'off',
     branch_prefix: prefix,

@@ -151,5 +151,5 @@ export function toPlaybookRevisionView(row: PlaybookRevisionRow): Static<typeof 
 
 /** 422 where a revision's body has templates without a part: it would be the default's once more. */
 export function refuseEmpty(templates: Readonly<Record<string, unknown>>): void {
-  if (Object.keys(templates).length === 0) throw invalid('/templates', 'minProperties', 'must have at least one part');
+  if (Object.keys(templates).length === 0) throw invalid('/templates', 'minProperties', 'must contain at least one field');
 }

@@ -86,6 +86,6 @@ function noteVote(ctx: Ctx, run: VotedRun, changes: NonNullable<Parameters<Ctx['
 }
 
 function fromAfterTo(): Error {
-  const message = 'from lies after to';
+  const message = 'from must not be after to';
   return fail('validation_failed', { detail: message, errors: [{ in: 'query', pointer: null, name: 'from', rule: 'range', message }] });
 }

@@ -27,7 +27,7 @@ export const KnowledgePurge = closed(
 export function toPurgeRequest(body: Static<typeof KnowledgePurge>): PurgeRequest {
   const { confirm, mode, item_ids: itemIds, subject_kind: kind, subject_id: id, older_than_days: olderThanDays } = body;
   if ((kind === undefined) !== (id === undefined))
-    throw invalid(kind === undefined ? '/subject_kind' : '/subject_id', 'required', 'subject_kind and subject_id go together');
+    throw invalid(kind === undefined ? '/subject_kind' : '/subject_id', 'required', 'subject_kind and subject_id must be given together');
   return {
     confirm,
     mode,

@@ -113,7 +113,7 @@ export const grantOperations = {
 function ending(expiresAt: string | null | undefined, now: Date): Date | null | undefined {
   if (expiresAt === undefined || expiresAt === null) return expiresAt;
   const at = new Date(expiresAt);
-  if (at <= now) throw invalid('/expires_at', 'range', 'must lie in the future');
+  if (at <= now) throw invalid('/expires_at', 'range', 'must be in the future');
   return at;
 }
 

@@ -73,7 +73,7 @@ export const manyItemsOperations = {
     },
     async (ctx, { params, body }) => {
       if ((body.item_ids === undefined) === (body.filter === undefined))
-        throw invalid('/item_ids', 'required', 'Name items or a filter, and not both.');
+        throw invalid('/item_ids', 'required', 'Name either items or a filter, not both.');
       const base = await requireBase(ctx, params.kb_id, { right: 'curate', isLocked: true });
       const { curation_state: curationState, source_id: sourceId, ...rest } = body.filter ?? {};
       const isDryRun = body.dry_run ?? false;

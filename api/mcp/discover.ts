@@ -98,7 +98,7 @@ function factsOf(session: McpSession): Partial<Discovery> {
 }
 
 async function afterError(way: Way, asked: Asked, error: unknown): Promise<Partial<Discovery>> {
-  if (way.signal.aborted) return { warnings: ['the server gave no answer within 15 s'] };
+  if (way.signal.aborted) return { warnings: ['the server did not answer within 15 s'] };
   if (error instanceof McpError && error.kind === 'unauthorized') {
     const facts = await describeAuth(way, asked.url, error.challenge).catch(() => null);
     const { authorizationServers = [], scopes = [], registration = 'none' as const } = facts ?? {};

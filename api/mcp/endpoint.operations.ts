@@ -141,15 +141,15 @@ export const endpointOperations = {
 /** A page of a stranger must not reach a deployment through its visitor's browser (MCP, Streamable HTTP: security). Clients that are no browser send no Origin. */
 function refuseForeignOrigin(env: ApiEnv, origin: string | undefined): void {
   if (origin === undefined || origin === env.publicUrl || env.corsOrigins.includes(origin)) return;
-  throw fail('resource_forbidden', { reason: 'origin_not_allowed', detail: 'Pages of this origin may not use the endpoint.' });
+  throw fail('resource_forbidden', { reason: 'origin_not_allowed', detail: 'Pages of this origin are not allowed to use the endpoint.' });
 }
 
 /** The session that GET and DELETE name. 400 for a version that is not served; 405 without a session, which newer versions have none of. */
 function demandSessionId(headers: Readonly<IncomingHttpHeaders>): string {
   const id = sessionIdOf(headers);
   if (id === null)
-    throw fail('method_not_allowed', { detail: 'Without a session only POST is served.', headers: { allow: 'POST, OPTIONS' } });
+    throw fail('method_not_allowed', { detail: 'Without a session, only POST is supported.', headers: { allow: 'POST, OPTIONS' } });
   const version = headers['mcp-protocol-version'];
   if (version === undefined || (typeof version === 'string' && isSessionVersion(version.trim()))) return id;
-  throw fail('malformed_request', { detail: 'MCP-Protocol-Version names a version that is not served within sessions.' });
+  throw fail('malformed_request', { detail: 'MCP-Protocol-Version names a version that is not supported within sessions.' });
 }

@@ -72,7 +72,7 @@ export const mcpToolkitOperations = {
       const { organizationId } = toolkit;
       if (toolkit.kind !== 'mcp') throw fail('state_conflict', { reason: 'not_mcp', detail: 'The toolkit is not of kind mcp.' });
       if (organizationId === null)
-        throw fail('state_conflict', { reason: 'platform_toolkit', detail: 'A toolkit of the platform is not synced with a server.' });
+        throw fail('state_conflict', { reason: 'platform_toolkit', detail: 'A toolkit of the platform cannot be synced with a server.' });
       if (body.authorization !== undefined) {
         // A toolkit of this kind holds this config.
         const principal = principalOf(ctx, toolkit.config as unknown as McpToolkitConfig);
@@ -140,6 +140,6 @@ function isAdminOf({ caller }: Ctx, workspaceId: string | null): boolean {
 function principalOf(ctx: Ctx, { auth }: McpToolkitConfig): McpPrincipal {
   if (auth.type !== 'oauth' || auth.mode === 'shared') return sharedPrincipal;
   const { userId } = ctx.caller;
-  if (userId === null) throw fail('state_conflict', { reason: 'user_needed', detail: 'Each user gives consent of their own here.' });
+  if (userId === null) throw fail('state_conflict', { reason: 'user_needed', detail: 'Each user must give their own consent for this toolkit.' });
   return { kind: 'user', id: userId };
 }

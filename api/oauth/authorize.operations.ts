@@ -81,7 +81,7 @@ async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) 
   const scopes = body.decision === 'approve' ? chosen(request.scope.split(' '), body.scopes) : [];
   const client = await findClient(ctx.deps.db, clientId);
 
-  if (!client || client.isDeleted) throw new OauthFailure('oauth_request_invalid', 'invalid_client', { detail: 'The client is gone.' });
+  if (!client || client.isDeleted) throw new OauthFailure('oauth_request_invalid', 'invalid_client', { detail: 'The client no longer exists.' });
   // Whose grant it is: the organization of the person, whatever the caller is narrowed to.
   const who = { userId, organizationId: ctx.caller.view ? null : ctx.caller.organizationId };
 
@@ -101,6 +101,6 @@ async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) 
 function chosen(asked: readonly string[], wanted: readonly string[] | undefined): readonly string[] {
   const foreign = wanted?.findIndex((name) => !asked.includes(name)) ?? -1;
 
-  if (foreign >= 0) throw invalid(`/scopes/${foreign}`, 'range', 'is no scope that the client has asked for');
+  if (foreign >= 0) throw invalid(`/scopes/${foreign}`, 'range', 'is not a scope that the client requested');
   return wanted ?? asked;
 }

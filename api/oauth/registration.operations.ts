@@ -73,7 +73,7 @@ export const registrationOperations = {
 async function precheckRegistration({ deps, limits, limitAddress }: PrecheckRequest): Promise<void> {
   if (!deps.env.oauth.dynamicRegistration) {
     throw fail('registration_disabled', {
-      detail: 'Clients can not register themselves here: the operator makes them, or sets OAUTH_DYNAMIC_REGISTRATION=true.',
+      detail: 'Dynamic registration is off. An operator can register the client, or set OAUTH_DYNAMIC_REGISTRATION=true.',
     });
   }
   await limits.consume([{ policy: 'oauth_register', key: limitAddress }]);
@@ -108,5 +108,5 @@ async function identifyRegistration({
 }
 
 function wrongToken(): OauthFailure {
-  return new OauthFailure('credential_invalid', 'invalid_token', { detail: 'The client is unknown or the token is not its own.' });
+  return new OauthFailure('credential_invalid', 'invalid_token', { detail: 'The client is unknown, or the token is not its registration token.' });
 }

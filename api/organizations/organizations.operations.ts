@@ -171,10 +171,10 @@ function refuseGiver({ caller }: Ctx, fromUserId: string | undefined): void {
 
 function giverOf({ caller }: Ctx, fromUserId: string | undefined): string {
   const giver = caller.role === 'operator' ? fromUserId : caller.userId;
-  if (!giver) throw invalid('/from_user_id', 'required', 'an operator names the owner who becomes an admin');
+  if (!giver) throw invalid('/from_user_id', 'required', 'is required: an operator must name the owner who becomes an admin');
   return giver;
 }
 
 function operatorOnly(field: string) {
-  return fail('resource_forbidden', { reason: 'operator_only', detail: `only an operator may send ${field}`, context: { field } });
+  return fail('resource_forbidden', { reason: 'operator_only', detail: `Only an operator can set ${field}.`, context: { field } });
 }

@@ -74,7 +74,7 @@ export const secretOperations = {
 async function placeOfSecret(ctx: Ctx, query: Static<typeof SecretScope>): Promise<Pick<RowScope, 'scope' | 'workspaceId'>> {
   if (query.workspace_id === undefined) return resolveNewRowScope(ctx, query, { openWhenSuspended: true }).catch(toQueryFailure);
   if (query.scope !== undefined && query.scope !== 'workspace')
-    throw invalidQuery('range', `a secret of scope ${query.scope} has no workspace`);
+    throw invalidQuery('range', `must be omitted: a secret of scope ${query.scope} has no workspace`);
   return { scope: 'workspace', workspaceId: query.workspace_id };
 }
 

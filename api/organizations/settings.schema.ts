@@ -96,7 +96,7 @@ export function toSettings(body: Static<typeof OrganizationSettingsUpdate>): Par
 function storedDomain(domain: string, at: number): string {
   const folded = domain.trim().normalize('NFC').toLowerCase();
   if (!formats.email(`a@${folded}`) || folded.includes('*'))
-    throw invalid(`/allowed_email_domains/${at}`, 'format', 'must be the domain of an address');
+    throw invalid(`/allowed_email_domains/${at}`, 'format', 'must be the domain of a mail address');
   return folded;
 }
 

@@ -207,7 +207,7 @@ export const skills = area('Skills', {
         throw invalid(
           '/superseded_by',
           supersededBy === null ? 'required' : 'unknown_field',
-          'A superseded skill, and no other, names the one that takes its place.',
+          'superseded_by is required for superseded and not allowed for any other state.',
         );
       const { skill, from } = await curateSkill(ctx, params.skill_id, { to: body.to, version: body.version, supersededBy });
 

@@ -48,7 +48,7 @@ async function started(ctx: Ctx): Promise<HealthState> {
 function refuseUnavailable(state: HealthState): HealthState {
   if (state.status !== 'unavailable') return state;
   throw fail('service_unavailable', {
-    detail: 'The process can not serve now.',
+    detail: 'The process is not ready to serve requests.',
     retryAfterS: 1,
     context: { checks: state.checks, draining: state.draining },
   });

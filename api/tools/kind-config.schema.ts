@@ -85,7 +85,7 @@ const WebSearchToolConfig = closed(
 
 const AgentRef = closed(
   {
-    id: Type.Optional(idOf('Agent', 'id or slug is demanded')),
+    id: Type.Optional(idOf('Agent', 'id or slug is required')),
     slug: Type.Optional(
       text(200, { minLength: 1, description: 'The nearest agent of this slug: workspace, then organization, then platform' }),
     ),

@@ -82,5 +82,5 @@ const validators = {
 /** 422 unless a config that came without its kind has that kind's form. */
 export function checkToolkitConfig(kind: ToolkitKind, config: Readonly<Record<string, unknown>>): void {
   const errors = validators[kind].check({ config }, true);
-  if (errors.length > 0) throw fail('validation_failed', { detail: 'The config has not the form of its kind.', errors });
+  if (errors.length > 0) throw fail('validation_failed', { detail: 'The config does not match its kind.', errors });
 }

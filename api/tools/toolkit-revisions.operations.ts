@@ -145,9 +145,9 @@ interface Asked {
 async function toolsOf(ctx: Ctx, toolkit: Toolkit, { body, read }: Asked): Promise<SourceTools> {
   const { source } = body;
   if (toolkit.kind === 'mcp')
-    throw invalid('/source/type', 'enum', 'The tools of an MCP server come with a sync, not with a document.', { kind: 'mcp' });
+    throw invalid('/source/type', 'enum', 'The tools of an MCP server are read in a sync, not from a document.', { kind: 'mcp' });
   if (source.type !== toolkit.kind)
-    throw invalid('/source/type', 'enum', 'The source is not of the kind of the toolkit.', { kind: toolkit.kind });
+    throw invalid('/source/type', 'enum', 'The source does not match the kind of the toolkit.', { kind: toolkit.kind });
   if (source.type === 'manual') return toolsByHand(source.tools, await toolChecks(ctx, toolkit));
   if (read instanceof Failure) throw read;
   if (read === null) throw new Error('A document of a toolkit that is visible was not read');

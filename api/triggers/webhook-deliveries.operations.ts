@@ -99,10 +99,10 @@ export const webhookDeliveryOperations = {
 type StoredDelivery = Awaited<ReturnType<typeof readDelivery>>;
 
 async function replay(ctx: Ctx, endpoint: WebhookEndpointRow, stored: StoredDelivery): Promise<string> {
-  if (!endpoint.isActive) throw conflict('endpoint_inactive', 'The endpoint takes nothing now.');
-  if (stored.status === 'rejected') throw conflict('not_replayable', 'The delivery was not verified, and nothing of it is kept.');
-  if (stored.status === 'coalescing') throw conflict('not_replayable', 'The delivery has not become a run yet.');
-  if (stored.body === null) throw conflict('body_erased', 'The body of the delivery is not kept any more.');
+  if (!endpoint.isActive) throw conflict('endpoint_inactive', 'The endpoint is not active.');
+  if (stored.status === 'rejected') throw conflict('not_replayable', 'The delivery was not verified, so nothing of it was stored.');
+  if (stored.status === 'coalescing') throw conflict('not_replayable', 'The delivery has not started a run yet.');
+  if (stored.body === null) throw conflict('body_erased', 'The body of the delivery is no longer stored.');
 
   const request: HookRequest = { method: stored.method, headers: stored.headers, query: stored.query, body: stored.body };
   const now = await databaseTime(ctx.em);
@@ -155,7 +155,7 @@ async function inTemplates<R>(fill: () => Promise<R>): Promise<R> {
 /** The request that a test describes, as it would come. 422 where its body is given twice. */
 function requestOf(endpoint: WebhookEndpointRow, test: WebhookTestBody): HookRequest {
   if (test.body !== undefined && test.raw_body !== undefined)
-    throw invalid('/raw_body', 'excluded', 'is given instead of body, not beside it');
+    throw invalid('/raw_body', 'excluded', 'must not be combined with body');
   const headers = Object.fromEntries(Object.entries(test.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   const text = test.raw_body ?? (test.body === undefined ? '' : JSON.stringify(test.body));
   return {

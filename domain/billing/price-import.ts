@@ -55,7 +55,7 @@ export async function importPrices(
 const taken: PriceFault = {
   field: 'effective_from',
   rule: 'already_exists',
-  message: 'is taken: another price begins at the same instant',
+  message: 'is taken: another price begins at the same time',
 };
 
 /** Judges rows in the order in which they begin: what a price replaces may stand behind it in the file. */

@@ -63,12 +63,12 @@ export async function refuseFields(templates: Pick<Templates, 'firstFault'>, fie
   const { inputTemplate, isActive, pauseReason } = fields;
   refuseInputTemplate(inputTemplate);
   await refuseTemplates(templates, { ...fields, coalescing: null });
-  if (isActive && pauseReason !== null) throw invalid('/pause_reason', 'excluded', 'is of a schedule that is paused only');
+  if (isActive && pauseReason !== null) throw invalid('/pause_reason', 'excluded', 'is only allowed for a paused schedule');
 }
 
 /** 422 for a reason that people can't give: by it the platform knows what it has paused itself. */
 export function refuseReason(pauseReason: string | null): void {
-  if (pauseReason !== null && ownReasons.has(pauseReason)) throw invalid('/pause_reason', 'reserved', 'is a reason of the platform itself');
+  if (pauseReason !== null && ownReasons.has(pauseReason)) throw invalid('/pause_reason', 'reserved', 'is a reason that only the platform sets');
 }
 
 /**

@@ -19,16 +19,16 @@ export async function checkHttp(config: HttpToolConfig, checks: HttpChecks): Pro
   checkOrigin('/config/url', config.url, checks.policy);
   checkAuth(config.auth, checks.policy);
   if (unsafeInUrl.test(config.url.replaceAll(liquid, '')))
-    throw invalid('/config/url', 'pattern', 'A URL holds no spaces and no control characters.');
+    throw invalid('/config/url', 'pattern', 'A URL must not contain spaces or control characters.');
   refuseReservedHeaders(config);
   refuseUnsendableHeaders(config);
   if (config.method === 'GET' || config.method === 'HEAD') {
-    if (config.body.mode !== 'none') throw invalid('/config/body/mode', 'enum', 'GET and HEAD send no body.');
+    if (config.body.mode !== 'none') throw invalid('/config/body/mode', 'enum', 'GET and HEAD cannot have a body.');
   }
   if (config.body.mode === 'raw' && typeof config.body.template !== 'string')
-    throw invalid('/config/body/template', 'type', 'A raw body is one template.');
+    throw invalid('/config/body/template', 'type', 'A raw body must be a single template.');
   if (config.body.mode === 'form' && config.body.template !== null && !isFlat(config.body.template)) {
-    throw invalid('/config/body/template', 'type', 'A form is an object of templates.');
+    throw invalid('/config/body/template', 'type', 'A form body must be an object of templates.');
   }
   const templates: [string, string][] = [['/config/url', config.url]];
   for (const part of ['query', 'headers'] as const) {
@@ -41,10 +41,10 @@ export async function checkHttp(config: HttpToolConfig, checks: HttpChecks): Pro
 /** Headers that choose another target or break the framing of the request are not a tool's to set. */
 function refuseReservedHeaders(config: HttpToolConfig): void {
   for (const name of Object.keys(config.headers)) {
-    if (isReservedHeader(name)) throw invalid(`/config/headers/${escapePointer(name)}`, 'egress', 'This header can not be set by a tool.');
+    if (isReservedHeader(name)) throw invalid(`/config/headers/${escapePointer(name)}`, 'egress', 'A tool cannot set this header.');
   }
   if (config.idempotency_header !== null && isReservedHeader(config.idempotency_header)) {
-    throw invalid('/config/idempotency_header', 'egress', 'This header can not be set by a tool.');
+    throw invalid('/config/idempotency_header', 'egress', 'A tool cannot set this header.');
   }
 }
 
@@ -52,7 +52,7 @@ function refuseReservedHeaders(config: HttpToolConfig): void {
 function refuseUnsendableHeaders(config: HttpToolConfig): void {
   for (const [name, value] of Object.entries(config.headers)) {
     if (value.replaceAll(liquid, '') === value && !sendable.test(value))
-      throw invalid(`/config/headers/${escapePointer(name)}`, 'pattern', 'A header holds visible characters of Latin-1, spaces and tabs.');
+      throw invalid(`/config/headers/${escapePointer(name)}`, 'pattern', 'A header can only contain visible Latin-1 characters, spaces and tabs.');
   }
 }
 
@@ -72,7 +72,7 @@ export function checkAuth(auth: HttpAuth, policy: EgressPolicy): void {
       throw invalid('/config/auth/token_url', 'format', 'The address of the token must be a literal URL.');
   }
   if (auth.type === 'api_key' && auth.in === 'header' && isReservedHeader(auth.name))
-    throw invalid('/config/auth/name', 'egress', 'This header can not be set by a tool.');
+    throw invalid('/config/auth/name', 'egress', 'A tool cannot set this header.');
 }
 
 /** All of a tool in one job. What is told holds nothing of the parser's message, which quotes the template. */
@@ -80,9 +80,9 @@ async function checkTemplates(given: readonly (readonly [string, string])[], tem
   const parsed = given.filter(([, template]) => template.includes('{'));
   try {
     const fault = parsed[await templates.firstFault(parsed.map(([, template]) => template))];
-    if (fault) throw invalid(fault[0], 'template', 'The template can not be read.');
+    if (fault) throw invalid(fault[0], 'template', 'The template cannot be parsed.');
   } catch (error) {
-    if (error instanceof TemplateError) throw invalid('/config', 'template', 'The templates can not be read in time.');
+    if (error instanceof TemplateError) throw invalid('/config', 'template', 'The templates could not be parsed in time.');
     throw error;
   }
 }

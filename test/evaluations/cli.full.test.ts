@@ -149,7 +149,7 @@ test('what could not be judged is exit 2, with the reason: no such agent, a bad 
   const ask = ['--min-pass-rate', '1'];
 
   expect(await told([...ask, '--agent', 'nobody'])).toEqual([2, 'There is no agent nobody.']);
-  expect(await told([...ask, '--dataset', bad])).toEqual([2, expect.stringContaining('line 2: is no valid JSON')]);
+  expect(await told([...ask, '--dataset', bad])).toEqual([2, expect.stringContaining('line 2: is not valid JSON')]);
   expect(await told([...ask, '--dataset', join(folder, 'gone.csv')])).toEqual([2, expect.stringContaining('gone.csv')]);
   expect(await told(ask, { LONGHAUL_SERVICE_KEY: 'lh_sk_wrong' })).toEqual([2, expect.stringContaining('401')]);
   expect(await told(ask, { LONGHAUL_URL: 'http://127.0.0.1:9' })).toEqual([2, 'No API answers at http://127.0.0.1:9.']);

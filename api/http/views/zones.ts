@@ -9,10 +9,10 @@ export const Currency = text(3, { minLength: 3, pattern: '^[A-Z]{3}$', descripti
 
 /** 422 when a time zone was sent that doesn't exist. */
 export function checkTimezone(pointer: string, zone: string | undefined): void {
-  if (zone !== undefined && !isTimeZone(zone)) throw invalid(pointer, 'timezone', 'must be a time zone of the IANA database');
+  if (zone !== undefined && !isTimeZone(zone)) throw invalid(pointer, 'timezone', 'must be an IANA time zone');
 }
 
 /** 422 when a currency was sent that doesn't exist. */
 export function checkCurrency(pointer: string, currency: string | undefined): void {
-  if (currency !== undefined && !isCurrency(currency)) throw invalid(pointer, 'currency', 'must be a currency code of ISO 4217');
+  if (currency !== undefined && !isCurrency(currency)) throw invalid(pointer, 'currency', 'must be an ISO 4217 currency code');
 }

@@ -23,14 +23,14 @@ export function refuseUnready(
 
 function refusalOf({ input, parent }: StartRun, target: StartTarget, liveRuns: number): Failure | null {
   if (target.frozenReason !== null)
-    return fail('resource_frozen', { reason: target.frozenReason, detail: 'The workspace is archived or its organization is not active.' });
+    return fail('resource_frozen', { reason: target.frozenReason, detail: 'The workspace is archived, or its organization is not active.' });
   if (!target.isAgentActive) return agentInactive();
   if (liveRuns >= maxLiveRuns)
     return fail('rate_limited', { reason: 'live_runs', detail: 'The workspace has too many live runs.', retryAfterS: 10 });
   for (const variable of target.variables) {
     const isGiven = input.json !== undefined && Object.hasOwn(input.json, variable.name);
     if (variable.required && variable.default === null && !isGiven)
-      return invalid(`/input/json/${variable.name}`, 'required', 'The agent demands a value for this variable.');
+      return invalid(`/input/json/${variable.name}`, 'required', 'The agent requires a value for this variable.');
   }
   // A child spends out of what its parent was admitted for; its calls pass the gate like all others.
   return parent ? null : spendingRefusal(target.spending);
