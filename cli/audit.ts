@@ -31,7 +31,7 @@ const maxLines = 100;
 export async function auditVerify({ env, log, organization }: VerifyCommand): Promise<boolean> {
   const wanted = organization?.toLowerCase();
   if (wanted !== undefined && wanted !== platformChain && !uuid.test(wanted))
-    throw new SetupError('--organization wants the id of an organization, or platform.');
+    throw new SetupError('--organization must be the id of an organization, or platform.');
 
   return withDeployment({ env, log }, async (attached) => {
     const { db, keys, variables } = attached;
@@ -50,9 +50,9 @@ export async function auditVerify({ env, log, organization }: VerifyCommand): Pr
     await createAnchor({ db, file, log: pino({ level: 'silent' }), known })
       .append()
       .catch((error: unknown) =>
-        log(`The anchor ${file.path} can't be written: ${error instanceof Error ? error.message : String(error)}`),
+        log(`The anchor ${file.path} cannot be written: ${error instanceof Error ? error.message : String(error)}`),
       );
-    log(faults === 0 ? `${chains.length} chains are as they were sealed.` : `${faults} faults found.`);
+    log(faults === 0 ? `${chains.length} chains are intact.` : `${faults} faults found.`);
     return faults === 0;
   });
 }
@@ -69,7 +69,7 @@ async function verifyAnchors({ attached: { db, keys }, file, log, known, wanted 
   const lines = await file.read();
   const lastAt = await sweep(db, (em) => markAt(em, anchorMark));
   if (lines === null && lastAt === null) {
-    log(`anchor ${file.path}: none yet, it begins now`);
+    log(`anchor ${file.path}: does not exist yet and will be created now`);
     return 0;
   }
   const told = { lines: 0, newest: 'never', faults: 0 };

@@ -85,9 +85,9 @@ export async function bootstrap({ db, keys }: BootstrapDeps, options: BootstrapO
 function asSetupError(error: unknown): never {
   if (!(error instanceof UnknownSecretError)) throw error;
   throw new SetupError(
-    `This database has ${error.what} already, and this state folder does not know its secret. ` +
-      'Run this with the state folder in which the deployment was made (LONGHAUL_STATE_DIR: it has access.json). ' +
-      '`longhaul bootstrap --reset-access` gives the owner, the operator and the bootstrap key new secrets: the old ones then end.',
+    `This database already has ${error.what}, but this state folder does not know its secret. ` +
+      'Run this with the state folder in which the deployment was created (LONGHAUL_STATE_DIR; it contains access.json). ' +
+      '`longhaul bootstrap --reset-access` gives the owner, the operator and the bootstrap key new secrets; the old ones then stop working.',
   );
 }
 

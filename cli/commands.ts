@@ -164,7 +164,7 @@ async function dispatch(args: readonly string[], { env, log, logFault }: Termina
 }
 
 function refuseOther([command, named]: readonly string[], known: string): void {
-  if (named !== known) throw new SetupError(`longhaul ${command} knows ${known} alone.\n\n${usage}`);
+  if (named !== known) throw new SetupError(`longhaul ${command} only accepts ${known}.\n\n${usage}`);
 }
 
 type Told = Pick<Terminal, 'env' | 'log'>;
@@ -173,20 +173,20 @@ async function firstAccess({ env, log }: Told, resets: boolean): Promise<void> {
   await withServices({ env, log }, async (services, deployment) => {
     const { isFirst } = await ensureAccess(services.state, deployment, { resets });
     const where = services.state.path('access.json');
-    if (isFirst) log(`Made. Credentials: ${where}`);
-    else log(resets ? `New secrets for owner, operator and key: ${where}` : 'Everything was there.');
+    if (isFirst) log(`Created. Credentials: ${where}`);
+    else log(resets ? `New secrets for owner, operator and key: ${where}` : 'Everything already exists.');
   });
 }
 
 function tellMigration({ madeRoles, madeDatabase, applied }: MigrationReport, log: Terminal['log']): void {
-  if (madeRoles.length > 0) log(`Roles made: ${madeRoles.join(', ')}.`);
-  if (madeDatabase !== null) log(`Database made: ${madeDatabase}.`);
-  log(applied.length > 0 ? `Migrations applied: ${applied.join(', ')}.` : 'No migration was pending.');
+  if (madeRoles.length > 0) log(`Roles created: ${madeRoles.join(', ')}.`);
+  if (madeDatabase !== null) log(`Database created: ${madeDatabase}.`);
+  log(applied.length > 0 ? `Migrations applied: ${applied.join(', ')}.` : 'No migrations are pending.');
 }
 
 async function demo({ env, log }: Told): Promise<void> {
   const access = readAccess(readStateFile(stateDirOf(env), 'access.json'));
-  if (access === null) throw new SetupError('No deployment has been made here yet: run `npm start` first.');
+  if (access === null) throw new SetupError('There is no deployment here yet. Run `npm start` first.');
   await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], internalUrl: env['API_INTERNAL_URL'], log });
 }
 

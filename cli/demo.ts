@@ -26,7 +26,7 @@ export async function runDemo(
   log(`\nA first run. Question: ${text}\n`);
   const body = JSON.stringify({ agent_id: access.agent_id, input: { text } });
   const started = await fetch(`${baseUrl}/runs`, { method: 'POST', headers, body }).catch(() => {
-    throw new SetupError(`No API answers at ${baseUrl}: start the processes first.`);
+    throw new SetupError(`No API answers at ${baseUrl}. Start the processes first.`);
   });
   if (started.status !== 202) throw new Error(`POST /runs answered ${started.status}: ${await started.text()}`);
   const { id } = (await started.json()) as { id: string }; // RunView

@@ -66,14 +66,14 @@ function exitCodeOf({ status, summary }: ShownEvaluation, minPassRate: number, l
     log(`Not judged: the evaluation is ${status}${summary.failure ? ` (${summary.failure.message})` : ''}.`);
     return 2;
   }
-  if (summary.pass_rate < minPassRate) log(`Below the pass rate that is demanded: ${minPassRate}.`);
+  if (summary.pass_rate < minPassRate) log(`Below the required pass rate: ${minPassRate}.`);
   if (summary.baseline?.conclusion === 'worse') log('Worse than the baseline.');
   return summary.pass_rate < minPassRate || summary.baseline?.conclusion === 'worse' ? 1 : 0;
 }
 
 function rateOf(given: string | undefined): number {
   const value = given === undefined || given.trim() === '' ? Number.NaN : Number(given);
-  if (!(value >= 0 && value <= 1)) throw new SetupError('--min-pass-rate wants a number from 0 to 1.');
+  if (!(value >= 0 && value <= 1)) throw new SetupError('--min-pass-rate must be a number from 0 to 1.');
   return value;
 }
 
@@ -112,7 +112,7 @@ function detailOf(text: string): string {
 async function bodyOf(api: Api, asked: AskedValues): Promise<object> {
   const { agent, dataset, evaluators, revision, baseline, repetitions } = asked;
   if (agent === undefined || dataset === undefined || evaluators === undefined)
-    throw new SetupError('--agent, --dataset and --evaluators are demanded.');
+    throw new SetupError('--agent, --dataset and --evaluators are required.');
   return {
     agent_id: await agentIdOf(api, agent),
     ...(revision === undefined ? {} : { agent_revision_id: revision }),
@@ -127,7 +127,7 @@ async function bodyOf(api: Api, asked: AskedValues): Promise<object> {
 function datasetOf(file: string): object {
   const extension = extname(file).toLowerCase();
   if (extension === '.json') return { items: jsonFile(file) };
-  if (extension !== '.csv' && extension !== '.jsonl') throw new SetupError(`${file}: a data set is a .jsonl, .csv or .json file.`);
+  if (extension !== '.csv' && extension !== '.jsonl') throw new SetupError(`${file}: a data set must be a .jsonl, .csv or .json file.`);
   return { format: extension.slice(1), text: readFileSync(file, 'utf8') };
 }
 
@@ -136,7 +136,7 @@ function jsonFile(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new SetupError(`${file} is no valid JSON.`);
+    throw new SetupError(`${file} is not valid JSON.`);
   }
 }
 

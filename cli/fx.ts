@@ -49,7 +49,7 @@ export async function fillRates({ db, variables }: Pick<Attached, 'db' | 'variab
 function ratesOf(path: string, base: string): NewRate[] {
   const euros = isCsv(path) ? euroRatesOf(path) : null;
   if (euros === null) return recordsOf(path).map((record, at) => ownRate(record, at + 1));
-  if (base !== 'EUR' && !euros.perEuro.has(base)) throw new SetupError(`${path} has no rate of ${base}, the billing currency.`);
+  if (base !== 'EUR' && !euros.perEuro.has(base)) throw new SetupError(`${path} has no rate for ${base}, the billing currency.`);
   refuseComing(euros.day, path);
   return crossRates(euros, base);
 }
@@ -60,7 +60,7 @@ function euroRatesOf(path: string): EuroRates | null {
   } catch (error) {
     if (error instanceof SetupError) throw error;
     throw new SetupError(
-      `${path} is not as the European Central Bank writes it: ${error instanceof Error ? error.message : String(error)}.`,
+      `${path} does not have the format of the European Central Bank: ${error instanceof Error ? error.message : String(error)}.`,
     );
   }
 }
@@ -94,17 +94,17 @@ function ownRate(record: unknown, line: number): NewRate {
     const value: unknown = typeof record === 'object' && record !== null ? Reflect.get(record, name) : null;
     return typeof value === 'string' || typeof value === 'number' ? String(value) : refuse(`${name} is missing`);
   });
-  if (!isCurrency(base) || !isCurrency(quote) || base === quote) refuse('base and quote are two currencies of ISO 4217');
+  if (!isCurrency(base) || !isCurrency(quote) || base === quote) refuse('base and quote must be two different ISO 4217 currency codes');
   const read = readDecimal(rate, { maxDecimals });
   if (!('value' in read)) return refuse(`rate ${read.message}`);
-  if (new Decimal(read.value).isZero() || new Decimal(read.value).greaterThanOrEqualTo(1e8)) refuse('rate lies between 0 and 100,000,000');
-  if (!formats.date(day)) refuse('effective_from is a day such as 2026-10-30');
+  if (new Decimal(read.value).isZero() || new Decimal(read.value).greaterThanOrEqualTo(1e8)) refuse('rate must be between 0 and 100,000,000');
+  if (!formats.date(day)) refuse('effective_from must be a date such as 2026-10-30');
   if (source === '' || source.length > 200 || isForbiddenText(source))
-    refuse('source says in at most 200 characters where the rate was read');
+    refuse('source must say where the rate was read, in at most 200 characters');
   refuseComing(day, `Row ${line}`);
   return { base, quote, rate: read.value, effectiveFrom: `${day}T00:00:00Z`, source };
 }
 
 function refuseComing(day: string, what: string): void {
-  if (Date.parse(day) > Date.now()) throw new SetupError(`${what}: ${day} is still to come. Nothing was imported.`);
+  if (Date.parse(day) > Date.now()) throw new SetupError(`${what}: ${day} is in the future. Nothing was imported.`);
 }

@@ -156,9 +156,9 @@ async function roleChanges(admin: pg.Client, { databaseUrl, passwords, resetsRol
   const strange = inUse.filter((_, n) => !fits[n]);
   if (strange.length > 0)
     throw new SetupError(
-      `This database server has ${strange.join(', ')} already, with other passwords than ${strange.length === 1 ? 'the one' : 'those'} given here, and a running deployment may use them. ` +
+      `This database server has ${strange.join(', ')} already, with passwords other than ${strange.length === 1 ? 'the one' : 'those'} given here, and a running deployment may use them. ` +
         'Run this with the state folder of that deployment (LONGHAUL_STATE_DIR), or with its DATABASE_OWNER_URL, DATABASE_APP_URL and DATABASE_SWEEPER_URL. ' +
-        '`longhaul migrate --reset-roles` sets the passwords of this place: whatever uses the old ones then needs the new.',
+        '`longhaul migrate --reset-roles` sets the passwords that are given here; whatever uses the old ones then needs the new ones.',
     );
   return {
     missing: databaseRoles.filter((role) => !known.has(role)),
@@ -215,7 +215,7 @@ async function addVectors(url: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && [noRight, noFile].includes(error.code ?? ''))) throw error;
     throw new SetupError(
-      `The database ${databaseOf(url)} lacks pgvector, and this role may not add it (${error.message}). ` +
+      `The database ${databaseOf(url)} lacks pgvector, and this role is not allowed to add it (${error.message}). ` +
         'Install pgvector on its server and run `create extension vector` in this database as a superuser, then try again.',
     );
   }

@@ -76,7 +76,7 @@ function install(root) {
   if (status !== 0) throw new Error(`npm ci failed:\n${stdout}${stderr}`);
   if (!isFresh(root))
     throw new Error(
-      'npm ci succeeded, but node_modules does not hold what package-lock.json says. Do npm settings (npm config list) leave packages out?',
+      'npm ci succeeded, but node_modules does not hold what package-lock.json says. Do npm settings (npm config list) omit packages?',
     );
   removeForeignRuntimes(join(root, 'node_modules'));
 }

@@ -80,7 +80,7 @@ function priceSetting(variables: CliEnv): PriceSetting {
 /** The catalogue's prices of the models that this deployment can call, and a line for each whose prices are left out. */
 function catalogDrafts({ registry, rules }: PriceSetting): { drafts: PriceDraft[]; omitted: string[] } {
   if (rules.baseCurrency !== catalogCurrency)
-    return { drafts: [], omitted: [`The catalogue is in ${catalogCurrency}, calls are priced in ${rules.baseCurrency}: import a file.`] };
+    return { drafts: [], omitted: [`The catalogue is in ${catalogCurrency}, calls are priced in ${rules.baseCurrency}. Import a file instead.`] };
   const drafts: PriceDraft[] = [];
   const omitted: string[] = [];
   for (const { id, isFree } of registry.list()) {
@@ -156,6 +156,6 @@ function lineOf(
 
 /** @throws SetupError for more than one file. */
 export function onlyFile(positionals: readonly string[]): string | undefined {
-  if (positionals.length > 3) throw new SetupError(`longhaul ${positionals[0]} import takes one file.`);
+  if (positionals.length > 3) throw new SetupError(`longhaul ${positionals[0]} import takes exactly one file.`);
   return positionals[2];
 }

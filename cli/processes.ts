@@ -158,7 +158,7 @@ function keepAlive(restartable: Restartable, { signal, log }: { signal: AbortSig
       try {
         await restartable.start();
         upSince = Date.now();
-        return log(`${restartable.name} runs again`);
+        return log(`${restartable.name} is running again`);
       } catch (error) {
         if (!signal.aborted) log(`${restartable.name} did not start: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -168,7 +168,7 @@ function keepAlive(restartable: Restartable, { signal, log }: { signal: AbortSig
   restartable.onDeath((how) => {
     if (signal.aborted) return;
     if (Date.now() - upSince > healthyAfterMs) delayMs = firstDelayMs;
-    log(`${restartable.name} ended (${how}), starting it again`);
+    log(`${restartable.name} ended (${how}); restarting it`);
     startAgain().catch(() => {});
   });
 }
@@ -184,11 +184,11 @@ function onSignals({ stop, kill, log }: { stop: () => void; kill: () => void; lo
   const listener = (name: (typeof signals)[number]) => {
     if (firstAt === null) {
       firstAt = performance.now();
-      log('Stopping … (Ctrl-C again, after two seconds, kills what is still there)');
+      log('Stopping … (press Ctrl-C again after two seconds to kill what is still running)');
       return stop();
     }
     if (performance.now() - firstAt < onePressMs) return;
-    log(`${name} once more: killing what is still there`);
+    log(`${name} again: killing what is still running`);
     process.exitCode = 128 + constants.signals[name];
     kill();
   };

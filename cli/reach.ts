@@ -40,7 +40,7 @@ async function faultOf({ variable, service, ask }: Probe): Promise<string | null
       await ask();
       return null;
     } catch (error) {
-      if (isFinal(error) || Date.now() > end) return `${service} can't be used at what ${variable} says: ${reasonOf(error)}.`;
+      if (isFinal(error) || Date.now() > end) return `${service} cannot be used with the value of ${variable}: ${reasonOf(error)}.`;
       await sleep(500);
     }
   }

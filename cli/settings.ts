@@ -41,7 +41,7 @@ export function checkSettings(env: CliEnv): void {
     });
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;
-    throw new SetupError(`These settings can't be used:\n${[...error.faults].map(([name, fault]) => `  ${name}: ${fault}`).join('\n')}`);
+    throw new SetupError(`These settings cannot be used:\n${[...error.faults].map(([name, fault]) => `  ${name}: ${fault}`).join('\n')}`);
   }
 }
 

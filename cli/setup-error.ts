@@ -9,11 +9,11 @@ export class SetupError extends Error {
 /** What keeps a file from being written, by the code of the system. */
 const fileFaults: Readonly<Record<string, string>> = {
   EROFS: 'its file system is read-only',
-  EACCES: 'this user has no right to write there',
+  EACCES: 'this user is not allowed to write there',
   EPERM: 'the system does not permit it',
   ENOSPC: 'no space is left on its disk',
   EDQUOT: "this user's quota of its disk is used up",
-  ENOTDIR: 'a part of the path is a file and no folder',
+  ENOTDIR: 'a part of the path is a file, not a folder',
   ENAMETOOLONG: 'the path is too long',
 };
 
@@ -24,7 +24,7 @@ export function fileFault(error: unknown, dir: string): SetupError | null {
   if (why === undefined) return null;
 
   const path = error !== null && typeof error === 'object' && 'path' in error ? String(error.path) : dir;
-  return new SetupError(`${path} can't be written: ${why}. Mend that, or choose another state folder (LONGHAUL_STATE_DIR).`);
+  return new SetupError(`${path} cannot be written: ${why}. Fix that, or choose another state folder (LONGHAUL_STATE_DIR).`);
 }
 
 /** Goes before what a program has said that found no room for its files; empty when it says something else. */

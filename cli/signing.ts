@@ -6,6 +6,6 @@ import type { CliEnv } from './env.ts';
 export async function rotateSigningKey({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
   await withDeployment({ env, log }, async ({ db, keys }) => {
     const kid = await replaceSigningKey(db, keys);
-    log(`Access tokens are signed with ${kid} within two minutes, by every process.`);
+    log(`Every process will sign access tokens with ${kid} within two minutes.`);
   });
 }

@@ -158,7 +158,7 @@ function refuseForeignFolder(dir: string): void {
 
   if (me !== undefined && uid !== me)
     throw new SetupError(
-      `${dir} belongs to user id ${uid}, this process runs as ${me}. Run it as that user, or choose another state folder.`,
+      `${dir} belongs to user id ${uid}, but this process runs as ${me}. Run it as that user, or choose another state folder.`,
     );
   if ((mode & 0o077) !== 0) chmodSync(dir, 0o700);
 }

@@ -119,7 +119,7 @@ Longhaul is up.
   Owner        ${access.email}  ${access.password}
   Operator     ${access.operator_email}  ${access.operator_password}
   Service key  ${key}
-  Model        ${modelId}${modelId === 'builtin/extractive' ? '  (no language model: answers with sentences of what its tools read; set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHAUL_MODEL_BASE_URL for one)' : ''}
+  Model        ${modelId}${modelId === 'builtin/extractive' ? '  (no language model: answers only quote what its tools read; set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHAUL_MODEL_BASE_URL for one)' : ''}
   Mails        ${mailDir === null ? 'by SMTP_URL' : `files in ${mailDir}  (set SMTP_URL to send them)`}
   All of it    ${join(stateDir, 'access.json')}
 

@@ -27,7 +27,7 @@ export function restartOnChange(supervisor: Pick<Supervisor, 'restart'>, { root,
     }
   };
   const restartAll = (changed: string) => {
-    log(`${changed} has changed: starting ${names.join(', ')} again`);
+    log(`${changed} has changed: restarting ${names.join(', ')}`);
     restarting = restarting.then(() => Promise.all(names.map(restart)));
   };
   const watchers = folders.map((folder) =>

@@ -96,6 +96,6 @@ async function publishSource(deps: ActivityDeps, input: IngestInput): Promise<In
 async function publishOrFail(tx: TenantTransaction, found: IngestAtWork, base: IndexedBase): Promise<boolean> {
   const isPublished = await publishItems(tx, found, { base, published: facts(found.run) });
   if (!isPublished)
-    await endFailed(tx, found, { code: 'resource_frozen', stage: 'indexing', detail: 'The base was changed or frozen meanwhile.' });
+    await endFailed(tx, found, { code: 'resource_frozen', stage: 'indexing', detail: 'The base was changed or frozen in the meantime.' });
   return isPublished;
 }

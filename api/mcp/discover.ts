@@ -25,7 +25,7 @@ export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPoli
   const organizationId = organizationOf(ctx.caller);
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
   const refusal = refusalOfUrl(url, policy);
-  if (refusal !== null) throw invalid('/url', 'egress', `The URL is refused: ${refusal}`);
+  if (refusal !== null) throw invalid('/url', 'egress', `The URL is not allowed: ${refusal}`);
   return policy;
 }
 

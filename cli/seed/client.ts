@@ -23,7 +23,7 @@ export function clientOf(baseUrl: string, credential: string | null): Client {
     };
     const answer = await fetch(baseUrl + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }).catch(
       () => {
-        throw new SetupError(`No API answers at ${baseUrl}: start the processes first (npm start).`);
+        throw new SetupError(`No API answers at ${baseUrl}. Start the processes first (npm start).`);
       },
     );
     const text = await answer.text();
@@ -52,9 +52,9 @@ export async function signIn(baseUrl: string, { email, password, keptIn }: SignI
     .call('POST', '/auth/login', { email, password })
     .catch((error: unknown) => {
       if (!(error instanceof RefusedError) || error.status !== 401) throw error;
-      throw new SetupError(`${email} can't sign in with the password in ${keptIn}: if it has been changed, write the present one there.`);
+      throw new SetupError(`${email} cannot sign in with the password in ${keptIn}. If the password has been changed, write the current one there.`);
     });
-  if (typeof session['access_token'] !== 'string') throw new SetupError(`${email} has a second factor: a seed signs in by password alone.`);
+  if (typeof session['access_token'] !== 'string') throw new SetupError(`${email} has a second factor, but the seed can only sign in with a password.`);
   return clientOf(baseUrl, session['access_token']);
 }
 

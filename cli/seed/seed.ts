@@ -26,7 +26,7 @@ interface Secrets {
 export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
   const stateDir = stateDirOf(env);
   const access = readAccess(readStateFile(stateDir, 'access.json'));
-  if (access === null) throw new SetupError('No deployment has been made here yet: run `npm start` first.');
+  if (access === null) throw new SetupError('There is no deployment here yet. Run `npm start` first.');
   checkSettings(env);
   refuseForeignDatabase(stateDir, env);
   const baseUrl = env['API_INTERNAL_URL'] || access.base_url;
@@ -84,13 +84,13 @@ interface Described {
 }
 
 function describe({ password, service_keys: keys }: Secrets, { baseUrl, waiting, secretsFile, log }: Described): void {
-  log(`Sign in with POST ${baseUrl}/auth/login, everybody with the password ${password}\n`);
+  log(`Sign in with POST ${baseUrl}/auth/login; every user has the password ${password}\n`);
   for (const plan of organizations) {
     log(`  ${plan.name}`);
     for (const { role } of plan.people) log(`    ${role.padEnd(12)} ${emailOf(plan, role)}`);
     log(`    ${'service key'.padEnd(12)} ${keys[plan.slug] ?? ''}`);
   }
-  if (waiting.length > 0) log('\nRuns that wait for an approval (GET lists what they ask, POST answers)');
+  if (waiting.length > 0) log('\nRuns that wait for an approval (GET lists the questions, POST answers them)');
   for (const id of waiting) log(`    ${baseUrl}/runs/${id}/approvals`);
-  log(`\nPassword and keys are also in ${secretsFile}.`);
+  log(`\nThe password and the keys are also in ${secretsFile}.`);
 }

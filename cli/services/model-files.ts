@@ -33,7 +33,7 @@ export async function modelFiles({
     return await installOnce({ requirementsFile, wheelsDir, env, onInstall, check, slim });
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n').at(-1) ?? '') : String(error);
-    log(`The embedding model minilm-l6-v2 could not be installed, so hash-v1 serves in its place (it only knows words): ${reason}`);
+    log(`The embedding model minilm-l6-v2 could not be installed, so hash-v1 is used instead (it only matches words): ${reason}`);
     return null;
   }
 }

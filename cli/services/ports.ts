@@ -49,7 +49,7 @@ export function isPortFree(port: number): Promise<boolean> {
 async function configuredPort(name: string, configured: string): Promise<number> {
   const port = portOf(name, configured);
 
-  if (!(await isPortFree(port))) throw new SetupError(`The port ${port} that is set for ${name} is in use.`);
+  if (!(await isPortFree(port))) throw new SetupError(`The port ${port} configured for ${name} is in use.`);
   return port;
 }
 

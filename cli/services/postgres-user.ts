@@ -39,7 +39,7 @@ export function postgresUser(): PostgresUser {
 export function giveFolder(folder: string, { ownerId }: PostgresUser): void {
   if (ownerId === null || statSync(folder).uid === ownerId) return;
   if (!runs('chown', '-R', `${ownerId}:${ownerId}`, folder))
-    throw new SetupError(`${folder} can't be given to user id ${ownerId}. Set DATABASE_URL instead.`);
+    throw new SetupError(`${folder} cannot be assigned to user id ${ownerId}. Set DATABASE_URL instead.`);
 }
 
 function works(prefix: readonly string[]): boolean {

@@ -128,7 +128,7 @@ function refuseOtherVersion(dataFolder: string): void {
   const found = readFileSync(join(dataFolder, 'PG_VERSION'), 'utf8').trim();
   if (found !== majorVersion)
     throw new SetupError(
-      `${dataFolder} was made by PostgreSQL ${found}, this is ${majorVersion}. Dump it with the old one, remove it, and restore.`,
+      `${dataFolder} was created by PostgreSQL ${found}, but this is ${majorVersion}. Dump it with the old version, remove it, and restore it.`,
     );
 }
 
@@ -169,7 +169,7 @@ async function query(url: string, text: string, values: readonly string[] = []):
   } catch (error) {
     const invalidPassword = '28P01';
     if (error instanceof pg.DatabaseError && error.code === invalidPassword) {
-      throw new SetupError('The saved password of PostgreSQL (secrets.json in the state folder) is not the one its data was made with.');
+      throw new SetupError('The saved PostgreSQL password (secrets.json in the state folder) is not the one with which its data was created.');
     }
     throw error;
   } finally {

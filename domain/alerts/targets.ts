@@ -50,6 +50,6 @@ function faultsOf(target: AlertTarget, { at, users, secrets, policy }: Known): V
   if ('secret_name' in target && !secrets.has(target.secret_name))
     found.push(fault('secret_name', 'reference', 'does not refer to a secret that has a value in the scope of the rule'));
   const refusal = target.kind === 'webhook' ? refusalOfUrl(target.url, policy) : null;
-  if (refusal !== null) found.push(fault('url', 'egress', `The URL is refused: ${refusal}`));
+  if (refusal !== null) found.push(fault('url', 'egress', `The URL is not allowed: ${refusal}`));
   return found;
 }

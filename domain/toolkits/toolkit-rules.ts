@@ -45,7 +45,7 @@ export function nextSyncOf(config: ToolkitConfig, now: Date): Date | null {
 function checkAddress(pointer: string, url: string, policy: EgressPolicy): URL {
   if (/[\s{}]/.test(url)) throw invalid(pointer, 'format', 'The address must be a literal URL.');
   const refusal = refusalOfUrl(url, policy);
-  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is refused: ${refusal}`);
+  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is not allowed: ${refusal}`);
   return new URL(url);
 }
 

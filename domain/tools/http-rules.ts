@@ -61,7 +61,7 @@ export function checkOrigin(pointer: string, url: string, policy: EgressPolicy):
   const origin = /^https?:\/\/[^/?#{}%\s]+(?=[/?#]|$)/i.exec(url)?.[0];
   if (origin === undefined) throw invalid(pointer, 'egress', 'The URL must begin with a literal http or https origin.');
   const refusal = refusalOfUrl(`${origin}/`, policy);
-  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is refused: ${refusal}`);
+  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is not allowed: ${refusal}`);
 }
 
 /** The place that gives tokens is fixed, and a key goes only where a header or parameter of the author's could. */

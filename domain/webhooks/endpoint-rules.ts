@@ -86,7 +86,7 @@ function refuseEventKind(kind: string, { httpMethod, verification, responseMode,
 /** 422 for a callback address that the egress guard would not let out. */
 export function refuseCallbackUrl(url: string | null, policy: EgressPolicy): void {
   const refusal = url === null ? null : refusalOfUrl(url, policy);
-  if (refusal !== null) throw invalid('/callback_url', 'egress', `The URL is refused: ${refusal}`);
+  if (refusal !== null) throw invalid('/callback_url', 'egress', `The URL is not allowed: ${refusal}`);
 }
 
 /** 422 at the first template that does not parse, or names a filter or tag that there is none of. */
