@@ -113,7 +113,7 @@ export const ChannelUpdate = closed(
     secrets: Type.Optional(ChangedSecrets),
     ...changeable,
   },
-  { $id: 'ChannelUpdate', description: 'What is sent is changed, the rest kept' },
+  { $id: 'ChannelUpdate', description: 'The fields that are sent are changed, the rest is kept' },
 );
 
 export const ChannelFilters = closed({

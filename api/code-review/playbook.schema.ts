@@ -76,7 +76,7 @@ export const ReviewPlaybookUpdate = closed(
     is_default: Type.Optional(IsDefault),
     active_revision_id: Type.Optional(idOf('PlaybookRevision', 'A revision of this playbook, also an earlier one')),
   },
-  { $id: 'ReviewPlaybookUpdate', description: 'What is sent is changed, the rest kept' },
+  { $id: 'ReviewPlaybookUpdate', description: 'The fields that are sent are changed, the rest is kept' },
 );
 
 export const PlaybookClone = closed(

@@ -16,7 +16,7 @@ export const InvitationCreate = closed(
   {
     email: Email,
     role: oneOf(grantRoles, { description: "At most the caller's own" }),
-    scope: Type.Optional(oneOf(invitationScopes, { description: "The caller's own when left out" })),
+    scope: Type.Optional(oneOf(invitationScopes, { description: "Defaults to the caller's own" })),
     workspace_id: Type.Optional(nullable(idOf('Workspace', 'Home of the user to be'))),
   },
   { $id: 'InvitationCreate' },

@@ -19,7 +19,7 @@ export const UserCreate = closed(
     email: Email,
     full_name: Type.Optional(nullable(FullName)),
     role: oneOf(roles, { description: "At most the caller's own" }),
-    scope: Type.Optional(oneOf(scopes, { description: "The caller's own when left out" })),
+    scope: Type.Optional(oneOf(scopes, { description: "Defaults to the caller's own" })),
     workspace_id: Type.Optional(nullable(idOf('Workspace', 'Home of a user of scope workspace'))),
     password: Type.Optional(text(256, { minLength: 1, description: 'Without one the user gets a mail to choose it' })),
   },

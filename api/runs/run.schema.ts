@@ -48,7 +48,7 @@ const SubjectInput = closed(
 export const RunLimitsInput = closed(
   {
     max_steps: Type.Optional(integer({ minimum: 1, maximum: 500 })),
-    max_duration_s: Type.Optional(integer({ minimum: 10, maximum: 604_800, description: 'Waiting does not count' })),
+    max_duration_s: Type.Optional(integer({ minimum: 10, maximum: 604_800, description: 'Time spent waiting does not count' })),
     max_output_tokens: Type.Optional(nullable(integer({ minimum: 1, maximum: 200_000 }))),
     max_cost: Type.Optional(nullable(Amount)),
     max_children: Type.Optional(integer({ minimum: 0, maximum: 50, description: 'Sub-agents in all, at any depth' })),

@@ -38,5 +38,5 @@ test('a rule beyond the schema names its place, unless its message is a sentence
 
 test('an unknown path that ends with a slash is told why', () => {
   expect(unknownPath('https://x.example', '/runs/').detail).toMatch(/^No operation has this path\. Paths do not end with a slash\. See /);
-  expect(unknownPath('https://x.example', '/').detail).toMatch(/^No operation has this path\. Read /);
+  expect(unknownPath('https://x.example', '/').detail).toMatch(/^No operation has this path\. See /);
 });

@@ -23,7 +23,7 @@ export const ofAgents: Readonly<Record<string, string>> = {
   'RevisionDocument.schema_version': 'Form of this document; leave it out',
   'RevisionDocument.model': 'Id or alias of a model of the deployment’s registry; null: its default',
   'RevisionDocument.variables': 'Values that the instructions read as vars.name',
-  'RevisionDocument.model_settings': 'How the model is called',
+  'RevisionDocument.model_settings': 'Parameters of model calls',
   'RevisionDocument.tools': 'Single tools that the model may call',
   'RevisionDocument.toolkits': 'Groups of tools that the model may call',
   'RevisionDocument.skills': 'Texts that it may load',
