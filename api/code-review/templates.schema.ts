@@ -17,7 +17,7 @@ const Pass = closed({
 const PathRule = closed({
   paths: Globs(100, 'Files to which it applies'),
   instructions: text(4_000, { minLength: 1 }),
-  severity_override: Type.Optional(Severity('Category of findings in these files')),
+  severity_override: Type.Optional(Severity('Severity of findings in these files')),
 });
 const LanguageRule = closed({
   id: text(120, { minLength: 1, description: 'Name that findings refer to' }),

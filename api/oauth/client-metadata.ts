@@ -7,7 +7,7 @@ import { listOf, nullable, text } from '../http/input/schema.ts';
 import { knownScopes } from './scope-rules.ts';
 import { authMethods } from './discovery.schema.ts';
 
-const RedirectUri = text(2_048, { description: 'Compared exactly; on a loopback address the port may differ' });
+const RedirectUri = text(2_048, { description: 'Compared exactly; on a loopback address the port can differ' });
 const TypeName = text(100);
 
 /** RFC 7591 §2. Open on purpose: members that are unknown here are ignored. */

@@ -22,7 +22,7 @@ export const registrationOperations = {
     {
       summary: 'Register a client',
       description:
-        'Lets an application register itself (RFC 7591); refused unless the deployment has dynamic registration switched on. Unused for 30 days it is deleted.',
+        'Lets an application register itself (RFC 7591); refused unless dynamic registration is enabled in the deployment. A registration that is unused for 30 days is deleted.',
       access: 'none',
       fails: ['oauth_request_invalid', 'registration_disabled'],
       audit: 'create',
@@ -41,7 +41,7 @@ export const registrationOperations = {
     {
       ...byRegistration,
       summary: 'Read a registration',
-      description: 'The client as it is registered, shown to whoever holds its registration token (RFC 7592). A secret is not shown again.',
+      description: 'Returns the registered client to the holder of its registration token (RFC 7592). The secret is not shown again.',
       transaction: 'none',
       view: OauthClientRegistrationView,
     },

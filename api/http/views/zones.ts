@@ -3,7 +3,7 @@ import { invalid } from '../../../workflows/contracts/failure.ts';
 import { text } from '../input/schema.ts';
 
 /** A zone of the IANA database as a field; `checkTimezone` judges it. */
-export const Timezone = text(64, { minLength: 1, description: 'IANA time zone, for instance Europe/Berlin' });
+export const Timezone = text(64, { minLength: 1, description: 'IANA time zone, for example Europe/Berlin' });
 /** A currency as a field; `checkCurrency` judges it. */
 export const Currency = text(3, { minLength: 3, pattern: '^[A-Z]{3}$', description: 'ISO 4217 currency code' });
 

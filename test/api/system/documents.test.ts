@@ -125,7 +125,7 @@ test('/llms.txt opens with how to start, stream, approve and page, at the addres
   const heads = [...body.matchAll(/^#{2,3} (.+)$/gm)].map(([, head]) => head).slice(0, 7);
 
   expect(heads).toEqual([
-    'How to begin',
+    'Getting started',
     'Start a run',
     'Stream it',
     'Approve what it asks',

@@ -101,7 +101,7 @@ export const ofPeople: Readonly<Record<string, string>> = {
   'TotpConfirmBody.code': 'Six digits of the authenticator',
   'RecoveryCodesView.codes': 'Each is good once; shown this once',
   'OauthTokenForm.code': 'What the redirect brought',
-  'OauthTokenForm.resource': 'What the tokens are for; the API without it (RFC 8707)',
+  'OauthTokenForm.resource': 'The resource for which the tokens are valid; defaults to the API (RFC 8707)',
   'OauthIntrospectionView.active': 'Whether the token is good now; everything else is only then given',
   'OauthIntrospectionView.sub': 'The person it stands for',
   'OauthIntrospectionView.iss': 'Who issued it',

@@ -116,7 +116,7 @@ export const shared: Readonly<Record<string, string>> = {
   pending_email: 'Address that waits for its confirmation; null for none',
   current_password: 'The one that is valid now',
   access_token: 'Send it as Authorization: Bearer',
-  refresh_token: 'Good for one refresh',
+  refresh_token: 'Valid for one refresh',
   draining: 'Whether the process is on its way out',
   context_window: 'Tokens of prompt and answer together that the model takes',
 };
