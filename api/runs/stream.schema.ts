@@ -17,7 +17,7 @@ export const StreamHeaders = Type.Object({
 
 export const StreamTokenView = closed(
   {
-    token: text(60, { description: 'For the first message of one WebSocket; shown once.' }),
+    token: text(60, { description: 'For the first message of one WebSocket; shown only once.' }),
     run_id: idOf('Run'),
     expires_at: Timestamp,
     websocket_path: text(120, { description: 'Where to open the socket.' }),

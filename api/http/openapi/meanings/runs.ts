@@ -77,7 +77,7 @@ export const ofRuns: Readonly<Record<string, string>> = {
   'RunLimits.max_duration_s': 'Longest time it may work; waiting does not count',
   'RunLimits.max_output_tokens': 'Longest answer of each model call; null: what the model can',
   'RunLimits.max_cost': 'Ceiling shared with its sub-agents, in the billing currency; null: none',
-  'RunLimits.max_children': 'Sub-agents in all, at any depth',
+  'RunLimits.max_children': 'Total number of sub-agents, at any depth',
   'RunLimits.max_depth': 'Levels of sub-agents below it',
   'RunLimits.approval_ttl_s': 'How long a question waits for its answer',
   'RunLimits.on_expiry': 'What an unanswered question does: its call is denied, or the run fails',
