@@ -36,7 +36,7 @@ export const toolTestOperations = {
     {
       summary: 'Test a tool',
       description:
-        'Runs the tool once with given arguments, outside a run, and waits at most 60 seconds. A tool that writes needs the role admin. dry_run renders the request and sends nothing.',
+        'Runs the tool once with the given arguments, outside a run, and waits at most 60 seconds. A tool that writes requires the role admin. dry_run renders the request and sends nothing.',
       access: 'member',
       fails: ['state_conflict', 'upstream_timeout'],
       audit: 'submit',
