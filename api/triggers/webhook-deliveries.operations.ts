@@ -35,7 +35,7 @@ export const webhookDeliveryOperations = {
     {
       summary: 'Test a webhook endpoint',
       description:
-        'Tells what the endpoint would make of a delivery: whether it is verified, what the run would be asked. Starts nothing and writes nothing.',
+        'Shows how the endpoint would handle a delivery: whether it is verified, and the input of the run. Starts nothing and stores nothing.',
       access: 'member',
       audit: 'none',
       success: [200],
@@ -55,7 +55,7 @@ export const webhookDeliveryOperations = {
     {
       summary: 'List the deliveries of an endpoint',
       description:
-        'Requests that came to the endpoint, newest first, and what became of them. Bodies are kept by delivery_retention_days, rows 90 days.',
+        'Requests to the endpoint, newest first, and their outcomes. Bodies are kept for delivery_retention_days, rows for 90 days.',
       access: 'member',
       paging: 'keyset',
       params: EndpointParams,
@@ -73,7 +73,7 @@ export const webhookDeliveryOperations = {
     {
       summary: 'Replay a delivery',
       description:
-        'Takes a stored delivery once more, as if it came now: a new delivery with the endpoint as it is today. 409 for one that was rejected, and once its body is gone.',
+        'Handles a stored delivery again, as a new delivery with the current endpoint. 409 for a rejected delivery, and once its body is no longer stored.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'submit',
