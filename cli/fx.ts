@@ -97,7 +97,8 @@ function ownRate(record: unknown, line: number): NewRate {
   if (!isCurrency(base) || !isCurrency(quote) || base === quote) refuse('base and quote must be two different ISO 4217 currency codes');
   const read = readDecimal(rate, { maxDecimals });
   if (!('value' in read)) return refuse(`rate ${read.message}`);
-  if (new Decimal(read.value).isZero() || new Decimal(read.value).greaterThanOrEqualTo(1e8)) refuse('rate must be between 0 and 100,000,000');
+  if (new Decimal(read.value).isZero() || new Decimal(read.value).greaterThanOrEqualTo(1e8))
+    refuse('rate must be between 0 and 100,000,000');
   if (!formats.date(day)) refuse('effective_from must be a date such as 2026-10-30');
   if (source === '' || source.length > 200 || isForbiddenText(source))
     refuse('source must say where the rate was read, in at most 200 characters');

@@ -80,7 +80,10 @@ function priceSetting(variables: CliEnv): PriceSetting {
 /** The catalogue's prices of the models that this deployment can call, and a line for each whose prices are left out. */
 function catalogDrafts({ registry, rules }: PriceSetting): { drafts: PriceDraft[]; omitted: string[] } {
   if (rules.baseCurrency !== catalogCurrency)
-    return { drafts: [], omitted: [`The catalogue is in ${catalogCurrency}, calls are priced in ${rules.baseCurrency}. Import a file instead.`] };
+    return {
+      drafts: [],
+      omitted: [`The catalogue is in ${catalogCurrency}, calls are priced in ${rules.baseCurrency}. Import a file instead.`],
+    };
   const drafts: PriceDraft[] = [];
   const omitted: string[] = [];
   for (const { id, isFree } of registry.list()) {

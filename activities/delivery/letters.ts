@@ -82,7 +82,8 @@ export function invitationLetter(places: Places, facts: InvitationFacts, token: 
 const notices: Readonly<Record<Notice, { readonly subject: string; readonly words: string; readonly advice: string }>> = {
   email_change_notice: {
     subject: 'A change of your address was requested',
-    words: 'Someone who is signed in as you has requested a new address for your account. It takes effect once the new address is confirmed.',
+    words:
+      'Someone who is signed in as you has requested a new address for your account. It takes effect once the new address is confirmed.',
     advice: 'If it was not you, change your password and end your other sessions now.',
   },
   refresh_reuse: {

@@ -47,7 +47,9 @@ export const AgentCreate = closed(
     is_active: Type.Optional(Type.Boolean({ default: true })),
     attributes: Type.Optional(FreeObject),
     revision: Type.Optional(RevisionDocument),
-    activate: Type.Optional(Type.Boolean({ default: false, description: 'Activates the revision in this request; requires the role admin' })),
+    activate: Type.Optional(
+      Type.Boolean({ default: false, description: 'Activates the revision in this request; requires the role admin' }),
+    ),
   },
   { $id: 'AgentCreate' },
 );

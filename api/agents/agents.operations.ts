@@ -100,7 +100,8 @@ export const agents = area('Agents', {
     '/agents/{agent_id}',
     {
       summary: 'Change an agent',
-      description: 'Changes the fields that are sent and keeps the rest. What the agent does is defined by its revisions, which this operation never changes.',
+      description:
+        'Changes the fields that are sent and keeps the rest. What the agent does is defined by its revisions, which this operation never changes.',
       access: 'member',
       fails: ['already_exists'],
       audit: 'update',

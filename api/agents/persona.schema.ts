@@ -37,14 +37,19 @@ const changeable = {
   model_settings: Type.Optional(nullable(ModelSettingsOverride)),
   tools_allow: Type.Optional(
     nullable(
-      listOf(text(200, { minLength: 1 }), { maxItems: 128, description: 'Slugs of the tools it can call; null: all tools of the revision' }),
+      listOf(text(200, { minLength: 1 }), {
+        maxItems: 128,
+        description: 'Slugs of the tools it can call; null: all tools of the revision',
+      }),
     ),
   ),
   knowledge: Type.Optional(listOf(KnowledgeBinding, { maxItems: 16 })),
   avatar_preset: Type.Optional(nullable(oneOf(avatarPresets))),
   image_url: Type.Optional(nullable(Url)),
   attributes: Type.Optional(FreeObject),
-  is_default: Type.Optional(Type.Boolean({ description: 'Whether runs that name no persona use it; at most one per agent. Defaults to false' })),
+  is_default: Type.Optional(
+    Type.Boolean({ description: 'Whether runs that name no persona use it; at most one per agent. Defaults to false' }),
+  ),
   is_active: Type.Optional(Type.Boolean({ description: 'Defaults to true' })),
 };
 

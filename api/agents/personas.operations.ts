@@ -28,7 +28,8 @@ export const personaOperations = {
     '/agents/{agent_id}/personas',
     {
       summary: 'List the personas of an agent',
-      description: 'All personas of the agent, newest first. Send the etag of a persona in If-Match to change it; there is no operation to read a single persona.',
+      description:
+        'All personas of the agent, newest first. Send the etag of a persona in If-Match to change it; there is no operation to read a single persona.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -71,7 +72,8 @@ export const personaOperations = {
     '/agents/{agent_id}/personas/{persona_id}',
     {
       summary: 'Change a persona',
-      description: 'Changes the fields that are sent and keeps the rest, as a new version; runs in flight keep the version they started with.',
+      description:
+        'Changes the fields that are sent and keeps the rest, as a new version; runs in flight keep the version they started with.',
       access: 'member',
       audit: 'update',
       etag: true,

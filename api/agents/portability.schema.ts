@@ -64,7 +64,9 @@ export const AgentSummary = closed(
   { $id: 'AgentSummary', description: 'An agent that can be called' },
 );
 
-export const ExportQuery = closed({ revision_id: Type.Optional(idOf('AgentRevision', 'Defaults to the active one, otherwise the newest')) });
+export const ExportQuery = closed({
+  revision_id: Type.Optional(idOf('AgentRevision', 'Defaults to the active one, otherwise the newest')),
+});
 export const SubAgentFilters = closed({ q: Type.Optional(Q) });
 export const AgentDeletion = closed({
   force: Type.Optional(Type.Boolean({ default: false, description: 'Cancels the runs that have not ended' })),

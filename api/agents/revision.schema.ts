@@ -197,7 +197,9 @@ export const RevisionLimits = closed(
       'deny',
     ),
     on_budget: defaulted(
-      oneOf(['fail', 'wait'], { description: 'What happens when a budget is exhausted: the run ends, or it waits for an admin or the next period' }),
+      oneOf(['fail', 'wait'], {
+        description: 'What happens when a budget is exhausted: the run ends, or it waits for an admin or the next period',
+      }),
       'fail',
     ),
     max_tool_calls: defaulted(integer({ minimum: 1, maximum: 2_000 }), 200),
@@ -209,7 +211,10 @@ export const RevisionDocument = closed(
   {
     schema_version: defaulted(integer({ minimum: 1, maximum: documentSchemaVersion }), documentSchemaVersion),
     model: defaulted(nullable(ModelName), null),
-    fallback_models: defaulted(listOf(ModelName, { maxItems: 3, description: 'Models that are tried in order when the model remains unavailable' }), []),
+    fallback_models: defaulted(
+      listOf(ModelName, { maxItems: 3, description: 'Models that are tried in order when the model remains unavailable' }),
+      [],
+    ),
     instructions: defaulted(text(65_536, { description: 'Liquid template of the system prompt' }), ''),
     variables: defaulted(listOf(RevisionVariable, { maxItems: 50 }), []),
     model_settings: defaulted(ModelSettings, {}),

@@ -25,7 +25,10 @@ const Target = Type.Unsafe<AlertTarget>({
   examples: [{ kind: 'admins' }],
   discriminator: { propertyName: 'kind' },
   oneOf: [
-    closed({ kind: oneOf(['admins']) }, { $id: 'AdminsTarget', description: 'All active admins and owners who can see the workspace, by mail' }),
+    closed(
+      { kind: oneOf(['admins']) },
+      { $id: 'AdminsTarget', description: 'All active admins and owners who can see the workspace, by mail' },
+    ),
     closed({ kind: oneOf(['user']), user_id: idOf('User') }, { $id: 'UserTarget', description: 'One person, by mail' }),
     closed(
       { kind: oneOf(['webhook']), url: { ...Url, description: 'The query is omitted in replies' }, secret_name: SecretName },
@@ -62,7 +65,11 @@ const Operator = oneOf(alertOperators, { description: 'How a value must compare 
 const WindowS = integer({ minimum: 60, maximum: 2_592_000, description: 'The time window over which the value is measured, in seconds' });
 const ForS = integer({ maximum: 86_400, description: 'How long a breach must last before an alert opens, in seconds' });
 const KeepFiringS = integer({ maximum: 86_400, description: 'How long the value must be healthy before the alert ends, in seconds' });
-const RepeatIntervalS = integer({ minimum: 300, maximum: 604_800, description: 'Interval after which an open alert is notified again, in seconds' });
+const RepeatIntervalS = integer({
+  minimum: 300,
+  maximum: 604_800,
+  description: 'Interval after which an open alert is notified again, in seconds',
+});
 const NoData = (more: { readonly default?: 'ok' } = {}) =>
   oneOf(noDataModes, { ...more, description: 'How a missing value is treated: as healthy, as unchanged, or as an alert in its own right' });
 const AgentId = nullable(idOf('Agent', 'Measures only this agent'));
@@ -100,7 +107,9 @@ export const AlertRuleView = closed(
 const changeable = {
   agent_id: Type.Optional(AgentId),
   group_by: Type.Optional(Grouping({ default: 'none' })),
-  warning_threshold: Type.Optional(OptionalThreshold('The threshold from which the alert is a warning; must be on the healthy side of threshold')),
+  warning_threshold: Type.Optional(
+    OptionalThreshold('The threshold from which the alert is a warning; must be on the healthy side of threshold'),
+  ),
   window_s: Type.Optional({ ...WindowS, default: 300 }),
   for_s: Type.Optional({ ...ForS, default: 0 }),
   keep_firing_s: Type.Optional({ ...KeepFiringS, default: 0 }),

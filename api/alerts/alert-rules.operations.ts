@@ -134,7 +134,8 @@ export const alertRuleOperations = {
     '/alert-rules/{rule_id}',
     {
       summary: 'Delete an alert rule',
-      description: 'Its open alerts end as rule_changed without notification and stay readable. The rule of a budget can only be deleted with the budget (409).',
+      description:
+        'Its open alerts end as rule_changed without notification and stay readable. The rule of a budget can only be deleted with the budget (409).',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,

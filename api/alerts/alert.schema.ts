@@ -81,7 +81,9 @@ export const AlertView = closed(
     resolved_by_user_id: nullable(idOf('User', 'Who ended it; null if it ended by itself')),
     resolution: nullable(oneOf(alertResolutions, { description: 'Why it ended' })),
     updated_at: Timestamp,
-    transitions: Type.Optional(listOf(Transition, { maxItems: 100, description: 'Newest first; only present when a single alert is read' })),
+    transitions: Type.Optional(
+      listOf(Transition, { maxItems: 100, description: 'Newest first; only present when a single alert is read' }),
+    ),
     deliveries: Type.Optional(listOf(Delivery, { maxItems: 100, description: 'Newest first; only present when a single alert is read' })),
   },
   { $id: 'AlertView', description: 'One incident, from its first breach to its end' },
@@ -95,7 +97,8 @@ export const AlertUpdate = closed(
     snooze_until: Type.Optional(
       nullable({
         ...Timestamp,
-        description: 'Notifications are not repeated before this time, at most 30 days ahead; null ends the snooze. An alert that becomes critical is notified all the same',
+        description:
+          'Notifications are not repeated before this time, at most 30 days ahead; null ends the snooze. An alert that becomes critical is notified all the same',
       }),
     ),
     resolve: Type.Optional(Type.Unsafe<true>({ type: 'boolean', const: true, description: 'Ends the alert' })),

@@ -11,7 +11,8 @@ export const meOperations = {
     '/auth/me',
     {
       summary: 'Read the caller',
-      description: 'Returns who holds the credential, as whom it acts, with which role and scope, and how an operator has narrowed their view.',
+      description:
+        'Returns who holds the credential, as whom it acts, with which role and scope, and how an operator has narrowed their view.',
       access: 'viewer',
       scope: null,
       etag: true,
@@ -50,7 +51,8 @@ export const meOperations = {
     '/auth/email/confirm',
     {
       summary: 'Confirm an address',
-      description: "Consumes the token from the mail and makes its address the user's. 409 if another user has taken the address in the meantime.",
+      description:
+        "Consumes the token from the mail and makes its address the user's. 409 if another user has taken the address in the meantime.",
       access: 'none',
       fails: ['already_exists', 'gone'],
       audit: 'update',

@@ -14,7 +14,9 @@ const Day = Type.String({
   description: 'The day from which windows are counted; windows from the 31st end at the end of shorter months',
 });
 const ThresholdPct = integer({ minimum: 1, maximum: 100, description: 'Percentage of the limit from which the managed alert rule warns' });
-const IsEnforced = Type.Boolean({ description: 'Whether calls are refused when the budget is exhausted; otherwise they are only counted and alerted on' });
+const IsEnforced = Type.Boolean({
+  description: 'Whether calls are refused when the budget is exhausted; otherwise they are only counted and alerted on',
+});
 
 export const BudgetParams = closed({ workspace_id: idOf('Workspace') });
 export const BudgetQuery = closed({
@@ -80,7 +82,9 @@ export const BudgetStatusView = closed(
     decision: oneOf(['allow', 'held', 'blocked'], {
       description: 'What would happen to a call now: it passes; calls in flight hold the rest, so it is retried; or the budget is spent',
     }),
-    level: oneOf(['ok', 'warning', 'exceeded'], { description: 'Whether spending is below the threshold, at the threshold or at the limit, whether or not the budget is enforced' }),
+    level: oneOf(['ok', 'warning', 'exceeded'], {
+      description: 'Whether spending is below the threshold, at the threshold or at the limit, whether or not the budget is enforced',
+    }),
     fx_rate: nullable({
       ...Decimal,
       description: 'Value of one unit of the billing currency, with at most 12 decimals; null if the budget is in that currency',

@@ -97,7 +97,8 @@ export const budgets = area('Billing', {
     '/budgets/{workspace_id}/status',
     {
       summary: 'Read the state of a budget',
-      description: 'Returns what is spent and held in the current window of a budget, whether a call would pass, and when the next window begins.',
+      description:
+        'Returns what is spent and held in the current window of a budget, whether a call would pass, and when the next window begins.',
       access: 'viewer',
       params: BudgetParams,
       query: BudgetQuery,

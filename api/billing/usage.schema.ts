@@ -28,9 +28,15 @@ export const UsageFilters = closed({
       description: 'The keys to group by, in this order; repeat the parameter for several',
     }),
   ),
-  from: Type.Optional({ ...Timestamp, description: 'Must be on a quarter of an hour; defaults to 30 days in the time zone, including today' }),
+  from: Type.Optional({
+    ...Timestamp,
+    description: 'Must be on a quarter of an hour; defaults to 30 days in the time zone, including today',
+  }),
   to: Type.Optional({ ...Timestamp, description: 'Exclusive, must be on a quarter of an hour; defaults to now' }),
-  timezone: Type.Optional({ ...Timezone, description: 'IANA name of the time zone that defines the days; defaults to that of the organization' }),
+  timezone: Type.Optional({
+    ...Timezone,
+    description: 'IANA name of the time zone that defines the days; defaults to that of the organization',
+  }),
   ...sharedFilters,
 });
 

@@ -20,12 +20,16 @@ const Settings = {
 const OnBusy = oneOf(channelBusyRules, {
   description: 'What happens to a message while a run of its conversation is active: it is queued, replaces the run, or joins it',
 });
-const SessionScope = oneOf(sessionScopes, { description: 'What forms one conversation: the messages of a thread, or all messages of a sender' });
+const SessionScope = oneOf(sessionScopes, {
+  description: 'What forms one conversation: the messages of a thread, or all messages of a sender',
+});
 const ReplyTo = oneOf(replyRules, { description: 'Which group messages are answered; direct messages always are' });
 const Senders = (description: string) => listOf(text(320, { minLength: 1 }), { maxItems: 500, description });
 const AllowedSenders = Senders('Ids of senders, or globs of mail addresses, that are answered; empty: all senders');
 const AllowedBots = Senders('Ids of bots that are answered, at most three times in a row without a message from a person; empty: none');
-const Streaming = Type.Boolean({ description: 'Whether the answer is shown while it is being written, where the service supports editing messages' });
+const Streaming = Type.Boolean({
+  description: 'Whether the answer is shown while it is being written, where the service supports editing messages',
+});
 const FeedbackButtons = Type.Boolean({ description: 'Whether answers have two buttons for voting on the run' });
 const IsActive = Type.Boolean({ description: 'false: its address answers 404' });
 const Persona = text(120, { minLength: 1, description: 'Persona of its runs; null: the agent’s default' });
@@ -126,10 +130,15 @@ export const ChannelTest = closed(
   {
     send_to: Type.Optional(
       nullable(
-        text(320, { minLength: 1, description: 'Where to send a message: a Slack channel, a chat, a mail address, a thread; null sends none' }),
+        text(320, {
+          minLength: 1,
+          description: 'Where to send a message: a Slack channel, a chat, a mail address, a thread; null sends none',
+        }),
       ),
     ),
-    text: Type.Optional(nullable(text(1_000, { minLength: 1, description: 'The text of the message; null: a text saying that it is a test' }))),
+    text: Type.Optional(
+      nullable(text(1_000, { minLength: 1, description: 'The text of the message; null: a text saying that it is a test' })),
+    ),
   },
   { $id: 'ChannelTest', description: 'What to test besides the credentials' },
 );

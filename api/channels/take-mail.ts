@@ -83,7 +83,11 @@ async function isProven(deps: MailDeps, { organizationId, nowMs }: FoundChannel,
   if (signatures.some(({ domain }) => domains.includes(domain))) return true;
   // The relay comes again, as with a mail server that defers it.
   if (isPartial)
-    throw fail('service_unavailable', { reason: 'dkim_key_unknown', detail: 'A DKIM key of the mail could not be looked up.', retryAfterS: 60 });
+    throw fail('service_unavailable', {
+      reason: 'dkim_key_unknown',
+      detail: 'A DKIM key of the mail could not be looked up.',
+      retryAfterS: 60,
+    });
   return false;
 }
 

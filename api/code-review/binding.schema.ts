@@ -69,7 +69,8 @@ const changeable = {
   enabled_events: Type.Optional(
     listOf(text(60, { minLength: 1 }), {
       maxItems: 100,
-      description: 'Names such as pull_request.opened; pull_request alone stands for all of its actions. Empty: reviews are only started manually',
+      description:
+        'Names such as pull_request.opened; pull_request alone stands for all of its actions. Empty: reviews are only started manually',
     }),
   ),
   review_config: Type.Optional(ReviewConfigInput),

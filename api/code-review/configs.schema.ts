@@ -16,7 +16,9 @@ const TextFilterView = (description: string) => closed(sides(description));
 const TextFilterInput = (description: string) => closed(Type.Partial(closed(sides(description))).properties);
 
 const PathGlobs = Globs(200, 'Globs of files; ! excludes, and a glob that includes excludes all other files');
-const MaxFiles = nullable(integer({ minimum: 1, maximum: 3_000, description: 'Pull requests with more files are skipped; null: no limit' }));
+const MaxFiles = nullable(
+  integer({ minimum: 1, maximum: 3_000, description: 'Pull requests with more files are skipped; null: no limit' }),
+);
 const filters = {
   paths: PathGlobs,
   titles: TextFilterView('Regular expressions (RE2) for the title'),
@@ -41,11 +43,16 @@ const review = {
   verify: Type.Boolean({ description: 'Whether findings are verified by a second look' }),
   check_run: Type.Boolean({ description: 'Whether each head gets a check' }),
   max_findings: nullable(
-    integer({ maximum: 50, description: 'Maximum number of line comments, further findings go into the summary; null: as the playbook says' }),
+    integer({
+      maximum: 50,
+      description: 'Maximum number of line comments, further findings go into the summary; null: as the playbook says',
+    }),
   ),
   min_confidence: nullable(share('Findings below this confidence are dropped; null: as the playbook says')),
   min_severity: oneOf(severities, { description: 'Findings of lower severity are dropped' }),
-  request_changes: Type.Boolean({ description: 'Whether severe findings request changes; false: reviews only comment. Reviews never approve' }),
+  request_changes: Type.Boolean({
+    description: 'Whether severe findings request changes; false: reviews only comment. Reviews never approve',
+  }),
   summary: oneOf(['always', 'findings', 'never'], { description: 'When a summary is written' }),
   debounce_seconds: integer({ maximum: 300, description: 'How long a push waits for the next push' }),
   repo_instructions: Type.Boolean({ description: 'Whether .longhaul/review.md of the base branch is used' }),
@@ -68,7 +75,10 @@ const editor = {
   }),
   branch_prefix: text(60, { minLength: 1, pattern: '^[A-Za-z0-9_][A-Za-z0-9._/-]*$', description: 'Prefix of separate branches' }),
   max_rounds: integer({ maximum: 10, description: 'Maximum number of pushes to a pull request' }),
-  test_commands: listOf(text(500, { minLength: 1 }), { maxItems: 10, description: 'Commands that must pass before a push; they require a sandbox' }),
+  test_commands: listOf(text(500, { minLength: 1 }), {
+    maxItems: 10,
+    description: 'Commands that must pass before a push; they require a sandbox',
+  }),
   allow_forks: Type.Boolean({ description: 'Whether heads of forks are pushed to, if their author allows edits by maintainers' }),
   protected_paths: Globs(100, 'Files that are never changed'),
 };
@@ -100,7 +110,10 @@ const workspace = {
     description: 'Secrets that are available to tests',
   }),
 };
-export const ReviewWorkspaceView = closed(workspace, { $id: 'ReviewWorkspaceConfig', description: 'Where work on the repository takes place' });
+export const ReviewWorkspaceView = closed(workspace, {
+  $id: 'ReviewWorkspaceConfig',
+  description: 'Where work on the repository takes place',
+});
 export const ReviewWorkspaceInput = closed(Type.Partial(closed(workspace)).properties, {
   $id: 'ReviewWorkspaceConfigInput',
   description: 'Omitted fields take their defaults',

@@ -11,7 +11,9 @@ import { ReviewTemplatesInput, ReviewTemplatesView, toTemplatesView } from './te
 export const PlaybookParams = closed({ playbook_id: idOf('Playbook', 'Defines how pull requests are reviewed') });
 
 const PlaybookSlug = text(120, { minLength: 1, pattern: '^[a-z0-9-]+$', description: 'Must be unique in its scope' });
-const IsDefault = Type.Boolean({ description: 'Used by bindings of its scope that name no playbook; the previous default loses this role' });
+const IsDefault = Type.Boolean({
+  description: 'Used by bindings of its scope that name no playbook; the previous default loses this role',
+});
 const IsActive = Type.Boolean({ description: 'Whether bindings can use it' });
 const Note = text(500, { description: 'What changed in this revision' });
 
@@ -32,7 +34,10 @@ export const ReviewPlaybookView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'ReviewPlaybookView', description: 'A playbook defines how pull requests are reviewed; includes the templates of its active revision' },
+  {
+    $id: 'ReviewPlaybookView',
+    description: 'A playbook defines how pull requests are reviewed; includes the templates of its active revision',
+  },
 );
 
 export const ReviewPlaybookRevisionView = closed(

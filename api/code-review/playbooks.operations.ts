@@ -136,7 +136,8 @@ export const playbookOperations = {
     '/review-playbooks/{playbook_id}',
     {
       summary: 'Delete a playbook',
-      description: 'Deletes the playbook and frees its slug. 409 while a binding uses it or it is a default. Running reviews continue to use it.',
+      description:
+        'Deletes the playbook and frees its slug. 409 while a binding uses it or it is a default. Running reviews continue to use it.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',

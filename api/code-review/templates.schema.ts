@@ -61,7 +61,9 @@ const parts = {
   },
   confidence: {
     min: Share('Findings below this confidence are dropped'),
-    exceptions: listOf(closed({ category: Category('Category to which the exception applies'), min: Share('Counts instead') }), { maxItems: 10 }),
+    exceptions: listOf(closed({ category: Category('Category to which the exception applies'), min: Share('Counts instead') }), {
+      maxItems: 10,
+    }),
   },
   limits: {
     max_findings: integer({ maximum: 50, description: 'Maximum number of line comments' }),

@@ -38,7 +38,14 @@ const EvaluatorNumbers = closed(
 const TagNumbers = closed({ n: integer(), pass_rate: Rate(), pass_ci: ci }, { $id: 'TagNumbers', description: 'The items with one tag' });
 
 const EvaluatorComparison = closed(
-  { paired_n: integer(), delta: Signed, ci, p_value: Rate(), q_value: Rate('Adjusted by the Benjamini–Hochberg procedure'), conclusion: Conclusion },
+  {
+    paired_n: integer(),
+    delta: Signed,
+    ci,
+    p_value: Rate(),
+    q_value: Rate('Adjusted by the Benjamini–Hochberg procedure'),
+    conclusion: Conclusion,
+  },
   { $id: 'EvaluatorComparison', description: 'How the scores of one evaluator differ' },
 );
 
@@ -55,7 +62,11 @@ const Comparison = closed(
     p_value: Type.Number({ minimum: 0, maximum: 1, description: 'Exact McNemar test over wins and losses' }),
     test: oneOf(['mcnemar_exact']),
     conclusion: Conclusion,
-    evaluators: byName<Type.Static<typeof EvaluatorComparison>>(EvaluatorComparison, 20, 'By key: the evaluators that are the same in both'),
+    evaluators: byName<Type.Static<typeof EvaluatorComparison>>(
+      EvaluatorComparison,
+      20,
+      'By key: the evaluators that are the same in both',
+    ),
   },
   { $id: 'EvaluationComparison', description: 'Against the baseline' },
 );

@@ -23,7 +23,10 @@ const Message = closed({ role: oneOf(['user', 'assistant']), content: text(65_53
 const Item = closed(
   {
     id: Type.Optional(
-      text(120, { minLength: 1, description: 'Identifies the item in comparisons with other evaluations; defaults to its position, from 1' }),
+      text(120, {
+        minLength: 1,
+        description: 'Identifies the item in comparisons with other evaluations; defaults to its position, from 1',
+      }),
     ),
     input: Type.Unsafe<string | { role: 'user' | 'assistant'; content: string }[] | Record<string, unknown>>({
       description: 'The input for the agent: a text, a JSON object, or messages, the last one from the user. At most 64 KB',
@@ -41,10 +44,14 @@ const Item = closed(
     ),
     tags: Type.Optional(listOf(text(60, { minLength: 1 }), { maxItems: 10, description: 'Figures are broken down by tag' })),
     cluster: Type.Optional(
-      nullable(text(120, { minLength: 1, description: 'Groups related items, such as those of one document; intervals take it into account' })),
+      nullable(
+        text(120, { minLength: 1, description: 'Groups related items, such as those of one document; intervals take it into account' }),
+      ),
     ),
     evaluators: Type.Optional(
-      nullable(listOf(text(60, { minLength: 1 }), { maxItems: 20, description: 'Keys of the evaluators that apply to the item; null: all' })),
+      nullable(
+        listOf(text(60, { minLength: 1 }), { maxItems: 20, description: 'Keys of the evaluators that apply to the item; null: all' }),
+      ),
     ),
   },
   { $id: 'EvaluationItem', description: 'One question' },

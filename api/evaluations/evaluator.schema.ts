@@ -39,7 +39,10 @@ const paramsOf: Readonly<Record<EvaluatorType, ReturnType<typeof params>>> = {
     },
     'Checks whether a pattern matches the output',
   ),
-  json_schema: params({ schema: FreeObject }, 'Checks whether the whole output is JSON that matches a schema (draft 2020-12, no remote references)'),
+  json_schema: params(
+    { schema: FreeObject },
+    'Checks whether the whole output is JSON that matches a schema (draft 2020-12, no remote references)',
+  ),
   json_diff: params(
     {
       ignore: Type.Optional(listOf(Pointer, { maxItems: 50, description: 'Values at these pointers are ignored' })),
@@ -79,7 +82,10 @@ const paramsOf: Readonly<Record<EvaluatorType, ReturnType<typeof params>>> = {
     },
     'A model scores the output by a rubric',
   ),
-  pairwise: params({ rubric: Rubric, model: ModelName }, 'A model chooses between this output and that of the baseline; it is asked in both orders'),
+  pairwise: params(
+    { rubric: Rubric, model: ModelName },
+    'A model chooses between this output and that of the baseline; it is asked in both orders',
+  ),
   tool_trajectory: params(
     {
       mode: Type.Optional(oneOf(['exact', 'in_order', 'any_order', 'subset'], { description: 'Defaults to in_order' })),
@@ -103,7 +109,9 @@ const EvaluatorFields = closed({
   key: text(60, { minLength: 1, pattern: '^[a-z0-9_-]+$', description: 'Key of the evaluator, unique in the evaluation' }),
   type: oneOf(evaluatorTypes, { description: 'What it evaluates' }),
   params: Type.Optional({ ...FreeObject, description: 'Options, depending on the type' }),
-  threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'The lowest score that passes; the default depends on the type' })),
+  threshold: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'The lowest score that passes; the default depends on the type' }),
+  ),
   weight: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'Weight in the score of a result; defaults to 1' })),
   negate: Type.Optional(Type.Boolean({ description: 'Whether the score is inverted to 1 − score; defaults to false' })),
 });

@@ -46,7 +46,8 @@ function refuseSource({ format = 'inline', items, text, attachment_id: attachmen
   const isText = text !== undefined || attachmentId !== undefined;
   if (isText && format === 'inline') throw invalid('/dataset/format', 'enum', 'must be jsonl or csv for a text or a file');
   if (!isText && format !== 'inline') throw invalid('/dataset/format', 'enum', 'must be omitted for items and for items taken from runs');
-  if (from?.source === 'runs' && from.rating !== undefined) throw invalid('/dataset/from/rating', 'excludes', 'is only allowed with feedback');
+  if (from?.source === 'runs' && from.rating !== undefined)
+    throw invalid('/dataset/from/rating', 'excludes', 'is only allowed with feedback');
 }
 
 function inlineItems(items: NonNullable<Body['dataset']['items']>): SentItem[] {
@@ -96,8 +97,7 @@ async function checkEvaluator(
     throw invalid(`${pointer}/params/pattern`, 'pattern', 'is not a regular expression that runs in linear time');
   if (type === 'json_schema' && typeof params['schema'] === 'object' && params['schema'] !== null) {
     const [problem] = await work.checkSchema({ ...params['schema'] });
-    if (problem)
-      throw invalid(`${pointer}/params/schema`, problem.rule, `is not a usable schema: ${problem.message}`.slice(0, 400));
+    if (problem) throw invalid(`${pointer}/params/schema`, problem.rule, `is not a usable schema: ${problem.message}`.slice(0, 400));
   }
   if (type === 'llm_judge' || type === 'pairwise') {
     const model = deps.models.resolve(text('model'));

@@ -18,7 +18,11 @@ const SubjectId = text(200, { minLength: 1 });
 const ModelName = text(120, { minLength: 1 });
 const language = oneOf(lexLanguages, { description: 'Language for stemming and stop words; none: words are indexed verbatim' });
 const vectorWeight = nullable(
-  Type.Number({ minimum: 0, maximum: 2, description: 'Weight of the vector leg relative to 1 for the lexical leg; null: the default for the model' }),
+  Type.Number({
+    minimum: 0,
+    maximum: 2,
+    description: 'Weight of the vector leg relative to 1 for the lexical leg; null: the default for the model',
+  }),
 );
 const sizeTokens = integer({ minimum: 64, maximum: 1_000, description: 'Maximum number of tokens per chunk' });
 const overlapTokens = integer({ minimum: 0, maximum: 200, description: 'Number of tokens that a chunk repeats from the previous one' });
@@ -73,7 +77,9 @@ export const KnowledgeBaseCreate = closed(
     subject_kind: Type.Optional(nullable(oneOf(knowledgeSubjectKinds))),
     subject_id: Type.Optional(nullable(SubjectId)),
     is_private: Type.Optional(nullable(Type.Boolean({ description: 'Restricted to its subject, its owners and holders of a grant' }))),
-    embedding_model: Type.Optional(nullable(text(120, { minLength: 1, description: 'Defaults to that of the deployment; none: lexical search only' }))),
+    embedding_model: Type.Optional(
+      nullable(text(120, { minLength: 1, description: 'Defaults to that of the deployment; none: lexical search only' })),
+    ),
     chunking: Type.Optional(ChunkingInput),
     retrieval: Type.Optional(RetrievalInput),
   },

@@ -22,7 +22,9 @@ const maxPauseMs = 500;
 const Reembed = closed(
   {
     slug: BaseSlug,
-    embedding_model: Type.Optional(nullable(text(120, { minLength: 1, description: 'Defaults to that of the deployment; none: lexical search only' }))),
+    embedding_model: Type.Optional(
+      nullable(text(120, { minLength: 1, description: 'Defaults to that of the deployment; none: lexical search only' })),
+    ),
   },
   { $id: 'Reembed' },
 );

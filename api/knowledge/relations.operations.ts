@@ -19,7 +19,8 @@ export const relationOperations = {
     '/knowledge-items/{item_id}/relations',
     {
       summary: 'List relations',
-      description: 'Relations around an item, nearest first, at most 200. Deleted items and whatever is only reachable through them are omitted.',
+      description:
+        'Relations around an item, nearest first, at most 200. Deleted items and whatever is only reachable through them are omitted.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',

@@ -14,16 +14,16 @@ const searchFields = {
   mode: Type.Optional(oneOf(searchModes, { description: 'Defaults to hybrid: both legs, fused by rank' })),
   top_k: Type.Optional(integer({ minimum: 1, maximum: 100, description: 'Defaults to 10' })),
   min_score: Type.Optional(
-    nullable(
-      Type.Number({ minimum: 0, maximum: 1, description: 'Hits below this score are omitted; decay is not taken into account' }),
-    ),
+    nullable(Type.Number({ minimum: 0, maximum: 1, description: 'Hits below this score are omitted; decay is not taken into account' })),
   ),
   filters: Type.Optional(KnowledgeSearchFilters),
   valid_at: Type.Optional(
     nullable(Type.String({ format: 'date-time', description: 'Only items that are valid at this time; defaults to now, null: any time' })),
   ),
   latest_only: Type.Optional(Type.Boolean({ description: 'Excludes superseded items; defaults to true' })),
-  include_pending: Type.Optional(Type.Boolean({ description: 'Includes items that have not been reviewed; defaults to the setting of the base' })),
+  include_pending: Type.Optional(
+    Type.Boolean({ description: 'Includes items that have not been reviewed; defaults to the setting of the base' }),
+  ),
   exact: Type.Optional(Type.Boolean({ description: 'Compares with every vector instead of using the index; defaults to false' })),
 };
 

@@ -34,7 +34,10 @@ const McpMessage = Type.Object(
 
 /** One message, or several. */
 const McpBody = Type.Unsafe<object>({
-  oneOf: [McpMessage, Type.Array(McpMessage, { minItems: 1, maxItems: maxMessages, description: 'A batch; only 2025-03-26 supports them' })],
+  oneOf: [
+    McpMessage,
+    Type.Array(McpMessage, { minItems: 1, maxItems: maxMessages, description: 'A batch; only 2025-03-26 supports them' }),
+  ],
 });
 
 /** What a request of JSON-RPC 2.0 is answered with: one of `result` and `error`. What breaks the protocol fails with it too. */

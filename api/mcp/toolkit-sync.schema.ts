@@ -90,7 +90,9 @@ export const McpToolkitStatusView = closed(
         scopes: Scopes,
         expires_at: nullable(Timestamp),
         last_error: nullable(text(500)),
-        authorization_url: nullable(text(8_192, { description: 'Where the person must consent; the resulting code and state are sent in a sync' })),
+        authorization_url: nullable(
+          text(8_192, { description: 'Where the person must consent; the resulting code and state are sent in a sync' }),
+        ),
       }),
       { description: "The shared grant and the caller's own; admins see all" },
     ),

@@ -140,6 +140,7 @@ function isAdminOf({ caller }: Ctx, workspaceId: string | null): boolean {
 function principalOf(ctx: Ctx, { auth }: McpToolkitConfig): McpPrincipal {
   if (auth.type !== 'oauth' || auth.mode === 'shared') return sharedPrincipal;
   const { userId } = ctx.caller;
-  if (userId === null) throw fail('state_conflict', { reason: 'user_needed', detail: 'Each user must give their own consent for this toolkit.' });
+  if (userId === null)
+    throw fail('state_conflict', { reason: 'user_needed', detail: 'Each user must give their own consent for this toolkit.' });
   return { kind: 'user', id: userId };
 }

@@ -81,7 +81,8 @@ async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) 
   const scopes = body.decision === 'approve' ? chosen(request.scope.split(' '), body.scopes) : [];
   const client = await findClient(ctx.deps.db, clientId);
 
-  if (!client || client.isDeleted) throw new OauthFailure('oauth_request_invalid', 'invalid_client', { detail: 'The client no longer exists.' });
+  if (!client || client.isDeleted)
+    throw new OauthFailure('oauth_request_invalid', 'invalid_client', { detail: 'The client no longer exists.' });
   // Whose grant it is: the organization of the person, whatever the caller is narrowed to.
   const who = { userId, organizationId: ctx.caller.view ? null : ctx.caller.organizationId };
 

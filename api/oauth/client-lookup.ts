@@ -50,7 +50,9 @@ function faultOfDocument(document: Readonly<Record<string, unknown>>): string | 
   if (findForbiddenText(document).pointers.length > 0) return 'contains text that cannot be stored';
   if ('client_secret' in document) return 'contains a secret';
   try {
-    return accept(document).tokenEndpointAuthMethod === 'none' ? null : 'asks for an authentication method that a public document cannot use';
+    return accept(document).tokenEndpointAuthMethod === 'none'
+      ? null
+      : 'asks for an authentication method that a public document cannot use';
   } catch (error) {
     if (error instanceof Failure) return error.detail;
     throw error;

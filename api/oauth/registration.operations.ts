@@ -108,5 +108,7 @@ async function identifyRegistration({
 }
 
 function wrongToken(): OauthFailure {
-  return new OauthFailure('credential_invalid', 'invalid_token', { detail: 'The client is unknown, or the token is not its registration token.' });
+  return new OauthFailure('credential_invalid', 'invalid_token', {
+    detail: 'The client is unknown, or the token is not its registration token.',
+  });
 }

@@ -56,7 +56,8 @@ export const tokenOperations = {
     {
       ...byClients,
       summary: 'Introspect a token',
-      description: "Returns details of a confidential client's own active tokens; for all others, only that they are not active (RFC 7662).",
+      description:
+        "Returns details of a confidential client's own active tokens; for all others, only that they are not active (RFC 7662).",
       transaction: 'none',
       body: OauthTokenReference,
       example: { body: { token: 'lh_rt_example' } },

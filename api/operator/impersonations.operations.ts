@@ -69,7 +69,8 @@ export const impersonationOperations = {
     {
       ...changing,
       summary: 'End an impersonation',
-      description: 'Its token is refused from the next request on, and its open streams end within 5 seconds. Repeating the request changes nothing.',
+      description:
+        'Its token is refused from the next request on, and its open streams end within 5 seconds. Repeating the request changes nothing.',
       params: ImpersonationParams,
     },
     async (ctx, { params }) => {

@@ -19,7 +19,9 @@ export const PriceCreate = closed(
     model: PriceModel,
     tier: Type.Optional({ ...PriceTier, default: 'standard' }),
     bucket: PriceBucketName,
-    unit: Type.Optional(oneOf(priceUnits, { description: 'Determined by the bucket: `call` for call, otherwise `1m_tokens`; any other value is 422' })),
+    unit: Type.Optional(
+      oneOf(priceUnits, { description: 'Determined by the bucket: `call` for call, otherwise `1m_tokens`; any other value is 422' }),
+    ),
     price: PriceAmount,
     currency: Type.Optional({ ...Currency, description: 'ISO 4217; the billing currency of the deployment' }),
     effective_from: Type.Optional({ ...Timestamp, description: 'Now or later; defaults to now' }),
@@ -27,7 +29,8 @@ export const PriceCreate = closed(
     confirm_unusual: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Accepts prices above 1000 or below 0.001 for 1m_tokens, or above 100 for a call, which usually result from a wrong unit',
+        description:
+          'Accepts prices above 1000 or below 0.001 for 1m_tokens, or above 100 for a call, which usually result from a wrong unit',
       }),
     ),
   },

@@ -21,7 +21,8 @@ export const invitationOperations = {
     '/invitations',
     {
       summary: 'List invitations',
-      description: 'Invitations to the workspaces of the caller, and to the organization for callers with access to all of it; newest first.',
+      description:
+        'Invitations to the workspaces of the caller, and to the organization for callers with access to all of it; newest first.',
       access: 'admin',
       paging: 'keyset',
       query: InvitationQuery,

@@ -19,7 +19,9 @@ export const WorkspaceMemberView = closed(
     user_id: idOf('User'),
     email: Email,
     full_name: nullable(text(200)),
-    role: oneOf(grantRoles, { description: 'The effective role in this workspace: for a grant, the lower of the granted and the home role' }),
+    role: oneOf(grantRoles, {
+      description: 'The effective role in this workspace: for a grant, the lower of the granted and the home role',
+    }),
     home_role: oneOf(grantRoles),
     source: oneOf(memberSources, { description: 'A home in this workspace, a grant, or access to the whole organization' }),
     is_active: Type.Boolean(),

@@ -11,8 +11,7 @@ export const memberOperations = {
     '/workspaces/{workspace_id}/members',
     {
       summary: 'List the members of a workspace',
-      description:
-        'Everyone who can work in the workspace, and why, in the order of user_id, newest first. q searches address and name.',
+      description: 'Everyone who can work in the workspace, and why, in the order of user_id, newest first. q searches address and name.',
       access: 'viewer',
       paging: 'keyset',
       order: 'user_id',

@@ -13,7 +13,10 @@ const fields = {
     description:
       'Users without a second factor must enrol one first, and users with one must have verified the session with it; applies at the next request of every session and connected app, and ends their open streams',
   }),
-  allowed_email_domains: listOf(text(253, { minLength: 1 }), { maxItems: 50, description: 'Allowed mail domains of new users; empty: any' }),
+  allowed_email_domains: listOf(text(253, { minLength: 1 }), {
+    maxItems: 50,
+    description: 'Allowed mail domains of new users; empty: any',
+  }),
   session_idle_days: days(1, 90, 'A session ends this long after its last use'),
   session_absolute_days: days(1, 365, 'A session ends this long after the login'),
   invitation_days: days(1, 30, 'How long an invitation can be accepted'),

@@ -154,7 +154,8 @@ export const userOperations = {
     '/users/{user_id}/reactivate',
     {
       summary: 'Reactivate a user',
-      description: 'Lets a deactivated user sign in again. Ended sessions and keys stay ended. A user with a role above member requires a user session.',
+      description:
+        'Lets a deactivated user sign in again. Ended sessions and keys stay ended. A user with a role above member requires a user session.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',

@@ -20,7 +20,8 @@ export const workspaceOperations = {
     '/organizations/{organization_id}/workspaces',
     {
       summary: 'List the workspaces of an organization',
-      description: 'Workspaces of one organization that the caller can see, including archived ones, newest first. q searches name and slug.',
+      description:
+        'Workspaces of one organization that the caller can see, including archived ones, newest first. q searches name and slug.',
       access: 'viewer',
       paging: 'keyset',
       params: OrganizationParams,
@@ -34,8 +35,7 @@ export const workspaceOperations = {
     '/organizations/{organization_id}/workspaces',
     {
       summary: 'Create a workspace',
-      description:
-        'Creates a workspace; only for callers with access to the whole organization. An omitted slug is derived from the name.',
+      description: 'Creates a workspace; only for callers with access to the whole organization. An omitted slug is derived from the name.',
       access: 'admin',
       fails: ['already_exists', 'state_conflict'],
       audit: 'create',
@@ -122,7 +122,8 @@ export const workspaceOperations = {
     '/workspaces/{workspace_id}',
     {
       summary: 'Archive a workspace',
-      description: 'Triggers stop and live runs are cancelled; the workspace can be restored until the retention period of archived workspaces has passed.',
+      description:
+        'Triggers stop and live runs are cancelled; the workspace can be restored until the retention period of archived workspaces has passed.',
       access: 'owner',
       fails: ['state_conflict'],
       audit: 'delete',

@@ -14,7 +14,9 @@ const ApprovalAnswer = closed(
     approval_id: idOf('Approval', 'A question of the run or of a descendant'),
     decision: oneOf(approvalDecisions, { description: 'One of the decisions that the question allows' }),
     edited_args: Type.Optional(ToolArguments),
-    response: Type.Optional(AnyJson('With respond: the answer, or the result to use instead of the call’s own; must match response_schema')),
+    response: Type.Optional(
+      AnyJson('With respond: the answer, or the result to use instead of the call’s own; must match response_schema'),
+    ),
     comment: Type.Optional(nullable(Comment)),
     args_hash: Type.Optional(ArgsHash),
   },

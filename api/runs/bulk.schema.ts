@@ -13,7 +13,9 @@ const RunCancelFilter = closed(
 export const RunBulkCancel = closed(
   {
     ...RunCancel.properties,
-    ids: Type.Optional(listOf(idOf('Run'), { minItems: 1, maxItems: 200, description: 'The runs; exactly one of ids and filter is required' })),
+    ids: Type.Optional(
+      listOf(idOf('Run'), { minItems: 1, maxItems: 200, description: 'The runs; exactly one of ids and filter is required' }),
+    ),
     filter: Type.Optional(RunCancelFilter),
   },
   { $id: 'RunBulkCancel' },

@@ -60,7 +60,8 @@ function subjectOf({ caller }: Ctx, { subject }: Body): StartRun['subject'] {
 export function inputOf({ text, json, attachments = [] }: NonNullable<Body['input']>) {
   if (text === undefined && json === undefined) throw invalid('/input', 'required', 'text or json is required');
   const attachmentIds = attachments.map((file) => file.attachment_id);
-  if (new Set(attachmentIds).size < attachmentIds.length) throw invalid('/input/attachments', 'uniqueItems', 'an attachment is named twice');
+  if (new Set(attachmentIds).size < attachmentIds.length)
+    throw invalid('/input/attachments', 'uniqueItems', 'an attachment is named twice');
   return { ...(text === undefined ? {} : { text }), ...(json === undefined ? {} : { json }), attachmentIds };
 }
 
@@ -74,7 +75,8 @@ function refuseShape(body: Body, now: Date): void {
 function refuseDelay({ start_after: startAfter, mode }: Body, now: Date): void {
   if (!startAfter) return;
   if (mode === 'wait') throw invalid('/start_after', 'excludes', 'a run with start_after cannot be waited for', { excludes: 'mode' });
-  if (new Date(startAfter).getTime() > now.getTime() + maxDelayMs) throw invalid('/start_after', 'maximum', 'must be at most 366 days ahead');
+  if (new Date(startAfter).getTime() > now.getTime() + maxDelayMs)
+    throw invalid('/start_after', 'maximum', 'must be at most 366 days ahead');
 }
 
 function agentOf(body: Body): StartRun['agent'] {

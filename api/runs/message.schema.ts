@@ -51,7 +51,9 @@ export const MessageView = closed(
 );
 
 export const MessageFilters = closed({
-  scope: Type.Optional(oneOf(['run', 'conversation'], { default: 'run', description: 'conversation: all messages up to and including this run' })),
+  scope: Type.Optional(
+    oneOf(['run', 'conversation'], { default: 'run', description: 'conversation: all messages up to and including this run' }),
+  ),
   include_discarded: Type.Optional(Type.Boolean({ default: false })),
   message_id: Type.Optional(idOf('Message')),
   tool_call_id: Type.Optional(idOf('ToolCall', 'The message that answers this call')),

@@ -82,7 +82,12 @@ export const RunCreate = closed(
     agent_slug: Type.Optional(Slug),
     revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Any revision of the agent; defaults to the active one'))),
     persona_slug: Type.Optional(
-      nullable(text(200, { minLength: 1, description: 'A persona of the agent; defaults to that of the conversation, otherwise to that of the agent' })),
+      nullable(
+        text(200, {
+          minLength: 1,
+          description: 'A persona of the agent; defaults to that of the conversation, otherwise to that of the agent',
+        }),
+      ),
     ),
     input: Type.Optional(RunInput),
     review: Type.Optional(ReviewInput),

@@ -6,7 +6,9 @@ export const StreamParams = closed({ run_id: idOf('Run', 'The run to watch.') })
 
 export const StreamQuery = closed({
   after_seq: Type.Optional(integer({ default: 0, description: 'Start after this sequence number; Last-Event-ID takes precedence.' })),
-  replay: Type.Optional(Type.Boolean({ default: true, description: 'False: only live frames from now on, without a backlog, whatever the cursor says.' })),
+  replay: Type.Optional(
+    Type.Boolean({ default: true, description: 'False: only live frames from now on, without a backlog, whatever the cursor says.' }),
+  ),
 });
 
 export const StreamHeaders = Type.Object({

@@ -22,7 +22,8 @@ export async function readImport(request: IdentifyRequest<SkillImportBody>): Pro
   const hasAttachment = typeof body.attachment_id === 'string';
   if (hasAttachment === (typeof body.markdown === 'string'))
     throw invalid('/attachment_id', 'required', 'Send either an attachment or markdown, not both.');
-  if (hasAttachment && (body.files?.length ?? 0) > 0) throw invalid('/files', 'unknown_field', 'The documents of an attachment must be inside it.');
+  if (hasAttachment && (body.files?.length ?? 0) > 0)
+    throw invalid('/files', 'unknown_field', 'The documents of an attachment must be inside it.');
 
   const bundle = await (hasAttachment ? readAttachment(request, body) : readMarkdown(request, body));
   const read = toImport(bundle, body, hasAttachment ? '/attachment_id' : '/markdown');

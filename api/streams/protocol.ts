@@ -13,7 +13,8 @@ const descriptions: Record<FrameType, string> = {
   'message.delta': 'A part of an answer as it is written; advisory: message.completed repeats the whole message.',
   'reasoning.delta': 'A part of the model’s reasoning; advisory.',
   'message.completed': 'A complete message from the user, the assistant or the system.',
-  'tool.call': 'A tool call: started, args_delta and progress are advisory, ready contains the complete arguments, executing contains its deadline.',
+  'tool.call':
+    'A tool call: started, args_delta and progress are advisory, ready contains the complete arguments, executing contains its deadline.',
   'tool.result': 'The end of a tool call.',
   'approval.requested': 'A question to people, with everything that is needed to decide.',
   'approval.resolved': 'Its answer, expiry or withdrawal.',

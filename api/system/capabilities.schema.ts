@@ -20,7 +20,9 @@ const Features = closed({
   attachments: Type.Boolean(),
   code_exec: Type.Boolean({ description: 'Tools of kind code_exec run JavaScript in a sandbox' }),
   code_exec_strict: Type.Boolean({ description: 'And any language, isolated by the kernel' }),
-  code_review: Type.Boolean({ description: 'Pull requests can be reviewed: this machine has git 2.39 or later, which bulk workers need too' }),
+  code_review: Type.Boolean({
+    description: 'Pull requests can be reviewed: this machine has git 2.39 or later, which bulk workers need too',
+  }),
   evaluations: Type.Boolean(),
   knowledge: Type.Boolean(),
   mcp: Type.Boolean(),

@@ -42,7 +42,9 @@ const CodeExecToolConfig = closed(
     memory_mb: Type.Optional(integer({ minimum: 16, maximum: 256, default: 64 })),
     cpu_ms: Type.Optional(integer({ minimum: 100, maximum: 60_000, default: 5_000 })),
     source: Type.Optional(
-      nullable(text(65_536, { minLength: 1, description: 'A fixed program; the model then only sends its input, according to your input_schema' })),
+      nullable(
+        text(65_536, { minLength: 1, description: 'A fixed program; the model then only sends its input, according to your input_schema' }),
+      ),
     ),
   },
   { $id: 'CodeExecToolConfig', description: 'Code in a sandbox without network, files or secrets' },
@@ -51,9 +53,7 @@ const CodeExecToolConfig = closed(
 /** Without defaults in the schema: it stands beside null, where a validator fills none. */
 const SearchMapping = closed(
   {
-    query: Type.Optional(
-      text(100, { minLength: 1, pattern: '^[^&=#]+$', description: 'Parameter that carries the query; defaults to q' }),
-    ),
+    query: Type.Optional(text(100, { minLength: 1, pattern: '^[^&=#]+$', description: 'Parameter that carries the query; defaults to q' })),
     count: Type.Optional(nullable(text(100, { minLength: 1, pattern: '^[^&=#]+$', description: 'Parameter for the number of results' }))),
     key_header: Type.Optional({
       ...HeaderName,

@@ -34,7 +34,8 @@ export const toolSecretOperations = {
     '/tools/{tool_id}/secrets/{name}',
     {
       summary: 'Delete a secret of a tool',
-      description: "Deletes the tool's own value of a name. The tool then uses the value of its workspace or organization, if there is one.",
+      description:
+        "Deletes the tool's own value of a name. The tool then uses the value of its workspace or organization, if there is one.",
       access: 'admin',
       audit: 'delete',
       notDelegable: true,

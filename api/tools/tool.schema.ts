@@ -76,7 +76,9 @@ export const ToolUpdate = closed(
 );
 
 export const ToolDelete = closed({
-  force: Type.Optional(Type.Boolean({ description: 'Deletes it even while active revisions use it; their next runs go without it', default: false })),
+  force: Type.Optional(
+    Type.Boolean({ description: 'Deletes it even while active revisions use it; their next runs go without it', default: false }),
+  ),
 });
 
 // Any name: one that no secret can have is as absent as others.

@@ -59,7 +59,10 @@ const McpToolkitConfig = closed(
 
 const OpenApiToolkitConfig = closed(
   {
-    base_url: text(1_000, { minLength: 1, description: 'Base address for the paths of the document; the document’s own servers are not used' }),
+    base_url: text(1_000, {
+      minLength: 1,
+      description: 'Base address for the paths of the document; the document’s own servers are not used',
+    }),
     auth: Type.Optional(HttpAuth),
   },
   { $id: 'OpenApiToolkitConfig', description: 'Where the API of a document is and how it is reached' },

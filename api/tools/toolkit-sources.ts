@@ -69,7 +69,13 @@ function refuseProblems({ problems, unknown }: OpenApiReading, pointer: string):
   }));
   for (const { list, position } of unknown) {
     const place = `/source/${list}/${position}`;
-    errors.push({ in: 'body', pointer: place, name: null, rule: 'reference', message: 'names neither an operation nor a tag of the document' });
+    errors.push({
+      in: 'body',
+      pointer: place,
+      name: null,
+      rule: 'reference',
+      message: 'names neither an operation nor a tag of the document',
+    });
   }
   if (errors.length > 0) throw fail('validation_failed', { detail: 'The document cannot be used.', errors: errors.slice(0, 50) });
 }

@@ -9,17 +9,23 @@ export const Coalescing = closed(
       description:
         'none: one run per delivery; debounce: one run once no delivery has arrived for the window; throttle: one run per window, the first at once; batch: one run for all deliveries in the window',
     }),
-    key_template: Type.Optional(
-      nullable(text(400, { description: 'Deliveries with the same key are grouped; null: all are' })),
-    ),
+    key_template: Type.Optional(nullable(text(400, { description: 'Deliveries with the same key are grouped; null: all are' }))),
     event_time_path: Type.Optional(
       nullable(
-        text(400, { description: 'JSON pointer to the sender’s timestamp in the body, RFC 3339 or Unix; determines which delivery is first and last' }),
+        text(400, {
+          description: 'JSON pointer to the sender’s timestamp in the body, RFC 3339 or Unix; determines which delivery is first and last',
+        }),
       ),
     ),
     window_seconds: Type.Optional(integer({ minimum: 1, maximum: 3_600, description: 'Required unless mode is none' })),
     max_wait_seconds: Type.Optional(
-      nullable(integer({ minimum: 2, maximum: 86_400, description: 'Only with debounce: the maximum wait of the first delivery; null: ten windows' })),
+      nullable(
+        integer({
+          minimum: 2,
+          maximum: 86_400,
+          description: 'Only with debounce: the maximum wait of the first delivery; null: ten windows',
+        }),
+      ),
     ),
     payload: Type.Optional(
       oneOf(coalescedPayloads, { description: 'Which delivery’s data templates use; all: each as one of `items`. Defaults to last' }),

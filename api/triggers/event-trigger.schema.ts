@@ -29,7 +29,9 @@ const IsActive = Type.Boolean({ description: 'false: it starts nothing' });
 const changeable = {
   filter: nullable(Filter),
   input_template: nullable(InputTemplate),
-  session_key_template: nullable(KeyTemplate('Events with the same key are turns of one conversation; null: each event is a separate conversation')),
+  session_key_template: nullable(
+    KeyTemplate('Events with the same key are turns of one conversation; null: each event is a separate conversation'),
+  ),
   persona_slug_template: nullable(KeyTemplate('Persona of the run; null: that of the conversation or the agent')),
   subject_template: nullable(SubjectTemplate),
 };

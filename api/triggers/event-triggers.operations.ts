@@ -44,7 +44,8 @@ export const eventTriggerOperations = {
     '/event-triggers',
     {
       summary: 'Create an event trigger',
-      description: 'Creates a trigger that starts a run of an agent for each event of a kind that passes a filter. At most 200 per workspace.',
+      description:
+        'Creates a trigger that starts a run of an agent for each event of a kind that passes a filter. At most 200 per workspace.',
       access: 'admin',
       fails: ['not_found', 'state_conflict'],
       audit: 'create',

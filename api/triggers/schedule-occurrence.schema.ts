@@ -55,7 +55,11 @@ export const ScheduleOccurrenceView = closed(
 );
 
 export const ScheduleTrigger = closed(
-  { overlap: Type.Optional(oneOf(overlaps, { description: 'What to do while another run of the schedule is live; defaults to the setting of the schedule' })) },
+  {
+    overlap: Type.Optional(
+      oneOf(overlaps, { description: 'What to do while another run of the schedule is live; defaults to the setting of the schedule' }),
+    ),
+  },
   { $id: 'ScheduleTrigger', description: 'How to fire a schedule now' },
 );
 
@@ -69,7 +73,14 @@ export const ScheduleBackfill = closed(
         description: 'sequential: one run after the other; allow_all: concurrently, at most ten starts per second',
       }),
     ),
-    max_runs: Type.Optional(integer({ minimum: 1, maximum: 1_000, default: 100, description: 'The request is refused with 422 and the number if there are more' })),
+    max_runs: Type.Optional(
+      integer({
+        minimum: 1,
+        maximum: 1_000,
+        default: 100,
+        description: 'The request is refused with 422 and the number if there are more',
+      }),
+    ),
     dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Reports what it would start, and starts nothing' })),
   },
   { $id: 'ScheduleBackfill', description: 'Past times whose runs are started now' },
@@ -130,7 +141,11 @@ export const SchedulePreviewView = closed(
       { maxItems: 20, description: 'Clock changes in the next 400 days that affect it' },
     ),
     min_gap_seconds: nullable(
-      Type.Number({ minimum: 0, maximum: 1e10, description: 'Shortest interval between two upcoming times; null if there are fewer than two' }),
+      Type.Number({
+        minimum: 0,
+        maximum: 1e10,
+        description: 'Shortest interval between two upcoming times; null if there are fewer than two',
+      }),
     ),
   },
   { $id: 'SchedulePreviewView', description: 'What a schedule with these times would do' },

@@ -114,7 +114,8 @@ export const scheduleOccurrenceOperations = {
     '/schedules/preview',
     {
       summary: 'Preview the times of a schedule',
-      description: 'Returns a plain description of these times, the next occurrences, and the clock changes that affect them. Stores nothing.',
+      description:
+        'Returns a plain description of these times, the next occurrences, and the clock changes that affect them. Stores nothing.',
       access: 'viewer',
       audit: 'none',
       transaction: 'none',

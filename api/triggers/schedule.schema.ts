@@ -54,14 +54,19 @@ const InputTemplate = {
   ...FreeObject,
   description: 'JSON input of each run, whose texts are templates; a text that is exactly one {{ path }} keeps the type of its value',
 };
-const SessionKey = text(400, { description: 'Runs with the same key are turns of one conversation; null: each run is a separate conversation' });
+const SessionKey = text(400, {
+  description: 'Runs with the same key are turns of one conversation; null: each run is a separate conversation',
+});
 const PersonaSlug = text(400, { description: 'Persona of each run; null, or a persona that the agent does not have: the agent’s default' });
 const Overlap = oneOf(overlaps, {
   description:
     'What to do while another run of the schedule is live: skip, buffer_one until that run has ended, cancel_other, or allow_all to run concurrently',
 });
 const CatchUp = integer({ minimum: 10, maximum: 604_800, description: 'How late an occurrence can still start; after that, it is missed' });
-const Jitter = integer({ maximum: 3_600, description: 'A run starts with a delay of up to this much, but never after the next occurrence' });
+const Jitter = integer({
+  maximum: 3_600,
+  description: 'A run starts with a delay of up to this much, but never after the next occurrence',
+});
 const PauseAfter = integer({ maximum: 100, description: 'Number of consecutive failures that pause it; 0: never' });
 const IsActive = Type.Boolean({ description: 'false: paused. Occurrences that are due while it is paused are dropped' });
 const PauseReason = text(200, {
@@ -95,7 +100,8 @@ export const ScheduleView = closed(
     next_run_at: nullable({ ...Timestamp, description: 'The next occurrence, without jitter; null if there is none or it is paused' }),
     last_occurrence_at: nullable({ ...Timestamp, description: 'The last occurrence that was due; null if there was none' }),
     sync_state: oneOf(scheduleSyncStates, {
-      description: 'Whether the scheduler is in sync with this schedule: pending briefly after a change, error while the scheduler does not accept it',
+      description:
+        'Whether the scheduler is in sync with this schedule: pending briefly after a change, error while the scheduler does not accept it',
     }),
     created_by_user_id: nullable(idOf('User', 'Who made it; null: a key, or the platform')),
     created_at: Timestamp,

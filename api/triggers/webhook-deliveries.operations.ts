@@ -154,8 +154,7 @@ async function inTemplates<R>(fill: () => Promise<R>): Promise<R> {
 
 /** The request that a test describes, as it would come. 422 where its body is given twice. */
 function requestOf(endpoint: WebhookEndpointRow, test: WebhookTestBody): HookRequest {
-  if (test.body !== undefined && test.raw_body !== undefined)
-    throw invalid('/raw_body', 'excluded', 'must not be combined with body');
+  if (test.body !== undefined && test.raw_body !== undefined) throw invalid('/raw_body', 'excluded', 'must not be combined with body');
   const headers = Object.fromEntries(Object.entries(test.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   const text = test.raw_body ?? (test.body === undefined ? '' : JSON.stringify(test.body));
   return {

@@ -26,7 +26,8 @@ const Anything = (description: string) => Type.Unsafe<unknown>({ description });
 const Callback = closed(
   {
     status: oneOf(callbackStatuses, {
-      description: 'pending: another try follows; delivered; failed: all tries failed; stopped: by a 410, or because the endpoint or the run no longer exists',
+      description:
+        'pending: another try follows; delivered; failed: all tries failed; stopped: by a 410, or because the endpoint or the run no longer exists',
     }),
     attempts: integer({ description: 'Tries so far' }),
     last_status: nullable(integer({ description: 'HTTP status of the last one' })),
@@ -55,7 +56,10 @@ export const WebhookDeliveryView = closed(
     verification_form: nullable(text(60, { description: 'The header by which it was verified, or shared_token; null if there was none' })),
     delivery_key: nullable(text(200, { description: 'The sender’s id of the delivery' })),
     received_at: { ...Timestamp, description: 'When it was received' },
-    occurred_at: { ...Timestamp, description: 'The sender’s timestamp (event_time_path), otherwise when it was signed, otherwise when it was received' },
+    occurred_at: {
+      ...Timestamp,
+      description: 'The sender’s timestamp (event_time_path), otherwise when it was signed, otherwise when it was received',
+    },
     content_type: nullable(text(200, { description: 'Media type of its body' })),
     body_bytes: integer({ description: 'Size of its body' }),
     body_preview: nullable(text(2_000, { description: 'The beginning of the body; null if it is not, or no longer, stored' })),

@@ -51,12 +51,19 @@ const CallbackUrl = text(2_000, {
 });
 const EventKind = text(120, {
   minLength: 1,
-  description: 'Publishes each delivery as an event of this kind, such as shop.order_paid: instead of a run in mode ack, otherwise in addition to it',
+  description:
+    'Publishes each delivery as an event of this kind, such as shop.order_paid: instead of a run in mode ack, otherwise in addition to it',
 });
 const RateLimit = integer({ minimum: 1, maximum: 10_000, description: 'Maximum number of verified requests per minute' });
-const UnverifiedAck = Type.Boolean({ description: 'Unverified requests get the usual reply of the mode and start nothing; false: they get 401' });
+const UnverifiedAck = Type.Boolean({
+  description: 'Unverified requests get the usual reply of the mode and start nothing; false: they get 401',
+});
 const IsActive = Type.Boolean({ description: 'false: its address answers 404' });
-const Secret = text(256, { minLength: 16, pattern: '^[\\x21-\\x7e]+$', description: 'A secret of your choice; if omitted, one is generated' });
+const Secret = text(256, {
+  minLength: 16,
+  pattern: '^[\\x21-\\x7e]+$',
+  description: 'A secret of your choice; if omitted, one is generated',
+});
 
 const shown = {
   id: idOf('WebhookEndpoint'),
@@ -69,7 +76,9 @@ const shown = {
   secret_overlap_until: nullable({ ...Timestamp, description: 'Until when the previous secret is valid; null if it is not' }),
   prompt_template: Prompt,
   input_template: nullable(InputTemplate),
-  session_key_template: nullable(KeyTemplate('Deliveries with the same key are turns of one conversation; null: each delivery is a separate conversation')),
+  session_key_template: nullable(
+    KeyTemplate('Deliveries with the same key are turns of one conversation; null: each delivery is a separate conversation'),
+  ),
   persona_slug_template: nullable(KeyTemplate('Persona of the run; null: that of the conversation or the agent')),
   subject_template: nullable(SubjectTemplate),
   response_mode: Mode,
@@ -132,7 +141,10 @@ export const WebhookEndpointUpdate = closed(
     coalescing: Type.Optional(nullable(Coalescing)),
     is_active: Type.Optional(nullable(IsActive)),
   },
-  { $id: 'WebhookEndpointUpdate', description: 'The fields that are sent are changed, the rest is kept; null resets a field to its default' },
+  {
+    $id: 'WebhookEndpointUpdate',
+    description: 'The fields that are sent are changed, the rest is kept; null resets a field to its default',
+  },
 );
 
 export const WebhookSecretRotate = closed(

@@ -104,7 +104,8 @@ export const webhookEndpointOperations = {
     '/webhook-endpoints/{endpoint_id}',
     {
       summary: 'Change a webhook endpoint',
-      description: 'Changes the fields that are sent and keeps the rest; null resets a field to its default. Applies from the next request on.',
+      description:
+        'Changes the fields that are sent and keeps the rest; null resets a field to its default. Applies from the next request on.',
       access: 'admin',
       audit: 'update',
       etag: true,
@@ -128,7 +129,8 @@ export const webhookEndpointOperations = {
     '/webhook-endpoints/{endpoint_id}',
     {
       summary: 'Delete a webhook endpoint',
-      description: 'Its address answers 404 at once, its secrets are erased and its slug becomes available again. Runs that it has started continue.',
+      description:
+        'Its address answers 404 at once, its secrets are erased and its slug becomes available again. Runs that it has started continue.',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,

@@ -52,9 +52,12 @@ export async function signIn(baseUrl: string, { email, password, keptIn }: SignI
     .call('POST', '/auth/login', { email, password })
     .catch((error: unknown) => {
       if (!(error instanceof RefusedError) || error.status !== 401) throw error;
-      throw new SetupError(`${email} cannot sign in with the password in ${keptIn}. If the password has been changed, write the current one there.`);
+      throw new SetupError(
+        `${email} cannot sign in with the password in ${keptIn}. If the password has been changed, write the current one there.`,
+      );
     });
-  if (typeof session['access_token'] !== 'string') throw new SetupError(`${email} has a second factor, but the seed can only sign in with a password.`);
+  if (typeof session['access_token'] !== 'string')
+    throw new SetupError(`${email} has a second factor, but the seed can only sign in with a password.`);
   return clientOf(baseUrl, session['access_token']);
 }
 

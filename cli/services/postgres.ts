@@ -169,7 +169,9 @@ async function query(url: string, text: string, values: readonly string[] = []):
   } catch (error) {
     const invalidPassword = '28P01';
     if (error instanceof pg.DatabaseError && error.code === invalidPassword) {
-      throw new SetupError('The saved PostgreSQL password (secrets.json in the state folder) is not the one with which its data was created.');
+      throw new SetupError(
+        'The saved PostgreSQL password (secrets.json in the state folder) is not the one with which its data was created.',
+      );
     }
     throw error;
   } finally {

@@ -39,7 +39,9 @@ function modelProblems(document: RevisionDocument, checks: RevisionChecks): Revi
     }
     const lacks = [...facts.lacks, ...(document.response_format.type === 'json' && !facts.canJson ? ['json'] : [])];
     for (const capability of lacks)
-      problems.push(atCreate(pointer, { rule: 'capability', message: 'The model lacks a capability that the revision needs.', params: { capability } }));
+      problems.push(
+        atCreate(pointer, { rule: 'capability', message: 'The model lacks a capability that the revision needs.', params: { capability } }),
+      );
   }
   return [...problems, ...optionProblems(document, checks.model(document.model, needs))];
 }
@@ -47,7 +49,8 @@ function modelProblems(document: RevisionDocument, checks: RevisionChecks): Revi
 function optionProblems(document: RevisionDocument, model: ReturnType<ModelChecks>): RevisionProblem[] {
   const options = document.model_settings.provider_options;
   const pointer = '/model_settings/provider_options';
-  if (Buffer.byteLength(JSON.stringify(options)) > 4_096) return [atCreate(pointer, { rule: 'maxLength', message: 'Must be at most 4 KiB.' })];
+  if (Buffer.byteLength(JSON.stringify(options)) > 4_096)
+    return [atCreate(pointer, { rule: 'maxLength', message: 'Must be at most 4 KiB.' })];
   if (!model) return [];
   return Object.keys(options)
     .filter((key) => !model.optionKeys.includes(key))

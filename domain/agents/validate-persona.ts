@@ -45,7 +45,11 @@ function modelProblems(document: PersonaDocument, checks: RevisionChecks): Revis
       atCreate('/model', { rule: 'capability', message: 'The model lacks a capability that the persona needs.', params: { capability } }),
     ),
     ...unknown.map((field) =>
-      atCreate(optionsPointer, { rule: 'unknown_field', message: 'The provider of the model does not support this option.', params: { field } }),
+      atCreate(optionsPointer, {
+        rule: 'unknown_field',
+        message: 'The provider of the model does not support this option.',
+        params: { field },
+      }),
     ),
   ];
 }

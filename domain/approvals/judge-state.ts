@@ -13,8 +13,7 @@ export function judgeState(checked: CheckedResolution, locked: LockedQuestion | 
   if (asked !== undefined && asked !== locked.args_hash)
     throw conflict('args_changed', 'The arguments have changed: they do not match args_hash.', locked);
   if (locked.status === 'pending' && !locked.is_late) return 'open';
-  if (locked.status === 'pending' || locked.status === 'expired')
-    throw conflict('approval_expired', 'The question has expired.', locked);
+  if (locked.status === 'pending' || locked.status === 'expired') throw conflict('approval_expired', 'The question has expired.', locked);
   if (isSame(checked, locked)) return 'same';
   throw conflict('approval_resolved', 'The question has already been answered differently.', locked);
 }

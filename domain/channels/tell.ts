@@ -51,7 +51,8 @@ export function tellRun(run: ToldRun | null, { reason, publicUrl, question, file
 }
 
 function refusalOf(reason: string | null): string {
-  if (reason === 'answer_not_offered') return 'This is not one of the possible answers. Please answer with the number or the text of one of them.';
+  if (reason === 'answer_not_offered')
+    return 'This is not one of the possible answers. Please answer with the number or the text of one of them.';
   return `This message could not be answered (${reason ?? 'unknown'}).`;
 }
 

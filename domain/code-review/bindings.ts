@@ -142,7 +142,9 @@ async function refuseTests(
 ): Promise<void> {
   const { sandbox_tool_id: toolId } = workspaceConfig;
   if (toolId !== null && !(await isUsableSandbox(tx, toolId, place)))
-    throw invalid('/workspace_config/sandbox_tool_id', 'reference', 'does not refer to a tool of this workspace that runs code', { kind: 'tool' });
+    throw invalid('/workspace_config/sandbox_tool_id', 'reference', 'does not refer to a tool of this workspace that runs code', {
+      kind: 'tool',
+    });
   if (editorConfig.test_commands.length === 0) return;
   if (toolId === null)
     throw invalid('/editor_config/test_commands', 'requires', 'require workspace_config.sandbox_tool_id: tests only run in its sandbox');

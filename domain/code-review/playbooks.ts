@@ -68,7 +68,10 @@ export async function changePlaybook(tx: TenantTransaction, playbook: ReviewPlay
   if (change.activeRevisionId !== undefined) await refuseForeignRevision(tx, playbook.id, change.activeRevisionId);
   if (next.isDefault && !playbook.isDefault) await dropDefault(tx, playbook);
   if (playbook.isDefault && !next.isDefault && playbook.scope === 'platform')
-    throw fail('state_conflict', { reason: 'in_use', detail: 'The deployment must have a default playbook. Make another playbook the default instead.' });
+    throw fail('state_conflict', {
+      reason: 'in_use',
+      detail: 'The deployment must have a default playbook. Make another playbook the default instead.',
+    });
   Object.assign(playbook, change);
   await tx.em.flush();
 }
@@ -108,8 +111,7 @@ function refuseIdleDefault({ isDefault, isActive }: { readonly isDefault: boolea
 
 async function refuseInUse(tx: TenantTransaction, { id, isDefault }: Pick<ReviewPlaybook, 'id' | 'isDefault'>): Promise<void> {
   if (isDefault) throw fail('state_conflict', { reason: 'in_use', detail: 'The playbook is the default of its scope.' });
-  if (await isNamedByBinding(tx, id))
-    throw fail('state_conflict', { reason: 'in_use', detail: 'A repository binding uses the playbook.' });
+  if (await isNamedByBinding(tx, id)) throw fail('state_conflict', { reason: 'in_use', detail: 'A repository binding uses the playbook.' });
 }
 
 async function refuseForeignRevision(tx: TenantTransaction, playbookId: string, revisionId: string): Promise<void> {

@@ -84,7 +84,11 @@ async function refusePrompt(
 ): Promise<void> {
   const [rendered] = await templates.renderEach([text], variables).catch((error: unknown) => {
     if (!(error instanceof TemplateError)) throw error;
-    throw invalid(pointer, 'template', 'is not a valid template: its syntax is wrong, it uses an unknown filter or tag, or it exceeds a limit');
+    throw invalid(
+      pointer,
+      'template',
+      'is not a valid template: its syntax is wrong, it uses an unknown filter or tag, or it exceeds a limit',
+    );
   });
   const [unknown] = rendered?.missing ?? [];
   if (unknown !== undefined) throw invalid(pointer, 'template', `uses ${unknown.slice(0, 100)}, which is not a variable of this prompt`);

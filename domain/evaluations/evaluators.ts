@@ -91,6 +91,7 @@ function refuseVain({ type, params }: StoredEvaluator, ground: EvaluatorGround, 
   if (needsExpected && !ground.hasExpected) throw invalid(pointer, 'unmet', 'requires items with expected');
   const forbidden = params['forbidden'];
   const bounds = params['max_calls'] !== null || (Array.isArray(forbidden) && forbidden.length > 0);
-  if (type === 'tool_trajectory' && !bounds && !ground.hasToolsExpected) throw invalid(pointer, 'unmet', 'requires items with tools_expected');
+  if (type === 'tool_trajectory' && !bounds && !ground.hasToolsExpected)
+    throw invalid(pointer, 'unmet', 'requires items with tools_expected');
   if (type === 'pairwise' && !ground.hasBaseline) throw invalid(pointer, 'unmet', 'requires a baseline');
 }

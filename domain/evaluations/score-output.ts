@@ -48,7 +48,9 @@ export function contains(
     case 'contains_any':
       return passedIf(found.length > 0, 'The output contains none of the expected texts.');
     case 'contains_all':
-      return scored(found.length / values.length, missing.length === 0 ? null : 'The output lacks some of the expected texts.', { missing });
+      return scored(found.length / values.length, missing.length === 0 ? null : 'The output lacks some of the expected texts.', {
+        missing,
+      });
     case 'not_contains':
       return passedIf(found.length === 0, 'The output contains a text that it must not contain.', { found });
     default:

@@ -49,7 +49,8 @@ function checkNode(node: unknown, at: string): void {
   const [name, ...more] = Object.keys(node);
   if (name === undefined || more.length > 0) throw invalid(at, 'operator', 'must have exactly one operator');
   const inside = `${at}/${name.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  if (!Object.hasOwn(operators, name)) throw invalid(inside, 'operator', `is not an operator; the operators are ${Object.keys(operators).join(', ')}`);
+  if (!Object.hasOwn(operators, name))
+    throw invalid(inside, 'operator', `is not an operator; the operators are ${Object.keys(operators).join(', ')}`);
 
   const [least, most] = operators[name] ?? [0, 0];
   const args = argumentsOf(node, name);

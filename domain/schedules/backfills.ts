@@ -56,7 +56,9 @@ async function makeBackfill(tx: TenantTransaction, schedule: ScheduleRow, asked:
   const least = total - (await countRunInstants(tx, schedule.id, asked));
   if (least > asked.maxRuns) throw tooMany(least, asked.maxRuns);
   if (total > maxInstants)
-    throw invalid('/to', 'range', `must be close enough to from that the range has at most ${maxInstants} instants`, { limit: maxInstants });
+    throw invalid('/to', 'range', `must be close enough to from that the range has at most ${maxInstants} instants`, {
+      limit: maxInstants,
+    });
 
   const ran = await readRunInstants(tx, schedule.id, asked);
   const instants = strikesIn(timetable, asked).filter(({ at }) => !ran.has(at));

@@ -68,7 +68,8 @@ export async function refuseFields(templates: Pick<Templates, 'firstFault'>, fie
 
 /** 422 for a reason that people can't give: by it the platform knows what it has paused itself. */
 export function refuseReason(pauseReason: string | null): void {
-  if (pauseReason !== null && ownReasons.has(pauseReason)) throw invalid('/pause_reason', 'reserved', 'is a reason that only the platform sets');
+  if (pauseReason !== null && ownReasons.has(pauseReason))
+    throw invalid('/pause_reason', 'reserved', 'is a reason that only the platform sets');
 }
 
 /**

@@ -126,7 +126,10 @@ function taken() {
 /** 409 `limit_reached` when as many are pending, besides the one that is about to be. */
 function refuseMorePending(pending: number): void {
   if (pending >= maxPending)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `An organization can have at most ${maxPending} pending invitations.` });
+    throw fail('state_conflict', {
+      reason: 'limit_reached',
+      detail: `An organization can have at most ${maxPending} pending invitations.`,
+    });
 }
 
 // That of a workspace out of the caller's sight isn't found above; it meets the unique key.

@@ -17,7 +17,8 @@ interface LockOptions {
 
 /** 403 for a caller of single workspaces: what belongs to the whole organization is changed by callers of all of it. */
 export function refuseWorkspaceScoped(caller: Caller): void {
-  if (workspacesOf(caller) !== null) throw fail('resource_forbidden', { detail: 'Only a caller with access to the whole organization can do this.' });
+  if (workspacesOf(caller) !== null)
+    throw fail('resource_forbidden', { detail: 'Only a caller with access to the whole organization can do this.' });
 }
 
 /**

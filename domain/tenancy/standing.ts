@@ -36,7 +36,8 @@ export async function standingFor(ctx: Scoped, user: UserRow, asked: AskedStandi
 
 /** 422 unless the rank operator and the scope platform come together. */
 export function refuseMisfit(role: Role, scope: Scope): void {
-  if ((role === 'operator') !== (scope === 'platform')) throw invalid('/role', 'range', 'the role operator and the scope platform require each other');
+  if ((role === 'operator') !== (scope === 'platform'))
+    throw invalid('/role', 'range', 'the role operator and the scope platform require each other');
 }
 
 function refuseWider(caller: Caller, user: UserRow, to: { readonly scope: Scope; readonly home: string | null }): void {
@@ -54,8 +55,7 @@ function refuseMismatch(user: UserRow, asked: AskedStanding, scope: Scope): void
   const workspaceId = asked.workspace_id ?? null;
   if (workspaceId === null) return;
   if (scope !== 'workspace') throw invalid('/workspace_id', 'range', `a user of scope ${scope} has no workspace`);
-  if (asked.scope === undefined && workspaceId !== user.workspace_id)
-    throw invalid('/workspace_id', 'range', 'requires scope as well');
+  if (asked.scope === undefined && workspaceId !== user.workspace_id) throw invalid('/workspace_id', 'range', 'requires scope as well');
 }
 
 // The one that is named, else the organization's only active one.

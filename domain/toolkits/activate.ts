@@ -62,8 +62,7 @@ function approvedNames({ revision, approve: asked, overrides }: Activation): Rea
       if (!names.has(name)) throw invalid(`/approve/${at}`, 'reference', 'The revision has no tool of this name.');
   const approved = asked === 'all' ? names : new Set(asked);
   for (const name of Object.keys(overrides)) {
-    if (!approved.has(name))
-      throw invalid(`/overrides/${escapePointer(name)}`, 'reference', 'Only approved tools can have overrides.');
+    if (!approved.has(name)) throw invalid(`/overrides/${escapePointer(name)}`, 'reference', 'Only approved tools can have overrides.');
   }
   return approved;
 }

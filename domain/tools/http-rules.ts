@@ -52,7 +52,11 @@ function refuseReservedHeaders(config: HttpToolConfig): void {
 function refuseUnsendableHeaders(config: HttpToolConfig): void {
   for (const [name, value] of Object.entries(config.headers)) {
     if (value.replaceAll(liquid, '') === value && !sendable.test(value))
-      throw invalid(`/config/headers/${escapePointer(name)}`, 'pattern', 'A header can only contain visible Latin-1 characters, spaces and tabs.');
+      throw invalid(
+        `/config/headers/${escapePointer(name)}`,
+        'pattern',
+        'A header can only contain visible Latin-1 characters, spaces and tabs.',
+      );
   }
 }
 

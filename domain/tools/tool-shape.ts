@@ -146,8 +146,7 @@ function fixed(
   schema: Readonly<Record<string, unknown>>,
   made: { readonly config: Record<string, unknown>; readonly effect: 'read' | 'write' },
 ): ToolShape {
-  if (draft.inputSchema !== undefined)
-    throw invalid('/input_schema', 'unknown_field', 'The kind of the tool defines its input schema.');
+  if (draft.inputSchema !== undefined) throw invalid('/input_schema', 'unknown_field', 'The kind of the tool defines its input schema.');
   return { inputSchema: { ...schema }, ...made };
 }
 

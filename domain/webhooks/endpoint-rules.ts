@@ -63,7 +63,8 @@ export function refuseInputTemplate(inputTemplate: HookTexts['inputTemplate']): 
 export function refuseCoalescing(coalescing: Coalescing | null): void {
   if (coalescing === null) return;
   const { mode, windowSeconds, maxWaitSeconds, eventTimePath } = coalescing;
-  if (maxWaitSeconds !== null && mode !== 'debounce') throw invalid('/coalescing/max_wait_seconds', 'excluded', 'is only allowed in mode debounce');
+  if (maxWaitSeconds !== null && mode !== 'debounce')
+    throw invalid('/coalescing/max_wait_seconds', 'excluded', 'is only allowed in mode debounce');
   if (maxWaitSeconds !== null && maxWaitSeconds <= windowSeconds)
     throw invalid('/coalescing/max_wait_seconds', 'minimum', 'must be more than window_seconds');
   if (eventTimePath !== null && !pointerForm.test(eventTimePath))

@@ -46,8 +46,7 @@ export async function makeEndpoint(
   { secret: given, ...made }: NewEndpoint,
 ): Promise<{ readonly id: string; readonly secret: string | null }> {
   refuseContradiction(made);
-  if (made.verification === 'none' && given !== null)
-    throw invalid('/secret', 'const', 'is not allowed while verification is none');
+  if (made.verification === 'none' && given !== null) throw invalid('/secret', 'const', 'is not allowed while verification is none');
   refuseCallbackUrl(made.callbackUrl, deps.policy);
   await refuseTemplates(deps.templates, made);
   if (!(await runsInWorkspace(tx, made.agentId, made)))

@@ -44,7 +44,8 @@ export async function readFoundTools(offered: readonly Tool[], schemas: Pick<Ten
     const tool = toFoundTool(raw);
     const name = tool.name.slice(0, limitName);
     const size = Buffer.byteLength(JSON.stringify(tool));
-    const reason = unreadableOf(raw) ?? unfit(tool, tools) ?? (bytes + size > maxTotalBytes ? 'exceeds 4 MiB together with the earlier ones' : null);
+    const reason =
+      unreadableOf(raw) ?? unfit(tool, tools) ?? (bytes + size > maxTotalBytes ? 'exceeds 4 MiB together with the earlier ones' : null);
     const schema = reason === null ? await schemas.read(tool.input_schema) : { problems: [], ignored: [] };
     const [problem] = schema.problems;
     if (reason !== null || problem !== undefined) {

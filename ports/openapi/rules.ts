@@ -56,7 +56,11 @@ export function readOpenApi(
   };
 }
 
-const nothingChosen: DocumentProblem = { pointer: '/paths', rule: 'minProperties', message: 'contains no operation, or none that was selected' };
+const nothingChosen: DocumentProblem = {
+  pointer: '/paths',
+  rule: 'minProperties',
+  message: 'contains no operation, or none that was selected',
+};
 
 function reasonOf({ pointer, message }: DocumentProblem): string {
   return `cannot be sent: ${message}, at ${pointer}`.slice(0, 300).toWellFormed();

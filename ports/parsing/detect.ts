@@ -91,10 +91,7 @@ async function formatOfZip(path: string): Promise<FileFormat> {
   const zip = await openZip(path);
   zip.close();
   for (const [folder, format] of Object.entries(byFolder)) if (zip.names.some((name) => name.startsWith(folder))) return format;
-  throw new ParseFailure(
-    'unsupported_media_type',
-    'The file is an archive, which cannot be read. Unpack it and send its files.',
-  );
+  throw new ParseFailure('unsupported_media_type', 'The file is an archive, which cannot be read. Unpack it and send its files.');
 }
 
 /** Compound files (MS-CFB): documents with a password have a stream of this name (MS-OFFCRYPTO §2.3.4), else they are of Office 97 to 2003. */

@@ -130,7 +130,8 @@ export async function checkBundle(packed: Readable, limits: BundleLimits = bundl
   if (header === null || last === null) throw new BundleError('not_a_bundle', 'The file is empty.', none);
   const end = parseRecord(last.bytes);
   if (end === null || end.type !== 'end') throw new BundleError('cut_off', 'The last line is missing.', last);
-  if (end['sha256'] !== digest.digest('hex')) throw new BundleError('wrong_digest', 'The lines do not match the checksum of the last line.', last);
+  if (end['sha256'] !== digest.digest('hex'))
+    throw new BundleError('wrong_digest', 'The lines do not match the checksum of the last line.', last);
   return { header, counts: countsOf(end['counts']), lines: last.line - 1 };
 }
 

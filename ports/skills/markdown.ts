@@ -61,8 +61,7 @@ function readFrontMatter(source: string, at: Place): { matter: Record<string, un
     const document = parseDocument(yaml, { schema: 'core', uniqueKeys: true, stringKeys: true, merge: false, prettyErrors: false });
     // A tag that is not of the core schema is a warning to the parser.
     const [fault] = [...document.errors, ...document.warnings];
-    if (fault)
-      throw refused(pointer, `Line ${lineOf(fault.pos[0])}: the front matter is not valid YAML: ${wordsOf(fault.message)}`);
+    if (fault) throw refused(pointer, `Line ${lineOf(fault.pos[0])}: the front matter is not valid YAML: ${wordsOf(fault.message)}`);
     visit(document, {
       Alias: (_key, node) => {
         throw refused(pointer, `Line ${lineOf(node.range?.[0] ?? 0)}: the front matter contains an alias.`);

@@ -107,7 +107,10 @@ test('an anchor file that can not be written is told of and fails nothing', asyn
 
   const verified = await longhaul(['audit', 'verify', '--organization', organizationId], { database, keys, env });
 
-  expect(verified).toMatchObject({ code: 0, output: expect.stringContaining('The anchor /proc/nowhere/anchors.jsonl cannot be written: ') });
+  expect(verified).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('The anchor /proc/nowhere/anchors.jsonl cannot be written: '),
+  });
 });
 
 test('what is no organization is refused in a line, and so is a command that does not exist', async () => {

@@ -63,7 +63,9 @@ test('a shell that lacks the variables of the own services is told so: the deplo
   const { code, output } = await longhaul(['migrate'], { database, keys, env });
 
   expect(code).toBe(1);
-  expect(output).toMatch(/^The deployment of .*forgotten uses its own services\. Set DATABASE_URL, TEMPORAL_ADDRESS to the values with which it was created/);
+  expect(output).toMatch(
+    /^The deployment of .*forgotten uses its own services\. Set DATABASE_URL, TEMPORAL_ADDRESS to the values with which it was created/,
+  );
   expect(variablesOf('forgotten')).toEqual(saved);
 });
 

@@ -34,7 +34,8 @@ export function narrow(caller: Caller, delegation: Delegation, found: SessionAns
   const organizationId = viewOrganization.state === 'id' ? found.viewOrganization : (workspace?.organizationId ?? null);
   const isWorkspaceMissing = viewWorkspace.state === 'id' && workspace?.organizationId !== organizationId;
 
-  if (organizationId === null || isWorkspaceMissing) throw fail('not_found', { detail: 'The organization or workspace to view does not exist.' });
+  if (organizationId === null || isWorkspaceMissing)
+    throw fail('not_found', { detail: 'The organization or workspace to view does not exist.' });
   return narrowTo(caller, { organizationId, workspaceId: workspace?.id ?? null });
 }
 

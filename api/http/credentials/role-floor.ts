@@ -98,7 +98,11 @@ function checkScopes(operation: Demand, caller: Caller, publicUrl: string): void
   const needed = missingScope(operation, caller);
 
   if (needed === null) return;
-  throw fail('scope_insufficient', { detail: `The credential lacks the scope ${needed}.`, context: { required_scopes: [needed] }, headers });
+  throw fail('scope_insufficient', {
+    detail: `The credential lacks the scope ${needed}.`,
+    context: { required_scopes: [needed] },
+    headers,
+  });
 }
 
 /** The scope of an operation that a caller's credential lacks; null when it lacks none. */

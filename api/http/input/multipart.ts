@@ -166,7 +166,8 @@ function addField<R>(form: Form<R>, field: { readonly name: string; readonly tex
   if (name === fileField) form.faults.push(faultAt(name, 'type', 'must be a file'));
   else if (isForbiddenText(text)) form.faults.push(faultAt(name, 'invalid_text', 'contains U+0000 or a lone surrogate'));
   else if (field.isCut) form.faults.push(faultAt(name.slice(0, 100), 'maxLength', 'is too long'));
-  else if (form.fields.some(([known]) => known === name)) form.faults.push(faultAt(name, 'duplicate_parameter', 'must be given exactly once'));
+  else if (form.fields.some(([known]) => known === name))
+    form.faults.push(faultAt(name, 'duplicate_parameter', 'must be given exactly once'));
   else form.fields.push([name, text]);
 }
 

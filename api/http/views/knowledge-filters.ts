@@ -35,5 +35,8 @@ export const KnowledgeSearchFilters = closed(
     created_from: Type.Optional(Timestamp),
     created_to: Type.Optional(Timestamp),
   },
-  { $id: 'KnowledgeSearchFilters', description: 'Which items a search can find; all conditions must hold, and an empty list does not filter' },
+  {
+    $id: 'KnowledgeSearchFilters',
+    description: 'Which items a search can find; all conditions must hold, and an empty list does not filter',
+  },
 );

@@ -45,6 +45,7 @@ export async function checkNewPassword(
     known: known.filter((word) => word !== '').slice(0, 50),
   });
 
-  if (score === null) throw fail('service_unavailable', { retryAfterS: 1, detail: 'The strength of the password could not be checked in time.' });
+  if (score === null)
+    throw fail('service_unavailable', { retryAfterS: 1, detail: 'The strength of the password could not be checked in time.' });
   if (score < lowestScore) throw invalid(pointer, 'password_guessable', 'is too easy to guess');
 }

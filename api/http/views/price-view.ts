@@ -6,7 +6,9 @@ import { closed, Decimal, idOf, nullable, oneOf, text, Timestamp } from '../inpu
 
 export const PriceModel = text(120, { minLength: 1, description: 'Id of the model in the registry, such as `openai/gpt-5.4-mini`' });
 export const PriceTier = text(40, { minLength: 1, description: 'Calls are priced by `standard`' });
-export const PriceBucketName = oneOf(priceBuckets, { description: 'Which of the disjoint token counts of a call it prices, or the call itself' });
+export const PriceBucketName = oneOf(priceBuckets, {
+  description: 'Which of the disjoint token counts of a call it prices, or the call itself',
+});
 
 export const PriceView = closed(
   {

@@ -139,7 +139,11 @@ export async function deleteBase(ctx: Changing, { base }: BaseForChange, at: Dat
     });
   const run = await findLiveRun(ctx, base.id);
   if (run)
-    throw fail('state_conflict', { reason: 'run_in_progress', detail: 'A run is working on this knowledge base.', context: { run_id: run.id } });
+    throw fail('state_conflict', {
+      reason: 'run_in_progress',
+      detail: 'A run is working on this knowledge base.',
+      context: { run_id: run.id },
+    });
   base.deletedAt = at;
   await ctx.em.flush();
   await endSchedule(ctx, base, await readPolicy(ctx, base.id));
@@ -175,5 +179,9 @@ async function refuseLanguage(ctx: Changing, base: KnowledgeBase, { reembedRunId
     });
   const run = await findWritingRun(ctx, base.id);
   if (run)
-    throw fail('state_conflict', { reason: 'run_in_progress', detail: 'A run is working on this knowledge base.', context: { run_id: run.id } });
+    throw fail('state_conflict', {
+      reason: 'run_in_progress',
+      detail: 'A run is working on this knowledge base.',
+      context: { run_id: run.id },
+    });
 }

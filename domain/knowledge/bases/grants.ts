@@ -84,9 +84,17 @@ export async function removeGrant(ctx: Changing, grant: KnowledgeGrant): Promise
 
 async function refusePrincipal(ctx: Scoped, base: KnowledgeBase, { kind, id, role }: GrantPrincipal): Promise<void> {
   if ((kind === 'role') !== (role !== null))
-    throw invalid('/role', role === null ? 'required' : 'unknown_field', 'role is required for a grant to a role and not allowed for any other.');
+    throw invalid(
+      '/role',
+      role === null ? 'required' : 'unknown_field',
+      'role is required for a grant to a role and not allowed for any other.',
+    );
   if ((kind === 'role') !== (id === null))
-    throw invalid('/principal_id', id === null ? 'required' : 'unknown_field', 'principal_id is required for every grant except one to a role.');
+    throw invalid(
+      '/principal_id',
+      id === null ? 'required' : 'unknown_field',
+      'principal_id is required for every grant except one to a role.',
+    );
   if (id === null || (await reaches(ctx, base, { kind, id }))) return;
   throw invalid('/principal_id', 'reference', `The ${kind} does not exist in the scope of this base.`, { kind });
 }

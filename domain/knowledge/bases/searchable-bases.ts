@@ -20,7 +20,10 @@ export async function searchableBase(ctx: Scoped, kbId: string): Promise<Searche
   const [base] = await listSearchedBases(ctx, { visible, canRead, kbIds: [kbId], limit: 1 });
   if (!base) throw fail('not_found');
   if (!base.isReadable)
-    throw fail('resource_forbidden', { reason: 'grant_required', detail: 'The knowledge base is private; reading its content requires a grant.' });
+    throw fail('resource_forbidden', {
+      reason: 'grant_required',
+      detail: 'The knowledge base is private; reading its content requires a grant.',
+    });
   if (base.activatedAt === null)
     throw fail('state_conflict', { reason: 'reembed_in_progress', detail: 'The knowledge base is still being built.' });
   return base;

@@ -115,14 +115,17 @@ function refuseNoTime(time: string | null | undefined, pointer: string): void {
   if (typeof time !== 'string') return;
   const day = time.slice(0, 10);
   const isDay = !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day);
-  if (!isDay || Number.isNaN(Date.parse(time)) || day.startsWith('0000')) throw invalid(pointer, 'format', 'The time is not a valid RFC 3339 timestamp.');
+  if (!isDay || Number.isNaN(Date.parse(time)) || day.startsWith('0000'))
+    throw invalid(pointer, 'format', 'The time is not a valid RFC 3339 timestamp.');
 }
 
 /** Throws 422 for metadata of over 16 KiB or 50 keys, or with a value that is no scalar. */
 export function toMetadata(metadata: Readonly<Record<string, unknown>>, pointer: string): KnowledgeMetadata {
   const entries = Object.entries(metadata);
   if (entries.length > maxMetadata.keys)
-    throw invalid(`${pointer}/metadata`, 'maxProperties', `Metadata can have at most ${maxMetadata.keys} keys.`, { limit: maxMetadata.keys });
+    throw invalid(`${pointer}/metadata`, 'maxProperties', `Metadata can have at most ${maxMetadata.keys} keys.`, {
+      limit: maxMetadata.keys,
+    });
   if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadata.bytes)
     throw invalid(`${pointer}/metadata`, 'maxLength', `Metadata can have at most ${maxMetadata.bytes} bytes of JSON.`, {
       limit: maxMetadata.bytes,

@@ -50,7 +50,11 @@ export async function startPurge(
 export async function refuseLiveRuns(ctx: Pick<Changing, 'em'>, kbId: string, kinds?: readonly KnowledgeRunKind[]): Promise<void> {
   const run = await findLiveRun(ctx, kbId, kinds);
   if (run)
-    throw fail('state_conflict', { reason: 'run_in_progress', detail: 'A run is working on this knowledge base.', context: { run_id: run.id } });
+    throw fail('state_conflict', {
+      reason: 'run_in_progress',
+      detail: 'A run is working on this knowledge base.',
+      context: { run_id: run.id },
+    });
 }
 
 async function targetOf(
@@ -61,7 +65,8 @@ async function targetOf(
   const { mode, itemIds, subject, olderThanDays } = request;
   if (itemIds !== undefined && mode !== 'items') throw invalid('/item_ids', 'mode', 'is only allowed with mode items');
   if (subject !== undefined && mode !== 'subject') throw invalid('/subject_kind', 'mode', 'is only allowed with mode subject');
-  if (olderThanDays !== undefined && mode !== 'tombstones') throw invalid('/older_than_days', 'mode', 'is only allowed with mode tombstones');
+  if (olderThanDays !== undefined && mode !== 'tombstones')
+    throw invalid('/older_than_days', 'mode', 'is only allowed with mode tombstones');
   switch (mode) {
     case 'tombstones': {
       const days = olderThanDays ?? (await readPolicy(ctx, base.id)).retentionDays;

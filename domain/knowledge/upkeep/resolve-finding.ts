@@ -75,7 +75,11 @@ function refuseMismatch({ itemIds, kind }: KnowledgeFinding, { action, keepItemI
       'The item that stays is required for merge and supersede and not allowed for any other action.',
     );
   if ((action === 'retire') !== (itemId !== null))
-    throw invalid('/item_id', action === 'retire' ? 'required' : 'unknown_field', 'The item is required for retire and not allowed for any other action.');
+    throw invalid(
+      '/item_id',
+      action === 'retire' ? 'required' : 'unknown_field',
+      'The item is required for retire and not allowed for any other action.',
+    );
   if ((keeps || action === 'keep_both') && itemIds.length < 2)
     throw invalid('/action', 'enum', `A finding of kind ${kind} about a single item does not allow ${action}.`);
   const named = keepItemId ?? itemId;

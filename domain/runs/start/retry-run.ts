@@ -46,7 +46,10 @@ export async function retryRun(
   if (!run) throw fail('not_found');
   if (!isTerminal(run.status)) throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
   if (run.binding_id !== null)
-    throw fail('state_conflict', { reason: 'is_review', detail: 'A review cannot be retried. Start another review of the pull request instead.' });
+    throw fail('state_conflict', {
+      reason: 'is_review',
+      detail: 'A review cannot be retried. Start another review of the pull request instead.',
+    });
   if (!run.has_agent) throw agentInactive();
   return ask.fork === null ? replaceTurn(tx, run, { ask, by }) : forkAt(tx, run, { fork: ask.fork, ask, by });
 }

@@ -23,7 +23,10 @@ export function refuseUnready(
 
 function refusalOf({ input, parent }: StartRun, target: StartTarget, liveRuns: number): Failure | null {
   if (target.frozenReason !== null)
-    return fail('resource_frozen', { reason: target.frozenReason, detail: 'The workspace is archived, or its organization is not active.' });
+    return fail('resource_frozen', {
+      reason: target.frozenReason,
+      detail: 'The workspace is archived, or its organization is not active.',
+    });
   if (!target.isAgentActive) return agentInactive();
   if (liveRuns >= maxLiveRuns)
     return fail('rate_limited', { reason: 'live_runs', detail: 'The workspace has too many live runs.', retryAfterS: 10 });

@@ -42,8 +42,7 @@ async function mailOf(bytes: Uint8Array | ArrayBuffer): Promise<Email> {
       `The message can't be read: ${(error instanceof Error ? error.message : String(error)).slice(0, 200)}`,
     );
   });
-  if (!email.headers.some(({ key }) => knownHeaders.includes(key)))
-    throw new ParseFailure('malformed', 'The file has no message headers.');
+  if (!email.headers.some(({ key }) => knownHeaders.includes(key))) throw new ParseFailure('malformed', 'The file has no message headers.');
   return email;
 }
 

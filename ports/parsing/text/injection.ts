@@ -60,7 +60,10 @@ export interface HiddenText {
 export function suspectHidden({ hidden, doubtfulChars = 0 }: HiddenText, warn: ParseInput['warn']): InjectionSuspect | null {
   if (hidden !== '') warn('hidden_text', `${hidden.length} characters that a reader would not see were omitted.`);
   if (doubtfulChars > 0)
-    warn('hidden_text', `The text contains ${doubtfulChars} characters that a reader may not see because of their position, size, colour or style.`);
+    warn(
+      'hidden_text',
+      `The text contains ${doubtfulChars} characters that a reader may not see because of their position, size, colour or style.`,
+    );
   return findInjection(hidden) && { rule: 'hidden_text', excerpt: hidden.slice(0, 200).toWellFormed() };
 }
 

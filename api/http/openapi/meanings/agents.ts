@@ -107,10 +107,14 @@ export const ofAgents: Readonly<Record<string, string>> = {
   'PersonaDocument.description': 'When to choose this persona, for people',
   'PersonaUpdate.description': 'When to choose this persona, for people',
   'PersonaView.description': 'When to choose this persona; null if not described',
-  'PersonaCreate.knowledge': 'Knowledge bases in addition to those of the revision; its settings override those of the revision for the same base',
-  'PersonaUpdate.knowledge': 'Knowledge bases in addition to those of the revision; its settings override those of the revision for the same base',
-  'PersonaDocument.knowledge': 'Knowledge bases in addition to those of the revision; its settings override those of the revision for the same base',
-  'PersonaView.knowledge': 'Knowledge bases in addition to those of the revision; its settings override those of the revision for the same base',
+  'PersonaCreate.knowledge':
+    'Knowledge bases in addition to those of the revision; its settings override those of the revision for the same base',
+  'PersonaUpdate.knowledge':
+    'Knowledge bases in addition to those of the revision; its settings override those of the revision for the same base',
+  'PersonaDocument.knowledge':
+    'Knowledge bases in addition to those of the revision; its settings override those of the revision for the same base',
+  'PersonaView.knowledge':
+    'Knowledge bases in addition to those of the revision; its settings override those of the revision for the same base',
   'PersonaCreate.model_settings': 'What differs from the agent’s settings',
   'PersonaUpdate.model_settings': 'What differs from the agent’s settings',
   'PersonaDocument.model_settings': 'What differs from the agent’s settings',

@@ -12,8 +12,7 @@ export const ofKnowledgeMaintenance: Readonly<Record<string, string>> = {
   'MaintenanceRunCreate': 'What a maintenance run should do',
   'MaintenanceRunView.kind': 'What it does: ingest a source, re-embed, import, export, maintain or purge a base',
   'MaintenanceRunView.tasks': 'The tasks of a maintenance run; empty for other kinds',
-  'MaintenanceRunView.status':
-    'queued, running, paused and cancelling are live; succeeded, failed and cancelled are final',
+  'MaintenanceRunView.status': 'queued, running, paused and cancelling are live; succeeded, failed and cancelled are final',
   'MaintenanceRunView.dry_run': 'Whether it counts and reports, and changes nothing',
   'MaintenanceRunView.source_id': 'The source that is ingested; null for other kinds',
   'MaintenanceRunView.error_count': 'How many errors there were, shown or not',

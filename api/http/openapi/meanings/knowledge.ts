@@ -62,7 +62,8 @@ export const ofKnowledge: Readonly<Record<string, string>> = {
   'KnowledgeBaseView.owner_persona_id': 'The persona whose runs read and write the base; null for none',
   ...under('KnowledgeBaseView', ofSubjects),
   'KnowledgeBaseView.is_private': isPrivate,
-  'KnowledgeBaseView.is_frozen': 'Whether its content cannot be changed: set manually, while a re-embed copies it, or permanently after one',
+  'KnowledgeBaseView.is_frozen':
+    'Whether its content cannot be changed: set manually, while a re-embed copies it, or permanently after one',
   'KnowledgeBaseView.embedding_model': 'Its embedding model; `none`: lexical search only',
   'KnowledgeBaseView.embedding_dim': 'Dimensions of its vectors; 0 without a model',
   'KnowledgeBaseView.item_count': 'Live items, of every state of curation',
