@@ -16,7 +16,7 @@ const TemporalStatus = closed({ latency_ms: latencyMs }, { $id: 'TemporalStatus'
 const OutboxStatus = closed(
   {
     due: integer(),
-    oldest_due_age_s: nullable(integer({ description: 'Age in seconds of the oldest due row' })),
+    oldest_due_age_s: nullable(integer({ description: 'Age in seconds of the row that has been due the longest' })),
     failing: integer({ description: 'Due rows that failed before' }),
   },
   { $id: 'OutboxStatus' },

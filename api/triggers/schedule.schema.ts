@@ -8,7 +8,7 @@ import { fieldsSet } from '../http/operation/changes.ts';
 import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { SubjectTemplate } from './webhook-endpoint.schema.ts';
 
-export const ScheduleParams = closed({ schedule_id: idOf('Schedule', 'The schedule') });
+export const ScheduleParams = closed({ schedule_id: idOf('Schedule', 'The schedule, by the id that `GET /schedules` shows') });
 
 const Cron = text(200, {
   minLength: 1,

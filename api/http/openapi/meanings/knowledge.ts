@@ -110,7 +110,7 @@ export const ofKnowledge: Readonly<Record<string, string>> = {
   'KnowledgeBaseStatsView.chunk_count': 'Chunks of live items',
   'KnowledgeBaseStatsView.token_count': 'Tokens of live items',
   'KnowledgeBaseStatsView.vectors': 'Numbers of vectors by model; empty if there are none',
-  'KnowledgeBaseStatsView.vectors.embedding_model': 'The embedding model',
+  'KnowledgeBaseStatsView.vectors.embedding_model': 'The model that created them',
   'KnowledgeBaseStatsView.vectors.embedding_dim': 'Dimensions of the vectors',
   'KnowledgeBaseStatsView.vectors.count': 'How many there are',
   'KnowledgeBaseStatsView.vector_index': 'How vectors are searched',

@@ -46,7 +46,7 @@ export const shared: Readonly<Record<string, string>> = {
   attributes: 'Custom data, stored and returned unchanged; at most 64 KiB of JSON',
   created_at: 'When it was created, in UTC',
   updated_at: 'When it was last changed, in UTC',
-  expires_at: 'When it expires',
+  expires_at: 'From this time on, it is no longer valid',
   started_at: 'When the work began; null until then',
   finished_at: 'When it ended, however it ended; null until then',
   last_used_at: 'When it was last used, to about a minute; null if never',
