@@ -21,12 +21,12 @@ interface VerifyCommand {
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** More bad lines of the anchor file than these are only counted. */
+/** The maximum number of bad lines of the anchor file that are printed; further ones are only counted. */
 const maxLines = 100;
 
 /**
- * `longhaul audit verify [--organization ID]`: holds the audit log against its seals and against the anchors outside the database, and names what was
- * changed, taken away or added, and where a chain is broken. False (exit 1) on any. The present heads are anchored then.
+ * `longhaul audit verify [--organization ID]`: checks the audit log against its seals and against the anchors outside the database, and names what was
+ * changed, removed or added, and where a chain is broken. Returns false (exit 1) on any fault. Then anchors the current heads.
  */
 export async function auditVerify({ env, log, organization }: VerifyCommand): Promise<boolean> {
   const wanted = organization?.toLowerCase();
@@ -37,7 +37,7 @@ export async function auditVerify({ env, log, organization }: VerifyCommand): Pr
     const { db, keys, variables } = attached;
     const file = createAnchorFile(anchorPathOf({ LONGHAUL_STATE_DIR: env['LONGHAUL_STATE_DIR'], ...variables }), keys.auditKeys);
     const known = new Map<string, string>();
-    // Read before the chains: what is anchored meanwhile is in them, too.
+    // Read before the chains, so that whatever is anchored in the meantime is in the chains too.
     const anchors = await verifyAnchors({ attached, file, log, known, wanted });
     const chains = wanted === undefined ? await sweep(db, auditChains) : [wanted];
     const buried = await sweep(db, (em) => buriedOrganizations(em, keys));
@@ -93,7 +93,7 @@ interface Told {
   faults: number;
 }
 
-/** The lines that are ours, of the wanted chain; the others are told of. */
+/** Yields the lines that are ours and belong to the wanted chain; reports the others. */
 async function* goodLines(
   lines: AsyncIterable<ReadAnchor>,
   { log, told, known, wanted }: Pick<AnchorsCommand, 'log' | 'known' | 'wanted'> & { readonly told: Told },

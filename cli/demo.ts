@@ -2,9 +2,9 @@ import type { BootstrapAccess } from './bootstrap.ts';
 import { SetupError } from './setup-error.ts';
 
 export interface DemoOptions {
-  /** What the first agent is asked; by default something that the deployment's own reference answers. */
+  /** The question for the first agent; by default one that the deployment's own reference answers. */
   readonly question: string | undefined;
-  /** Where the API is reached from here and by the agent's tools, if not at its public address. */
+  /** Where this process and the agent's tools reach the API, if not at its public address. */
   readonly internalUrl?: string | undefined;
   readonly log: (line: string) => void;
 }

@@ -17,17 +17,17 @@ import { SetupError } from './setup-error.ts';
 export interface FxCommand {
   readonly env: CliEnv;
   readonly log: (line: string) => void;
-  /** A CSV of the European Central Bank, or JSON or CSV with rates of one's own; undefined: the bank's file that ships. */
+  /** A CSV of the European Central Bank, or JSON or CSV with custom rates; undefined: the bank's file shipped with Longhaul. */
   readonly file: string | undefined;
 }
 
-/** The bank's file of a day, word for word; as old as its name says. */
+/** The unchanged file of the bank for one day; its name has the date. */
 const shippedFile = fileURLToPath(new URL('../ports/rates/eurofxref-2026-10-30.csv', import.meta.url));
 const maxDecimals = 12;
 
 /**
- * `longhaul fx import [FILE]`: stores what the billing currency is worth in others from the day of the file on. A pair that has a rate of that day keeps it, so
- * that it may be run again.
+ * `longhaul fx import [FILE]`: stores the exchange rates of the billing currency, valid from the day of the file on.
+ * A pair that already has a rate for that day keeps it, so that the command can be repeated.
  */
 export async function fxImport({ env, log, file }: FxCommand): Promise<void> {
   await withDeployment({ env, log }, async (attached) => {
@@ -38,7 +38,7 @@ export async function fxImport({ env, log, file }: FxCommand): Promise<void> {
   });
 }
 
-/** Stores the rates that ship, where the billing currency has none at all: budgets in other currencies are then possible from the start. */
+/** Stores the shipped rates if the billing currency has none at all, so that budgets in other currencies are possible from the start. */
 export async function fillRates({ db, variables }: Pick<Attached, 'db' | 'variables'>): Promise<void> {
   const base = billingCurrencyOf(variables);
   const rates = euroRatesOf(shippedFile);
@@ -65,7 +65,7 @@ function euroRatesOf(path: string): EuroRates | null {
   }
 }
 
-/** What the base is worth in each other currency of the day, through the euro, with the published figures in the source. */
+/** Returns the rates from the base to each other currency of the day, computed through the euro, with the published figures in the source. */
 function crossRates({ day, perEuro }: EuroRates, base: string): NewRate[] {
   const all = new Map([['EUR', new Decimal(1)], ...perEuro]);
   const ofBase = all.get(base) ?? new Decimal(1);

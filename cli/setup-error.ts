@@ -6,7 +6,7 @@ export class SetupError extends Error {
   }
 }
 
-/** What keeps a file from being written, by the code of the system. */
+/** Reasons why a file can't be written, by system error code. */
 const fileFaults: Readonly<Record<string, string>> = {
   EROFS: 'its file system is read-only',
   EACCES: 'this user is not allowed to write there',
@@ -17,7 +17,7 @@ const fileFaults: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the path is too long',
 };
 
-/** The sentence for a fault of the file system, which the user must mend; null for any other. `dir` stands in where the error names no path. */
+/** Returns an error for a file system fault that the user must fix; null for any other. `dir` is used if the error names no path. */
 export function fileFault(error: unknown, dir: string): SetupError | null {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
   const why = fileFaults[code];
@@ -27,14 +27,14 @@ export function fileFault(error: unknown, dir: string): SetupError | null {
   return new SetupError(`${path} cannot be written: ${why}. Fix that, or choose another state folder (LONGHAUL_STATE_DIR).`);
 }
 
-/** Goes before what a program has said that found no room for its files; empty when it says something else. */
+/** Returns advice to put before the output of a program that ran out of disk space; empty for any other output. */
 export function diskAdvice(said: string, dir: string): string {
   return /no space left on device|disk is full|quota exceeded/i.test(said)
     ? `No space is left on the disk of ${dir}. Free some (a new deployment needs about 300 MB) and start again.\n`
     : '';
 }
 
-/** Whether something thrown by Node carries this code (`ENOENT` …). Not by class: under Jest the classes of Node are others than ours. */
+/** Whether something thrown by Node carries this code (`ENOENT` …). Not by class: under Jest, Node's classes differ from ours. */
 export function hasCode(error: unknown, code: string): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
 }

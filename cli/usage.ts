@@ -16,7 +16,7 @@ interface Command {
   readonly log: (line: string) => void;
 }
 
-/** What `usage adjust` was asked for, as it was typed. */
+/** The arguments of `usage adjust`, as typed. */
 interface AskedValues {
   readonly workspace?: string;
   readonly run?: string;
@@ -30,7 +30,10 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const signedAmount = /^-?(?:0|[1-9][0-9]{0,10})(?:\.[0-9]{1,9})?$/;
 const keyForm = /^[\x21-\x7e]{1,100}$/;
 
-/** `longhaul usage adjust`: a correction as a row of the ledger, once a key. @throws SetupError for what is no correction, and for a key that made another one. */
+/**
+ * `longhaul usage adjust`: adds an adjustment to the ledger, once per key.
+ * @throws SetupError for an invalid adjustment, and for a key that has made a different one.
+ */
 export async function usageAdjust({ env, log, asked }: Command & { readonly asked: AskedValues }): Promise<void> {
   const { workspaceId, runId, cost, key, at, reason } = checked(asked);
   await withDeployment({ env, log }, async ({ db, variables }) => {
@@ -39,7 +42,7 @@ export async function usageAdjust({ env, log, asked }: Command & { readonly aske
     const currency = billingCurrencyOf(variables);
     const options = { tenant: workspaceTenant(place.organizationId, workspaceId), actor: systemActor, correlationId: newId() };
 
-    // So that a window of this moment is there.
+    // Ensures that the current budget window exists.
     await transact(db, options, (tx) => rollBudgetWindows(tx.em, workspaceId));
     const { value } = await transact(db, options, (tx) => adjustUsage(tx, place, { key, cost, currency, at, reason }));
     if (value.kind === 'other')
@@ -50,7 +53,7 @@ export async function usageAdjust({ env, log, asked }: Command & { readonly aske
   });
 }
 
-/** `longhaul usage rebuild`: the sums that usage is read from, anew out of the ledger. May be stopped at any point and run again. */
+/** `longhaul usage rebuild`: rebuilds the rollups of usage from the ledger. Can be stopped at any point and repeated. */
 export async function usageRebuild({ env, log }: Command): Promise<void> {
   await withDeployment({ env, log }, async ({ db }) => {
     const { workspaces, days, mended } = await rebuildUsage(db);
@@ -58,7 +61,7 @@ export async function usageRebuild({ env, log }: Command): Promise<void> {
   });
 }
 
-/** What the correction of before has otherwise, in words. */
+/** Describes how the earlier adjustment differs. */
 function differenceOf({ amount, run, at }: AdjustmentDifference): string {
   const parts = [
     ...(amount === null ? [] : [`of ${amount}`]),

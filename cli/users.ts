@@ -16,7 +16,7 @@ export interface UsersCommand {
   readonly email: string | undefined;
 }
 
-/** `longhaul users reset-mfa --email`: a user who lost authenticator and recovery codes signs in with the password again. */
+/** `longhaul users reset-mfa --email`: lets a user who lost the authenticator and the recovery codes sign in with the password again. */
 export async function resetMfaCommand({ env, log, email }: UsersCommand): Promise<void> {
   if (!email) throw new SetupError('The email address is missing: longhaul users reset-mfa --email somebody@example.com');
 
@@ -26,7 +26,7 @@ export async function resetMfaCommand({ env, log, email }: UsersCommand): Promis
   });
 }
 
-/** Gives false when the user has no second factor. @throws SetupError when nobody has the address. */
+/** Returns false if the user has no second factor. @throws SetupError if no user has the address. */
 export async function resetMfa({ db, keys }: { readonly db: Databases; readonly keys: KeyRing }, email: string): Promise<boolean> {
   const found = await findLogin(db, normalizeEmail(email));
   if (!found) throw new SetupError('No user has this address.');
@@ -36,7 +36,7 @@ export async function resetMfa({ db, keys }: { readonly db: Databases; readonly 
   const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, async (tx) => {
     const isReset = await resetFactor(tx, { userId, organizationId, workspaceId, hasFactor });
 
-    // Leaves with the relay of a worker; nothing is sent where there is no mailer.
+    // Sent by the outbox relay of a worker; nothing is sent if there is no mailer.
     if (isReset) await addMail(tx, keys, { mail: { template: 'factor_removed', userId }, home: { organizationId, workspaceId } });
     return isReset;
   });

@@ -34,7 +34,7 @@ export const invitationOperations = {
   createInvitation: post(
     '/invitations',
     {
-      summary: 'Invite somebody',
+      summary: 'Invite a user',
       description:
         "Mails a link with which the reader becomes a user with at most the caller's own role; a service key or a connected app can only invite viewers and members. An earlier invitation of the address is revoked. At most 100 invitations can be pending per organization.",
       access: 'admin',

@@ -12,16 +12,16 @@ import { emailOf, organizations } from './plan.ts';
 
 const file = 'seed.json';
 
-/** What `seed.json` holds: one password for all people, and the service keys, which the API shows once. */
+/** The content of `seed.json`: one password for all users, and the service keys, which the API shows only once. */
 interface Secrets {
   readonly password: string;
   readonly service_keys: Readonly<Record<string, string>>;
 }
 
 /**
- * `longhaul seed`: two organizations to try things with, through the API of the deployment that runs from the state folder. What is there already
- * stays as it is, but a service key whose plaintext is lost is rotated. Throws SetupError without a deployment, where DATABASE_URL names
- * another database than its, or where its API refuses.
+ * `longhaul seed`: creates two organizations for experiments, through the API of the deployment that runs from the state folder. Existing rows
+ * are left unchanged, except that a service key whose plaintext is lost is rotated. Throws SetupError without a deployment, if DATABASE_URL names
+ * another database, or if its API refuses.
  */
 export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
   const stateDir = stateDirOf(env);
@@ -33,7 +33,7 @@ export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (
 
   let secrets = readSecrets(stateDir);
   const keep = (changed: Secrets) => writeStateFile(stateDir, file, (secrets = changed));
-  // Before it is used: a seed that is killed in the middle goes on with the same.
+  // Stored before use: if a seed is killed halfway, the next one uses the same secrets.
   keep(secrets);
   const secretsFile = join(stateDir, file);
   const operator = await signIn(baseUrl, {

@@ -10,7 +10,7 @@ const variables: Readonly<Record<ServiceName, string>> = {
 };
 
 /**
- * A deployment on services of its own is not moved to new, empty ones here because a shell lacks their variables.
+ * Prevents a deployment with its own services from being moved to new, empty ones just because a shell lacks their variables.
  * @throws SetupError that names them.
  */
 export function refuseForgotten(state: State, env: ServiceEnv): void {
