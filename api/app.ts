@@ -117,7 +117,7 @@ function addHooks(
     Object.assign(state.headers, corsHeaders(null, request.headers.origin, deps.env.corsOrigins));
 
     if (isClosing && request.routeOptions.url !== '/health/live')
-      return done(fail('service_unavailable', { detail: 'This process is going down.', retryAfterS: 1 }));
+      return done(fail('service_unavailable', { detail: 'This process is shutting down.', retryAfterS: 1 }));
     try {
       refuseAmbiguousHead(request);
       if (request.is404) return answerRouteless(request, reply);

@@ -20,8 +20,8 @@ export function priceWarnings(
       pointer: place === 0 && id === models[0] ? '/model' : '/fallback_models',
       rule: 'unpriced_model',
       message: isRejected
-        ? `the model ${id} has no price and is not called`
-        : `the model ${id} has no price and counts nothing against the budget`,
+        ? `the model ${id} has no price and will not be called`
+        : `the model ${id} has no price and does not count against the budget`,
       params: { kind: 'model', slug: id },
     }));
 }

@@ -23,7 +23,7 @@ export async function admitUpdate({ deps, body, caller, limits, limitAddress }: 
   if (deps.env.mail === null)
     throw fail('state_conflict', {
       reason: 'no_mailer',
-      detail: 'this deployment sends no mails: its operator has set neither SMTP_URL nor MAIL_DIR',
+      detail: 'This deployment cannot send mail: its operator has set neither SMTP_URL nor MAIL_DIR.',
     });
   await limits.consume([
     { policy: 'mail_account', key: accountHash(deps.keys, normalizeEmail(email)).toString('base64url') },

@@ -35,10 +35,10 @@ export async function attemptMfa(request: IdentifyRequest<Static<typeof MfaVerif
   const { challenge_id: challengeId = null, method = 'totp', code } = request.body;
 
   if (request.caller.kind !== 'nobody') {
-    if (challengeId !== null) throw invalid('/challenge_id', 'range', 'a step-up has no challenge: send the code alone');
+    if (challengeId !== null) throw invalid('/challenge_id', 'range', 'a step-up has no challenge; send the code alone');
     return attemptStepUp(request, { method, code });
   }
-  if (challengeId === null) throw invalid('/challenge_id', 'required', 'name the challenge of the sign-in, or send a bearer to step up');
+  if (challengeId === null) throw invalid('/challenge_id', 'required', 'is required to sign in; to step up, send a bearer token instead');
   if (method === 'password') throw passwordNotTaken();
 
   const found = await findChallenge(request.deps.db, challengeId);
@@ -62,7 +62,7 @@ async function attemptStepUp(request: IdentifyRequest, { method, code }: { metho
 function refuseMethod(method: Method, { hasFactor }: OwnCredential): void {
   if (method === 'password' && hasFactor) throw passwordNotTaken();
   if (method !== 'password' && !hasFactor) {
-    throw fail('state_conflict', { reason: 'no_factor', detail: 'there is no second factor: verify your password' });
+    throw fail('state_conflict', { reason: 'no_factor', detail: 'You have no second factor; verify your password instead.' });
   }
 }
 
@@ -140,5 +140,5 @@ function deadChallenge(): never {
 }
 
 function passwordNotTaken() {
-  return invalid('/method', 'range', 'a password is taken in a step-up of a user without a second factor only');
+  return invalid('/method', 'range', 'a password is only accepted in a step-up by a user without a second factor');
 }

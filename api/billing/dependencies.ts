@@ -22,7 +22,7 @@ export const exportsOf = areaDependency((_deps: Pick<Deps, 'db'>): Exports => {
       if (count >= maxAtOnce)
         throw fail('rate_limited', {
           reason: 'exports',
-          detail: `${maxAtOnce} exports of the organization are under way.`,
+          detail: `The organization already has ${maxAtOnce} exports in progress.`,
           retryAfterS: 10,
         });
       open.set(key, count + 1);

@@ -45,7 +45,7 @@ export async function takeInbound(
   }
   const hops = hopsOf(request.headers[hopsHeader]);
   if (hops >= maxHops)
-    throw fail('state_conflict', { reason: 'loop', detail: 'The request has come through too many hooks of this deployment.' });
+    throw fail('state_conflict', { reason: 'loop', detail: 'The request has passed through too many hooks of this deployment.' });
   return {
     caller: callerOf(channel),
     channel,

@@ -32,7 +32,7 @@ export async function prepareTest(
   { sendTo, text }: { readonly sendTo: string | null; readonly text: string | null },
 ): Promise<PreparedTest> {
   const route = sendTo === null ? null : serviceOf(kind).routeTo(sendTo);
-  if (sendTo !== null && route === null) throw invalid('/send_to', 'pattern', `names no place of kind ${kind}`);
+  if (sendTo !== null && route === null) throw invalid('/send_to', 'pattern', `does not name a destination of kind ${kind}`);
   const channel = await openChannel(ctx, ctx.deps.keys, id);
   if (!channel) throw fail('not_found');
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };

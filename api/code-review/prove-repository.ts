@@ -79,7 +79,7 @@ async function askHost(work: () => Promise<InstallationProof>): Promise<Installa
     return await work();
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
-    const detail = 'The Git host could not be asked for the installation.';
+    const detail = 'The Git host could not be reached to check the installation.';
     throw error.kind === 'timeout' ? fail('upstream_timeout', { detail }) : fail('upstream_failed', { detail });
   }
 }

@@ -7,9 +7,9 @@ export function unknownPath(publicUrl: string, url: string): Failure {
     `<${publicUrl}/openapi.json>; rel="service-desc"; type="application/json"`,
   ];
   const path = url.replace(/\?.*$/s, '');
-  const hint = path.length > 1 && path.endsWith('/') ? ' Paths have no slash at the end.' : '';
+  const hint = path.length > 1 && path.endsWith('/') ? ' Paths do not end with a slash.' : '';
   return fail('not_found', {
-    detail: `No operation has this path.${hint} Read ${publicUrl}/redoc, or ${publicUrl}/openapi.json and ${publicUrl}/llms.txt with a program.`,
+    detail: `No operation has this path.${hint} See ${publicUrl}/redoc, or ${publicUrl}/openapi.json and ${publicUrl}/llms.txt for programs.`,
     headers: { link: documents.join(', ') },
   });
 }

@@ -11,7 +11,7 @@ export const purgeOperations = {
     {
       summary: 'Purge a knowledge base',
       description:
-        'Has a durable run remove items for good, with versions, chunks, vectors, terms, relations, cached vectors, the details of findings, the sources whose files hold them and every export of the base; the log keeps numbers. Nothing brings them back. result.remaining_in lists superseded bases that hold copies. all freezes the base at once and deletes it in the end.',
+        'Starts a durable run that permanently removes items, with their versions, chunks, vectors, terms, relations, cached vectors, details of findings, the sources whose files contain them and every export of the base; the log only keeps counts. They cannot be restored. result.remaining_in lists superseded bases that contain copies. all freezes the base at once and finally deletes it.',
       access: 'admin',
       fails: ['not_found', 'state_conflict'],
       audit: 'purge',

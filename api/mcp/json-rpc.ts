@@ -67,7 +67,7 @@ export function readJson(body: unknown): { readonly value: unknown; readonly has
 
 /** Takes a value as one message. Throws RpcFault 400 for what is none. */
 export function messageOf(value: unknown): RpcMessage {
-  if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalidMessage('The body is no JSON-RPC 2.0 message.');
+  if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalidMessage('The body is not a JSON-RPC 2.0 message.');
 
   const { id, method, params } = value;
   if (typeof method !== 'string') {
@@ -113,7 +113,7 @@ export function isJson(value: unknown): value is Json {
 export function refuseMarks(value: unknown): void {
   const isAllowed = Array.isArray(value) ? /^\/\d+\/params\/arguments/ : /^\/params\/arguments/;
   const pointer = findForbiddenText(value).numbers.find((found) => !isAllowed.test(found));
-  if (pointer !== undefined) throw invalidMessage(`${pointer} is a number that can not be kept exactly.`);
+  if (pointer !== undefined) throw invalidMessage(`${pointer} is a number that cannot be represented exactly.`);
 }
 
 function isWithin(value: unknown, depth: number): boolean {

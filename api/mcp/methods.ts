@@ -36,7 +36,7 @@ function discover(exchange: Exchange, request: RpcRequest): Awaited {
 
 function listTools(exchange: Exchange, request: RpcRequest): Awaited {
   // One page holds them all, so no cursor was ever given out.
-  if (request.params['cursor'] !== undefined) throw new RpcFault(rpcCodes.invalidParams, 'The cursor is none of ours.');
+  if (request.params['cursor'] !== undefined) throw new RpcFault(rpcCodes.invalidParams, 'The cursor is invalid.');
   const { caller, deps } = exchange.ctx;
   const tools = `"tools":${catalogueOf(deps.operations).listFor(caller)}`;
   return told(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);

@@ -16,9 +16,9 @@ const problemHeaders = guardHeaders({ style, script: null });
 /** What somebody can do who was sent here by an application; everything else is for its developer. */
 const advice: Readonly<Record<string, string | undefined>> = {
   oauth_request_invalid:
-    'The application that sent you here made a mistake, or is not known here. Nothing was granted. Go back to it and start again; if that does not help, tell the people who made it.',
-  rate_limited: 'Too many requests came from your network. Wait a little, then reload this page.',
-  service_unavailable: 'The service can not be reached at the moment. Wait a little, then reload this page.',
+    'The application that sent you here made a mistake, or is not known here. Nothing was granted. Go back to it and start again. If that does not help, contact its developers.',
+  rate_limited: 'Too many requests came from your network. Wait a moment, then reload this page.',
+  service_unavailable: 'The service cannot be reached at the moment. Wait a moment, then reload this page.',
 };
 
 /**

@@ -11,7 +11,7 @@ export function chooseScopes(
 
   for (const name of names) {
     if (!oauthScopes.has(name)) throw oauthFail('invalid_scope', 'A scope is unknown.');
-    if (!isWithin(name, allowed)) throw oauthFail('invalid_scope', 'A scope is more than was granted.');
+    if (!isWithin(name, allowed)) throw oauthFail('invalid_scope', 'A requested scope was not granted.');
   }
   return names;
 }
@@ -29,7 +29,7 @@ export function scopesToAsk(
   const names = chooseScopes(asked, { allowed: null, fallback: usualScopes(client.scope, resource) });
   const within = names.filter((name) => isWithin(name, bound));
 
-  if (within.length === 0) throw oauthFail('invalid_scope', 'The scopes are more than the client may ask for.');
+  if (within.length === 0) throw oauthFail('invalid_scope', 'The client is not allowed to request all of these scopes.');
   return within;
 }
 

@@ -35,9 +35,9 @@ export async function addInput(ctx: Ctx, place: RunScope, body: RunInputAdd): Pr
 
 async function addMessageInput(ctx: Ctx, place: RunScope, body: Added<'message'>): Promise<void> {
   const { text, json, attachments: named = [] } = body;
-  if (text === undefined && json === undefined) throw invalid('', 'required', 'text or json is demanded');
+  if (text === undefined && json === undefined) throw invalid('', 'required', 'text or json is required');
   const ids = named.map((file) => file.attachment_id);
-  if (new Set(ids).size < ids.length) throw invalid('/attachments', 'uniqueItems', 'a file is named twice');
+  if (new Set(ids).size < ids.length) throw invalid('/attachments', 'uniqueItems', 'an attachment is named twice');
   const files = ids.length === 0 ? null : await attachmentsForRuns(ctx, [{ ids, workspaceId: place.workspace_id }], '/attachments');
   const attachments = files?.(0) ?? [];
 

@@ -31,7 +31,7 @@ const excluded = [
 export async function createReview(ctx: Ctx, body: Body, review: Review): Promise<StartedRun> {
   for (const name of excluded)
     if (body[name] !== undefined && body[name] !== null)
-      throw invalid(`/${name}`, 'excludes', 'is not taken with review, which says what the run is about', { excludes: 'review' });
+      throw invalid(`/${name}`, 'excludes', 'must be omitted with review, which defines what the run is about', { excludes: 'review' });
   checkKeys('/metadata', body.metadata, 50);
   checkBytes('/metadata', body.metadata, 8_192);
 

@@ -33,5 +33,5 @@ function askOf(body: Body): RetryAsk {
 }
 
 function onlyWithFork(pointer: string): Error {
-  return invalid(pointer, 'dependentRequired', 'only a fork takes it: name fork_at_message_id too');
+  return invalid(pointer, 'dependentRequired', 'is only allowed in a fork: give fork_at_message_id too');
 }

@@ -157,7 +157,7 @@ export class Hub implements StreamHost {
   /** SIGTERM: no new streams; the open ones get a notice and end, to come back elsewhere. */
   async drain(): Promise<void> {
     this.#draining.abort();
-    const failure = fail('service_unavailable', { reason: 'draining', detail: 'The process stops; come back.' });
+    const failure = fail('service_unavailable', { reason: 'draining', detail: 'The process is shutting down. Try again.' });
     for (const connection of [...this.#connections]) connection.close(failure, 'draining');
   }
 

@@ -61,7 +61,10 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
   let isNamed = false;
   let isDone = false;
 
-  const timer = setTimeout(() => refuse(fail('unauthenticated', { detail: 'No first message came.' }), 'no_first_frame'), firstFrameMs);
+  const timer = setTimeout(
+    () => refuse(fail('unauthenticated', { detail: 'The first message did not arrive in time.' }), 'no_first_frame'),
+    firstFrameMs,
+  );
   socket.on('message', (message: Buffer, isBinary: boolean) => {
     if (!isNamed) void name(message, isBinary);
   });

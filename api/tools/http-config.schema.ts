@@ -44,7 +44,7 @@ const authForms = {
 /** One of the forms, told apart by `type`, so that a fault is told of the form that was meant. */
 export const HttpAuth = Type.Unsafe<Type.Static<(typeof authForms)[keyof typeof authForms]>>({
   type: 'object',
-  description: 'How the request proves who sends it; secret is the name of one',
+  description: 'How the request authenticates; secret is the name of a secret',
   discriminator: { propertyName: 'type' },
   oneOf: Object.values(authForms),
 });
@@ -75,7 +75,7 @@ export const HttpToolConfig = closed(
         success: Type.Optional(
           listOf(integer({ minimum: 100, maximum: 599 }), {
             maxItems: 20,
-            description: 'Statuses that count as success; none means any 2xx',
+            description: 'Statuses that count as success; empty means any 2xx',
           }),
         ),
       }),

@@ -39,5 +39,5 @@ const validators = new Map(
 /** 422 unless a config that came without its kind has that kind's form. */
 function checkConfigForm(kind: string, config: Readonly<Record<string, unknown>>): void {
   const errors = validators.get(kind)?.check({ config }, true) ?? [];
-  if (errors.length > 0) throw fail('validation_failed', { detail: 'The config has not the form of its kind.', errors });
+  if (errors.length > 0) throw fail('validation_failed', { detail: 'The config does not match its kind.', errors });
 }

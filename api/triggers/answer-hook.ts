@@ -109,6 +109,10 @@ async function outcomeOf(ctx: Ctx, { hook, answered, run, method }: Outcome) {
 
 async function warnOfPath(ctx: Ctx, deliveryId: string): Promise<void> {
   const { deps, tenant, actor, correlationId } = ctx;
-  const warning = { code: 'missing_value', field: 'response_path', message: 'The outcome has nothing there; the sender got null.' };
+  const warning = {
+    code: 'missing_value',
+    field: 'response_path',
+    message: 'response_path finds nothing in the outcome; the sender got null.',
+  };
   await transact(deps.db, { tenant, actor, correlationId }, (tx) => warnOfDelivery(tx, deliveryId, warning));
 }

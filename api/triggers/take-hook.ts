@@ -64,7 +64,7 @@ export async function takeHook(
   if (verified.result === 'invalid' || verified.result === 'missing') return refuse(asked, { hook, verified, request });
   await limits.consume([{ policy: 'webhook_endpoint', key: hook.id, quota: hook.rateLimitPerMinute }]);
   if (hopsOf(request.headers[hopsHeader]) >= maxHops)
-    throw fail('state_conflict', { reason: 'loop', detail: 'The request has come through too many hooks of this deployment.' });
+    throw fail('state_conflict', { reason: 'loop', detail: 'The request has passed through too many hooks of this deployment.' });
 
   const body = parseHookBody(request.body, request.headers['content-type']);
   const challenge = challengeIn(verified, body);
@@ -142,7 +142,7 @@ export function handOverOf(
 export function templateFailure(): Failure {
   return fail('validation_failed', {
     reason: 'template_limit',
-    detail: 'The templates of the endpoint can not be filled with this request.',
+    detail: 'The templates of the endpoint cannot be rendered with this request.',
   });
 }
 

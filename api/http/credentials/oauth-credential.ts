@@ -21,7 +21,7 @@ export async function authenticateOauthToken(
   const caller = claims.sessionId === null ? await clientOf(deps, claims, delegation) : await userOf(deps, claims, delegation);
 
   if (delegation.actingUser.state !== 'absent') {
-    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: "X-Acting-User can't be used with an OAuth token" });
+    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: 'X-Acting-User cannot be used with an OAuth token.' });
   }
   return caller;
 }

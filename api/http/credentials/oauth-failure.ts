@@ -36,7 +36,7 @@ export function oauthFail(error: OauthError, detail: string, options: Omit<Failu
 
 /** 401 `credential_invalid`: a client that is unknown, or can't prove that it is the one it says. */
 export function clientRefused(): OauthFailure {
-  return new OauthFailure('credential_invalid', 'invalid_client', { detail: 'The client is unknown or its authentication is wrong.' });
+  return new OauthFailure('credential_invalid', 'invalid_client', { detail: 'The client is unknown or its authentication failed.' });
 }
 
 /** Whether failures of an operation are read by OAuth clients, which want plain JSON (RFC 6749 §5.2). */

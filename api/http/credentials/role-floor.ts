@@ -24,14 +24,14 @@ export function checkFloor(operation: Demand, caller: Caller, publicUrl: string)
 
   if (floor === null && !operation.takesSession) return;
   if (floor !== null && rankOf(caller.role) < rankOf(floor)) {
-    throw fail('role_insufficient', { detail: `this operation needs the role ${floor}`, context: { required_role: floor } });
+    throw fail('role_insufficient', { detail: `This operation requires the role ${floor}.`, context: { required_role: floor } });
   }
   checkScopes(operation, caller, publicUrl);
   if (caller.actingUserId !== null && isNeverDelegated(operation)) {
-    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: "this operation can't be done as another user" });
+    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: 'This operation cannot be performed as another user.' });
   }
   if (caller.impersonationId !== null && isNeverImpersonated(operation)) {
-    throw fail('resource_forbidden', { reason: 'impersonated', detail: "this operation can't be done inside an impersonation" });
+    throw fail('resource_forbidden', { reason: 'impersonated', detail: 'This operation cannot be performed in an impersonation.' });
   }
   if (operation.ofPlatform) refuseNarrowed(caller);
   if (operation.stepUp) demandStepUp(caller, challengeOf(publicUrl, operation, null));
@@ -42,7 +42,7 @@ export function demandStepUp({ freshUntil }: Pick<Caller, 'freshUntil'>, challen
   if (freshUntil !== null) return;
   throw fail('mfa_required', {
     reason: 'step_up_required',
-    detail: 'verify your second factor, or your password if you have none, and send the request again',
+    detail: 'Verify your second factor (or your password, if you have none) and send the request again.',
     headers: { 'www-authenticate': challenge },
   });
 }
@@ -93,12 +93,16 @@ function checkScopes(operation: Demand, caller: Caller, publicUrl: string): void
   const headers = { 'www-authenticate': challengeOf(publicUrl, operation, 'insufficient_scope') };
 
   if (isSessionOnly(operation)) {
-    throw fail('scope_insufficient', { reason: 'user_session_required', detail: 'this operation needs the session of a user', headers });
+    throw fail('scope_insufficient', { reason: 'user_session_required', detail: 'This operation requires a user session.', headers });
   }
   const needed = missingScope(operation, caller);
 
   if (needed === null) return;
-  throw fail('scope_insufficient', { detail: `the credential lacks the scope ${needed}`, context: { required_scopes: [needed] }, headers });
+  throw fail('scope_insufficient', {
+    detail: `The credential lacks the scope ${needed}.`,
+    context: { required_scopes: [needed] },
+    headers,
+  });
 }
 
 /** The scope of an operation that a caller's credential lacks; null when it lacks none. */

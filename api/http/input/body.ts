@@ -34,8 +34,8 @@ export function bodyLimitOf(operation: RegisteredOperation, env: ApiEnv): number
 /** 413 that names the limit, and of files whose it is to change. */
 export function tooLarge(maxBytes: number, isFile: boolean): Failure {
   const detail = isFile
-    ? `A file may have ${maxBytes} bytes here (ATTACHMENT_MAX_BYTES, which an operator sets).`
-    : `A body of this operation may have ${maxBytes} bytes.`;
+    ? `A file can have at most ${maxBytes} bytes (ATTACHMENT_MAX_BYTES, set by an operator).`
+    : `The body of this operation can have at most ${maxBytes} bytes.`;
   return fail('payload_too_large', { detail, context: { limit_bytes: maxBytes } });
 }
 
@@ -101,7 +101,7 @@ function parseText(text: string): unknown {
 
 function refuseForbidden(value: unknown): void {
   const found = findForbiddenText(value);
-  if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The body holds a key that is not allowed.' });
+  if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The body contains a key that is not allowed.' });
   const errors = forbiddenViolations(found);
   if (errors.length > 0) throw fail('validation_failed', { errors });
 }

@@ -164,9 +164,10 @@ function parserFor(request: IncomingMessage): BusboyInstance {
 function addField<R>(form: Form<R>, field: { readonly name: string; readonly text: string; readonly isTruncated: boolean }): void {
   const { name, text } = field;
   if (name === fileField) form.faults.push(faultAt(name, 'type', 'must be a file'));
-  else if (isForbiddenText(text)) form.faults.push(faultAt(name, 'invalid_text', 'holds U+0000 or half a surrogate pair'));
+  else if (isForbiddenText(text)) form.faults.push(faultAt(name, 'invalid_text', 'contains U+0000 or a lone surrogate'));
   else if (field.isTruncated) form.faults.push(faultAt(name.slice(0, 100), 'maxLength', 'is too long'));
-  else if (form.fields.some(([known]) => known === name)) form.faults.push(faultAt(name, 'duplicate_parameter', 'must be given once'));
+  else if (form.fields.some(([known]) => known === name))
+    form.faults.push(faultAt(name, 'duplicate_parameter', 'must be given exactly once'));
   else form.fields.push([name, text]);
 }
 
@@ -179,5 +180,5 @@ function faultAt(name: string, rule: string, message: string): Violation {
 }
 
 function malformed(cause: unknown): Failure {
-  return fail('malformed_request', { detail: 'The form can not be read.', cause });
+  return fail('malformed_request', { detail: 'The form cannot be read.', cause });
 }

@@ -119,7 +119,7 @@ function checkTexts(source: 'path', params: Record<string, unknown>, validator: 
     pointer: null,
     name,
     rule: 'invalid_text',
-    message: 'holds U+0000 or half a surrogate pair',
+    message: 'contains U+0000 or a lone surrogate',
   }));
 }
 

@@ -55,8 +55,8 @@ export function findForbiddenText(value: unknown): ForbiddenText {
 export function forbiddenViolations({ pointers, numbers }: ForbiddenText): Violation[] {
   const violation = (pointer: string, rule: string, message: string): Violation => ({ in: 'body', pointer, name: null, rule, message });
   return [
-    ...pointers.map((pointer) => violation(pointer, 'invalid_text', 'holds U+0000 or half a surrogate pair')),
-    ...numbers.map((pointer) => violation(pointer, 'range', 'is a number that can not be kept exactly; send it as a text')),
+    ...pointers.map((pointer) => violation(pointer, 'invalid_text', 'contains U+0000 or a lone surrogate')),
+    ...numbers.map((pointer) => violation(pointer, 'range', 'is a number that cannot be stored exactly; send it as a string')),
   ].slice(0, maxPointers);
 }
 

@@ -87,5 +87,5 @@ function fieldOf(identified: unknown, name: 'caller' | 'body'): unknown {
 }
 
 function noForm(): never {
-  throw new Error('this operation takes no form');
+  throw new Error('this operation does not accept a form');
 }

@@ -177,7 +177,7 @@ async function refundOne(counter: Counter, hit: LimitHit): Promise<Verdict> {
 function overLimit(over: readonly Verdict[], spared: readonly Verdict[]): Failure {
   const policies = over.map((verdict) => verdict.hit.policy);
   return fail('rate_limited', {
-    detail: `Over the quota of ${policies.join(', ')}. Wait for Retry-After; an operator sets quotas in RATE_LIMITS.`,
+    detail: `Over the quota of ${policies.join(', ')}. Wait as long as Retry-After says; an operator sets quotas in RATE_LIMITS.`,
     retryAfterS: Math.max(...over.map((verdict) => verdict.resetS)),
     context: { violated_policies: policies },
     headers: limitHeaders([...over, ...spared]),

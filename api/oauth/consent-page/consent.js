@@ -8,25 +8,25 @@
   const { client } = transaction;
   const parts = ['sign-in', 'factor', 'consent'];
   const warnings = {
-    loopback_only: 'This application runs on your own computer: allow it only if you have just started it yourself.',
+    loopback_only: 'This application runs on your own computer. Allow it only if you have just started it yourself.',
     private_scheme:
-      'The answer goes to an application on this device, and any of them may have taken this address: allow it only if you have just started to connect there yourself.',
-    self_registered: 'This application has registered itself; nobody here has checked who it is.',
+      'The answer goes to an application on this device, and any application can claim this address. Allow access only if you have just started connecting yourself.',
+    self_registered: 'This application registered itself; its identity has not been verified.',
   };
   const problems = {
-    login_failed: 'Address or password is wrong.',
-    mfa_code_invalid: 'The code is wrong, or there were too many tries. Check it, or use another account to start again.',
-    rate_limited: 'Too many tries: wait a little and try again.',
-    service_unavailable: 'The service can not be reached at the moment. Try again in a little while.',
+    login_failed: 'The email address or password is wrong.',
+    mfa_code_invalid: 'The code is wrong, or there were too many attempts. Check it, or use another account to start again.',
+    rate_limited: 'Too many attempts. Wait a moment and try again.',
+    service_unavailable: 'The service cannot be reached at the moment. Try again shortly.',
     resource_frozen: 'Your organization is suspended. Ask its administrator.',
   };
   // After these nothing on this page can go on.
   const ends = {
-    mfa_required: 'Your organization demands a second factor. Set one up in your account, then start again in the application.',
-    gone: 'This request has run out. Go back to the application and start again.',
+    mfa_required: 'Your organization requires a second factor. Set one up in your account, then start again in the application.',
+    gone: 'This request has expired. Go back to the application and start again.',
     not_found: 'This request is unknown. Go back to the application and start again.',
-    state_conflict: 'This request has been decided already.',
-    oauth_request_invalid: 'The application is not known here any more.',
+    state_conflict: 'This request has already been decided.',
+    oauth_request_invalid: 'The application is no longer known here.',
     session_revoked: 'You have been signed out. Reload the page to start again.',
     token_expired: 'This took too long. Reload the page to start again.',
   };
@@ -96,7 +96,7 @@
     const code = failure && failure.code;
     if (ends[code]) {
       await signOut();
-      show(null, 'This can not go on');
+      show(null, 'This cannot continue');
     }
     say(ends[code] || problems[code] || 'Something went wrong. Try again.');
   };

@@ -72,7 +72,7 @@ export async function endGivenUp(tx: TenantTransaction, runId: string, now: Date
   const run = await lockKnowledgeRun(tx, runId);
   if (run === null || run.finishedAt !== null) return;
   if (run.status === 'cancelling') return endRun(tx, run, { status: 'cancelled', now });
-  const detail = 'The work was interrupted too often, or what it needs is away.';
+  const detail = 'The work was interrupted too often, or a service that it needs is unavailable.';
   await endRun(tx, run, { status: 'failed', now, error: { stage: run.progress.stage, code: 'interrupted', detail } });
 }
 

@@ -17,10 +17,10 @@ export async function askJudge(
   const kept = cursor.answers?.[question.step];
   if (kept !== undefined) return kept;
   if (policy.judgeModel === null)
-    throw fail('validation_failed', { reason: 'judge_model_required', detail: 'The policy of the base names no judge_model.' });
+    throw fail('validation_failed', { reason: 'judge_model_required', detail: 'The policy of the base has no judge_model.' });
   const workspaceId = await read((tx) => payingWorkspace(tx, run));
   if (workspaceId === null || run.organizationId === null)
-    throw fail('validation_failed', { reason: 'no_workspace', detail: 'No workspace pays for the base.' });
+    throw fail('validation_failed', { reason: 'no_workspace', detail: 'The base has no workspace to pay for it.' });
   const { organizationId, id: runId } = run;
   const asked = { runId, cursor, step: question.step };
   return tools.judge({
