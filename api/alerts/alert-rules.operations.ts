@@ -135,7 +135,7 @@ export const alertRuleOperations = {
     {
       summary: 'Delete an alert rule',
       description:
-        'Its open alerts end as rule_changed without notification and stay readable. The rule of a budget can only be deleted with the budget (409).',
+        'Its open alerts end as rule_changed, without notification, and stay readable. The rule of a budget goes only with it (409).',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,
