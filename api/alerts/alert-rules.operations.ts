@@ -134,8 +134,7 @@ export const alertRuleOperations = {
     '/alert-rules/{rule_id}',
     {
       summary: 'Delete an alert rule',
-      description:
-        'Its open alerts end as rule_changed, without notification, and stay readable. The rule of a budget goes only with it (409).',
+      description: 'Its open alerts end as rule_changed, without notification. The rule of a budget goes with the budget (409).',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,
