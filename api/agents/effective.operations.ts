@@ -131,7 +131,7 @@ export const effectiveOperations = {
   ),
 };
 
-/** The configuration of a document under the agent's other layers, and the system prompt that it gives. */
+/** Returns the effective configuration of a document with the agent's other layers, and the resulting system prompt. */
 async function configure(
   ctx: Ctx,
   source: AgentSource,

@@ -16,7 +16,7 @@ export const DiffQuery = closed({
   against: Type.Optional(idOf('AgentRevision', 'The revision to compare with; defaults to the active one')),
 });
 
-// A component is one wherever it stands: there it has a default.
+// A shared component has no default; in the document, the field has one.
 const asInDocument = <S extends TSchema>(schema: S) => ({ ...schema, default: {} });
 const Pointer = text(4_000, { description: 'JSON pointer into the document' });
 

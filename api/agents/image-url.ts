@@ -3,7 +3,7 @@ import { refusalOfUrl } from '../../ports/egress/url.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 
-/** The address of a picture and where in the body it stands. */
+/** The URL of a picture and its location in the body. */
 interface ImageUrl {
   readonly pointer: string;
   readonly url: string | null | undefined;

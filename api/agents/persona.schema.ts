@@ -130,7 +130,7 @@ function toSaid({ slug, document, is_default, is_active }: CopiedPersona) {
   };
 }
 
-/** What the validated body says, as the rules of db/agents take it. */
+/** Converts the validated body to the form that the rules of db/agents take. */
 export function toPersonaDraft(body: Static<typeof PersonaDocument>): PersonaDraft {
   const { is_default: _default, is_active: _active, ...draft } = body;
   return draft;

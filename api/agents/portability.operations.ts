@@ -105,10 +105,10 @@ export const portabilityOperations = {
   ),
 };
 
-/** A clone lives where its original does unless it is said otherwise, and where its author's new rows do when that is narrower. */
+/** Without an explicit scope, a clone gets the scope of its original, or that of its author's new rows if that is narrower. */
 function homeOfClone(source: AgentRow, { scope, own }: { scope: Scope | null; own: Scope }): Parameters<typeof resolveNewRowScope>[1] {
   if (source.scope === 'workspace' && (scope ?? 'workspace') === 'workspace') return { scope, workspace_id: source.workspace_id };
-  // An operator's own rows are everybody's: not so the copy of an organization's agent.
+  // An operator's own rows are visible to everyone; the copy of an organization's agent must not be.
   if (scope === null && source.scope === 'organization' && own === 'platform') return { scope: 'organization' };
   return { scope };
 }

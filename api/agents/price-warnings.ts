@@ -5,7 +5,7 @@ import type { RevisionLimits } from '../../db/agents/revisions/revision-limits.t
 import { rejectsUnpriced } from '../../db/billing/prices/prices.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 
-/** Models that a run might call and that nobody has priced, where that matters: under an enforced budget, or where the deployment rejects them. */
+/** Warns of models without a price that a run might call, if that matters: under an enforced budget, or if the deployment rejects them. */
 export function priceWarnings(
   { deps }: Pick<Ctx, 'deps'>,
   { ceilings, pricedModels }: AgentPricing,

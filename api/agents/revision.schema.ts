@@ -23,7 +23,7 @@ const defaulted = <S extends Parameters<typeof Type.Optional>[0]>(schema: S, val
 
 export const ModelName = text(120, { minLength: 1, description: 'Id or alias of a model in the registry' });
 
-/** Fields that replace the revision's; what is left out keeps it. */
+/** Fields that replace those of the revision; omitted fields keep the revision's value. */
 export const ModelSettingsOverride = closed(
   {
     temperature: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 2 }))),
@@ -89,7 +89,7 @@ const ToolBinding = closed(
   { $id: 'ToolBinding', description: 'A tool that the agent can call; preset arguments are fixed by the author and hidden from the model' },
 );
 
-/** Fields of a reference: id or slug is demanded. */
+/** Fields of a reference: id or slug is required. */
 const refTo = (resource: Parameters<typeof idOf>[0], what: string) => ({
   id: Type.Optional(idOf(resource, `The ${what}; id or slug is required`)),
   slug: Type.Optional(
@@ -279,7 +279,7 @@ function toDocumentView(document: StoredDocument): Type.Static<typeof RevisionDo
   return document as Type.Static<typeof RevisionDocument>;
 }
 
-/** What the validated body says, as the rules of db/agents take it. */
+/** Converts the validated body to the form that the rules of db/agents take. */
 export function toRevisionDraft(document: Type.Static<typeof RevisionDocument>): RevisionDraft {
   return document;
 }

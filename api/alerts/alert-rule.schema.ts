@@ -18,7 +18,7 @@ const SecretName = text(100, {
   pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$',
   description: 'Name of a secret in the scope of the rule',
 });
-/** Told apart by `kind`, so that a fault is told of the form that was meant. */
+/** Discriminated by `kind`, so that violations concern the intended form. */
 const Target = Type.Unsafe<AlertTarget>({
   type: 'object',
   description: 'Whom a rule notifies',
@@ -161,7 +161,7 @@ export const AlertRuleFilters = closed({
 
 type Update = Static<typeof AlertRuleUpdate>;
 
-/** The fields of a body that it sets, as a rule has them. 422 for a threshold that is no amount. */
+/** Returns the fields that a body sets, in the form of a rule. 422 for a threshold that is not an amount. */
 export function toRuleFields(body: Update): Partial<RuleFields> {
   const { threshold, warning_threshold: warning } = body;
   return fieldsSet<RuleFields>({

@@ -90,7 +90,7 @@ export const alertRuleOperations = {
       description: 'Returns one rule with the worst state of its groups.',
       access: 'viewer',
       etag: true,
-      // Its state changes beside the version.
+      // Its state changes independently of the version.
       notModified: false,
       params: AlertRuleParams,
       view: AlertRuleView,

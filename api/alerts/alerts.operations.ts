@@ -33,7 +33,7 @@ export const alerts = area('Alerts', {
       description: 'Returns one alert with its changes and the outcomes of its notices, the newest 100 of each.',
       access: 'viewer',
       etag: true,
-      // Values and deliveries change beside the version.
+      // Values and deliveries change independently of the version.
       notModified: false,
       params: AlertParams,
       view: AlertView,

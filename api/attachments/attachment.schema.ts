@@ -46,7 +46,7 @@ export const AttachmentAsJson = Type.Unsafe<unknown>({
   description: 'An AttachmentView if the request has exactly Accept: application/json; otherwise the file itself, if it is JSON',
 });
 
-/** The wire form of an attachment; the key of its bytes is no part of it. */
+/** The wire form of an attachment, without the storage key of its bytes. */
 export function toAttachmentView(row: AttachmentRow) {
   return {
     id: row.id,

@@ -16,7 +16,7 @@ export const meOperations = {
       access: 'viewer',
       scope: null,
       etag: true,
-      // The session changes beside the user's version, so a 304 could hide a change.
+      // The session changes independently of the user's version, so a 304 could hide a change.
       notModified: false,
       view: MeView,
     },

@@ -15,7 +15,7 @@ import {
   toServiceKeyView,
 } from './service-key.schema.ts';
 
-// Keys are made and ended by people, never by keys and never in somebody else's name; also while the tenant is frozen.
+// Only people create and revoke keys, never keys and never on another user's behalf; also while the tenant is suspended or archived.
 const byPeople = { access: 'admin', resourceType: 'service_key', sessionOnly: true, notDelegable: true, openWhenSuspended: true } as const;
 
 export const serviceKeyOperations = {

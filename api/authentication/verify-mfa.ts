@@ -21,7 +21,7 @@ import { grantOf, keepFailure, ownAccount } from './own-account.ts';
 
 type Method = 'totp' | 'recovery_code' | 'password';
 
-/** A code that was shown, before it is looked at; a password that was. */
+/** A code before it is checked, or a password after it was checked. */
 export type MfaAttempt =
   | { readonly kind: 'challenge'; readonly caller: Caller; readonly challengeId: string; readonly found: ChallengeAnswer }
   | { readonly kind: 'step_up'; readonly caller: Caller; readonly email: string; readonly isPasswordRight: boolean | null };
@@ -58,7 +58,7 @@ async function attemptStepUp(request: IdentifyRequest, { method, code }: { metho
   return { kind: 'step_up', caller, email: credential.email, isPasswordRight };
 }
 
-/** A password verifies nobody who has something better; a code needs a factor. */
+/** A password is refused for a user with a second factor; a code requires one. */
 function refuseMethod(method: Method, { hasFactor }: OwnCredential): void {
   if (method === 'password' && hasFactor) throw passwordNotTaken();
   if (method !== 'password' && !hasFactor) {
@@ -98,7 +98,7 @@ export async function completeLogin(
   return toTokenView(await grantOf(ctx, person.id, opened));
 }
 
-/** Makes the session fresh. Its refresh token stays the one it has. */
+/** Makes the session fresh. Its refresh token does not change. */
 export async function stepUp(
   ctx: Ctx,
   { method, code }: { method: Method; code: string },

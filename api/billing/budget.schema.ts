@@ -95,7 +95,7 @@ export const BudgetStatusView = closed(
   { $id: 'BudgetStatusView', description: 'The state of a budget in its current window' },
 );
 
-/** Rates have more decimals than amounts: who multiplies the ledger by what is shown gets what was spent. */
+/** Rates have more decimals than amounts, so that the ledger multiplied by the shown rate gives what was spent. */
 const maxRateDecimals = 12;
 
 /** What a body asks for, with its defaults. 422 for what no schema says: digits of an amount, a currency that does not exist. */
@@ -124,7 +124,7 @@ export function toBudgetView(row: Omit<BudgetRow, 'id' | 'version'>): Static<typ
   };
 }
 
-/** The wire form of where a budget stands. */
+/** The wire form of the state of a budget. */
 export function toBudgetStatusView(row: BudgetStatusRow): Static<typeof BudgetStatusView> {
   return {
     workspace_id: row.workspaceId,

@@ -6,7 +6,7 @@ import type { Deps } from '../http/operation/deps.ts';
 export interface Exports {
   /** How long a reader may take nothing until it is cut off. */
   idleMs: number;
-  /** Counts one in, and gives the function that counts it out, once. @throws 429 `rate_limited` (`exports`) where an organization has four already. */
+  /** Counts an export in, and returns the function that counts it out, once. @throws 429 `rate_limited` (`exports`) where an organization has four already. */
   begin(organizationId: string | null): () => void;
 }
 

@@ -169,7 +169,7 @@ export const ChannelTestView = closed(
 type Create = Static<typeof ChannelCreate>;
 type Update = Static<typeof ChannelUpdate>;
 
-/** The fields of a new channel, with what stands where nothing was said. */
+/** The fields of a new channel, with their defaults. */
 export function newChannelFields(body: Create): ChannelFields {
   return {
     agentId: body.agent_id,

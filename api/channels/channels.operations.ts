@@ -93,7 +93,7 @@ export const channels = area('Channels', {
       description: 'Returns one channel with its status and the time of the last message.',
       access: 'viewer',
       etag: true,
-      // Both change beside the version.
+      // Both change independently of the version.
       notModified: false,
       params: ChannelParams,
       view: ChannelView,

@@ -9,7 +9,7 @@ import { takeInbound } from './take-inbound.ts';
 
 const Body = Type.Unsafe<Buffer>({ description: 'The message from the service: at most 1 MiB, or 10 MiB for a mail' });
 
-/** What services want to hear: most of them nothing but 200. */
+/** The replies that services expect: most of them only a 200. */
 const Ack = closed(
   {
     challenge: Type.Optional(text(1_000, { description: 'Slack: the challenge that it sent' })),
@@ -26,7 +26,7 @@ const Ack = closed(
   { $id: 'ChannelAckView', description: 'An empty object, or the reply that the service requires' },
 );
 
-/** Of a mail, as its relay delivers it. */
+/** The limit for a mail, as its relay delivers it. */
 const maxBodyBytes = 10_485_760;
 const mailType = /^message\/rfc822[ \t]*(?:;|$)/i;
 

@@ -81,7 +81,7 @@ async function isProven(deps: MailDeps, { organizationId, nowMs }: FoundChannel,
   const result = hasKey ? await deps.work.run('mail', { organizationId, job: { kind: 'verify', raw, keys: records, nowMs } }) : null;
   const domains = result?.kind === 'verify' ? result.domains : [];
   if (signatures.some(({ domain }) => domains.includes(domain))) return true;
-  // The relay comes again, as with a mail server that defers it.
+  // The relay retries, as with a mail server that defers the mail.
   if (isPartial)
     throw fail('service_unavailable', {
       reason: 'dkim_key_unknown',
@@ -91,7 +91,7 @@ async function isProven(deps: MailDeps, { organizationId, nowMs }: FoundChannel,
   return false;
 }
 
-/** Files of what nobody answers are not kept. */
+/** Whether the message may be answered; files of other messages are not stored. */
 function mayBeAnswered({ allowedSenders }: FoundChannel, { refusal, sender }: InboundMessage): boolean {
   return refusal === undefined && !sender.isSelf && (sender.isBot || allowedSenders.length === 0 || isAllowed(allowedSenders, sender.id));
 }

@@ -39,7 +39,7 @@ export async function prepareTest(
   return { channel, policy, message: route && { route, text: text ?? `This is a test of the channel ${name}.` } };
 }
 
-/** Asks the service, and sends the message; holds no connection meanwhile. */
+/** Checks the credentials with the service and sends the message; holds no connection meanwhile. */
 export async function testService(ctx: Ctx, { channel, policy, message }: PreparedTest): Promise<Result> {
   const { egress, env } = ctx.deps;
   const deps: ServiceDeps = { egress, urls: env.channelUrls, policy, signal: deadlineIn(maxMs) };

@@ -119,7 +119,7 @@ export const ReviewWorkspaceInput = closed(Type.Partial(closed(workspace)).prope
   description: 'Omitted fields take their defaults',
 });
 
-/** The whole configuration of reviews: what is left out has its default. */
+/** The complete configuration of reviews: omitted fields take their defaults. */
 export function reviewConfigOf({ filters: given = {}, ...rest }: Static<typeof ReviewConfigInput>): ReviewConfig {
   const side = (filter: Static<ReturnType<typeof TextFilterInput>> = {}) => ({
     include: filter.include ?? [],

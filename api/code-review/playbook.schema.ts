@@ -154,7 +154,7 @@ export function toPlaybookRevisionView(row: PlaybookRevisionRow): Static<typeof 
   };
 }
 
-/** 422 where a revision's body has templates without a part: it would be the default's once more. */
+/** 422 if a revision's body has empty templates, because they would equal the default's. */
 export function refuseEmpty(templates: Readonly<Record<string, unknown>>): void {
   if (Object.keys(templates).length === 0) throw invalid('/templates', 'minProperties', 'must contain at least one field');
 }

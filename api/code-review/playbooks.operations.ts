@@ -233,7 +233,7 @@ async function created(ctx: Ctx, id: string) {
   return toReviewPlaybookView(row);
 }
 
-/** What a tenant wrote is not laid before others unless its scope is asked for: the copy lies no wider than the original. */
+/** A tenant's content is not shown to others unless that scope is requested: the copy has no wider scope than the original. */
 function placeOfClone({ caller }: Pick<Ctx, 'caller'>, original: PlaybookRow, asked: Scope | null) {
   const own = scopeOf(caller);
   const scope = asked ?? (scopes.indexOf(original.scope) < scopes.indexOf(own) ? original.scope : own);

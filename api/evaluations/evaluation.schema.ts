@@ -141,7 +141,7 @@ export const EvaluationRunDetailView = closed(
   { $id: 'EvaluationRunDetailView', description: 'An evaluation with its figures and results' },
 );
 
-/** Results that the view holds. */
+/** The maximum number of results in the view. */
 export const maxResults = 1_000;
 
 /** The wire form of an evaluation in a list. */

@@ -18,7 +18,7 @@ const Max = Type.Number({ minimum: 0, description: 'Passes up to this value' });
 const contains = params({ values: Values, case_sensitive: Flag('Defaults to false') }, 'Checks whether texts occur in the output');
 const bound = (description: string) => params({ max: Max }, description);
 
-/** Parameters by type: closed, so that a misspelt one is told. */
+/** Parameters by type: closed, so that a misspelt one is reported. */
 const paramsOf: Readonly<Record<EvaluatorType, ReturnType<typeof params>>> = {
   exact_match: params(
     {

@@ -15,7 +15,7 @@ import { maxDatasetBytes, type EvaluationCreate } from './evaluation.schema.ts';
 type Body = Type.Static<typeof EvaluationCreate>;
 type Request = IdentifyRequest<Body>;
 
-/** What is read of a request before its transaction: the items, unless they come from runs. */
+/** What is read from a request before its transaction: the items, unless they come from runs. */
 export interface ReadRequest {
   readonly items: readonly SentItem[] | null;
 }

@@ -80,7 +80,7 @@ export const feedback = area('Feedback', {
   ),
 });
 
-/** Votes are told by their run: a row of its own is nobody's to look up. */
+/** Audit entries identify votes by their run, because a vote has no operation to read it. */
 function noteVote(ctx: Ctx, run: VotedRun, changes: NonNullable<Parameters<Ctx['audit']>[0]>['changes']): void {
   ctx.audit({ resourceType: 'feedback', resourceId: run.id, organizationId: run.organizationId, workspaceId: run.workspaceId, changes });
 }

@@ -1,6 +1,6 @@
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 
-/** 404 that leads whoever looks around to the documents: in words, and by the link relations of RFC 8631. */
+/** 404 that points explorers to the documents: in its text, and by the link relations of RFC 8631. */
 export function unknownPath(publicUrl: string, url: string): Failure {
   const documents = [
     `<${publicUrl}/redoc>; rel="service-doc"; type="text/html"`,

@@ -4,7 +4,7 @@ import { post } from '../http/operation/operation.ts';
 import { KnowledgePurge, PurgeParams, toPurgeRequest } from './purge.schema.ts';
 import { MaintenanceRunView, toMaintenanceRunView } from './runs.schema.ts';
 
-/** Removal for good. */
+/** Permanent removal. */
 export const purgeOperations = {
   purgeKnowledgeBase: post(
     '/knowledge-bases/{kb_id}/purge',

@@ -33,7 +33,7 @@ export function refuseOtherModel(body: BaseUpdateBody): void {
   );
 }
 
-/** What a body makes of a base. Throws 422 for a subject that is named by half, one of an open base, and an overlap as long as a chunk. */
+/** Converts a body to a new base. Throws 422 for an incomplete subject, for the subject of an open base, and for an overlap as long as a chunk. */
 export function toNewBase(
   body: Static<typeof KnowledgeBaseCreate>,
   home: RowScope,

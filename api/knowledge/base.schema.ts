@@ -174,7 +174,7 @@ export function toKnowledgeBaseView(row: ListedBase) {
   };
 }
 
-/** The wire form of what a base holds. */
+/** The wire form of the contents of a base. */
 export function toKnowledgeBaseStatsView(base: KnowledgeBaseRow, { items, others }: Awaited<ReturnType<typeof countBase>>) {
   const of = (column: 'kind' | 'origin' | 'indexState', names: readonly string[]) =>
     totals(names, (name) => items.find((count) => count[column] === name)?.total);

@@ -76,7 +76,7 @@ export const baseOperations = {
       access: 'viewer',
       mcp: true,
       etag: true,
-      // Its items are counted beside the version.
+      // Its items are counted independently of the version.
       notModified: false,
       params: BaseParams,
       view: KnowledgeBaseView,

@@ -121,7 +121,7 @@ function isoOrNull(at: Date | null): string | null {
   return at === null ? null : at.toISOString();
 }
 
-// Who may use what is what the log is read for.
+// The log must show who has which access.
 function told({ kbId, principalKind, principalId, role, access }: KnowledgeGrantRow): AuditNote['changes'] {
   const principal = principalKind === 'role' ? `role ${role}` : `${principalKind} ${principalId}`;
   return { kb_id: { to: kbId }, principal: { to: principal }, access: { to: access } };

@@ -71,7 +71,7 @@ export const reembedOperations = {
   ),
 };
 
-/** Looks at the run's row until it has ended, in transactions of their own, or nobody waits any more. */
+/** Polls the run's row, in separate transactions, until it has ended or the client no longer waits. */
 async function waitForEnd(ctx: Ctx, runId: string): Promise<void> {
   const { deps, tenant, actor, correlationId } = ctx;
   const end = performance.now() + waitMs;
@@ -84,7 +84,7 @@ async function waitForEnd(ctx: Ctx, runId: string): Promise<void> {
   });
 }
 
-/** The base as it is by now; null where the run has failed and taken it back. */
+/** The current base; null if the run has failed and removed it. */
 async function viewOf(ctx: Ctx, kbId: string) {
   const { deps, tenant, actor, correlationId, caller, floor } = ctx;
   try {

@@ -67,7 +67,7 @@ function embeddingDepsOf({ deps, tenant, actor, correlationId }: Ctx): Embedding
   };
 }
 
-/** No transaction is open while a model makes the vector: each statement stands alone. */
+/** No transaction is open while a model computes the vector: each statement runs in autocommit. */
 async function searched(
   ctx: Ctx,
   body: Static<typeof KnowledgeSearch>,
@@ -82,7 +82,7 @@ async function searched(
     const embed = meteredQueries(embeddingDepsOf(ctx), caller);
     return searchBases({ read: (work) => work(tx), models: deps.embedder, embed, now: deps.now }, bases, request);
   });
-  // Nobody waits for it, and an answer is good without it.
+  // The request does not wait for it, and the answer is valid without it.
   const read: SearchDeps['read'] = (work) => withAutocommit(deps.db, alone, work);
   void noteUse(read, result.hits, deps.now()).catch((err: unknown) => deps.log.warn({ err }, 'use of items was not noted'));
   return toSearchView(result, request);

@@ -91,7 +91,7 @@ export const KnowledgeSearchView = closed(
   { $id: 'KnowledgeSearchView', description: 'Passages that answer a query, with citations' },
 );
 
-/** What a body asks for, with what it leaves out. `now`: when items have to be valid unless it says otherwise. */
+/** Converts a body to a search, with defaults. `now`: the time at which items must be valid unless the body says otherwise. */
 export function toSearchRequest(body: Static<typeof KnowledgeSearch>, now: Date): SearchRequest {
   return {
     query: body.query,

@@ -18,7 +18,7 @@ import {
 const bodyLimitBytes = 4 * 1_024 * 1_024;
 const location = (view: { readonly id: string }) => `/knowledge-sources/${view.id}`;
 
-/** Sources: files, pages and texts that items are made of. */
+/** Sources: files, pages and texts from which items are created. */
 export const sourceOperations = {
   listKnowledgeSources: list(
     '/knowledge-bases/{kb_id}/sources',

@@ -11,12 +11,12 @@ import { demandScopes } from './step-up.ts';
 import { toolOf } from './tool-call.ts';
 import { answerWhenDone } from './waiting-answer.ts';
 
-/** What stands in a batch: a message, or why it is none. */
+/** An entry of a batch: a message, or why it is not one. */
 type Entry =
   | { readonly kind: 'message'; readonly message: RpcMessage }
   | { readonly kind: 'broken'; readonly value: unknown; readonly fault: RpcFault };
 
-/** Nothing says how many a server has to take; each may start a run or wait for one. */
+/** The specification sets no maximum; each message may start a run or wait for one. */
 export const maxMessages = 20;
 /** The only revision with batches. Its clients send no version header, which came with the next one. */
 const version = '2025-03-26';

@@ -115,7 +115,7 @@ async function afterError(way: Way, asked: Asked, error: unknown): Promise<Parti
   throw error;
 }
 
-/** A server that sends the token back shows it to nobody. */
+/** Masks the token in case the server sends it back. */
 function masked(found: Discovery, token: string | undefined): Discovery {
   if (token === undefined) return found;
   const { conceal, mask } = createTextMask(() => '[token]');

@@ -3,7 +3,7 @@ import { isJson, rpcCodes, RpcFault, type Json, type RpcMessage } from './json-r
 
 /** Revisions with a handshake and a session, newest first. */
 export const sessionVersions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
-/** Revisions in which each request says everything about itself, newest first. */
+/** Revisions in which each request is self-contained, newest first. */
 export const statelessVersions = ['2026-07-28'] as const;
 
 export const metaKeys = {

@@ -55,7 +55,7 @@ function fieldsOf(body: Json): Json {
   return { properties, required };
 }
 
-/** What tells the forms apart takes the values of all. */
+/** The discriminating field accepts the values of all forms. */
 function eitherOf(known: unknown, schema: Json): Json {
   if (!isJson(known)) return schema;
   const values = [known, schema].flatMap((one) => textsOf(one['x-extensible-enum'] ?? one['enum']));

@@ -3,7 +3,7 @@ import { isClientSecret } from '../../db/oauth/client-secrets.ts';
 import { clientRefused, oauthFail } from '../http/credentials/oauth-failure.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 
-/** Who a client says it is, and by what secret; null for none. */
+/** The client id that a client claims, and its secret; null for none. */
 interface Claim {
   readonly clientId: string;
   readonly secret: string | null;

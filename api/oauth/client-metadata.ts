@@ -24,7 +24,7 @@ export const ClientRegistrationRequest = Type.Object(
 );
 export type ClientMetadata = Static<typeof ClientRegistrationRequest>;
 
-/** What is stored of a client's word about itself. */
+/** The part of a client's metadata that is stored. */
 export type AcceptedMetadata = Pick<NewClient, 'clientName' | 'redirectUris' | 'tokenEndpointAuthMethod' | 'grantTypes' | 'scope'>;
 
 const ownGrants = ['authorization_code', 'refresh_token'];

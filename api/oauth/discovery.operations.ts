@@ -13,7 +13,7 @@ import {
   toServerMetadata,
 } from './discovery.schema.ts';
 
-// URLs in them come from the configuration, whatever Host says.
+// URLs in them come from the configuration, never from the Host header.
 const publicly = { access: 'none', transaction: 'none', cors: 'any' } as const;
 
 export const discoveryOperations = {
@@ -66,7 +66,7 @@ export const discoveryOperations = {
   ),
 };
 
-/** A document that may be kept for a while and asked for again by its ETag. */
+/** A document that can be cached for a while and revalidated by its ETag. */
 function published<View>(view: View) {
   const hash = createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 22);
   return reply(view, { headers: { 'cache-control': documentCaching, 'etag': `"${hash}"` } });

@@ -33,13 +33,13 @@ export function scopesToAsk(
   return within;
 }
 
-/** What is asked for when a request names no scope: what the client is for, else reading. */
+/** The scopes of a request that names none: those of the client, else reading. */
 export function usualScopes(clientScope: string | null, resource: 'api' | 'mcp'): readonly string[] {
   if (clientScope !== null) return clientScope.split(' ');
   return resource === 'api' ? ['*:read'] : resourceScopes.mcp;
 }
 
-/** Those of a list that this deployment knows; null when none is left, which means all of them. */
+/** Returns the scopes of a list that this deployment knows; null if none is left, which means all. */
 export function knownScopes(text: string | null | undefined): string | null {
   const known = [...new Set((text ?? '').split(/\s+/))].filter((name) => oauthScopes.has(name));
   return known.length > 0 ? known.join(' ') : null;

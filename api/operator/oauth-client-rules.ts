@@ -11,7 +11,7 @@ import type { OauthClientCreate } from './oauth-client.schema.ts';
 type Body = Static<typeof OauthClientCreate>;
 type CheckedClient = Omit<NewClient, 'clientId' | 'kind' | 'secretHash'>;
 
-/** Judges what an operator says about a new client. Throws 422 at the field that doesn't fit the others. */
+/** Validates an operator's new client. Throws 422 at the field that doesn't match the others. */
 export function checkNewClient(body: Body): CheckedClient {
   const grantTypes = body.grant_types ?? ['authorization_code', 'refresh_token'];
   const method = body.token_endpoint_auth_method ?? 'client_secret_basic';

@@ -40,7 +40,7 @@ export const invitationOperations = {
       access: 'admin',
       fails: ['not_found', 'already_exists', 'state_conflict'],
       audit: 'create',
-      // An account made in another's name would outlive the delegation.
+      // An account created on another user's behalf would outlive the delegation.
       notDelegable: true,
       idempotent: true,
       location: (view: { readonly id: string }) => `/invitations/${view.id}`,

@@ -34,7 +34,7 @@ export async function prepareUser({ deps, caller, body, limits }: IdentifyReques
   return { passwordHash: await hashNewPassword(deps, password, subject) };
 }
 
-/** The person chooses the password by the mailed link, so that a key knows nobody's; where no mails are sent, a key makes nobody. */
+/** The user chooses the password by the mailed link, so that a key never knows it; if no mail can be sent, a key cannot create users. */
 function refusePasswordByKey(password: string | undefined, sendsMails: boolean): void {
   if (password !== undefined)
     throw sessionRequired('a key or a connected app cannot set a password; omit it, and the user chooses one by mail');

@@ -153,7 +153,7 @@ async function updateSettings(ctx: Ctx, organizationId: string, body: Static<typ
 
   const changes = changesOf(before, wanted, settingNames);
   const after = hasAny(changes) ? await changeSettings(ctx, before, settings) : before;
-  // The next request reads the row; what is open by sessions without a factor ends now.
+  // The next request reads the row; open streams of sessions without a factor end now.
   if (after.require_mfa && !before.require_mfa) ctx.outgoing.revoked.push(`organization:${organizationId}`);
   ctx.audit({ resourceType: 'organization_settings', resourceId: organizationId, organizationId, changes });
   return after;
@@ -164,7 +164,7 @@ function refuseOperatorSettings({ caller }: Ctx, body: Static<typeof Organizatio
   if (field) throw operatorOnly(field);
 }
 
-// The caller hands over what is theirs; an operator owns nothing and says whose it was.
+// The caller transfers their own ownership; an operator owns nothing and names the previous owner.
 function refuseGiver({ caller }: Ctx, fromUserId: string | undefined): void {
   if (caller.role !== 'operator' && fromUserId !== undefined) throw operatorOnly('from_user_id');
 }

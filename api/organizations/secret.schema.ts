@@ -47,7 +47,7 @@ export const SecretView = closed(
   { $id: 'SecretView', description: 'Name and scope of a secret, without its value' },
 );
 
-/** The wire form of a secret. The value is no part of the row it takes. */
+/** The wire form of a secret. The row that it takes does not contain the value. */
 export function toSecretView(row: SecretRow) {
   return {
     id: row.id,

@@ -35,7 +35,7 @@ export const userOperations = {
       access: 'admin',
       fails: ['not_found', 'already_exists'],
       audit: 'create',
-      // An account made in another's name would outlive the delegation.
+      // An account created on another user's behalf would outlive the delegation.
       notDelegable: true,
       idempotent: true,
       location: (view: { readonly id: string }) => `/users/${view.id}`,
@@ -67,7 +67,7 @@ export const userOperations = {
       description: "Returns the caller's own user, or another user that the caller can see.",
       access: 'viewer',
       etag: true,
-      // last_login_at changes beside the version.
+      // last_login_at changes independently of the version.
       notModified: false,
       params: UserParams,
       view: UserView,

@@ -19,7 +19,7 @@ type Added<K extends RunInputAdd['kind']> = Extract<RunInputAdd, { kind: K }>;
 
 const maxOutputBytes = 1_048_576;
 
-/** Gives a live run what a person or client has for it. Throws 409 `run_finished` with the run when it has ended, 422 for what does not fit. */
+/** Adds input from a person or client to a live run. Throws 409 `run_finished` with the run if it has ended, 422 for invalid input. */
 export async function addInput(ctx: Ctx, place: RunScope, body: RunInputAdd): Promise<void> {
   switch (body.kind) {
     case 'message':

@@ -12,7 +12,7 @@ import type { RunCreate } from './run.schema.ts';
 type Body = Type.Static<typeof RunCreate>;
 type Review = NonNullable<Body['review']>;
 
-/** Fields that say what a run is about; a review says it itself. */
+/** Fields that define what a run is about; a review defines it itself. */
 const excluded = [
   'agent_id',
   'agent_slug',

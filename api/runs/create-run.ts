@@ -50,7 +50,7 @@ export function startedBy(ctx: Ctx) {
   } satisfies Partial<StartRun>;
 }
 
-/** For whom the agent works: the caller unless somebody is named. Ids of users have one spelling, names of guests are their own. */
+/** For whom the agent works: the caller, unless a subject is given. Ids of users are normalized, names of guests are kept as they are. */
 function subjectOf({ caller }: Ctx, { subject }: Body): StartRun['subject'] {
   if (!subject) return caller.userId === null ? null : { kind: 'user', id: caller.userId };
   return subject.kind === 'user' ? { kind: 'user', id: subject.id.toLowerCase() } : subject;

@@ -10,7 +10,7 @@ import type { RunRetry } from './ended.schema.ts';
 
 type Body = Type.Static<typeof RunRetry>;
 
-/** Asks a run once more, as the caller. Throws 422 for what only a fork takes, else what `retryRun` throws. */
+/** Retries a run as the caller. Throws 422 for fields that only a fork accepts, else what `retryRun` throws. */
 export async function retryOf(ctx: Ctx, runId: string, body: Body): Promise<StartedRun> {
   const ask = askOf(body);
   const run = await requireRun(ctx, runId);

@@ -47,7 +47,7 @@ export const streamOperations = {
         'Returns a token that opens one WebSocket for one run, once, within 60 s, as the caller; send it in the first message of the socket, never in a URL.',
       access: 'viewer',
       audit: 'submit',
-      // Reading goes on.
+      // Reading remains possible.
       openWhenSuspended: true,
       resourceType: 'run',
       scope: 'runs:read',

@@ -127,7 +127,7 @@ function ownerOf({ userId }: Caller): string {
   return userId;
 }
 
-/** Where the entry of what one does to oneself belongs: of an operator to no organization, whatever the view. */
+/** The scope of the audit entry for a caller's action on their own account: for an operator no organization, whatever the view. */
 function homeOf({ caller }: Pick<Ctx, 'caller'>): { organizationId: string | null; workspaceId: string | null } {
   return caller.role === 'operator'
     ? { organizationId: null, workspaceId: null }

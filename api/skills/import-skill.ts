@@ -16,7 +16,7 @@ import type { SkillImportBody } from './skill.schema.ts';
 
 const longest = { slug: 64, description: 1_024, instructions: 65_536, document: documentChars, documents: skillDocuments } as const;
 
-/** Reads the bundle or the markdown that a body brings. 422 for what makes no skill, 409 for an attachment that is not ready. */
+/** Reads the bundle or the markdown of a body. 422 if it is not a valid skill, 409 for an attachment that is not ready. */
 export async function readImport(request: IdentifyRequest<SkillImportBody>): Promise<ReadImport> {
   const { body } = request;
   const hasAttachment = typeof body.attachment_id === 'string';

@@ -130,7 +130,7 @@ export const skills = area('Skills', {
       access: 'viewer',
       mcp: true,
       etag: true,
-      // Its uses are counted beside the version.
+      // Its uses are counted independently of the version.
       notModified: false,
       params: SkillParams,
       view: SkillView,

@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { HubLimits } from './limits.ts';
 
-/** A place taken by an open stream; given back once. */
+/** A slot taken by an open stream; released once. */
 export interface Slot {
   release(): void;
 }
@@ -10,7 +10,7 @@ export interface Admission {
   take(principal: string): Slot;
 }
 
-/** Who has streams open, and how many; one for all of them. */
+/** The number of open streams of a principal; one object for all of them. */
 interface Tenure {
   readonly principal: string;
   streams: number;

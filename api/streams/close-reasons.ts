@@ -24,7 +24,7 @@ export const closeCodes = {
 
 export type CloseName = keyof typeof closeCodes;
 
-/** The close that says what an error code says. */
+/** Returns the close reason that corresponds to an error code. */
 export function closeOf(code: ErrorCode): CloseName {
   switch (code) {
     case 'stream_token_used':

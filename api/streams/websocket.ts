@@ -16,7 +16,7 @@ import { SocketSink } from './socket-sink.ts';
 
 const maxMessageBytes = 64 * 1024;
 const firstFrameMs = 5_000;
-/** Sockets that have not said yet who they are. */
+/** The maximum number of sockets that are not authenticated yet. */
 const limitUnnamed = 1_000;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

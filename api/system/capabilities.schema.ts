@@ -63,7 +63,7 @@ interface CapabilitiesState {
   readonly hasGit: boolean;
 }
 
-/** What this contract can do today; a switch says nothing about why it is off. */
+/** The capabilities of this deployment; a feature that is off does not say why. */
 export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Static<typeof CapabilitiesView> {
   return {
     contract_version: '0.1.0',

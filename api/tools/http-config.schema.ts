@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { httpMethods } from '../../db/tools/tool-config.ts';
 import { closed, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 
-/** Name of a secret; its value never stands in a config. */
+/** Name of a secret; a config never contains its value. */
 export const SecretName = text(100, { minLength: 1, pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$', description: 'Name of a secret' });
 
 const HeaderName = text(100, { minLength: 1, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" });

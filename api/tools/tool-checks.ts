@@ -12,7 +12,7 @@ import { validatorFor } from '../http/input/validator.ts';
 import { configSchemas } from './kind-config.schema.ts';
 import { refuseForeignAim } from './secret-aim-rules.ts';
 
-/** What decides beside the rows whether the caller may make or change a tool. */
+/** The rules, besides the rows, that decide whether the caller may create or change a tool. */
 export function toolRules(ctx: Ctx): ToolRules {
   return {
     checksFor: (home) => toolChecks(ctx, home),

@@ -18,7 +18,7 @@ import { ToolTest, ToolTestView, toToolTestView } from './tool-test.schema.ts';
 const firstPauseMs = 40;
 const maxPauseMs = 400;
 
-/** What a repeat finds whose first request died while it waited: the test went on without anybody. */
+/** The result for a repeat whose first request died while it waited: the test continued, but no request received its result. */
 const notWaitedFor: ToolTestResult = {
   status: 'timed_out',
   output: null,

@@ -44,7 +44,7 @@ const ManualTool = closed({
 
 const ManualSource = closed({ type: oneOf(['manual']), tools: listOf(ManualTool) }, { $id: 'ManualSource' });
 
-/** What tools are made from, told apart by `type`. */
+/** The source of tools, discriminated by `type`. */
 const RevisionSource = Type.Unsafe<Type.Static<typeof OpenApiSource> | Type.Static<typeof ManualSource>>({
   type: 'object',
   description: 'What the tools are made from',

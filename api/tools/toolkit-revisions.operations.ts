@@ -123,7 +123,7 @@ export const toolkitRevisionOperations = {
   ),
 };
 
-/** What is approved comes into force, with the secrets that it names. */
+/** The approved tools take effect, with the secrets that they name. */
 async function refuseForeignAims(
   ctx: Ctx,
   toolkit: Toolkit,

@@ -67,7 +67,7 @@ export const toolkitOperations = {
       access: 'viewer',
       mcp: true,
       etag: true,
-      // Syncs and activations change the numbers beside the version.
+      // Syncs and activations change the numbers independently of the version.
       notModified: false,
       params: ToolkitParams,
       view: ToolkitView,

@@ -81,7 +81,7 @@ export const eventTriggerOperations = {
       description: 'Returns one trigger with the number of events that it has accepted.',
       access: 'viewer',
       etag: true,
-      // That number grows beside the version.
+      // That number grows independently of the version.
       notModified: false,
       mcp: true,
       params: TriggerParams,

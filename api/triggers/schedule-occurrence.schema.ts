@@ -195,7 +195,7 @@ export function toUpcomingView(scheduleId: string, overlap: Overlap, strike: Sch
   };
 }
 
-/** The wire form of a backfill that has just been made, or would be. */
+/** The wire form of a backfill that has just been created, or of a dry run. */
 export function toBackfillView(
   scheduleId: string,
   asked: { readonly from: Date; readonly to: Date; readonly overlap: (typeof backfillOverlaps)[number] },

@@ -147,7 +147,7 @@ async function upcomingOf(
   const now = await databaseTime(ctx.em);
   const strikes = strikesAfter(timetableOf(timesOf(schedule)), {
     after: Math.max(now.getTime(), from === undefined ? 0 : new Date(from).getTime() - 1),
-    // One at a time that comes twice may be skipped.
+    // An occurrence at a time that the clocks show twice may be skipped.
     count: 2 * count,
     until: to === undefined ? null : new Date(to).getTime() - 1,
   });

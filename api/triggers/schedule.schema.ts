@@ -34,7 +34,7 @@ const Dst = closed(
 const StartsAt = { ...Timestamp, description: 'Earliest time at which it runs; null: from its creation on' };
 const EndsAt = { ...Timestamp, description: 'Latest time at which it runs; null: no end' };
 
-/** When a schedule runs, each of them optional: what its creation, its change and a preview have in common. */
+/** The optional fields that define when a schedule runs: common to its creation, its change and a preview. */
 export const times = {
   cron: Type.Optional(nullable(Cron)),
   every_seconds: Type.Optional(nullable(EverySeconds)),
@@ -163,7 +163,7 @@ export const ScheduleFilters = closed({
 type Create = Static<typeof ScheduleCreate>;
 type Update = Static<typeof ScheduleUpdate>;
 
-/** What a schedule has of which nothing is said. */
+/** The default settings of a schedule. */
 const defaults = {
   cron: null,
   everySeconds: null,

@@ -80,7 +80,7 @@ export const scheduleOperations = {
       description: 'Returns one schedule with its next and last occurrence.',
       access: 'viewer',
       etag: true,
-      // The clock and the sync change the view beside the version.
+      // The clock and the sync change the view independently of the version.
       notModified: false,
       params: ScheduleParams,
       view: ScheduleView,

@@ -166,7 +166,7 @@ export const EndpointFilters = closed({
 type Create = Static<typeof WebhookEndpointCreate>;
 type Update = Static<typeof WebhookEndpointUpdate>;
 
-/** What an endpoint has of which nothing is said. */
+/** The default settings of an endpoint. */
 const defaults = {
   promptTemplate: '{{ body | json | fence }}',
   inputTemplate: null,

@@ -89,7 +89,7 @@ export const webhookEndpointOperations = {
       description: 'Returns one endpoint with the number of accepted deliveries.',
       access: 'viewer',
       etag: true,
-      // That number grows beside the version.
+      // That number grows independently of the version.
       notModified: false,
       params: EndpointParams,
       view: WebhookEndpointView,

@@ -134,7 +134,7 @@ function refuseOtherVersion(dataFolder: string): void {
 
 /**
  * PostgreSQL won't start while the process named in its lock file is alive. After a reboot, that pid often belongs to another program;
- * every process of a cluster has the data folder as its working directory, so if that process does not, the file is stale.
+ * every process of a cluster has the data folder as its working directory, so if no process does, the file is stale.
  */
 function dropStaleLock(dataFolder: string): void {
   const lock = join(dataFolder, 'postmaster.pid');

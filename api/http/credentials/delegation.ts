@@ -19,7 +19,7 @@ export type Delegation = Readonly<Record<keyof typeof delegationHeaders, HeaderI
 /** An id in a header: absent, no uuid, or the lower-cased uuid. */
 type HeaderId = { readonly state: 'absent' } | { readonly state: 'garbled' } | { readonly state: 'id'; readonly id: string };
 
-/** Narrowing is for operators; from anybody else it is refused and never ignored, so that nobody believes it has worked. */
+/** Narrowing is for operators; from any other caller it is refused, not ignored, so that the caller never assumes that it worked. */
 export function narrow(caller: Caller, delegation: Delegation, found: SessionAnswer | null): Caller {
   const { viewOrganization, viewWorkspace } = delegation;
 

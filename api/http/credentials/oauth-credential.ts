@@ -8,8 +8,8 @@ import { idOrNull, narrow, type Delegation } from './delegation.ts';
 import type { Deps } from '../operation/deps.ts';
 
 /**
- * The caller of an OAuth access token: a user within the scopes of the grant, or a client by itself. A token for another resource is 401 as
- * one of another kind is. Nobody acts as somebody else by such a token.
+ * Returns the caller of an OAuth access token: a user within the scopes of the grant, or a client acting for itself. A token for another resource is 401,
+ * like a token of another kind. Such a token never allows acting as another user.
  */
 export async function authenticateOauthToken(
   deps: Deps,

@@ -18,7 +18,7 @@ export function refuseRestricted(operation: RegisteredOperation, caller: Caller)
   refuseRestriction(caller);
 }
 
-/** The step 403: role floor, then credential kind and scopes, then delegation. `publicUrl` stands in the challenge of a missing scope. */
+/** The 403 checks: role floor, then credential kind and scopes, then delegation. `publicUrl` goes into the challenge for a missing scope. */
 export function checkFloor(operation: Demand, caller: Caller, publicUrl: string): void {
   const floor = isRoleAccess(operation) ? operation.access : null;
 
@@ -77,12 +77,12 @@ export function challengeText(
 
 const ownPersonAreas: ReadonlySet<string> = new Set(['Authentication', 'Sessions', 'Oauth']);
 
-/** What X-Acting-User never reaches: everything about signing in but `/auth/me`, and what is flagged. */
+/** Operations that X-Acting-User cannot call: everything about signing in except `/auth/me`, and flagged operations. */
 function isNeverDelegated(operation: Demand): boolean {
   return operation.notDelegable === true || (ownPersonAreas.has(operation.area) && operation.operationId !== 'getMe');
 }
 
-/** What an operator never does as somebody else: change how that person signs in, and what is flagged. */
+/** Operations that an operator cannot call while impersonating: changes to how the user signs in, and flagged operations. */
 function isNeverImpersonated(operation: Demand): boolean {
   return operation.notDelegable === true || (ownPersonAreas.has(operation.area) && operation.method !== 'GET');
 }

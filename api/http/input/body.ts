@@ -16,7 +16,7 @@ const jsonDepth = 64;
 /** More than a refusal lists. */
 const maxMarks = 60;
 const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
-// A parsed body needs a walk only where the text holds an escape or a name that could reach a prototype.
+// A parsed body only needs a walk if its text contains an escape or a name that could reach a prototype.
 const needsWalk = /\\u|__proto__|"constructor"/;
 const formType = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 const multipartType = /^multipart\/form-data[ \t]*;/i;
@@ -43,7 +43,7 @@ export function takesBody(operation: RegisteredOperation): boolean {
   return operation.method === 'POST' || operation.method === 'PUT' || operation.method === 'PATCH';
 }
 
-/** 413 and 415 from the headers alone, before the credential is looked at. */
+/** Decides 413 and 415 from the headers alone, before the credential is checked. */
 export function judgeBody(operation: RegisteredOperation, request: FastifyRequest, env: ApiEnv): void {
   if (!takesBody(operation)) return;
   const maxBytes = bodyLimitOf(operation, env) + (operation.multipart ? formOverheadBytes : 0);

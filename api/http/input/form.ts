@@ -3,7 +3,7 @@ import type { Violation } from '../../../workflows/contracts/failure.ts';
 import { groupPairs } from '../../../ports/request-text.ts';
 import { isForbiddenText } from './text-scan.ts';
 
-/** The fields of a form body by the names that the schema declares, and what is wrong with them. */
+/** The fields of a form body by the names that the schema declares, and their violations. */
 export interface ParsedForm {
   readonly values: Record<string, string>;
   readonly violations: readonly Violation[];

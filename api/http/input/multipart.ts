@@ -24,7 +24,7 @@ export interface FileReceiver<R> {
   discard(received: R): Promise<void>;
 }
 
-/** Reads the form of a `multipart` operation: its fields, valid, and what became of the file. */
+/** Reads the form of a `multipart` operation. Returns its validated fields and the result of receiving the file. */
 export type FormReader = <R>(
   receiver: FileReceiver<R>,
 ) => Promise<{ readonly fields: Readonly<Record<string, string>>; readonly received: R }>;
@@ -32,7 +32,7 @@ export type FormReader = <R>(
 /** The form of one request. */
 export interface RequestForm {
   readonly read: FormReader;
-  /** Undoes what a receiver has kept of it, when the request is refused afterwards or was answered before. */
+  /** Discards what a receiver has stored of it, if the request is refused afterwards or was answered before. */
   discard(): Promise<void>;
 }
 
@@ -125,7 +125,7 @@ function receive<R>(
   stream.on('error', () => undefined);
   const done = receiver.receive({ filename: filename ?? '', bytes: stream }).then(
     (value) => void (form.received = { value }),
-    // A receiver that gives up early leaves a rest that nobody would read.
+    // A receiver that gives up early leaves a rest that would otherwise never be read.
     reject,
   );
   return { stream, done };
@@ -154,7 +154,7 @@ function watch(request: IncomingMessage, parser: BusboyInstance, maxBytes: numbe
 
 function parserFor(request: IncomingMessage): BusboyInstance {
   try {
-    // The media type is there; whether it has a boundary, the parser says.
+    // The media type is present; the parser checks whether it has a boundary.
     return new Busboy({ headers: request.headers as BusboyHeaders, limits });
   } catch (error) {
     throw malformed(error);

@@ -23,7 +23,7 @@ export function llmsText(areas: readonly Area[], publicUrl: string): string {
   return `${[...head, ...parts].join('\n\n')}\n`;
 }
 
-/** What nearly everybody does first, in the order in which they do it. */
+/** What nearly every user does first, in order. */
 function beginning(publicUrl: string): string[] {
   return [
     '## Getting started',

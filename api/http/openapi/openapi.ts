@@ -53,7 +53,7 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'Access token of a session, verified according to RFC 8725 and sent according to RFC 6750; or a service key',
+          description: 'Access token of a session, verified according to RFC8725 and sent according to RFC6750; or a service key',
         },
         apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'Service key' },
       },

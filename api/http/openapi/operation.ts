@@ -204,7 +204,7 @@ function successResponse(operation: RegisteredOperation, status: number, collect
   return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example }, ...more } };
 }
 
-/** Streams and documents have no view: only their media type is told. */
+/** Streams and documents have no view: only their media type is documented. */
 function bareShape(produces: string): TSchema {
   if (produces === 'application/json') return Type.Unsafe({ type: 'object', additionalProperties: true, description: 'A document' });
   return produces === 'application/octet-stream' ? bytes(produces) : plainText(produces);

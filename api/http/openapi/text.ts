@@ -66,7 +66,7 @@ function ofInput(operation: RegisteredOperation): ErrorCode[] {
   ];
 }
 
-/** OAuth clients are told in the terms of their RFCs. */
+/** OAuth clients get errors in the terms of their RFCs. */
 function faultOf(operation: RegisteredOperation): ErrorCode {
   return operation.faults === 'oauth' ? 'oauth_request_invalid' : 'validation_failed';
 }

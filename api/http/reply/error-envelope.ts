@@ -70,7 +70,7 @@ export function sendFailure(publicUrl: string, request: FastifyRequest, reply: F
   reply.send(page?.html ?? JSON.stringify(envelope));
 }
 
-/** What is left to say when the client has gone in the middle of its body: nobody reads it, and no fault of ours is behind it. */
+/** The failure for a client that disconnected in the middle of its body: no client reads it, and it is not our fault. */
 function brokenOff({ raw, log }: FastifyRequest, error: unknown): Failure | null {
   if (!(error instanceof Error) || raw.errored !== error) return null;
   log.info('client left in the middle of its body');

@@ -20,7 +20,7 @@ interface Cursor {
   readonly h: string;
 }
 
-/** The paging parameters that a list declares beside its filters. */
+/** The paging parameters that a list declares in addition to its filters. */
 export function pagingParameters(paging: RegisteredOperation['paging']): TObject['properties'] {
   if (paging === null || paging === 'none') return {};
   return {

@@ -48,7 +48,7 @@ export function answerClientError(faults: ServerFaults) {
   };
 }
 
-/** Gives the envelope to what else Node would answer by itself, before a request reaches the router. */
+/** Answers with the envelope what Node would otherwise answer itself before a request reaches the router. */
 export function answerServerFaults(server: Server, faults: ServerFaults): void {
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => lastAnswers.set(socket, response));
   server.on('connect', (request: IncomingMessage, socket: HttpSocket) => {
@@ -74,7 +74,7 @@ function endWith(socket: HttpSocket, last: ServerResponse): void {
   last.once('close', () => socket.destroySoon());
 }
 
-/** Waits until all answers before this one have been given; without one, until none is owed. */
+/** Waits until all preceding answers have been sent; without an answer, until none is pending. */
 function inTurn(socket: HttpSocket, answer: ServerResponse | undefined, then: () => void): void {
   const inFlight = socket._httpMessage;
   if (!inFlight || inFlight === answer) then();

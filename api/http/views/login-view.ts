@@ -7,7 +7,7 @@ import type { UserRow } from '../../../db/tenancy/people/users.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';
 import { toUserView, UserView } from './user-view.ts';
 
-// Shared by the areas that sign somebody in: login, refresh, verified factors, accepted invitations.
+// Shared by the areas that sign a user in: login, refresh, verified factors, accepted invitations.
 
 const secondFactors = ['totp', 'recovery_code'] as const;
 const AccessToken = text(4_096, { description: 'Send it as Authorization: Bearer' });

@@ -2,7 +2,7 @@ import type { PasswordStrength } from '../../../ports/passwords/strength.ts';
 import type { Deps } from '../operation/deps.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 
-/** Whose password it will be, and where it stands in the request. */
+/** Whose password it will be, and its location in the request. */
 export interface PasswordSubject {
   readonly email: string;
   readonly fullName: string | null;

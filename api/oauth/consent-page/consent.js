@@ -20,7 +20,7 @@
     service_unavailable: 'The service cannot be reached at the moment. Try again shortly.',
     resource_frozen: 'Your organization is suspended. Ask its administrator.',
   };
-  // After these nothing on this page can go on.
+  // After these errors, the page cannot continue.
   const ends = {
     mfa_required: 'Your organization requires a second factor. Set one up in your account, then start again in the application.',
     gone: 'This request has expired. Go back to the application and start again.',
@@ -41,7 +41,7 @@
     element('account').hidden = name === 'sign-in' || title === 'Done';
     element('title').textContent = title;
     document.title = title;
-    // Where something is granted the focus is on nothing that grants it.
+    // In a step that grants something, the focus is never on a control that grants it.
     const first = name && name !== 'consent' && element(name).querySelector('input');
     (first || element('title')).focus();
   };
@@ -66,7 +66,7 @@
     return answer;
   };
 
-  /** What stands in the fields; a secret doesn't stay in them. */
+  /** Reads the values of the fields, and clears secrets from them. */
   const take = (form, ...names) =>
     names.map((name) => {
       const input = form.querySelector(`[name=${name}]`);
@@ -78,7 +78,7 @@
   /** Allow works a moment after it can be seen, and not while a key is down: no key that was meant for a form before grants anything. */
   const isHeldBack = () => element('allow').getAttribute('aria-disabled') === 'true';
   const holdBack = () => {
-    // Not `disabled`, which would take the focus from who tabs away and comes back.
+    // Not `disabled`, which would lose the focus of a user who switches tabs and returns.
     element('allow').setAttribute('aria-disabled', 'true');
     clearTimeout(pause);
     pause = setTimeout(() => {
@@ -109,7 +109,7 @@
     location.replace(redirectTo);
   };
 
-  /** Name and address, and of which organization: it says too whether the session may decide. */
+  /** Name, address and organization; also shows whether the session may decide. */
   const nameOf = async (user) => {
     const organization = user.organization_id ? await send('GET', `/organizations/${user.organization_id}`) : null;
     const name = user.full_name ? `${user.full_name} (${user.email})` : user.email;
@@ -191,7 +191,7 @@
 
   const isPress = ({ key }) => key === 'Enter' || key === ' ';
   window.addEventListener('keydown', (event) => {
-    // What a held key repeats is no second decision.
+    // The repeats of a held key are not a second decision.
     if (event.repeat && event.key === 'Enter') event.preventDefault();
     if (!isPress(event)) return;
     held.add(event.key);
@@ -202,7 +202,7 @@
     if (isHeldBack()) holdBack();
   });
   window.addEventListener('blur', () => held.clear());
-  // A window that comes to the front under a click, or a key, of somebody who looks elsewhere.
+  // A window that comes to the front under a click or key press that was meant for another window.
   for (const type of ['blur', 'focus', 'pageshow']) window.addEventListener(type, holdBack);
 
   element('lead').textContent = client.host

@@ -1,4 +1,4 @@
-/** What fields and parameters of these names mean wherever they stand. A schema's own description goes before. */
+/** The meanings of fields and parameters with these names, wherever they occur. A schema's own description takes precedence. */
 export const shared: Readonly<Record<string, string>> = {
   id: 'UUIDv7, made by the platform; never changes',
   slug: 'Short identifier, unique in its scope, by which others refer to it',
