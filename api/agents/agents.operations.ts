@@ -46,7 +46,7 @@ export const agents = area('Agents', {
       description:
         'Creates an agent, with a first revision if the request contains one. The revision must be activated before runs use it, which requires the role admin.',
       access: 'member',
-      fails: ['already_exists', 'not_found'],
+      fails: ['already_exists', 'not_found', 'state_conflict'],
       audit: 'create',
       idempotent: true,
       location: (view: { readonly id: string }) => `/agents/${view.id}`,

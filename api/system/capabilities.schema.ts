@@ -72,7 +72,7 @@ export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Stati
       client_metadata_documents: env.oauth.clientDocuments,
       scopes: [...oauthScopes.keys()],
     },
-    mfa: { methods: [], required: state.isMfaRequired },
+    mfa: { methods: ['totp', 'recovery_code'], required: state.isMfaRequired },
     embeddings: { default_model: state.embedder.defaultModel, models: state.embedder.models().map(({ id, dim }) => ({ name: id, dim })) },
     channels: [...channelKinds],
     features: {
@@ -82,10 +82,10 @@ export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Stati
       code_review: state.hasGit,
       evaluations: true,
       knowledge: true,
-      mcp: false,
+      mcp: true,
       oauth: true,
-      sub_agents: false,
-      triggers: false,
+      sub_agents: true,
+      triggers: true,
     },
     limits: {
       body_bytes: 1_048_576,

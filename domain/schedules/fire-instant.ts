@@ -4,6 +4,7 @@ import { claim, readLive, settle, type Instant, type Outcome, type RenderedStart
 import { moveBehind } from '../../db/triggers/write-schedules.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
+import { pauseSchedulesOfAgent } from '../triggers/pause.ts';
 import { startOutcome } from './start-scheduled.ts';
 import type { ScheduledInstant } from '../../ports/schedule/cadence.ts';
 
@@ -45,6 +46,9 @@ export async function fireInstant(tx: TenantTransaction, schedule: ScheduleRow, 
   const outcome = await outcomeOf(tx, schedule, firing);
   await settle(tx, schedule, { occurrenceId, outcome, now });
   await moveOn(tx, schedule, firing);
+  // Deleted at the moment in which the schedule was created or resumed, an agent leaves a schedule that nothing has paused.
+  if (outcome.status === 'failed' && outcome.failure?.errors.some(({ pointer }) => pointer === '/agent_id'))
+    await pauseSchedulesOfAgent(tx, schedule.agent_id);
   return { occurrenceId, outcome };
 }
 

@@ -40,6 +40,8 @@ interface Measured {
 
 /** Maximum characters per token of the size before an atom is counted at all: this bounds the time of a count. */
 const charsPerToken = 8;
+/** Maximum characters of a chunk, which citations quote whole: a tokenizer may count a word of any length as one token. */
+const maxChars = 10_000;
 
 /**
  * Splits a content into passages of at most `sizeTokens`: at headings, otherwise between paragraphs, sentences, or anywhere. Only white space at the edges of
@@ -70,7 +72,7 @@ export function cutChunks(document: ChunkedDocument, options: ChunkOptions): Chu
 function measure({ content, pages }: ChunkedDocument, options: ChunkOptions): Measured {
   const atoms: Atom[] = [];
   const counts: number[] = [];
-  const pending = cutAtoms(content, options.sizeTokens * charsPerToken).toReversed();
+  const pending = cutAtoms(content, Math.min(options.sizeTokens * charsPerToken, maxChars)).toReversed();
   for (let atom = pending.pop(); atom; atom = pending.pop()) {
     const text = content.slice(atom.start, atom.end);
     // White space at its end is mostly part of the next token.
@@ -108,7 +110,10 @@ interface Taken {
 /** Returns the passage that begins with an atom and extends beyond what is already covered; without its overlap where the two do not fit together. */
 function takeChunk(measured: Measured, { from, covered }: { readonly from: number; readonly covered: number }): Taken {
   const { atoms, counts, pages, options } = measured;
-  const fits = (at: number, sum: number) => sum + (counts[at] ?? 0) <= options.sizeTokens && pages[at] === pages[from];
+  const fits = (at: number, sum: number) =>
+    sum + (counts[at] ?? 0) <= options.sizeTokens &&
+    pages[at] === pages[from] &&
+    (atoms[at]?.end ?? 0) - (atoms[from]?.start ?? 0) <= maxChars;
   let limit = from;
   for (let sum = 0; limit < atoms.length && fits(limit, sum); limit += 1) sum += counts[limit] ?? 0;
 

@@ -118,7 +118,7 @@ test('what is no organization is refused in a line, and so is a command that doe
   const unknown = await longhaul(['audit', 'mend'], { database, keys });
 
   expect(bad).toEqual({ code: 1, output: '--organization must be the id of an organization, or platform.\n' });
-  expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining('longhaul audit knows verify alone.') });
+  expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining('longhaul audit only accepts verify.') });
 });
 
 test('retention run takes what is past its days and says so', async () => {

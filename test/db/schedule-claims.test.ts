@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eraseOldOccurrences } from '../../domain/schedules/retention.ts';
 import { newId } from '../../db/ids.ts';
 import { finishRun } from '../../domain/runs/end/finish-run.ts';
-import { rows } from '../../db/sql.ts';
+import { change, rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { fireInstant, type Firing } from '../../domain/schedules/fire-instant.ts';
 import { noteMissed } from '../../domain/schedules/missed.ts';
@@ -62,6 +62,18 @@ const eventsOf = async ({ id }: Scheduled) =>
       [id],
     )
   ).map(({ event_kind: kind, payload, cause_run_id: cause }) => [kind, Object.keys(payload).toSorted().join(), cause !== null]);
+
+test('a schedule whose agent was deleted as the schedule was created pauses at its first instant', async () => {
+  const one = await scheduled();
+  await sweep(world.api.db, (em) => change(em, 'update agents set deleted_at = now() where id = ?', [one.agentId]));
+
+  const fired = await fire(one, instant(0, 'regular'));
+
+  expect(fired?.outcome).toMatchObject({ status: 'failed' });
+  expect(await sql('select is_active, pause_reason, sync_state from schedules where id = ?', [one.id])).toEqual([
+    { is_active: false, pause_reason: 'agent_deleted', sync_state: 'pending' },
+  ]);
+});
 
 test('an instant has one run, whether the clock or a backfill comes first, or both at once', async () => {
   const [clockFirst, backfillFirst, together] = [await scheduled(), await scheduled(), await scheduled({ overlap: 'allow_all' })];

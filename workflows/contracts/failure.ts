@@ -65,8 +65,8 @@ export function fail(code: ErrorCode, options: FailureOptions = {}): Failure {
 /** Returns a 422 `validation_failed` for one place in the body; `pointer` is a JSON pointer. */
 export function invalid(pointer: string, rule: string, message: string, params?: Record<string, unknown>): Failure {
   return fail('validation_failed', {
-    // A message that is not a sentence is shown after its place, in `detailOf`.
-    ...(/^[A-Z]/.test(message) ? { detail: message } : {}),
+    // A message that is not a whole sentence is shown after its place, in `detailOf`.
+    ...(/^[A-Z].*\.$/s.test(message) ? { detail: message } : {}),
     errors: [{ in: 'body', pointer, name: null, rule, message, ...(params ? { params } : {}) }],
   });
 }

@@ -124,7 +124,8 @@ function composeAnswer(request: ModelStepRequest, turn: Turn): Answer {
   const failures = turn.results
     .filter((result) => result.status !== 'succeeded')
     .map((result) => `${result.slug}: ${result.error?.message ?? result.status}`);
-  const best = read.length > 0 ? bestExcerpts(turn.words, read) : fromMemory(request, turn);
+  // A question about something that could not be read is not answered from something else.
+  const best = read.length > 0 ? bestExcerpts(turn.words, read) : failures.length > 0 ? [] : fromMemory(request, turn);
   const quoted = best.length > 0 ? best : wholeIfShort(read);
 
   const notes = failures.map((failure) => `Could not be read: ${stripMarkup(failure).slice(0, 300)}`);

@@ -1,6 +1,6 @@
 import type { ReviewTemplates } from '../../../workflows/contracts/review/code-review.ts';
 import { newId } from '../../ids.ts';
-import { change, row } from '../../sql.ts';
+import { change, queueStatement, row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { ReviewPlaybook } from './review-playbook.entity.ts';
 
@@ -29,11 +29,14 @@ export async function insertPlaybookRevision(
   return id;
 }
 
-/** Clears the default flag of the playbook of the same owner that has it. */
+/** Clears the default flag of the playbook of the same owner that has it. Two that become the default at once take turns, until their transactions end. */
 export async function dropDefault(
   tx: Pick<TenantTransaction, 'em'>,
   { id, scope, organizationId, workspaceId }: Pick<ReviewPlaybook, 'id' | 'scope' | 'organizationId' | 'workspaceId'>,
 ): Promise<void> {
+  await queueStatement(tx.em, "select pg_advisory_xact_lock(hashtextextended('review_default:' || ?, 0))", [
+    [scope, organizationId, workspaceId].join(':'),
+  ]);
   await change(
     tx.em,
     `update review_playbooks set is_default = false, version = version + 1, updated_at = now()

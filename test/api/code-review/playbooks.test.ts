@@ -171,6 +171,19 @@ test('a new default takes the flag from the one before, each scope for itself', 
   expect([taken.status, flags]).toEqual([200, [false, true, true]]);
 });
 
+test('of playbooks that become the default at once one is it, and none fails', async () => {
+  const { tokens } = await world.tenant();
+
+  const made = await Promise.all(Array.from({ length: 6 }, () => create(tokens.admin, { is_default: true })));
+  const again = await Promise.all(
+    made.map(({ body }) => world.call(tokens.admin, 'PATCH', `/review-playbooks/${body.id}`, { body: { is_default: true } })),
+  );
+  const { items } = (await world.call(tokens.viewer, 'GET', '/review-playbooks?scope=workspace')).body;
+
+  expect([...made, ...again].map(({ status }) => status)).toEqual([...made.map(() => 201), ...made.map(() => 200)]);
+  expect(items.filter((item: { is_default: boolean }) => item.is_default)).toHaveLength(1);
+});
+
 test('409 in_use: a default or one that a binding names is neither deleted nor switched off', async () => {
   const tenant = await world.tenant();
   const { tokens } = tenant;

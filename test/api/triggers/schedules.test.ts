@@ -124,7 +124,7 @@ test.each([
   ['60 * * * *', 0, /0 to 59/],
   ['5-1 * * * *', 0, /ends before/],
   ['*/0 * * * *', 2, /step/],
-  ['* * L * 1', 8, /L demands/],
+  ['* * L * 1', 8, /L requires/],
 ])('cron %s is 422 with position %i and the reason, also of a preview', async (cron, position, reason) => {
   const { tenant, agentId } = await makeSchedule(world);
   const body = { agent_id: agentId, name: 'Cron', prompt_template: 'Go', cron };
