@@ -49,7 +49,7 @@ export async function buildApp(given: Deps, options: AppOptions = {}): Promise<F
   recordRequests(app, deps);
   options.extend?.(app, deps);
   mount(app, deps, areas, (operation) => deprecationHeaders(deprecations, operation, deps.env.publicUrl));
-  // After the routes: its plugin wraps every handler that comes behind it.
+  // After the routes, because its plugin wraps every handler that is registered after it.
   await registerWebsocket(app, deps);
   await app.ready();
   answerServerFaults(app.server, serverFaults(deps));
@@ -117,7 +117,7 @@ function addHooks(
     Object.assign(state.headers, corsHeaders(null, request.headers.origin, deps.env.corsOrigins));
 
     if (isClosing && request.routeOptions.url !== '/health/live')
-      return done(fail('service_unavailable', { detail: 'This process is going down.', retryAfterS: 1 }));
+      return done(fail('service_unavailable', { detail: 'This process is shutting down.', retryAfterS: 1 }));
     try {
       refuseAmbiguousHead(request);
       if (request.is404) return answerRouteless(request, reply);
@@ -138,7 +138,7 @@ function addHooks(
   });
 }
 
-/** The record comes first; without it the refusal stands all the same. */
+/** The record comes first; if it fails, the refusal still stands. */
 async function answerDenied(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: unknown): Promise<FastifyReply> {
   try {
     await recordDenied(deps, request);

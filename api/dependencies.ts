@@ -42,9 +42,9 @@ export interface PartsOptions {
   readonly now?: () => Date;
   /** How long Redis may take to count a limit; see `createLimits`. */
   readonly redisTimeoutMs?: number;
-  /** Pools that somebody else closes; without them two are opened. */
+  /** Pools that the caller closes; if omitted, two are opened. */
   readonly db?: Databases;
-  /** A pool that somebody else closes; without it one is made. */
+  /** A pool that the caller closes; if omitted, one is created. */
   readonly work?: WorkPool;
   /** In place of the guarded client of the process: tests. */
   readonly egress?: Egress;

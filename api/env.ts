@@ -118,10 +118,10 @@ function parseQuotas(text: string): ApiEnv['quotas'] {
   for (const entry of text.split(',').filter((part) => part.trim() !== '')) {
     const [name = '', rule = ''] = entry.trim().split('=');
     const policy = limitPolicies.find((candidate) => candidate === name);
-    if (!policy) throw new EnvironmentError(new Map([['RATE_LIMITS', `names no policy "${name}"`]]));
+    if (!policy) throw new EnvironmentError(new Map([['RATE_LIMITS', `does not name a policy: "${name}"`]]));
 
     if (rule === 'off') {
-      if (policy.startsWith('login_')) throw new EnvironmentError(new Map([['RATE_LIMITS', "login policies can't be switched off"]]));
+      if (policy.startsWith('login_')) throw new EnvironmentError(new Map([['RATE_LIMITS', 'login policies cannot be turned off']]));
       quotas[policy] = null;
       continue;
     }

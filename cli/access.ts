@@ -10,8 +10,8 @@ const accessFile = 'access.json';
 const quiet = pino({ level: 'warn' });
 
 /**
- * Makes the first operator, organization, owner, key and agent where they are missing, and keeps `access.json` true. `resets`: users and key
- * that exist get new secrets.
+ * Creates the first operator, organization, owner, key and agent if they are missing, and keeps `access.json` up to date. `resets`: a user or key
+ * that already exists gets new secrets.
  * @throws SetupError when they exist and this state folder does not know their secrets.
  */
 export async function ensureAccess(
@@ -28,7 +28,7 @@ export async function ensureAccess(
       internalUrl,
       defaultModelId: models.defaultModelId,
       known: readAccess(state.read(accessFile)),
-      // Kept before they are used: a start that is killed before access.json is written goes on with the same.
+      // Stored before they are used: if a start is killed before it writes access.json, the next start uses the same secrets.
       secrets: {
         operatorPassword: state.secret('operator_password'),
         ownerPassword: state.secret('owner_password'),
@@ -41,7 +41,7 @@ export async function ensureAccess(
   });
 }
 
-/** The content of `access.json`; null when there is none yet or it is not ours. */
+/** The content of `access.json`; null if there is none yet or it is not ours. */
 export function readAccess(value: unknown): BootstrapAccess | null {
   if (value === null || typeof value !== 'object') return null;
   const field = (name: keyof BootstrapAccess): string => {

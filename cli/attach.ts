@@ -9,9 +9,9 @@ import { checkSettings } from './settings.ts';
 import { readStateFile } from './state.ts';
 
 /**
- * Does work on the deployment's database, whether or not it runs: where roles and keys stand in the environment that one; else that of a
- * Longhaul which runs from the state folder; else the services are started and stopped again. Throws SetupError where that one runs and DATABASE_URL names
- * another database.
+ * Does work on the deployment's database, whether or not it is running: the database that roles and keys in the environment name; else that of a
+ * Longhaul that runs from the state folder; else it starts the services and stops them afterwards. Throws SetupError if a Longhaul is running and
+ * DATABASE_URL names another database.
  */
 export async function withDeployment<R>(
   { env, log }: { readonly env: CliEnv; readonly log: (line: string) => void },

@@ -21,23 +21,23 @@ interface VerifyCommand {
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** More bad lines of the anchor file than these are only counted. */
+/** The maximum number of bad lines of the anchor file that are printed; further ones are only counted. */
 const maxLines = 100;
 
 /**
- * `longhaul audit verify [--organization ID]`: holds the audit log against its seals and against the anchors outside the database, and names what was
- * changed, taken away or added, and where a chain is broken. False (exit 1) on any. The present heads are anchored then.
+ * `longhaul audit verify [--organization ID]`: checks the audit log against its seals and against the anchors outside the database, and names what was
+ * changed, removed or added, and where a chain is broken. Returns false (exit 1) on any fault. Then anchors the current heads.
  */
 export async function auditVerify({ env, log, organization }: VerifyCommand): Promise<boolean> {
   const wanted = organization?.toLowerCase();
   if (wanted !== undefined && wanted !== platformChain && !uuid.test(wanted))
-    throw new SetupError('--organization wants the id of an organization, or platform.');
+    throw new SetupError('--organization must be the id of an organization, or platform.');
 
   return withDeployment({ env, log }, async (attached) => {
     const { db, keys, variables } = attached;
     const file = createAnchorFile(anchorPathOf({ LONGHAUL_STATE_DIR: env['LONGHAUL_STATE_DIR'], ...variables }), keys.auditKeys);
     const known = new Map<string, string>();
-    // Read before the chains: what is anchored meanwhile is in them, too.
+    // Read before the chains, so that whatever is anchored in the meantime is in the chains too.
     const anchors = await verifyAnchors({ attached, file, log, known, wanted });
     const chains = wanted === undefined ? await sweep(db, auditChains) : [wanted];
     const buried = await sweep(db, (em) => buriedOrganizations(em, keys));
@@ -50,9 +50,9 @@ export async function auditVerify({ env, log, organization }: VerifyCommand): Pr
     await createAnchor({ db, file, log: pino({ level: 'silent' }), known })
       .append()
       .catch((error: unknown) =>
-        log(`The anchor ${file.path} can't be written: ${error instanceof Error ? error.message : String(error)}`),
+        log(`The anchor ${file.path} cannot be written: ${error instanceof Error ? error.message : String(error)}`),
       );
-    log(faults === 0 ? `${chains.length} chains are as they were sealed.` : `${faults} faults found.`);
+    log(faults === 0 ? `${chains.length} chains are intact.` : `${faults} faults found.`);
     return faults === 0;
   });
 }
@@ -69,7 +69,7 @@ async function verifyAnchors({ attached: { db, keys }, file, log, known, wanted 
   const lines = await file.read();
   const lastAt = await sweep(db, (em) => markAt(em, anchorMark));
   if (lines === null && lastAt === null) {
-    log(`anchor ${file.path}: none yet, it begins now`);
+    log(`anchor ${file.path}: does not exist yet and will be created now`);
     return 0;
   }
   const told = { lines: 0, newest: 'never', faults: 0 };
@@ -93,7 +93,7 @@ interface Told {
   faults: number;
 }
 
-/** The lines that are ours, of the wanted chain; the others are told of. */
+/** Yields the lines that are ours and belong to the wanted chain; reports the others. */
 async function* goodLines(
   lines: AsyncIterable<ReadAnchor>,
   { log, told, known, wanted }: Pick<AnchorsCommand, 'log' | 'known' | 'wanted'> & { readonly told: Told },

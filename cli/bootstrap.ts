@@ -13,7 +13,7 @@ import { SetupError } from './setup-error.ts';
 import { firstAgent } from './first-agent.ts';
 import { ensureOrganization, ensureWorkspace, organizationSlug } from '../domain/tenancy/bootstrap.ts';
 
-/** What `.longhaul/access.json` holds: how to reach the deployment as its first people and programs. */
+/** The content of `.longhaul/access.json`: how the first people and programs reach the deployment. */
 export interface BootstrapAccess {
   readonly base_url: string;
   readonly email: string;
@@ -32,16 +32,16 @@ export interface BootstrapDeps {
 }
 
 export interface BootstrapOptions {
-  /** Origin of the API: the first agent may read it, so it stands on the organization's egress allow-list. */
+  /** Origin of the API. The first agent may read it, so it is on the organization's egress allow-list. */
   readonly publicUrl: string;
-  /** Where tools reach the API when that is not its public address (containers): stands on the list, too. */
+  /** Where tools reach the API if that is not its public address (containers); also on the egress allow-list. */
   readonly internalUrl: string | null;
   readonly defaultModelId: string;
-  /** What an earlier bootstrap of this database gave; of another one's it means nothing. */
+  /** The result of an earlier bootstrap of this database; ignored if it belongs to another database. */
   readonly known: BootstrapAccess | null;
-  /** What new users and the new key get. Those that exist with other secrets, which nobody here knows, are refused. */
+  /** Secrets for new users and the new key. Existing ones with other, unknown secrets are refused. */
   readonly secrets: BootstrapSecrets;
-  /** Users and key that exist get new secrets, of which the access tells. */
+  /** Existing users and an existing key get new secrets, which the access contains. */
   readonly resets?: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface BootstrapSecrets {
   readonly serviceKey: string;
 }
 
-/** The new access, and whether anything had to be made. */
+/** The new access, and whether anything had to be created. */
 export interface Bootstrapped {
   readonly access: BootstrapAccess;
   readonly isFirst: boolean;
@@ -61,16 +61,16 @@ const operatorEmail = 'operator@longhaul.local';
 const ownerEmail = 'owner@longhaul.local';
 
 /**
- * Makes what a new deployment needs, each part only when it is missing: an operator, an organization with a workspace and its owner, a
+ * Creates what a new deployment needs, each part only if it is missing: an operator, an organization with a workspace and its owner, a
  * service key (admin of the workspace) and the first agent with a web_fetch tool. The agent follows the deployment's default model as
- * long as nobody else has changed it. All in one transaction. What exists keeps its secrets, unless `resets`.
- * @throws SetupError when users or key exist whose secrets are neither known nor the given ones.
+ * long as no one else has changed it. Runs in one transaction. What exists keeps its secrets, unless `resets`.
+ * @throws SetupError if users or a key exist whose secrets are neither known nor the given ones.
  */
 export async function bootstrap({ db, keys }: BootstrapDeps, options: BootstrapOptions): Promise<Bootstrapped> {
   const { resets = false, secrets } = options;
-  // Once there has been an access, what is made anew gets secrets that nobody has seen.
+  // Once there has been an access, whatever is created again gets fresh secrets.
   const given = resets || options.known ? newSecrets() : secrets;
-  // Argon2 takes its time, so it is done before the transaction; unused when the users keep their passwords.
+  // Argon2 is slow, so it runs before the transaction; unused if the users keep their passwords.
   const hashes = { operator: await hashPassword(given.operatorPassword), owner: await hashPassword(given.ownerPassword) };
   const tenant = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: true };
 
@@ -85,9 +85,9 @@ export async function bootstrap({ db, keys }: BootstrapDeps, options: BootstrapO
 function asSetupError(error: unknown): never {
   if (!(error instanceof UnknownSecretError)) throw error;
   throw new SetupError(
-    `This database has ${error.what} already, and this state folder does not know its secret. ` +
-      'Run this with the state folder in which the deployment was made (LONGHAUL_STATE_DIR: it has access.json). ' +
-      '`longhaul bootstrap --reset-access` gives the owner, the operator and the bootstrap key new secrets: the old ones then end.',
+    `This database already has ${error.what}, but this state folder does not know its secret. ` +
+      'Run this with the state folder in which the deployment was created (LONGHAUL_STATE_DIR; it contains access.json). ' +
+      '`longhaul bootstrap --reset-access` gives the owner, the operator and the bootstrap key new secrets; the old ones then stop working.',
   );
 }
 
@@ -159,7 +159,7 @@ function newSecrets(): BootstrapSecrets {
   return { operatorPassword: password(), ownerPassword: password(), serviceKey: newServiceKeyPlaintext() };
 }
 
-/** A folder's access of another deployment knows nothing of this one. */
+/** Returns null for an access in the folder that belongs to another deployment. */
 async function ofThisDatabase(tx: TenantTransaction, known: BootstrapAccess | null): Promise<BootstrapAccess | null> {
   const found = known && (await tx.em.findOne(Organization, { slug: organizationSlug }));
   return known && found?.id === known.organization_id ? known : null;

@@ -1,4 +1,4 @@
-// Types, lint, format, unused code and import rules, side by side. Prints what is wrong and nothing else; exit 1 on any.
+// Checks types, lint, format, unused code and import rules in parallel. Prints only what is wrong; exits with 1 if anything is.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -33,7 +33,7 @@ function run([name, args]) {
   });
 }
 
-/** Script of a tool in node_modules, started with this Node: the host's may be older. */
+/** The script of a tool in node_modules, to be started with this Node, because the host's may be older. */
 function binOf(name, bin = name) {
   const folder = join(root, 'node_modules', name);
   const { bin: bins } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));

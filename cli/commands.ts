@@ -91,13 +91,13 @@ const options = {
 /** What a command works with. */
 interface Terminal {
   readonly env: CliEnv;
-  /** Takes what a command has to say, a line or more. */
+  /** Prints the output of a command, one or more lines. */
   readonly log: (text: string) => void;
-  /** Takes what keeps it from its work and its user can mend. */
+  /** Prints a problem that stops the command and that its user can fix. */
   readonly logFault: (text: string) => void;
 }
 
-/** Runs a command as it was typed behind `longhaul`. Gives false when it found what must not be or could not do its work (exit 1); throws what is a fault of ours. */
+/** Runs a command as typed after `longhaul`. Returns false (exit 1) if it found a fault or could not do its work; throws on a bug of ours. */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<boolean> {
   try {
     return (await dispatch(args, { ...terminal, env: completed(terminal.env) })) ?? true;
@@ -109,7 +109,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-/** What gives nothing has gone well. */
+/** A command that returns nothing has succeeded. */
 async function dispatch(args: readonly string[], { env, log, logFault }: Terminal): Promise<boolean | void> {
   const { values, positionals } = parsed(args);
   const [command] = positionals;
@@ -164,7 +164,7 @@ async function dispatch(args: readonly string[], { env, log, logFault }: Termina
 }
 
 function refuseOther([command, named]: readonly string[], known: string): void {
-  if (named !== known) throw new SetupError(`longhaul ${command} knows ${known} alone.\n\n${usage}`);
+  if (named !== known) throw new SetupError(`longhaul ${command} only accepts ${known}.\n\n${usage}`);
 }
 
 type Told = Pick<Terminal, 'env' | 'log'>;
@@ -173,24 +173,24 @@ async function firstAccess({ env, log }: Told, resets: boolean): Promise<void> {
   await withServices({ env, log }, async (services, deployment) => {
     const { isFirst } = await ensureAccess(services.state, deployment, { resets });
     const where = services.state.path('access.json');
-    if (isFirst) log(`Made. Credentials: ${where}`);
-    else log(resets ? `New secrets for owner, operator and key: ${where}` : 'Everything was there.');
+    if (isFirst) log(`Created. Credentials: ${where}`);
+    else log(resets ? `New secrets for owner, operator and key: ${where}` : 'Everything already exists.');
   });
 }
 
 function tellMigration({ madeRoles, madeDatabase, applied }: MigrationReport, log: Terminal['log']): void {
-  if (madeRoles.length > 0) log(`Roles made: ${madeRoles.join(', ')}.`);
-  if (madeDatabase !== null) log(`Database made: ${madeDatabase}.`);
-  log(applied.length > 0 ? `Migrations applied: ${applied.join(', ')}.` : 'No migration was pending.');
+  if (madeRoles.length > 0) log(`Roles created: ${madeRoles.join(', ')}.`);
+  if (madeDatabase !== null) log(`Database created: ${madeDatabase}.`);
+  log(applied.length > 0 ? `Migrations applied: ${applied.join(', ')}.` : 'No migrations are pending.');
 }
 
 async function demo({ env, log }: Told): Promise<void> {
   const access = readAccess(readStateFile(stateDirOf(env), 'access.json'));
-  if (access === null) throw new SetupError('No deployment has been made here yet: run `npm start` first.');
+  if (access === null) throw new SetupError('There is no deployment here yet. Run `npm start` first.');
   await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], internalUrl: env['API_INTERNAL_URL'], log });
 }
 
-/** Starts what is missing of the services, migrates, does the work and stops what it started. */
+/** Starts the services that are missing, migrates, does the work, and stops what it started. */
 async function withServices(
   { env, log, resetsRoles = false }: Told & { readonly resetsRoles?: boolean },
   work: (services: Services, deployment: Deployment) => Promise<void>,
@@ -205,7 +205,7 @@ async function withServices(
   }
 }
 
-/** Waits for another command that works from the folder, up to a minute; not for a deployment, which runs until it is stopped. */
+/** Waits up to a minute for another command that uses the folder; does not wait for a deployment, which runs until it is stopped. */
 async function startWhenFree(start: StartOptions): Promise<Services> {
   for (const end = Date.now() + 60_000; ;) {
     try {
@@ -221,7 +221,7 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
-    // Of Node's own: it names the option that is unknown or lacks its value.
+    // Node's own error, which names the option that is unknown or lacks its value.
     throw new SetupError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
   }
 }

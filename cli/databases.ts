@@ -8,7 +8,7 @@ import type { CliEnv } from './env.ts';
 export interface Attached {
   readonly db: Databases;
   readonly keys: KeyRing;
-  /** What the deployment's processes are given. */
+  /** The variables of the deployment's processes. */
   readonly variables: CliEnv;
 }
 

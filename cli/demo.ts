@@ -2,9 +2,9 @@ import type { BootstrapAccess } from './bootstrap.ts';
 import { SetupError } from './setup-error.ts';
 
 export interface DemoOptions {
-  /** What the first agent is asked; by default something that the deployment's own reference answers. */
+  /** The question for the first agent; by default one that the deployment's own reference answers. */
   readonly question: string | undefined;
-  /** Where the API is reached from here and by the agent's tools, if not at its public address. */
+  /** Where this process and the agent's tools reach the API, if not at its public address. */
   readonly internalUrl?: string | undefined;
   readonly log: (line: string) => void;
 }
@@ -26,7 +26,7 @@ export async function runDemo(
   log(`\nA first run. Question: ${text}\n`);
   const body = JSON.stringify({ agent_id: access.agent_id, input: { text } });
   const started = await fetch(`${baseUrl}/runs`, { method: 'POST', headers, body }).catch(() => {
-    throw new SetupError(`No API answers at ${baseUrl}: start the processes first.`);
+    throw new SetupError(`No API answers at ${baseUrl}. Start the processes first.`);
   });
   if (started.status !== 202) throw new Error(`POST /runs answered ${started.status}: ${await started.text()}`);
   const { id } = (await started.json()) as { id: string }; // RunView

@@ -12,7 +12,7 @@ import type { Services } from './services/index.ts';
 import { modelFiles } from './services/model-files.ts';
 import { choosePort, plannedPort } from './services/ports.ts';
 
-/** The environment that API and workers of this machine are given: addresses, database roles, keys, and the caller's own settings. */
+/** The environment of the API and the workers on this machine: addresses, database roles, keys, and the caller's own settings. */
 export interface Deployment {
   readonly publicUrl: string;
   /** Where the deployment's own processes reach the API, if not there (`API_INTERNAL_URL`). */
@@ -20,24 +20,24 @@ export interface Deployment {
   readonly port: number;
   readonly healthPorts: Readonly<Record<'worker-runs' | 'worker-bulk', number>>;
   readonly variables: Readonly<Record<string, string>>;
-  /** Where mails go as files; null: by SMTP. */
+  /** The folder to which mails are written as files; null: sent by SMTP. */
   readonly mailDir: string | null;
   readonly migration: MigrationReport;
 }
 
 export interface PrepareOptions {
-  /** Roles of the database that exist get the passwords of this place, see `migrate`. */
+  /** Existing database roles get the passwords given here, see `migrate`. */
   readonly resetsRoles?: boolean;
-  /** The processes are started here, so their ports must be free; without it they may be running. */
+  /** Whether the processes will be started here, so that their ports must be free; otherwise they may be running. */
   readonly startsProcesses?: boolean;
-  /** Installs the embedding model, where it is to be used, and says so. */
+  /** If given, the embedding model is installed if it is used, and this is logged. */
   readonly log?: (line: string) => void;
 }
 
 /** The variables of the processes, in the state folder (0600), for commands beside a running deployment. */
 export const deploymentFile = 'deployment.json';
 
-/** Settings of the caller that processes get as they are. */
+/** Settings of the caller that processes get unchanged. */
 const handedOn = [
   'PATH',
   'HOME',
@@ -97,8 +97,8 @@ const handedOn = [
 const quiet = pino({ level: 'warn' });
 
 /**
- * Migrates the database, makes the keys once, chooses ports; gives what the processes need.
- * @throws SetupError when the database belongs to a deployment with other roles' passwords or other keys.
+ * Migrates the database, creates the keys once and chooses ports. Returns what the processes need.
+ * @throws SetupError if the database belongs to a deployment with other role passwords or other keys.
  */
 export async function prepareDeployment(
   services: Services,
@@ -129,7 +129,7 @@ export async function prepareDeployment(
   };
   for (const name of modelKeysAnd(handedOn, env)) if (env[name] !== undefined) variables[name] = env[name];
   const appKey = variables['GITHUB_APP_PRIVATE_KEY'];
-  // Environment files hold one line a variable.
+  // Environment files have one line per variable.
   if (appKey !== undefined) variables['GITHUB_APP_PRIVATE_KEY'] = appKey.trim().replaceAll('\n', '\\n');
   const mailDir = variables['SMTP_URL'] ? null : resolve(env['MAIL_DIR'] || state.path('mails'));
   if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
@@ -143,12 +143,12 @@ export async function prepareDeployment(
   return { publicUrl, internalUrl: env['API_INTERNAL_URL'] || null, port, healthPorts, variables, mailDir, migration };
 }
 
-/** Of the machine that ran the command, and not of the deployment. */
+/** Variables of the machine that ran the command, not of the deployment. */
 const ofMachine: ReadonlySet<string> = new Set(['PATH', 'HOME', 'TZ']);
 
 /**
  * `deployment.json` as an environment file: the variables that all processes of the deployment need, as `node --env-file`, systemd and Docker read them.
- * @throws SetupError when the folder holds none.
+ * @throws SetupError if the folder contains none.
  */
 export function environmentLines(stateDir: string): string[] {
   const saved = readStateFile(stateDir, deploymentFile);
@@ -157,13 +157,13 @@ export function environmentLines(stateDir: string): string[] {
   return Object.entries(saved).flatMap(([name, value]) => (ofMachine.has(name) ? [] : [`${name}=${String(value)}`]));
 }
 
-/** The deployment keys by their variables: the caller's own, else those of the state folder, made once. */
+/** The deployment keys by variable: the caller's own, else those of the state folder, which are created once. */
 function keysOf({ state }: Services, env: CliEnv): Record<string, string> {
   const made = (variable: string) => `k1:${state.secret(variable.toLowerCase(), 32)}`;
   return Object.fromEntries(Object.values(keyVariables).map((variable) => [variable, env[variable] ?? made(variable)]));
 }
 
-/** Keys that were made anew beside a database with secrets would open none of them, and lock its processes out at their next start. */
+/** Newly created keys could decrypt none of the secrets in an existing database, and its processes would fail at their next start. */
 async function refuseOtherKeys(variables: CliEnv): Promise<void> {
   await toldAsSetup(() => withDatabases(variables, ({ db, keys }) => refuseOtherKeks(db, keys)));
 }
@@ -179,13 +179,13 @@ async function toldAsSetup<R>(work: () => Promise<R>): Promise<R> {
   }
 }
 
-/** A model registry of one's own names other places of keys: any variable that looks like one. */
+/** A custom model registry may read its keys from other variables: returns any variable that looks like one. */
 function modelKeysAnd(names: readonly string[], env: CliEnv): string[] {
   const named = env['LONGHAUL_MODEL_REGISTRY'] === undefined ? [] : Object.keys(env).filter((name) => name.endsWith('_API_KEY'));
   return [...names, ...named];
 }
 
-/** The roles' URLs: those that are set by hand, else with passwords of our own. Either way the database is migrated. */
+/** Returns the roles' URLs: those that are set explicitly, else URLs with our own passwords. Migrates the database in either case. */
 async function migratedDatabase(
   services: Services,
   env: CliEnv,
@@ -208,7 +208,7 @@ async function migratedDatabase(
       longhaul_sweeper: passwordOf(sweeperUrl, 'database_sweeper'),
     },
     resetsRoles,
-    // Before any password is changed: a refusal must lock nobody out.
+    // Before any password is changed, so that a refusal locks no one out.
     beforeReset: (dataKeys) => refuseOtherKeksOf(dataKeys, parseKeyRing(keys)),
     log: quiet,
   });

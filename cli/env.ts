@@ -10,18 +10,18 @@ export function processEnvironment(): CliEnv {
   return process.env;
 }
 
-/** An environment as the commands take it. Where it names the owner's URL alone, as `longhaul env` prints it, that is the database's. */
+/** Returns an environment as the commands expect it. If it has only the owner's URL, as printed by `longhaul env`, that becomes the database URL. */
 export function completed(env: CliEnv): CliEnv {
   const { DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: ownerUrl } = env;
   return databaseUrl || !ownerUrl ? env : { ...env, DATABASE_URL: ownerUrl };
 }
 
-/** Where data, ports and secrets of this machine's deployment are kept. */
+/** The folder for data, ports and secrets of this machine's deployment. */
 export function stateDirOf(env: CliEnv): string {
   return resolve(env['LONGHAUL_STATE_DIR'] ?? join(root, '.longhaul'));
 }
 
-/** The currency that calls are priced in. */
+/** The currency in which calls are priced. */
 export function billingCurrencyOf(variables: CliEnv): string {
   return variables['BILLING_CURRENCY'] || 'USD';
 }

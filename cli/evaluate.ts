@@ -7,7 +7,7 @@ import { junitOf, reportOf, type ShownEvaluation, type ShownResult } from './eva
 import { SetupError } from './setup-error.ts';
 import { readStateFile } from './state.ts';
 
-/** What `evaluate` was asked for, as it was typed. */
+/** The arguments of `evaluate`, as typed. */
 interface AskedValues {
   readonly 'agent'?: string;
   readonly 'dataset'?: string;
@@ -34,12 +34,12 @@ interface Api {
 
 const lookMs = 1_000;
 const triesOfRead = 30;
-/** Ctrl-C, and what a pipeline sends that is cancelled. */
+/** Ctrl-C, and the signal that a cancelled pipeline sends. */
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * `longhaul evaluate`: evaluates an agent over HTTP and prints what came of it. Gives the exit code: 0; 1 below the rate that is demanded or worse than the baseline; 2 when it could not be judged.
- * Ctrl-C and SIGTERM cancel the evaluation.
+ * `longhaul evaluate`: evaluates an agent over HTTP and prints the result. Returns the exit code: 0; 1 below the required pass rate or worse
+ * than the baseline; 2 if it could not be judged. Ctrl-C and SIGTERM cancel the evaluation.
  */
 export async function evaluate({ env, asked, log, logFault }: Command): Promise<0 | 1 | 2> {
   try {
@@ -66,18 +66,18 @@ function exitCodeOf({ status, summary }: ShownEvaluation, minPassRate: number, l
     log(`Not judged: the evaluation is ${status}${summary.failure ? ` (${summary.failure.message})` : ''}.`);
     return 2;
   }
-  if (summary.pass_rate < minPassRate) log(`Below the pass rate that is demanded: ${minPassRate}.`);
+  if (summary.pass_rate < minPassRate) log(`Below the required pass rate: ${minPassRate}.`);
   if (summary.baseline?.conclusion === 'worse') log('Worse than the baseline.');
   return summary.pass_rate < minPassRate || summary.baseline?.conclusion === 'worse' ? 1 : 0;
 }
 
 function rateOf(given: string | undefined): number {
   const value = given === undefined || given.trim() === '' ? Number.NaN : Number(given);
-  if (!(value >= 0 && value <= 1)) throw new SetupError('--min-pass-rate wants a number from 0 to 1.');
+  if (!(value >= 0 && value <= 1)) throw new SetupError('--min-pass-rate must be a number from 0 to 1.');
   return value;
 }
 
-/** Where the API is and with which key: from the environment, else from the state folder of this machine's deployment. */
+/** The address and key of the API: from the environment, else from the state folder of this machine's deployment. */
 function apiOf(env: CliEnv): Api {
   const access = env['LONGHAUL_URL'] && env['LONGHAUL_SERVICE_KEY'] ? null : readAccess(readStateFile(stateDirOf(env), 'access.json'));
   const url = (env['LONGHAUL_URL'] || access?.base_url || '').replace(/\/+$/, '');
@@ -99,7 +99,7 @@ function apiOf(env: CliEnv): Api {
   };
 }
 
-/** What an error says, with the places that it names. */
+/** Returns the detail of an error with its violations. */
 function detailOf(text: string): string {
   try {
     const { detail, errors = [] } = JSON.parse(text) as { detail?: string; errors?: { pointer?: string; message?: string }[] }; // the envelope
@@ -112,7 +112,7 @@ function detailOf(text: string): string {
 async function bodyOf(api: Api, asked: AskedValues): Promise<object> {
   const { agent, dataset, evaluators, revision, baseline, repetitions } = asked;
   if (agent === undefined || dataset === undefined || evaluators === undefined)
-    throw new SetupError('--agent, --dataset and --evaluators are demanded.');
+    throw new SetupError('--agent, --dataset and --evaluators are required.');
   return {
     agent_id: await agentIdOf(api, agent),
     ...(revision === undefined ? {} : { agent_revision_id: revision }),
@@ -127,7 +127,7 @@ async function bodyOf(api: Api, asked: AskedValues): Promise<object> {
 function datasetOf(file: string): object {
   const extension = extname(file).toLowerCase();
   if (extension === '.json') return { items: jsonFile(file) };
-  if (extension !== '.csv' && extension !== '.jsonl') throw new SetupError(`${file}: a data set is a .jsonl, .csv or .json file.`);
+  if (extension !== '.csv' && extension !== '.jsonl') throw new SetupError(`${file}: a data set must be a .jsonl, .csv or .json file.`);
   return { format: extension.slice(1), text: readFileSync(file, 'utf8') };
 }
 
@@ -136,7 +136,7 @@ function jsonFile(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new SetupError(`${file} is no valid JSON.`);
+    throw new SetupError(`${file} is not valid JSON.`);
   }
 }
 
@@ -148,7 +148,7 @@ async function agentIdOf(api: Api, slug: string): Promise<string> {
   return found.id;
 }
 
-/** Reads the evaluation until it has its end; an API that is away for half a minute is waited for. */
+/** Polls the evaluation until it has ended; tolerates an API that is unavailable for up to half a minute. */
 async function followed(api: Api, id: string, log: Command['log']): Promise<ShownEvaluation> {
   const cancel = () => {
     log('Cancelling.');
@@ -185,7 +185,7 @@ async function read(api: Api, id: string): Promise<ShownEvaluation> {
   }
 }
 
-/** All results where the file with them is there, else those of the view. */
+/** Returns all results if their file exists, else those of the view. */
 async function resultsOf(api: Api, { summary, results }: ShownEvaluation): Promise<readonly ShownResult[]> {
   if (!summary.results_truncated || summary.results_attachment_id === null) return results ?? [];
   const lines = (await api.text(`/attachments/${summary.results_attachment_id}`)).trim().split('\n');

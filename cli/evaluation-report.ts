@@ -69,7 +69,7 @@ interface Shown {
 
 const maxListed = 20;
 
-/** What a person reads at the end: a table of the evaluators, the comparison with its wins and losses, and what failed. */
+/** The report for people: a table of the evaluators, the comparison with its wins and losses, and what failed. */
 export function reportOf({ summary }: ShownEvaluation, { results, baseline, url }: Shown): string {
   const rows = Object.entries(summary.evaluators).map(([key, { n, mean, pass_rate: rate, ci, errors, skipped }]) => [
     key,
@@ -110,7 +110,7 @@ function comparisonOf(compared: ShownEvaluation['summary']['baseline'], { result
   ];
 }
 
-/** By item: whether more than half of its repetitions passed, and the run of its first. */
+/** For each item: whether more than half of its repetitions passed, and the run of the first one. */
 function passedItems(results: readonly ShownResult[]): Map<string, { readonly isPassed: boolean; readonly runId: string | null }> {
   const judged = results.filter(({ status }) => status === 'passed' || status === 'failed');
   return new Map(
@@ -139,7 +139,7 @@ function whyOf({ scores, reason }: ShownResult): string {
   return (told.join('; ') || (reason ?? '')).replaceAll(/\s+/g, ' ').slice(0, 200);
 }
 
-/** JUnit XML, a test case a result, for what CI systems show. */
+/** JUnit XML with one test case per result, for display in CI systems. */
 export function junitOf({ id, dataset_name: name }: ShownEvaluation, results: readonly ShownResult[]): string {
   const count = (status: string): number => results.filter((result) => result.status === status).length;
   const cases = results.map((result) => {
@@ -155,7 +155,7 @@ export function junitOf({ id, dataset_name: name }: ShownEvaluation, results: re
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite name="${xml(`evaluation ${id}`)}" ${numbers}>\n${cases.join('\n')}\n</testsuite>\n</testsuites>\n`;
 }
 
-/** XML 1.0 has no room for most control characters. */
+/** XML 1.0 does not allow most control characters. */
 function xml(text: string): string {
   // oxlint-disable-next-line no-control-regex -- these are the ones that XML can not hold
   const clean = text.toWellFormed().replaceAll(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g, '\uFFFD');

@@ -27,8 +27,8 @@ const note = 'made by longhaul bootstrap';
 const instructions = `You answer questions about web pages. When the question names an address, read it with the tool web_fetch before you answer, and read on with its offset when the text was cut. Answer only from what you have read, briefly, and quote the sentences that your answer rests on. Say so when the page does not hold the answer.`;
 
 /**
- * The deployment's first agent, with a web_fetch tool bound. When the default model has changed and the active revision is still one
- * that the bootstrap has made, a new revision for the new model becomes active; what people have changed stays as it is.
+ * Creates or updates the deployment's first agent, with a web_fetch tool bound. If the default model has changed and the active revision is still one
+ * that the bootstrap created, a new revision for the new model becomes active; changes that people made are kept.
  */
 export async function firstAgent(tx: TenantTransaction, options: FirstAgentOptions): Promise<string> {
   const { organizationId, workspaceId, defaultModelId } = options;

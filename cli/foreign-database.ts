@@ -2,12 +2,12 @@ import type { CliEnv } from './env.ts';
 import { findRunningServices } from './services/index.ts';
 import { SetupError } from './setup-error.ts';
 
-/** Names of this machine that all lead to it. */
+/** Names that all refer to this machine. */
 const local: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * A command works on the deployment that runs from the state folder: one whose shell names another database would be answered from the wrong one.
- * @throws SetupError where DATABASE_URL leads elsewhere than the deployment that runs does.
+ * A command works on the deployment that runs from the state folder; if its shell names another database, it would get answers from the wrong one.
+ * @throws SetupError if DATABASE_URL names another database than that of the running deployment.
  */
 export function refuseForeignDatabase(stateDir: string, env: CliEnv): void {
   const { DATABASE_URL: wanted } = env;
@@ -22,7 +22,7 @@ export function refuseForeignDatabase(stateDir: string, env: CliEnv): void {
 /** Host, port and database of a URL, without its user and password. */
 function targetOf(url: string): string {
   const { hostname, port, pathname, searchParams } = new URL(url);
-  // A socket's folder stands behind the question mark.
+  // The folder of a socket is given as a query parameter.
   const host = searchParams.get('host') ?? hostname;
   return `${local.has(host) ? 'localhost' : host}:${port || '5432'}${pathname}`;
 }

@@ -17,17 +17,17 @@ import { SetupError } from './setup-error.ts';
 export interface FxCommand {
   readonly env: CliEnv;
   readonly log: (line: string) => void;
-  /** A CSV of the European Central Bank, or JSON or CSV with rates of one's own; undefined: the bank's file that ships. */
+  /** A CSV of the European Central Bank, or JSON or CSV with custom rates; undefined: the bank's file shipped with Longhaul. */
   readonly file: string | undefined;
 }
 
-/** The bank's file of a day, word for word; as old as its name says. */
+/** The unchanged file of the bank for one day; its name has the date. */
 const shippedFile = fileURLToPath(new URL('../ports/rates/eurofxref-2026-10-30.csv', import.meta.url));
 const maxDecimals = 12;
 
 /**
- * `longhaul fx import [FILE]`: stores what the billing currency is worth in others from the day of the file on. A pair that has a rate of that day keeps it, so
- * that it may be run again.
+ * `longhaul fx import [FILE]`: stores the exchange rates of the billing currency, valid from the day of the file on.
+ * A pair that already has a rate for that day keeps it, so that the command can be repeated.
  */
 export async function fxImport({ env, log, file }: FxCommand): Promise<void> {
   await withDeployment({ env, log }, async (attached) => {
@@ -38,7 +38,7 @@ export async function fxImport({ env, log, file }: FxCommand): Promise<void> {
   });
 }
 
-/** Stores the rates that ship, where the billing currency has none at all: budgets in other currencies are then possible from the start. */
+/** Stores the shipped rates if the billing currency has none at all, so that budgets in other currencies are possible from the start. */
 export async function fillRates({ db, variables }: Pick<Attached, 'db' | 'variables'>): Promise<void> {
   const base = billingCurrencyOf(variables);
   const rates = euroRatesOf(shippedFile);
@@ -49,7 +49,7 @@ export async function fillRates({ db, variables }: Pick<Attached, 'db' | 'variab
 function ratesOf(path: string, base: string): NewRate[] {
   const euros = isCsv(path) ? euroRatesOf(path) : null;
   if (euros === null) return recordsOf(path).map((record, at) => ownRate(record, at + 1));
-  if (base !== 'EUR' && !euros.perEuro.has(base)) throw new SetupError(`${path} has no rate of ${base}, the billing currency.`);
+  if (base !== 'EUR' && !euros.perEuro.has(base)) throw new SetupError(`${path} has no rate for ${base}, the billing currency.`);
   refuseComing(euros.day, path);
   return crossRates(euros, base);
 }
@@ -60,12 +60,12 @@ function euroRatesOf(path: string): EuroRates | null {
   } catch (error) {
     if (error instanceof SetupError) throw error;
     throw new SetupError(
-      `${path} is not as the European Central Bank writes it: ${error instanceof Error ? error.message : String(error)}.`,
+      `${path} does not have the format of the European Central Bank: ${error instanceof Error ? error.message : String(error)}.`,
     );
   }
 }
 
-/** What the base is worth in each other currency of the day, through the euro, with the published figures in the source. */
+/** Returns the rates from the base to each other currency of the day, computed through the euro, with the published figures in the source. */
 function crossRates({ day, perEuro }: EuroRates, base: string): NewRate[] {
   const all = new Map([['EUR', new Decimal(1)], ...perEuro]);
   const ofBase = all.get(base) ?? new Decimal(1);
@@ -94,17 +94,18 @@ function ownRate(record: unknown, line: number): NewRate {
     const value: unknown = typeof record === 'object' && record !== null ? Reflect.get(record, name) : null;
     return typeof value === 'string' || typeof value === 'number' ? String(value) : refuse(`${name} is missing`);
   });
-  if (!isCurrency(base) || !isCurrency(quote) || base === quote) refuse('base and quote are two currencies of ISO 4217');
+  if (!isCurrency(base) || !isCurrency(quote) || base === quote) refuse('base and quote must be two different ISO 4217 currency codes');
   const read = readDecimal(rate, { maxDecimals });
   if (!('value' in read)) return refuse(`rate ${read.message}`);
-  if (new Decimal(read.value).isZero() || new Decimal(read.value).greaterThanOrEqualTo(1e8)) refuse('rate lies between 0 and 100,000,000');
-  if (!formats.date(day)) refuse('effective_from is a day such as 2026-10-30');
+  if (new Decimal(read.value).isZero() || new Decimal(read.value).greaterThanOrEqualTo(1e8))
+    refuse('rate must be between 0 and 100,000,000');
+  if (!formats.date(day)) refuse('effective_from must be a date such as 2026-10-30');
   if (source === '' || source.length > 200 || isForbiddenText(source))
-    refuse('source says in at most 200 characters where the rate was read');
+    refuse('source must say where the rate was read, in at most 200 characters');
   refuseComing(day, `Row ${line}`);
   return { base, quote, rate: read.value, effectiveFrom: `${day}T00:00:00Z`, source };
 }
 
 function refuseComing(day: string, what: string): void {
-  if (Date.parse(day) > Date.now()) throw new SetupError(`${what}: ${day} is still to come. Nothing was imported.`);
+  if (Date.parse(day) > Date.now()) throw new SetupError(`${what}: ${day} is in the future. Nothing was imported.`);
 }

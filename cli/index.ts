@@ -6,5 +6,5 @@ const isGood = await runCommand(process.argv.slice(2), {
   log: (text) => console.log(text),
   logFault: (text) => console.error(text),
 });
-// Only then: `up` says itself how it ended.
+// Only if unset: `up` sets its own exit code.
 if (!isGood) process.exitCode ??= 1;

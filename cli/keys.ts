@@ -10,16 +10,16 @@ interface Command {
 }
 
 /**
- * `longhaul keys rotate [--reencrypt]`: wraps every data key under the newest of LONGHAUL_KEKS; with `--reencrypt` makes new data keys and
- * seals every value under them. May be stopped at any point and run again. False (exit 1) when a value does not open.
+ * `longhaul keys rotate [--reencrypt]`: wraps every data key under the newest of LONGHAUL_KEKS; with `--reencrypt` creates new data keys and
+ * encrypts every value again under them. Can be stopped at any point and repeated. Returns false (exit 1) if a value cannot be decrypted.
  */
 export async function keysRotate({ env, log, reencrypt }: Command & { readonly reencrypt: boolean }): Promise<boolean> {
   return withDeployment({ env, log }, async ({ db, keys }) => {
     const rotated = await rotateKeys(db, keys, { reencrypt }).catch(lackedKey);
 
     log(`${rotated.rewrapped} data keys wrapped under ${keys.keks[0].id}.`);
-    if (reencrypt) log(`${rotated.renewed} data keys renewed, ${rotated.resealed} values sealed anew.`);
-    for (const { table, key } of rotated.unopened) log(`Does not open, left as it is: ${table} ${key}`);
+    if (reencrypt) log(`${rotated.renewed} data keys renewed, ${rotated.resealed} values encrypted again.`);
+    for (const { table, key } of rotated.unopened) log(`Cannot be decrypted and was left unchanged: ${table} ${key}`);
     return rotated.unopened.length === 0;
   });
 }

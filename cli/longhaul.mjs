@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx longhaul …`: runs cli/index.ts on a Node that can, whichever Node started this.
+// `npx longhaul …`: runs cli/index.ts on a Node that supports it, whichever Node started this.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ try {
 const child = spawn(nodeOf(root), [join(root, 'cli', 'index.ts'), ...process.argv.slice(2)], {
   stdio: 'inherit',
 });
-// Ctrl-C reaches the whole process group already; the other signals are sent to one process and must be handed on.
+// Ctrl-C already reaches the whole process group; the other signals are sent to one process and must be forwarded.
 process.on('SIGINT', () => {});
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.once('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 143)));

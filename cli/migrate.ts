@@ -15,12 +15,12 @@ export type RolePasswords = Readonly<Record<LoginRole, string>>;
 export interface MigrateSettings {
   /** A role that may create roles (and, with `databaseName`, databases). */
   readonly databaseUrl: string;
-  /** Created when it is missing. Default: the database of the URL. */
+  /** Created if it is missing. Default: the database of the URL. */
   readonly databaseName?: string;
   readonly passwords: RolePasswords;
-  /** Gives roles that exist already these passwords; without it roles of other passwords are refused. */
+  /** Sets these passwords for existing roles; without it, roles with other passwords are refused. */
   readonly resetsRoles?: boolean;
-  /** Judges data keys of the database before the passwords of its roles are changed, where the role of the URL may read them. */
+  /** Checks the data keys of the database before the passwords of its roles are changed, if the role of the URL may read them. */
   readonly beforeReset?: (dataKeys: readonly StoredKey[]) => void;
   readonly log: Pick<Logger, 'info' | 'debug' | 'warn'>;
 }
@@ -31,20 +31,20 @@ export interface MigratedDatabase extends MigrationReport {
   readonly ownerUrl: string;
 }
 
-/** What a migration has changed: names, in their order. */
+/** What a migration has changed: names, in order. */
 export interface MigrationReport {
   readonly madeRoles: readonly string[];
   readonly madeDatabase: string | null;
   readonly applied: readonly string[];
 }
 
-/** Two migrations of one database, or two makings of the cluster's roles, never overlap. */
+/** Prevents concurrent migrations of one database and concurrent creation of the cluster's roles. */
 const advisoryLock = 7_405_106_031;
 
 /**
- * Makes roles and database where they are missing and runs the pending migrations as longhaul_owner. May be repeated at any time and
- * from several processes at once.
- * @throws SetupError when a role has another password: running processes use it, so it is changed only when that is asked for. And when the
+ * Creates roles and database if they are missing and runs the pending migrations as longhaul_owner. Can be repeated at any time and
+ * by several processes at once.
+ * @throws SetupError if a role has another password (running processes use it, so it is only changed on request), or if the
  * database lacks pgvector and the role may not add it.
  */
 export async function migrate({
@@ -71,7 +71,7 @@ export async function migrate({
   return { ...made, applied, appUrl: urlOf('longhaul_app'), sweeperUrl: urlOf('longhaul_sweeper'), ownerUrl };
 }
 
-/** Runs the pending migrations with a role that owns the tables already: for databases whose roles were made by hand. */
+/** Runs the pending migrations with a role that already owns the tables, for databases whose roles were created manually. */
 export async function migrateAsOwner({
   ownerUrl,
   log,
@@ -83,7 +83,7 @@ export async function migrateAsOwner({
   return { madeRoles: [], madeDatabase: null, applied: await migrateTables(ownerUrl, log) };
 }
 
-/** Whether the role of this URL may make the four roles. */
+/** Whether the role of this URL may create the four roles. */
 export async function canMakeRoles(databaseUrl: string): Promise<boolean> {
   return connected(databaseUrl, async (client) => {
     const { rows } = await client.query<{ may: boolean }>(
@@ -133,7 +133,7 @@ async function runMigrations(ownerUrl: string, log: MigrateSettings['log']): Pro
   }
 }
 
-/** None where the database or its tables are not made yet, and where the role may not read them. */
+/** Returns none if the database or its tables do not exist yet, or if the role may not read them. */
 async function readableDataKeys(url: string): Promise<StoredKey[]> {
   const noDatabase = '3D000';
   const noTable = '42P01';
@@ -148,7 +148,7 @@ async function readableDataKeys(url: string): Promise<StoredKey[]> {
 
 interface RoleChanges {
   readonly missing: readonly string[];
-  /** Roles that get our password: new ones, those that could not log in yet, and all when that was asked for. */
+  /** Roles that get our password: new ones, those that could not log in before, and all of them on request. */
   readonly withPassword: readonly LoginRole[];
 }
 
@@ -169,9 +169,9 @@ async function roleChanges(admin: pg.Client, { databaseUrl, passwords, resetsRol
   const strange = inUse.filter((_, n) => !fits[n]);
   if (strange.length > 0)
     throw new SetupError(
-      `This database server has ${strange.join(', ')} already, with other passwords than ${strange.length === 1 ? 'the one' : 'those'} given here, and a running deployment may use them. ` +
+      `This database server has ${strange.join(', ')} already, with passwords other than ${strange.length === 1 ? 'the one' : 'those'} given here, and a running deployment may use them. ` +
         'Run this with the state folder of that deployment (LONGHAUL_STATE_DIR), or with its DATABASE_OWNER_URL, DATABASE_APP_URL and DATABASE_SWEEPER_URL. ' +
-        '`longhaul migrate --reset-roles` sets the passwords of this place: whatever uses the old ones then needs the new.',
+        '`longhaul migrate --reset-roles` sets the passwords that are given here; whatever uses the old ones then needs the new ones.',
     );
   return {
     missing: databaseRoles.filter((role) => !known.has(role)),
@@ -179,7 +179,7 @@ async function roleChanges(admin: pg.Client, { databaseUrl, passwords, resetsRol
   };
 }
 
-/** False only when the server says so: a role that may not use this very database, say, has shown its password before. */
+/** False only if the server rejects the password: a role that may not use this database, for example, has authenticated before that check. */
 async function isPasswordOf(databaseUrl: string, role: LoginRole, password: string): Promise<boolean> {
   const invalidPassword = '28P01';
   try {
@@ -194,11 +194,11 @@ async function makeRoles(admin: pg.Client, { missing, withPassword }: RoleChange
   for (const role of missing) await admin.query(`create role ${role} nologin`);
   for (const role of withPassword) await admin.query(`alter role ${role} login password ${pg.escapeLiteral(passwords[role])}`);
 
-  // The owner hands definer functions to the gate and changes rows as the sweeper; it has the rights of neither by itself.
+  // The owner transfers definer functions to the gate and changes rows as the sweeper; it does not inherit the rights of either.
   await admin.query('grant longhaul_sweeper, longhaul_gate to longhaul_owner with inherit false, set true');
 }
 
-/** Gives whether it was missing. */
+/** Returns whether it was missing. */
 async function makeDatabase(admin: pg.Client, name: string): Promise<boolean> {
   const found = await admin.query('select from pg_database where datname = $1', [name]);
   if (found.rowCount) return false;
@@ -209,7 +209,7 @@ async function makeDatabase(admin: pg.Client, name: string): Promise<boolean> {
   return true;
 }
 
-// In a database that somebody else made, the owner of our tables needs the right to make them, and to lend it to longhaul_gate.
+// In a database created by another role, the owner of our tables needs the right to create them, and to grant it to longhaul_gate.
 async function letOwnerCreate(url: string): Promise<void> {
   await connected(url, async (client) => {
     const { rows } = await client.query<{ may: boolean }>(
@@ -219,7 +219,7 @@ async function letOwnerCreate(url: string): Promise<void> {
   });
 }
 
-/** pgvector is no trusted extension: a role that may add it does so here, or somebody has before. */
+/** pgvector is not a trusted extension: a role that may add it does so here, or an administrator has added it before. */
 async function addVectors(url: string): Promise<void> {
   const noRight = '42501';
   const noFile = '0A000';
@@ -228,7 +228,7 @@ async function addVectors(url: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof pg.DatabaseError && [noRight, noFile].includes(error.code ?? ''))) throw error;
     throw new SetupError(
-      `The database ${databaseOf(url)} lacks pgvector, and this role may not add it (${error.message}). ` +
+      `The database ${databaseOf(url)} lacks pgvector, and this role is not allowed to add it (${error.message}). ` +
         'Install pgvector on its server and run `create extension vector` in this database as a superuser, then try again.',
     );
   }
@@ -236,7 +236,7 @@ async function addVectors(url: string): Promise<void> {
 
 async function locked<R>(url: string, work: (client: pg.Client) => Promise<R>): Promise<R> {
   return connected(url, async (client) => {
-    // A lock of the session: closing the connection frees it, whatever happens.
+    // A session-level lock: closing the connection releases it in any case.
     await client.query('select pg_advisory_lock($1)', [advisoryLock]);
     return work(client);
   });

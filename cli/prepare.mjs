@@ -1,6 +1,6 @@
-// Installs the packages when node_modules is missing or is not what package-lock.json says. Runs before `npm start`, `npm test` and
-// `npx longhaul`, so it may need nothing but Node 20 and npm: no package, no TypeScript. Only what tests and checks need asks for the development
-// packages (`--development`): an install without them (`npm ci --omit=dev`) is otherwise taken as it is, and never replaced under what runs from it.
+// Installs the packages if node_modules is missing or does not match package-lock.json. Runs before `npm start`, `npm test` and
+// `npx longhaul`, so it needs only Node 20 and npm: no package, no TypeScript. Only tests and checks request the development
+// packages (`--development`): otherwise an install without them (`npm ci --omit=dev`) is accepted and never replaced under a running process.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -12,9 +12,9 @@ import { fileURLToPath } from 'node:url';
 const neededNode = [22, 18];
 
 /**
- * Makes node_modules fit package-lock.json and a Node that runs Longhaul available. Silent when there is nothing to do.
+ * Makes node_modules match package-lock.json and provides a Node that runs Longhaul. Silent if there is nothing to do.
  * @param {string} root folder of package.json
- * @param {{ needsDevelopment?: boolean }} options whether the packages of tests and checks have to be there
+ * @param {{ needsDevelopment?: boolean }} options whether the packages for tests and checks are required
  * @throws {Error} with a text for the user
  */
 export async function prepare(root, { needsDevelopment = false } = {}) {
@@ -24,7 +24,7 @@ export async function prepare(root, { needsDevelopment = false } = {}) {
 }
 
 /**
- * The Node to run Longhaul with: the one of the packages where they have one for this machine, else the one that runs this.
+ * The Node to run Longhaul with: the packaged one if there is one for this machine, else the one that runs this script.
  * @param {string} root folder of package.json
  * @returns {string} path
  */
@@ -44,7 +44,7 @@ function isFresh(root, { isLean = false } = {}) {
   try {
     writeFileSync(stampFile, stamp);
   } catch {
-    // Packages that somebody else owns, or that are read-only, are as good; they are only looked through again the next time.
+    // Packages that are read-only or owned by another user are just as good; they are only checked again the next time.
   }
   return true;
 }
@@ -62,7 +62,7 @@ function isInstalled(lock, hiddenText, isLean) {
   });
 }
 
-/** No install script of any package is needed, so none is run. */
+/** Installs without running install scripts, since no package needs one. */
 function install(root) {
   console.log('Installing packages (npm ci), about a minute …');
   const [file, ...npm] = npmCommand();
@@ -76,13 +76,13 @@ function install(root) {
   if (status !== 0) throw new Error(`npm ci failed:\n${stdout}${stderr}`);
   if (!isFresh(root))
     throw new Error(
-      'npm ci succeeded, but node_modules does not hold what package-lock.json says. Do npm settings (npm config list) leave packages out?',
+      'npm ci succeeded, but node_modules does not hold what package-lock.json says. Do npm settings (npm config list) omit packages?',
     );
   removeForeignRuntimes(join(root, 'node_modules'));
 }
 
 /**
- * Takes the native modules of onnxruntime for other machines out of node_modules (200 MB). Nothing where there are none.
+ * Removes the native modules of onnxruntime for other machines from node_modules (200 MB). Does nothing if there are none.
  * @param {string} nodeModules folder
  */
 export function removeForeignRuntimes(nodeModules) {
@@ -107,7 +107,7 @@ function npmCommand() {
   return running !== undefined && basename(running).startsWith('npm') ? [process.execPath, running] : ['npm'];
 }
 
-/** A packaged Node that does not run here (another C library) would be the first in PATH of every npm script: it goes. */
+/** Removes a packaged Node that does not run here (another C library), because it would come first in the PATH of every npm script. */
 function checkNode(root) {
   const packaged = join(root, 'node_modules', '.bin', 'node');
   if (isEnough(versionOf(packaged))) return;
@@ -134,7 +134,7 @@ function versionOf(node) {
   return status === 0 ? stdout.trim().replace(/^v/, '') : null;
 }
 
-/** Two `npm ci` at once take each other's files away; the second waits for the first. */
+/** Two concurrent `npm ci` delete each other's files, so the second waits for the first. */
 async function withInstallLock(root, work) {
   const folder = join(root, '.longhaul');
   const lock = join(folder, 'install.lock');

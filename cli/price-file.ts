@@ -14,13 +14,13 @@ const validator = validatorFor(PriceCreate, 'body');
 export type PriceFileRow = { readonly line: number; readonly draft: PriceDraft } | { readonly line: number; readonly wrong: string };
 
 /**
- * Rows of PriceCreate in a file, held to the same rules as a body of `POST /model-prices`: a JSON array, or an object with `rows`; or CSV (RFC 4180)
- * whose first line names the fields, an empty cell being a field that is not there. @throws SetupError when it can't be read.
+ * Reads rows of PriceCreate from a file, validated like a body of `POST /model-prices`: a JSON array, or an object with `rows`; or CSV (RFC 4180)
+ * whose first line names the fields, an empty cell being an absent field. @throws SetupError if it can't be read.
  */
 export function readPriceFile(path: string): PriceFileRow[] {
   return recordsOf(path).map((record, at) => {
     const line = at + 1;
-    // Text last: a record that fits the schema is flat, whatever the file nests.
+    // The text check comes last: a record that matches the schema is flat, however deeply the file is nested.
     const [fault] = [...validator.check(record, false), ...forbiddenViolations(findForbiddenText(record))];
     if (fault) return { line, wrong: `${fault.pointer || 'the row'} ${fault.message}` };
     return { line, draft: record as Static<typeof PriceCreate> }; // just checked
@@ -29,7 +29,7 @@ export function readPriceFile(path: string): PriceFileRow[] {
 
 /**
  * The records of a JSON or CSV file, by the name of the file. A number that a double would change is a mark (`markInexact`).
- * @throws SetupError when it can't be read or has none.
+ * @throws SetupError if it can't be read or has none.
  */
 export function recordsOf(path: string): readonly unknown[] {
   const text = textOf(path);

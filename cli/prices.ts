@@ -25,8 +25,8 @@ const rowsATransaction = 2_000;
 const silent = pino({ level: 'silent' });
 
 /**
- * `longhaul prices import [FILE] [--dry-run]`: stores the prices of a file, or those that the catalogue has of the registry's models. What is in force already is
- * unchanged, so that it may be stopped anywhere and run again. False (exit 1) when a row was rejected.
+ * `longhaul prices import [FILE] [--dry-run]`: stores the prices of a file, or the catalogue's prices of the registry's models. A price that is already in
+ * force is unchanged, so the command can be stopped at any point and repeated. Returns false (exit 1) if a row was rejected.
  */
 export async function pricesImport({ env, log, file, isDryRun }: PricesCommand): Promise<boolean> {
   const rows = file === undefined ? [] : readPriceFile(file);
@@ -48,8 +48,8 @@ export async function pricesImport({ env, log, file, isDryRun }: PricesCommand):
 }
 
 /**
- * Gives the registry's models that have no price at all those of the catalogue, so that a first run shows what it costs. Says in a line what it took, and in one
- * each which models it leaves out and why. Models that somebody has priced are left alone.
+ * Stores the catalogue's prices for models of the registry that have none at all, so that a first run shows its cost. Logs a line with what it stored, and one
+ * for each model that it omits, with the reason. Models with a price of any origin are left alone.
  */
 export async function fillPrices({ db, variables }: Pick<Attached, 'db' | 'variables'>, log: (line: string) => void): Promise<void> {
   const setting = priceSetting(variables);
@@ -77,10 +77,13 @@ function priceSetting(variables: CliEnv): PriceSetting {
   return { registry, rules: { baseCurrency: billingCurrencyOf(variables), modelIdOf } };
 }
 
-/** The catalogue's prices of the models that this deployment can call, and a line for each whose prices are left out. */
+/** Returns the catalogue's prices of the models that this deployment can call, and a line for each model whose prices are omitted. */
 function catalogDrafts({ registry, rules }: PriceSetting): { drafts: PriceDraft[]; omitted: string[] } {
   if (rules.baseCurrency !== catalogCurrency)
-    return { drafts: [], omitted: [`The catalogue is in ${catalogCurrency}, calls are priced in ${rules.baseCurrency}: import a file.`] };
+    return {
+      drafts: [],
+      omitted: [`The catalogue is in ${catalogCurrency}, calls are priced in ${rules.baseCurrency}. Import a file instead.`],
+    };
   const drafts: PriceDraft[] = [];
   const omitted: string[] = [];
   for (const { id, isFree } of registry.list()) {
@@ -98,7 +101,7 @@ interface Importing {
   readonly isDryRun: boolean;
 }
 
-/** The catalogue replaces only its own prices: one that an operator has set is kept, and named. */
+/** The catalogue replaces only its own prices: a price that an operator has set is kept and reported. */
 async function withoutOwn(
   db: Databases,
   drafts: readonly PriceDraft[],
@@ -114,7 +117,7 @@ async function withoutOwn(
   });
 }
 
-/** Each transaction takes so many rows and writes its entry into the log of the platform. */
+/** Each transaction imports a bounded number of rows and writes its own entry into the audit log of the platform. */
 async function importInParts(db: Databases, drafts: readonly PriceDraft[], { setting, isDryRun }: Importing): Promise<PriceOutcome[]> {
   const outcomes: PriceOutcome[] = [];
   for (let at = 0; at < drafts.length; at += rowsATransaction) {
@@ -138,7 +141,7 @@ async function importPart(
   return outcomes;
 }
 
-/** `row`: its number in the file, if it is of one. */
+/** `row`: its number in the file, if it comes from one. */
 function lineOf(
   outcome: PriceOutcome,
   { draft, row }: { readonly draft: PriceDraft | undefined; readonly row: number | undefined },
@@ -156,6 +159,6 @@ function lineOf(
 
 /** @throws SetupError for more than one file. */
 export function onlyFile(positionals: readonly string[]): string | undefined {
-  if (positionals.length > 3) throw new SetupError(`longhaul ${positionals[0]} import takes one file.`);
+  if (positionals.length > 3) throw new SetupError(`longhaul ${positionals[0]} import takes exactly one file.`);
   return positionals[2];
 }

@@ -7,7 +7,7 @@ import { SetupError } from './setup-error.ts';
 import { createRestartable, type Restartable } from './services/restartable.ts';
 import type { RosterEntry } from './services/roster.ts';
 
-/** A process of ours: a TypeScript file run by the Node that runs this. */
+/** One of our processes: a TypeScript file run by the Node that runs this. */
 export interface ProcessSpec {
   readonly name: string;
   /** Absolute path of the entry file. */
@@ -16,11 +16,11 @@ export interface ProcessSpec {
   readonly nodeArgs?: readonly string[];
   readonly args?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** When it serves; without it, when it has lived for half a second. */
+  /** Whether it serves; if omitted, it counts as ready after half a second. */
   readonly isReady?: () => Promise<boolean>;
   /** How long it may drain after SIGTERM. */
   readonly graceMs: number;
-  /** Stopped before the others, as what lets work in is stopped before what does it. */
+  /** Stopped before the others, so that what accepts work stops before what does the work. */
   readonly stopsFirst?: boolean;
 }
 
@@ -41,10 +41,10 @@ export interface SuperviseOptions {
 }
 
 /**
- * Starts the processes and from then on starts again whatever of them and of the services dies: after 1 s, doubling to 10 s while it
+ * Starts the processes and from then on restarts every process or service that dies: after 1 s, doubling to 10 s while it
  * keeps dying, on the same ports. Output goes to `logs/<name>.log` in the state folder, about 10 MB of it and 10 MB of what came before (`.1`). The first SIGINT, SIGTERM or SIGHUP stops
- * everything in order; one that comes more than two seconds later kills what is left, and the exit status is then 128 and the signal's number.
- * @throws SetupError when a process does not come up the first time; then everything has been stopped.
+ * everything in order; one that comes more than two seconds later kills what is left, and the exit status is then 128 plus the signal's number.
+ * @throws SetupError if a process does not start the first time; everything has then been stopped.
  */
 export async function superviseProcesses({ services, processes, log }: SuperviseOptions): Promise<Supervisor> {
   const own = processes.map((spec) => ({ ...spec, restartable: startable(spec, services) }));
@@ -55,7 +55,7 @@ export async function superviseProcesses({ services, processes, log }: Supervise
 
   for (const restartable of all) keepAlive(restartable, { signal: ending.signal, log });
   try {
-    // The services run already, unless one died just now.
+    // The services are already running, unless one has just died.
     await Promise.all(all.map((restartable) => restartable.start()));
   } catch (error) {
     const wasToldToStop = ending.signal.aborted;
@@ -85,7 +85,7 @@ interface EndingDeps {
   readonly log: (line: string) => void;
 }
 
-/** The one way everything ends, whoever asks. `signal` is aborted as soon as it begins: nothing is started again from then on. */
+/** The only path by which everything ends. `signal` is aborted as soon as it begins: nothing is restarted from then on. */
 function createEnding({ own, all, services, log }: EndingDeps) {
   const abort = new AbortController();
   const stopped = Promise.withResolvers<void>();
@@ -130,7 +130,7 @@ function startable(spec: ProcessSpec, services: Services): Restartable {
         env: spec.env,
         cwd: spec.cwd,
         logFile: state.path('logs', `${spec.name}.log`),
-        // Without its launcher there are no services either: nothing to drain, and its port must be free for the next start.
+        // Without its launcher there are no services either: there is nothing to drain, and its port must be free for the next start.
         deathSignal: 'SIGKILL',
       },
       async beforeStart() {
@@ -145,7 +145,7 @@ function startable(spec: ProcessSpec, services: Services): Restartable {
   );
 }
 
-/** What has served for 3 s counts as healthy again, so that a single death is always mended after 1 s. */
+/** A process that has served for 3 s counts as healthy again, so that a single death is always repaired after 1 s. */
 function keepAlive(restartable: Restartable, { signal, log }: { signal: AbortSignal; log: (line: string) => void }): void {
   const [firstDelayMs, maxDelayMs, healthyAfterMs] = [1000, 10_000, 3000];
   let delayMs = firstDelayMs;
@@ -158,7 +158,7 @@ function keepAlive(restartable: Restartable, { signal, log }: { signal: AbortSig
       try {
         await restartable.start();
         upSince = Date.now();
-        return log(`${restartable.name} runs again`);
+        return log(`${restartable.name} is running again`);
       } catch (error) {
         if (!signal.aborted) log(`${restartable.name} did not start: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -168,15 +168,15 @@ function keepAlive(restartable: Restartable, { signal, log }: { signal: AbortSig
   restartable.onDeath((how) => {
     if (signal.aborted) return;
     if (Date.now() - upSince > healthyAfterMs) delayMs = firstDelayMs;
-    log(`${restartable.name} ended (${how}), starting it again`);
+    log(`${restartable.name} ended (${how}); restarting it`);
     startAgain().catch(() => {});
   });
 }
 
-/** npm hands on what the terminal has sent to the whole group already: one press of Ctrl-C comes twice. */
+/** npm forwards a signal that the terminal has already sent to the whole group, so one press of Ctrl-C arrives twice. */
 const onePressMs = 2_000;
 
-/** Gives the function that takes the handlers away again. */
+/** Returns a function that removes the handlers. */
 function onSignals({ stop, kill, log }: { stop: () => void; kill: () => void; log: (line: string) => void }): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   let firstAt: number | null = null;
@@ -184,11 +184,11 @@ function onSignals({ stop, kill, log }: { stop: () => void; kill: () => void; lo
   const listener = (name: (typeof signals)[number]) => {
     if (firstAt === null) {
       firstAt = performance.now();
-      log('Stopping … (Ctrl-C again, after two seconds, kills what is still there)');
+      log('Stopping … (press Ctrl-C again after two seconds to kill what is still running)');
       return stop();
     }
     if (performance.now() - firstAt < onePressMs) return;
-    log(`${name} once more: killing what is still there`);
+    log(`${name} again: killing what is still running`);
     process.exitCode = 128 + constants.signals[name];
     kill();
   };

@@ -5,7 +5,7 @@ import { openConnection } from '../temporal/connection.ts';
 import type { CliEnv } from './env.ts';
 import { SetupError } from './setup-error.ts';
 
-/** A service that is only just starting gets so long. */
+/** How long to wait for a service that is just starting. */
 const patienceMs = 8_000;
 const probeMs = 3_000;
 
@@ -16,8 +16,8 @@ interface Probe {
 }
 
 /**
- * Waits, for some ten seconds, until those services answer that are given by URL.
- * @throws SetupError that names each variable whose service doesn't, and why.
+ * Waits up to about ten seconds until the services given by URL answer.
+ * @throws SetupError that names each variable whose service doesn't answer, and why.
  */
 export async function checkReachable(env: CliEnv, variables: readonly string[]): Promise<void> {
   const probes = probesOf(env).filter(({ variable }) => variables.includes(variable) && env[variable]);
@@ -40,7 +40,7 @@ async function faultOf({ variable, service, ask }: Probe): Promise<string | null
       await ask();
       return null;
     } catch (error) {
-      if (isFinal(error) || Date.now() > end) return `${service} can't be used at what ${variable} says: ${reasonOf(error)}.`;
+      if (isFinal(error) || Date.now() > end) return `${service} cannot be used with the value of ${variable}: ${reasonOf(error)}.`;
       await sleep(500);
     }
   }
@@ -88,14 +88,14 @@ function isFinal(error: unknown): boolean {
   return /^(WRONGPASS|NOAUTH)/.test(textOf(error, 'message'));
 }
 
-/** What the service or the system says; a fault of several tries has no text of its own, one of gRPC tells of its inner life. */
+/** Returns what the service or the system says; an AggregateError has no text of its own, and a gRPC error exposes internals. */
 function reasonOf(error: unknown): string {
   const details = textOf(error, 'details').replace(/ Resolution note:.*$/s, '');
   if (details.startsWith('Deadline exceeded')) return 'no answer in time';
   return details || textOf(error, 'message') || textOf(error, 'code') || 'no answer';
 }
 
-/** Not by class: under Jest the errors of Node are of another one. */
+/** Not by class: under Jest, Node's errors have a different one. */
 function textOf(error: unknown, field: 'message' | 'details' | 'code'): string {
   if (typeof error !== 'object' || error === null) return '';
   const value: unknown = Reflect.get(error, field);

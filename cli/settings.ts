@@ -16,7 +16,7 @@ const ServiceVariables = Type.Object({
   TEMPORAL_HTTP_ADDRESS: Type.Optional(Type.String({ pattern: '^[^\\s/]+:\\d+$' })),
 });
 
-/** What `up` makes itself where nobody has set it; only its form matters here. */
+/** Stand-ins for what `up` generates if it is not set; only their form matters here. */
 const standIns = {
   PUBLIC_URL: 'http://127.0.0.1',
   STORAGE_DIR: '/attachments',
@@ -41,11 +41,11 @@ export function checkSettings(env: CliEnv): void {
     });
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;
-    throw new SetupError(`These settings can't be used:\n${[...error.faults].map(([name, fault]) => `  ${name}: ${fault}`).join('\n')}`);
+    throw new SetupError(`These settings cannot be used:\n${[...error.faults].map(([name, fault]) => `  ${name}: ${fault}`).join('\n')}`);
   }
 }
 
-/** An empty variable counts as absent, but for keys: none is made in the place of one that was emptied. */
+/** An empty variable counts as absent, except for keys: no key is generated in place of one that was emptied. */
 function given(env: CliEnv): CliEnv {
   const keys: readonly string[] = Object.values(keyVariables);
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => value !== undefined && (value !== '' || keys.includes(name))));

@@ -2,10 +2,10 @@ import { replaceSigningKey } from '../domain/identity/keys/signing-key-rotation.
 import { withDeployment } from './attach.ts';
 import type { CliEnv } from './env.ts';
 
-/** `longhaul keys rotate --signing`: a new key signs access tokens from now on; what the old one signed works to its end. */
+/** `longhaul keys rotate --signing`: a new key signs access tokens from now on; tokens signed by the old one remain valid until they expire. */
 export async function rotateSigningKey({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
   await withDeployment({ env, log }, async ({ db, keys }) => {
     const kid = await replaceSigningKey(db, keys);
-    log(`Access tokens are signed with ${kid} within two minutes, by every process.`);
+    log(`Every process will sign access tokens with ${kid} within two minutes.`);
   });
 }

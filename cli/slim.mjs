@@ -1,5 +1,5 @@
-// `node cli/slim.mjs` takes out of node_modules what this machine never loads: native modules of Temporal and onnxruntime for other machines, and the
-// packaged Node where the one that runs this is new enough. For images and lean installs; `npm ci` brings it all back. Needs packages only.
+// `node cli/slim.mjs` removes from node_modules what this machine never loads: native modules of Temporal and onnxruntime for other machines, and the
+// packaged Node if the one that runs this is new enough. For images and lean installs; `npm ci` restores everything. Needs only the packages.
 import { readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { isEnough, removeForeignRuntimes } from './prepare.mjs';
 
 const nodeModules = join(dirname(dirname(fileURLToPath(import.meta.url))), 'node_modules');
-/** The package's own answer to which of its modules this machine loads. */
+/** Asks the package itself which of its modules this machine loads. */
 const { getPrebuiltTargetName } = createRequire(import.meta.url)('@temporalio/core-bridge/common');
 
 const releases = join(nodeModules, '@temporalio', 'core-bridge', 'releases');

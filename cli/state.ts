@@ -20,21 +20,21 @@ import { hasCode, SetupError } from './setup-error.ts';
 /** The state folder of one deployment on one machine (`.longhaul/`): data, saved ports, secrets. One process holds it at a time. */
 export interface State {
   readonly dir: string;
-  /** Absolute path of something in the folder. */
+  /** Returns the absolute path of something in the folder. */
   path(...parts: readonly string[]): string;
   /** The parsed JSON file, or null when there is none. */
   read(file: string): unknown;
-  /** Replaces the JSON file as a whole (mode 0600): a reader sees the old or the new text, also after a crash. */
+  /** Replaces the JSON file atomically (mode 0600): a reader sees either the old or the new text, also after a crash. */
   write(file: string, value: unknown): void;
-  /** A random secret (base64url of `bytes` random bytes), made at the first call for this name and the same ever after. */
+  /** A random secret (base64url of `bytes` random bytes), created at the first call for this name and constant from then on. */
   secret(name: string, bytes?: number): string;
-  /** The same for a secret of another form, made by `make`. */
+  /** The same for a secret of another form, created by `make`. */
   keep(name: string, make: () => string): string;
   /** Lets another process open the folder. */
   release(): void;
 }
 
-/** Another live process holds the state folder. `pid` is null when it has not said yet. */
+/** Another live process holds the state folder. `pid` is null if it has not been written yet. */
 export class StateBusyError extends SetupError {
   readonly stateDir: string;
   readonly pid: number | null;
@@ -50,7 +50,7 @@ export class StateBusyError extends SetupError {
 }
 
 /**
- * Makes the folder where it is missing (0700) and takes its lock.
+ * Creates the folder if it is missing (0700) and takes its lock.
  * @throws StateBusyError when another process holds it, SetupError when it belongs to another user.
  */
 export function openState(stateDir: string): State {
@@ -83,7 +83,7 @@ export function readStateFile(stateDir: string, file: string): unknown {
   return readJson(join(resolve(stateDir), file));
 }
 
-/** Replaces a JSON file (mode 0600) of a folder that another process may hold; only for files that no process of a deployment writes. */
+/** Replaces a JSON file (mode 0600) of a folder that another process may hold; only for files that the processes of a deployment never write. */
 export function writeStateFile(stateDir: string, file: string, value: unknown): void {
   writePrivate(join(resolve(stateDir), file), `${JSON.stringify(value, null, 2)}\n`);
 }
@@ -111,8 +111,8 @@ function accessState(dir: string, release: () => void): State {
   };
 }
 /**
- * An exclusive transaction on an empty SQLite file is a lock of the kernel: it ends with its process, however that ends, and no
- * start after a crash has to guess from a process id whether the folder is still in use.
+ * An exclusive transaction on an empty SQLite file is a kernel lock: it ends with its process, in whatever way, and no
+ * start after a crash has to infer from a pid whether the folder is still in use.
  */
 function takeLock(dir: string): DatabaseSync {
   const file = join(dir, 'lock');
@@ -139,7 +139,7 @@ function ownerOf(dir: string): number | null {
   return typeof owner.pid === 'number' ? owner.pid : null;
 }
 
-/** Where a folder can't be made, Node may say that its parent does not exist: what the system says of the nearest one that does is thrown instead. */
+/** If a folder can't be created, Node may report that its parent does not exist; this throws the system's error for the nearest existing folder instead. */
 function makeFolder(dir: string): void {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -151,14 +151,14 @@ function makeFolder(dir: string): void {
   }
 }
 
-/** Files of two users in one folder end in a data directory that neither can open. */
+/** Files of two users in one folder would lead to a data directory that neither can open. */
 function refuseForeignFolder(dir: string): void {
   const { uid, mode } = statSync(dir);
   const me = process.geteuid?.();
 
   if (me !== undefined && uid !== me)
     throw new SetupError(
-      `${dir} belongs to user id ${uid}, this process runs as ${me}. Run it as that user, or choose another state folder.`,
+      `${dir} belongs to user id ${uid}, but this process runs as ${me}. Run it as that user, or choose another state folder.`,
     );
   if ((mode & 0o077) !== 0) chmodSync(dir, 0o700);
 }

@@ -25,8 +25,8 @@ export interface UpOptions {
 }
 
 /**
- * Runs a whole deployment on this machine until it is told to stop: services, migration, first access, API and workers.
- * When one runs from the same state folder already, says how to reach it and leaves it alone.
+ * Runs a complete deployment on this machine until it is stopped: services, migration, first access, API and workers.
+ * If one already runs from the same state folder, prints how to reach it and leaves it alone.
  */
 export async function up({ env, isDemo, isWatching = false, log }: UpOptions): Promise<void> {
   const stateDir = stateDirOf(env);
@@ -59,7 +59,7 @@ export async function up({ env, isDemo, isWatching = false, log }: UpOptions): P
   }
 }
 
-/** Prices and exchange rates that ship, where there are none yet. A deployment without them runs as well: its calls count nothing. */
+/** Stores the shipped prices and exchange rates if there are none yet. A deployment works without them, but its calls have no cost. */
 async function fillCatalogs({ variables }: Deployment, log: (line: string) => void): Promise<void> {
   await withDatabases(variables, async (attached) => {
     await fillPrices(attached, log);
@@ -67,7 +67,7 @@ async function fillCatalogs({ variables }: Deployment, log: (line: string) => vo
   }).catch((error: unknown) => log(`Prices could not be imported: ${error instanceof Error ? error.message : String(error)}`));
 }
 
-/** `compileCache`: the folder where Node keeps what it has compiled, a third of the work of a start. */
+/** `compileCache`: the folder for Node's compile cache, which saves a third of the work of a start. */
 function processesOf({ port, variables, healthPorts }: Deployment, compileCache: string): ProcessSpec[] {
   const common = { ...variables, NODE_COMPILE_CACHE: compileCache };
   const nodeArgs = ['--disable-warning=ExperimentalWarning'];
@@ -119,7 +119,7 @@ Longhaul is up.
   Owner        ${access.email}  ${access.password}
   Operator     ${access.operator_email}  ${access.operator_password}
   Service key  ${key}
-  Model        ${modelId}${modelId === 'builtin/extractive' ? '  (no language model: answers with sentences of what its tools read; set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHAUL_MODEL_BASE_URL for one)' : ''}
+  Model        ${modelId}${modelId === 'builtin/extractive' ? '  (no language model: answers only quote what its tools read; set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHAUL_MODEL_BASE_URL for one)' : ''}
   Mails        ${mailDir === null ? 'by SMTP_URL' : `files in ${mailDir}  (set SMTP_URL to send them)`}
   All of it    ${join(stateDir, 'access.json')}
 

@@ -16,7 +16,7 @@ interface Command {
   readonly log: (line: string) => void;
 }
 
-/** What `usage adjust` was asked for, as it was typed. */
+/** The arguments of `usage adjust`, as typed. */
 interface AskedValues {
   readonly workspace?: string;
   readonly run?: string;
@@ -30,35 +30,38 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const signedAmount = /^-?(?:0|[1-9][0-9]{0,10})(?:\.[0-9]{1,9})?$/;
 const keyForm = /^[\x21-\x7e]{1,100}$/;
 
-/** `longhaul usage adjust`: a correction as a row of the ledger, once a key. @throws SetupError for what is no correction, and for a key that made another one. */
+/**
+ * `longhaul usage adjust`: adds an adjustment to the ledger, once per key.
+ * @throws SetupError for an invalid adjustment, and for a key that has made a different one.
+ */
 export async function usageAdjust({ env, log, asked }: Command & { readonly asked: AskedValues }): Promise<void> {
   const { workspaceId, runId, cost, key, at, reason } = checked(asked);
   await withDeployment({ env, log }, async ({ db, variables }) => {
     const place = await sweep(db, (em) => readAdjustedPlace({ em }, { workspaceId, runId }));
-    if (!place) throw new SetupError('There is no such workspace, or the run is none of it.');
+    if (!place) throw new SetupError('There is no such workspace, or the run is not in it.');
     const currency = billingCurrencyOf(variables);
     const options = { tenant: workspaceTenant(place.organizationId, workspaceId), actor: systemActor, correlationId: newId() };
 
-    // So that a window of this moment is there.
+    // Ensures that the current budget window exists.
     await transact(db, options, (tx) => rollBudgetWindows(tx.em, workspaceId));
     const { value } = await transact(db, options, (tx) => adjustUsage(tx, place, { key, cost, currency, at, reason }));
     if (value.kind === 'other')
-      throw new SetupError(`The key ${key} has made another correction, ${differenceOf(value.difference)}. Take a new key.`);
+      throw new SetupError(`The key ${key} has already made a different correction, ${differenceOf(value.difference)}. Take a new key.`);
     log(
-      `${value.kind === 'made' ? 'Corrected' : 'The key had made this correction before'}: ${money(cost)} ${currency} at ${value.at.toISOString()}, record ${value.id}.`,
+      `${value.kind === 'made' ? 'Corrected' : 'The key has already made this correction'}: ${money(cost)} ${currency} at ${value.at.toISOString()}, record ${value.id}.`,
     );
   });
 }
 
-/** `longhaul usage rebuild`: the sums that usage is read from, anew out of the ledger. May be stopped at any point and run again. */
+/** `longhaul usage rebuild`: rebuilds the rollups of usage from the ledger. Can be stopped at any point and repeated. */
 export async function usageRebuild({ env, log }: Command): Promise<void> {
   await withDeployment({ env, log }, async ({ db }) => {
     const { workspaces, days, mended } = await rebuildUsage(db);
-    log(`${days} days of ${workspaces} workspaces compared with the ledger, ${mended} sums mended.`);
+    log(`${days} days of ${workspaces} workspaces compared with the ledger, ${mended} sums corrected.`);
   });
 }
 
-/** What the correction of before has otherwise, in words. */
+/** Describes how the earlier adjustment differs. */
 function differenceOf({ amount, run, at }: AdjustmentDifference): string {
   const parts = [
     ...(amount === null ? [] : [`of ${amount}`]),
@@ -70,14 +73,14 @@ function differenceOf({ amount, run, at }: AdjustmentDifference): string {
 
 function checked({ workspace, run, amount, key, at, reason }: AskedValues) {
   const [workspaceId, runId] = [workspace?.toLowerCase() ?? '', run?.toLowerCase() ?? null];
-  if (!uuid.test(workspaceId)) throw new SetupError('--workspace wants the id of a workspace.');
-  if (runId !== null && !uuid.test(runId)) throw new SetupError('--run wants the id of a run.');
+  if (!uuid.test(workspaceId)) throw new SetupError('--workspace must be the id of a workspace.');
+  if (runId !== null && !uuid.test(runId)) throw new SetupError('--run must be the id of a run.');
   if (amount === undefined || !signedAmount.test(amount) || new Decimal(amount).isZero())
-    throw new SetupError('--amount wants a decimal other than 0, with at most 11 digits before the point and 9 behind it: --amount=-1.25');
+    throw new SetupError('--amount must be a decimal other than 0, with at most 11 digits before the point and 9 after it: --amount=-1.25');
   if (key === undefined || !keyForm.test(key))
-    throw new SetupError('--key wants up to 100 characters without spaces: the same key makes a correction once.');
+    throw new SetupError('--key must have up to 100 characters without spaces; the same key makes a correction only once.');
   if (at !== undefined && !(formats['date-time'](at) && Date.parse(at) <= Date.now()))
-    throw new SetupError('--at wants a time that has been, with its zone: 2026-01-31T10:15:00Z');
+    throw new SetupError('--at must be a past time with its zone: 2026-01-31T10:15:00Z');
   return {
     workspaceId,
     runId,

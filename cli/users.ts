@@ -16,27 +16,27 @@ export interface UsersCommand {
   readonly email: string | undefined;
 }
 
-/** `longhaul users reset-mfa --email`: a user who lost authenticator and recovery codes signs in with the password again. */
+/** `longhaul users reset-mfa --email`: lets a user who lost the authenticator and the recovery codes sign in with the password again. */
 export async function resetMfaCommand({ env, log, email }: UsersCommand): Promise<void> {
-  if (!email) throw new SetupError('Whose? longhaul users reset-mfa --email somebody@example.com');
+  if (!email) throw new SetupError('The email address is missing: longhaul users reset-mfa --email somebody@example.com');
 
   await withDeployment({ env, log }, async ({ db, keys }) => {
     const isReset = await resetMfa({ db, keys }, email);
-    log(isReset ? 'The second factor and its recovery codes are gone, every session has ended.' : 'There was no second factor.');
+    log(isReset ? 'The second factor and its recovery codes were removed, and every session was ended.' : 'The user has no second factor.');
   });
 }
 
-/** Gives false when the user has no second factor. @throws SetupError when nobody has the address. */
+/** Returns false if the user has no second factor. @throws SetupError if no user has the address. */
 export async function resetMfa({ db, keys }: { readonly db: Databases; readonly keys: KeyRing }, email: string): Promise<boolean> {
   const found = await findLogin(db, normalizeEmail(email));
-  if (!found) throw new SetupError('Nobody has that address.');
+  if (!found) throw new SetupError('No user has this address.');
 
   const { id: userId, organizationId, workspaceId, hasFactor } = found.person;
   const tenant = { organizationId, userId, workspaceIds: [], hasAllWorkspaces: organizationId !== null, isOperator: false };
   const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, async (tx) => {
     const isReset = await resetFactor(tx, { userId, organizationId, workspaceId, hasFactor });
 
-    // Leaves with the relay of a worker; nothing is sent where there is no mailer.
+    // Sent by the outbox relay of a worker; nothing is sent if there is no mailer.
     if (isReset) await addMail(tx, keys, { mail: { template: 'factor_removed', userId }, home: { organizationId, workspaceId } });
     return isReset;
   });

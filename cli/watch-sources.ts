@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Supervisor } from './processes.ts';
 
 const folders = ['activities', 'api', 'db', 'domain', 'ports', 'temporal', 'workers', 'workflows'];
-/** An editor, and git all the more, writes several files one after the other. */
+/** An editor, and even more so git, writes several files in succession. */
 const settleMs = 300;
 
 export interface WatchOptions {
@@ -14,7 +14,7 @@ export interface WatchOptions {
   readonly log: (line: string) => void;
 }
 
-/** Restarts processes when a source has changed; one that does not start is tried again at the next change. Gives what ends that. */
+/** Restarts processes when a source has changed; a process that does not start is tried again at the next change. Returns a function that stops watching. */
 export function restartOnChange(supervisor: Pick<Supervisor, 'restart'>, { root, names, log }: WatchOptions): () => void {
   let timer: NodeJS.Timeout | undefined;
   let restarting: Promise<unknown> = Promise.resolve();
@@ -27,7 +27,7 @@ export function restartOnChange(supervisor: Pick<Supervisor, 'restart'>, { root,
     }
   };
   const restartAll = (changed: string) => {
-    log(`${changed} has changed: starting ${names.join(', ')} again`);
+    log(`${changed} has changed: restarting ${names.join(', ')}`);
     restarting = restarting.then(() => Promise.all(names.map(restart)));
   };
   const watchers = folders.map((folder) =>

@@ -100,7 +100,7 @@ function folderMailer(folder: string, from: string): Mailer {
         await rename(temporary, file);
       } catch (error) {
         const reason = String(fieldOf(error, 'code') ?? 'unknown').toLowerCase();
-        throw fail('upstream_failed', { detail: `The folder for mails can't be written (${reason}).`, context: { reason } });
+        throw fail('upstream_failed', { detail: `The folder for mails cannot be written (${reason}).`, context: { reason } });
       }
       return { isTaken: true };
     },

@@ -54,6 +54,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch (cause) {
-    throw fail('malformed_request', { detail: 'The query string holds a bad escape.', cause });
+    throw fail('malformed_request', { detail: 'The query string contains an invalid escape.', cause });
   }
 }

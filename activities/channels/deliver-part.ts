@@ -33,7 +33,7 @@ export async function deliverPart(deps: ActivityDeps, input: ChannelPartInput): 
   if (wasFrozenSince(startedAt)) return release(deps, part, { isUncertain, waitMs: 0 });
   if (claim.files.isScanned) return release(deps, part, { isUncertain, waitMs: scanWaitMs });
   const outgoing = outgoingOf(claim, claim);
-  const gone = { result: 'refused', error: 'the file is not there any more' } as const;
+  const gone = { result: 'refused', error: 'the file no longer exists' } as const;
   const outcome = claim.files.isGone ? gone : await send(deps, ready, { part, outgoing, isUncertain });
   const verdict = verdictOfPart(part, outcome, afterUncertainOf(ready, outgoing));
   await transactAsSystem(deps, (tx) => settlePart(tx, message, { part, verdict, at: deps.db.clock.now() }));

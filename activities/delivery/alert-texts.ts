@@ -21,7 +21,7 @@ export function alertLetter(told: ToldAlert): Letter {
     parts: [
       `${headingOf(told)}: ${told.alert.title}.`,
       ...factsOf(told).map(([name, value]) => `${name}: ${value}`),
-      ...(link === null ? [] : ['The alert, with what became of its notices:', { link }]),
+      ...(link === null ? [] : ['The alert and the state of its notifications:', { link }]),
     ],
   };
 }

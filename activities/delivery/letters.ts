@@ -30,9 +30,9 @@ export function resetLetter(places: Places, reader: Reader, token: MailedToken):
     subject: 'Choose a new password',
     parts: [
       greeting(reader.fullName),
-      `Somebody, probably you, has asked for a new password for ${reader.email} at ${places.publicUrl}.`,
+      `Someone, probably you, has requested a new password for ${reader.email} at ${places.publicUrl}.`,
       ...actionParts(places, token, passwordAction('password-reset')),
-      "If it wasn't you, leave this mail be: your password stays as it is.",
+      'If it was not you, ignore this mail; your password will not change.',
     ],
   };
 }
@@ -43,7 +43,7 @@ export function firstPasswordLetter(places: Places, reader: Reader, token: Maile
     subject: 'Choose your password',
     parts: [
       greeting(reader.fullName),
-      `An account has been made for ${reader.email}${place} at ${places.publicUrl}. Choose a password to sign in.`,
+      `An account has been created for ${reader.email}${place} at ${places.publicUrl}. Choose a password to sign in.`,
       ...actionParts(places, token, passwordAction('password-set')),
     ],
   };
@@ -54,9 +54,9 @@ export function confirmationLetter(places: Places, reader: Reader, token: Mailed
     subject: 'Confirm your address',
     parts: [
       greeting(reader.fullName),
-      `${token.to} is to become the address of your account at ${places.publicUrl}. It takes effect once you confirm it.`,
+      `${token.to} is the new address requested for your account at ${places.publicUrl}. It takes effect once you confirm it.`,
       ...actionParts(places, token, { page: 'email-confirm', operation: 'POST /auth/email/confirm', body: {} }),
-      "If you don't know of this, leave this mail be: nothing will change.",
+      'If you did not request this, ignore this mail; nothing will change.',
     ],
   };
 }
@@ -74,26 +74,27 @@ export function invitationLetter(places: Places, facts: InvitationFacts, token: 
         operation: 'POST /invitations/accept',
         body: { email, password: 'the password that you choose' },
       }),
-      "If you don't want to join, leave this mail be.",
+      "If you don't want to join, ignore this mail.",
     ],
   };
 }
 
 const notices: Readonly<Record<Notice, { readonly subject: string; readonly words: string; readonly advice: string }>> = {
   email_change_notice: {
-    subject: 'A change of your address was asked for',
-    words: 'Somebody who is signed in as you has asked for another address of your account. It takes effect once the new one is confirmed.',
+    subject: 'A change of your address was requested',
+    words:
+      'Someone who is signed in as you has requested a new address for your account. It takes effect once the new address is confirmed.',
     advice: 'If it was not you, change your password and end your other sessions now.',
   },
   refresh_reuse: {
     subject: 'One of your sessions was ended',
-    words: 'A token of one of your sessions was used a second time, as it happens when it was copied. The session has been ended.',
-    advice: 'Sign in again. If you see this without a reason, change your password and look through your sessions.',
+    words: 'A token of one of your sessions was used a second time, which can mean that it was copied. The session has been ended.',
+    advice: 'Sign in again. If you don’t know why this happened, change your password and review your sessions.',
   },
   password_changed: {
     subject: 'Your password was changed',
     words: 'The password of your account was changed.',
-    advice: 'If it was not you, ask for a new password now and tell your administrator.',
+    advice: 'If it was not you, request a new password now and tell your administrator.',
   },
   factor_added: {
     subject: 'A second factor was added',
@@ -102,18 +103,18 @@ const notices: Readonly<Record<Notice, { readonly subject: string; readonly word
   },
   factor_removed: {
     subject: 'Your second factor was removed',
-    words: 'Your account no longer asks for a second factor when you sign in; the recovery codes are gone, too.',
+    words: 'Your account no longer asks for a second factor when you sign in. Its recovery codes have been removed too.',
     advice: 'If it was not you, change your password now and tell your administrator.',
   },
   recovery_codes_replaced: {
-    subject: 'New recovery codes were made',
-    words: 'Somebody who is signed in as you has made new recovery codes of your account; the old ones work no longer.',
+    subject: 'New recovery codes were created',
+    words: 'Someone who is signed in as you has created new recovery codes for your account. The old ones no longer work.',
     advice: 'If it was not you, change your password now and tell your administrator.',
   },
   recovery_codes_used_up: {
     subject: 'Your last recovery code was used',
     words: 'You have signed in with the last of your recovery codes.',
-    advice: 'Make new ones, or you will be locked out when you lose your authenticator app.',
+    advice: 'Create new ones, or you will be locked out if you lose your authenticator app.',
   },
 };
 
@@ -133,7 +134,7 @@ function passwordAction(page: string): Action {
 
 /** Links to the product page that takes the token, where the deployment has one; otherwise shows the operation of the API, ready to paste. */
 function actionParts({ publicUrl, linkUrl }: Places, { token, expiresAt }: MailedToken, action: Action): Letter['parts'] {
-  const end = `It works once, until ${readableTime(expiresAt)}.`;
+  const end = `It can be used once, until ${readableTime(expiresAt)}.`;
 
   if (linkUrl !== null) return ['Follow this link:', { link: `${linkUrl}/${action.page}#token=${token}` }, end];
   const [method = '', path = ''] = action.operation.split(' ');

@@ -34,7 +34,7 @@ export async function routeOf(
 
   if (target.kind === 'user') {
     const [reader] = await readersAmong(tx, { organizationId, workspaceId }, [target.user_id]);
-    return reader ? { kind: 'mail', to: reader.email } : none(refused('the user is not active or does not see the alert any more'));
+    return reader ? { kind: 'mail', to: reader.email } : none(refused('the user is not active or can no longer see the alert'));
   }
   const place = { organizationId, workspaceId: rule.workspaceId, toolId: null };
   const scope = rule.workspaceId === null ? ('organization' as const) : ('workspace' as const);
@@ -80,7 +80,7 @@ async function mailAlert(
   });
   const sending = mail.mailer
     .send({ id, to, subject: letter.subject, text: toText(letter), html: toHtml(letter) }, limit.signal)
-    .then((reply): TryOutcome => (reply.isTaken ? taken : refused('the mail server refused it for good', reply.code)), failedMail);
+    .then((reply): TryOutcome => (reply.isTaken ? taken : refused('the mail server rejected it permanently', reply.code)), failedMail);
   return Promise.race([sending, late.promise]).finally(stop);
 }
 

@@ -47,7 +47,9 @@ export async function attemptCallback(deps: SendCallbackDeps, callbackId: string
 
   const { callback, outgoing } = claim;
   const outcome =
-    outgoing === null ? refused('the endpoint or the run is gone, or its receiver wants no more') : await send(deps, callback, outgoing);
+    outgoing === null
+      ? refused('the endpoint or the run no longer exists, or the receiver wants no more deliveries')
+      : await send(deps, callback, outgoing);
   const verdict = verdictOfCallback(outcome, { attempts: callback.attempts, random: Math.random() });
   await transactAsSystem(deps, (tx) => settleCallback(tx, callback, { outcome, verdict, at: deps.db.clock.now() }));
   report(deps, callback, { outcome, verdict });

@@ -38,7 +38,7 @@ export async function askVote(deps: ActivityDeps, asked: VoteAsked): Promise<Sto
     try {
       const vote = await askOnce(deps, asked, attempt);
       if (vote !== null) return vote;
-      last = new EvaluatorError('judge_off_schema', 'The answer of the judge has not the form that was asked for.');
+      last = new EvaluatorError('judge_off_schema', 'The answer of the judge does not have the required form.');
       attempt += 1;
     } catch (error) {
       asked.signal.throwIfAborted();

@@ -60,7 +60,7 @@ async function outcomeOf(deps: ActivityDeps, judging: Judging): Promise<Scoring>
       return matchPattern(deps, judging);
     case 'json_schema': {
       const json = answer.text === '' ? undefined : parsedJson(answer.text);
-      if (json === undefined) return scored(0, 'The output is no JSON.');
+      if (json === undefined) return scored(0, 'The output is not valid JSON.');
       const { schema } = evaluator.params as { readonly schema: Readonly<Record<string, unknown>> }; // checked when the evaluation was created
       const problems = await deps.schemas.of(evaluation.organizationId).validate(schema, json);
       if (problems.some(({ rule }) => rule === 'schema')) throw new EvaluatorError('evaluator_limit', 'The schema could not be applied.');
@@ -80,13 +80,13 @@ async function outcomeOf(deps: ActivityDeps, judging: Judging): Promise<Scoring>
 async function matchPattern(deps: ActivityDeps, { evaluator, answer, evaluation }: Judging): Promise<Scoring> {
   const { pattern, flags } = evaluator.params as { readonly pattern: string; readonly flags: string }; // checked when the evaluation was created
   const found = await createEvaluatorWork(deps.work, deps.schemas, evaluation.organizationId).find(pattern, flags, answer.text);
-  if (found === 'limit') throw new EvaluatorError('evaluator_limit', 'The pattern took more than it may.');
-  if (found === 'unreadable') throw new EvaluatorError('pattern_unreadable', 'The pattern can not be read.');
-  return passedIf(found === 'found', 'The pattern is not there.');
+  if (found === 'limit') throw new EvaluatorError('evaluator_limit', 'The pattern exceeded its time or memory limit.');
+  if (found === 'unreadable') throw new EvaluatorError('pattern_unreadable', 'The pattern is invalid.');
+  return passedIf(found === 'found', 'The pattern does not match the output.');
 }
 
 async function similarity(deps: ActivityDeps, { evaluator, answer, evaluation, result, signal }: Judging): Promise<Scoring> {
-  if (answer.expected === null) return notApplicable('The item expects nothing.');
+  if (answer.expected === null) return notApplicable('The item has no expected value.');
   const expected = typeof answer.expected === 'string' ? answer.expected : JSON.stringify(answer.expected);
   const { model } = evaluator.params as { readonly model: string | null }; // checked when the evaluation was created
   if (expected === answer.text) return scored(1);

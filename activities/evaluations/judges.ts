@@ -50,7 +50,7 @@ export async function judgePair(deps: ActivityDeps, { evaluation, evaluator, res
   const base = baselineId === null ? null : await readAsSystem(deps, (tx) => readBaselineOutput(tx, baselineId, result));
   if (base === null) return notApplicable('The baseline has no answer to the same question.');
   const other = base.text ?? (base.json === null ? '' : JSON.stringify(base.json));
-  if (other === answer.text) return scored(0.5, 'Both outputs are the same.');
+  if (other === answer.text) return scored(0.5, 'Both outputs are identical.');
 
   const model = judgeModel(deps, named);
   const input = partOf('input', result, answer);
@@ -79,7 +79,7 @@ function detailsOf(model: string, prompt: JudgePrompt | null, votes: readonly ob
 
 function judgeModel(deps: ActivityDeps, named: string | null): string {
   const model = deps.models.resolve(named);
-  if (model === null) throw new EvaluatorError('model_unavailable', 'The deployment does not have the model of this judge any more.');
+  if (model === null) throw new EvaluatorError('model_unavailable', 'This deployment no longer has the model of this judge.');
   return model.id;
 }
 

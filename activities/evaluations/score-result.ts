@@ -39,7 +39,7 @@ async function endOf(deps: ActivityDeps, { evaluation, result, signal }: Scored)
   const outcomes: EvaluatorOutcome[] = [];
   for (const evaluator of evaluators) {
     if (result.attempts > maxAttempts) {
-      outcomes.push({ kind: 'error', code: 'worker_lost', message: 'Whoever scored it was lost again and again.' });
+      outcomes.push({ kind: 'error', code: 'worker_lost', message: 'The worker that scored it was lost repeatedly.' });
       continue;
     }
     try {

@@ -99,8 +99,8 @@ async function fetchPage(
     return { kind: 'refused', code: 'upstream_failed', detail: `The server answered ${page.status}.` };
   } catch (error) {
     if (error instanceof EgressRefused)
-      return { kind: 'refused', code: 'egress_refused', detail: `The address is refused: ${error.message}` };
-    if (error instanceof EgressUndecodable) return { kind: 'refused', code: 'upstream_failed', detail: 'The answer can not be decoded.' };
+      return { kind: 'refused', code: 'egress_refused', detail: `The address is not allowed: ${error.message}` };
+    if (error instanceof EgressUndecodable) return { kind: 'refused', code: 'upstream_failed', detail: 'The answer cannot be decoded.' };
     if (!(error instanceof EgressUnreachable) || Context.current().info.attempt < maxTries) throw error;
     return { kind: 'refused', code: 'upstream_failed', detail: 'The server could not be reached.' };
   }

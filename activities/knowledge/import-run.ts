@@ -51,7 +51,7 @@ export async function importBatch(batch: RunBatch): Promise<BatchOutcome> {
 async function open({ run, deps }: RunBatch): Promise<Readable> {
   const { attachmentId } = run;
   const bytes = attachmentId === null ? null : await readAsSystem(deps, (tx) => readSourceBytes(tx, attachmentId));
-  if (bytes === null) throw fail('not_found', { detail: 'The file of the import is gone.' });
+  if (bytes === null) throw fail('not_found', { detail: 'The file of the import no longer exists.' });
   return deps.storage.open(bytes.storageKey);
 }
 

@@ -75,7 +75,7 @@ async function indexSource(deps: ActivityDeps, input: IngestInput): Promise<Inde
 async function failIngest(deps: ActivityDeps, input: IngestInput, code: string): Promise<IngestOutcome> {
   await transactAsSystem(deps, async (tx) => {
     const found = await lockIngest(tx, input);
-    if (found) await endFailed(tx, found, { code, stage: 'indexing', detail: 'The embedding model refused the text.' });
+    if (found) await endFailed(tx, found, { code, stage: 'indexing', detail: 'The embedding model rejected the text.' });
   });
   await dropStagedItems((work) => transactAsSystem(deps, work), input.runId);
   return 'ended';
@@ -96,6 +96,6 @@ async function publishSource(deps: ActivityDeps, input: IngestInput): Promise<In
 async function publishOrFail(tx: TenantTransaction, found: IngestAtWork, base: IndexedBase): Promise<boolean> {
   const isPublished = await publishItems(tx, found, { base, published: facts(found.run) });
   if (!isPublished)
-    await endFailed(tx, found, { code: 'resource_frozen', stage: 'indexing', detail: 'The base was changed or frozen meanwhile.' });
+    await endFailed(tx, found, { code: 'resource_frozen', stage: 'indexing', detail: 'The base was changed or frozen in the meantime.' });
   return isPublished;
 }

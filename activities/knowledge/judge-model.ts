@@ -23,7 +23,7 @@ export function createJudge(deps: ActivityDeps): Judge {
   return async (question) => {
     const model = deps.models.resolve(question.model);
     if (model === null)
-      throw fail('validation_failed', { reason: 'unknown_model', detail: `There is no model ${question.model} in this deployment.` });
+      throw fail('validation_failed', { reason: 'unknown_model', detail: `This deployment has no model ${question.model}.` });
     const request = requestOf(model, question);
     const key = callKey(
       question.sourceKind ?? 'maintenance',

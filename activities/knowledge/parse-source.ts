@@ -83,7 +83,7 @@ async function begin(deps: ActivityDeps, input: IngestInput): Promise<BegunInges
     const bytes = attachmentId === null ? null : await readSourceBytes(tx, attachmentId);
     const { id, kind, itemKind, text, title, tags, metadata, createdBy, lastSyncedAt } = found.source;
     if (base === null || (kind !== 'text' && bytes === null)) {
-      await endFailed(tx, found, { code: 'not_found', stage: 'parsing', detail: 'The file or the base is gone.' });
+      await endFailed(tx, found, { code: 'not_found', stage: 'parsing', detail: 'The file or the base no longer exists.' });
       return null;
     }
     setStage(tx, found, 'parsing');
@@ -125,7 +125,7 @@ async function stageFile(
     await stager.settle();
   }
   const [first] = warnings.list;
-  if (staged === 0) throw new ParseFailure('malformed', `Nothing of the file could be taken. ${first?.detail ?? ''}`.trim());
+  if (staged === 0) throw new ParseFailure('malformed', `Nothing in the file could be imported. ${first?.detail ?? ''}`.trim());
   return { warnings: warnings.list, title };
 }
 

@@ -51,9 +51,9 @@ export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal:
   const { auth, url } = toolkit.config;
   if (auth.type !== 'oauth') return without('The server does not accept the credentials of the toolkit.');
   if (auth.mode === 'per_user' && principal.kind !== 'user')
-    return without('Each user has a grant of its own here: a user has to ask for the sync.');
+    return without('Each user has their own grant for this toolkit; a user must request the sync.');
   const redirectUri = deps.env.mcpRedirectUri;
-  if (redirectUri === null) return without('The server asks for consent, and this deployment has no MCP_OAUTH_REDIRECT_URI.');
+  if (redirectUri === null) return without('The server asks for consent, but this deployment has no MCP_OAUTH_REDIRECT_URI.');
 
   try {
     const { challenge } = refusal;
@@ -69,7 +69,7 @@ export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal:
     };
   } catch (error) {
     if (error instanceof McpOauthError || error instanceof EgressRefused || error instanceof EgressUnreachable)
-      return without(`The server asks for consent, which can not be had: ${error.message}`);
+      return without(`The server asks for consent, which cannot be obtained: ${error.message}`);
     throw error;
   }
 }

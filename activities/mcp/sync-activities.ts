@@ -137,7 +137,7 @@ async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unkno
   if (error instanceof McpError && error.kind === 'unauthorized')
     return failedSync((await consentNeeded(deps, claimed.asker, error)).told, true);
   if (error instanceof McpOauthError && error.isRefusal) return failedSync(error.message, true);
-  if (error instanceof EgressRefused) return failedSync(`The address is refused: ${error.message}`, false);
+  if (error instanceof EgressRefused) return failedSync(`The address is not allowed: ${error.message}`, false);
   if (error instanceof McpTooMuch) return failedSync(error.message, true);
 
   const isFinal = error instanceof McpError && !isWorthAnotherTry(error);

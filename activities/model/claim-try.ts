@@ -76,7 +76,7 @@ function modelOf({ models }: ActivityDeps, opened: OpenedStep): ResolvedModel {
       fail('upstream_failed', {
         reason: 'model_unavailable',
         detail:
-          'The deployment does not have the model of this run any more: an operator adds it to LONGHAUL_MODEL_REGISTRY, or a new revision names another.',
+          'This deployment no longer has the model of this run. Ask an operator to add it to LONGHAUL_MODEL_REGISTRY, or name another model in a new revision.',
       }),
     );
   return model;
@@ -88,7 +88,7 @@ function refuseUnpriced({ env }: ActivityDeps, model: ResolvedModel, { prices, i
   throw giveUp(
     fail('validation_failed', {
       reason: 'unpriced_model',
-      detail: `The model ${model.id} has no price, and an enforced budget may not pass it unseen. An operator can set UNPRICED_MODEL=zero_with_alert.`,
+      detail: `The model ${model.id} has no price, and an enforced budget does not allow calls without one. An operator can import a price or set UNPRICED_MODEL=zero_with_alert.`,
     }),
   );
 }

@@ -32,7 +32,7 @@ export const AgentView = closed(
     active_revision: Type.Optional(nullable(AgentRevisionView)),
     revision_count: Type.Optional(nullable(integer())),
   },
-  { $id: 'AgentView', description: 'An agent; active_revision and revision_count only on detail' },
+  { $id: 'AgentView', description: 'An agent; active_revision and revision_count are only present when a single agent is read' },
 );
 
 export const AgentCreate = closed(
@@ -47,7 +47,9 @@ export const AgentCreate = closed(
     is_active: Type.Optional(Type.Boolean({ default: true })),
     attributes: Type.Optional(FreeObject),
     revision: Type.Optional(RevisionDocument),
-    activate: Type.Optional(Type.Boolean({ default: false, description: 'Activates the revision sent along; needs admin' })),
+    activate: Type.Optional(
+      Type.Boolean({ default: false, description: 'Activates the revision in this request; requires the role admin' }),
+    ),
   },
   { $id: 'AgentCreate' },
 );

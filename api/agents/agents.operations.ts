@@ -29,7 +29,7 @@ export const agents = area('Agents', {
     '/agents',
     {
       summary: 'List agents',
-      description: 'Agents that the caller may see. q looks in slug, name and description.',
+      description: 'Agents that the caller can see. q searches slug, name and description.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -44,7 +44,7 @@ export const agents = area('Agents', {
     {
       summary: 'Create an agent',
       description:
-        'Creates an agent, with a first revision if one is sent along. That revision becomes active only once it is activated, which needs the role admin.',
+        'Creates an agent, with a first revision if the request contains one. The revision must be activated before runs use it, which requires the role admin.',
       access: 'member',
       fails: ['already_exists', 'not_found'],
       audit: 'create',
@@ -67,7 +67,7 @@ export const agents = area('Agents', {
     async (ctx, { body }) => {
       checkBytes('/attributes', body.attributes, 16_384);
       if (body.activate === true && body.revision === undefined)
-        throw invalid('/revision', 'required', 'There is no revision to activate.');
+        throw invalid('/revision', 'required', 'The request contains no revision to activate.');
       const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       await checkImageUrl(ctx, body.image_url, home.organizationId);
       if (body.activate === true) refuseRank(ctx.caller, home.workspaceId ?? '', 'admin');
@@ -81,7 +81,7 @@ export const agents = area('Agents', {
     '/agents/{agent_id}',
     {
       summary: 'Read an agent',
-      description: 'One agent with its active revision and the number of its revisions.',
+      description: 'Returns one agent with its active revision and the number of its revisions.',
       access: 'viewer',
       mcp: true,
       etag: true,
@@ -100,7 +100,8 @@ export const agents = area('Agents', {
     '/agents/{agent_id}',
     {
       summary: 'Change an agent',
-      description: 'Changes what is sent and keeps the rest. What the agent does stands in its revisions, which this never touches.',
+      description:
+        'Changes the fields that are sent and keeps the rest. What the agent does is defined by its revisions, which this operation never changes.',
       access: 'member',
       fails: ['already_exists'],
       audit: 'update',
@@ -126,7 +127,7 @@ export const agents = area('Agents', {
     {
       summary: 'Delete an agent',
       description:
-        'It starts no run any more and its schedules pause. Refused while runs have not ended, unless force cancels them. Its slug may be taken again.',
+        'The agent can no longer start runs, and its schedules are paused. Refused while it has runs that have not ended, unless force cancels them. Its slug becomes available again.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
@@ -145,9 +146,9 @@ export const agents = area('Agents', {
   listAvailableSubAgents: list(
     '/agents/{agent_id}/available-sub-agents',
     {
-      summary: 'List agents that an agent may ask',
+      summary: 'List agents that an agent can call',
       description:
-        'Active agents with an active revision that the agent can refer to, by name, at most 200; not itself and none that leads back to it. q looks in slug, name and description.',
+        'Active agents with an active revision that the agent can refer to, by name, at most 200; excludes the agent itself and agents that lead back to it. q searches slug, name and description.',
       access: 'viewer',
       mcp: true,
       paging: 'none',

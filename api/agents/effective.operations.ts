@@ -41,7 +41,7 @@ export const effectiveOperations = {
     {
       summary: 'Compare two revisions',
       description:
-        'What has changed from `against`, by default the active revision, to this one. Bindings match by what they refer to, not by position.',
+        'Returns what has changed from `against` (by default the active revision) to this revision. Bindings are matched by what they refer to, not by position.',
       access: 'viewer',
       fails: ['state_conflict'],
       mcp: true,
@@ -64,9 +64,9 @@ export const effectiveOperations = {
   validateAgentRevision: post(
     '/agents/{agent_id}/validate',
     {
-      summary: 'Try a revision without storing it',
+      summary: 'Validate a revision without storing it',
       description:
-        'Everything that would stand against storing or activating the document, and what a run would do without. Stores nothing.',
+        'Returns every problem that would prevent the document from being stored or activated, and what a run would omit. Stores nothing.',
       access: 'member',
       audit: 'none',
       success: [200],
@@ -101,7 +101,7 @@ export const effectiveOperations = {
     {
       summary: 'Read what a run would use',
       description:
-        'Model, system prompt, tools with their approvals, skills, agents and limits as a run that began now would get them, and what it would do without.',
+        'Returns the model, system prompt, tools with their approvals, skills, agents and limits that a run starting now would use, and what it would omit.',
       access: 'member',
       fails: ['state_conflict'],
       mcp: true,
@@ -131,7 +131,7 @@ export const effectiveOperations = {
   ),
 };
 
-/** The configuration of a document under the agent's other layers, and the system prompt that it gives. */
+/** Returns the effective configuration of a document with the agent's other layers, and the resulting system prompt. */
 async function configure(
   ctx: Ctx,
   source: AgentSource,
@@ -150,7 +150,7 @@ async function configure(
   const rendered = await renderInstructions(ctx, source, { document, template: effective.instructions });
   const skills = effective.skills.map(({ slug, description, text }) => ({ slug, description, text }));
   if (rendered !== null) return { effective, prompt: withSkills(rendered, skills) };
-  const warning = { pointer: '/instructions', rule: 'template', message: 'the instructions can not be rendered with these values' };
+  const warning = { pointer: '/instructions', rule: 'template', message: 'the instructions cannot be rendered with these values' };
   return {
     effective: { ...effective, warnings: [...effective.warnings, warning] },
     prompt: withSkills(effective.instructions, skills),
@@ -192,7 +192,7 @@ function runProblems(effective: EffectiveConfiguration, prompt: string): Revisio
     ...warnings,
     atRun('/instructions', {
       rule: 'prompt_size',
-      message: 'The prompt takes more than half of what the model can read.',
+      message: 'The prompt uses more than half of the model’s context window.',
       params: { tokens, context_window: window },
     }),
   ];

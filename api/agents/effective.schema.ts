@@ -9,24 +9,24 @@ import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text } from
 import { KnowledgeBinding, ModelSettings, RevisionDocument, RevisionLimits } from './revision.schema.ts';
 
 export const EffectiveQuery = closed({
-  revision_id: Type.Optional(idOf('AgentRevision', 'A revision of the agent; default the active one, else the newest')),
-  persona_slug: Type.Optional(text(200, { minLength: 1, description: 'A persona of the agent; default its default persona' })),
+  revision_id: Type.Optional(idOf('AgentRevision', 'A revision of the agent; defaults to the active one, otherwise the newest')),
+  persona_slug: Type.Optional(text(200, { minLength: 1, description: 'A persona of the agent; defaults to its default persona' })),
 });
 export const DiffQuery = closed({
-  against: Type.Optional(idOf('AgentRevision', 'The revision to compare with; default the active one')),
+  against: Type.Optional(idOf('AgentRevision', 'The revision to compare with; defaults to the active one')),
 });
 
-// A component is one wherever it stands: there it has a default.
+// A shared component has no default; in the document, the field has one.
 const asInDocument = <S extends TSchema>(schema: S) => ({ ...schema, default: {} });
 const Pointer = text(4_000, { description: 'JSON pointer into the document' });
 
 const Approval = closed(
   {
     required: Type.Boolean(),
-    reason: nullable(oneOf(['critical', 'binding', 'first', 'effect'], { description: 'first asks once per run and tool' })),
+    reason: nullable(oneOf(['critical', 'binding', 'first', 'effect'], { description: 'first asks only once per run and tool' })),
     floor: oneOf(['member', 'admin']),
   },
-  { $id: 'EffectiveApproval', description: 'Whether a call waits for a person, why, and who may answer' },
+  { $id: 'EffectiveApproval', description: 'Whether a call waits for a person, why, and who can answer' },
 );
 
 const Tool = closed(
@@ -46,7 +46,7 @@ const Tool = closed(
     response_max_chars: integer({ minimum: 100, maximum: 200_000 }),
     secrets_missing: listOf(text(100), { maxItems: 50 }),
   },
-  { $id: 'EffectiveTool', description: 'A tool as a run would use it; the schema is the one that the model sees' },
+  { $id: 'EffectiveTool', description: 'A tool as a run would use it, with the schema that the model sees' },
 );
 
 const Skill = closed(
@@ -64,7 +64,7 @@ const SubAgent = closed(
     agent_id: idOf('Agent'),
     revision_id: idOf('AgentRevision'),
     slug: text(200),
-    tool_name: text(64, { description: 'The name under which the model asks it' }),
+    tool_name: text(64, { description: 'The name by which the model calls it' }),
     persona_slug: nullable(text(200)),
     description: nullable(text(2_000)),
     history: oneOf(['none', 'summary']),
@@ -97,7 +97,7 @@ const Model = closed(
 
 const Warning = closed(
   { pointer: Pointer, rule: text(60), message: text(1_000), params: Type.Optional(FreeObject) },
-  { $id: 'EffectiveWarning', description: 'Something that a run would do without' },
+  { $id: 'EffectiveWarning', description: 'Something that a run would omit' },
 );
 
 export const EffectiveAgentView = closed(
@@ -130,7 +130,7 @@ export const RevisionValidate = closed(
 const Problem = closed(
   {
     severity: oneOf(['error', 'warning']),
-    stage: oneOf(['create', 'activate', 'run'], { description: 'From which step on it matters' }),
+    stage: oneOf(['create', 'activate', 'run'], { description: 'The step from which it matters' }),
     pointer: Pointer,
     rule: text(60),
     message: text(1_000),
@@ -141,7 +141,7 @@ const Problem = closed(
 
 export const RevisionValidationView = closed(
   {
-    valid: Type.Boolean({ description: 'It could be stored and activated; warnings do not count' }),
+    valid: Type.Boolean({ description: 'Whether it could be stored and activated; warnings do not count' }),
     problems: listOf(Problem, { maxItems: 5_000 }),
     prompt_tokens_estimate: integer({ description: 'Tokens of system prompt and tools in each model call' }),
   },
@@ -158,7 +158,7 @@ export const RevisionDiffView = closed(
     changes: listOf(
       closed(
         {
-          pointer: text(4_000, { description: 'Into the target; of a removal into the base' }),
+          pointer: text(4_000, { description: 'Pointer into the target document; for a removal, into the base' }),
           op: oneOf(['add', 'remove', 'replace']),
           before: AnyJson('Any JSON value; null for an addition'),
           after: AnyJson('Any JSON value; null for a removal'),
@@ -170,7 +170,7 @@ export const RevisionDiffView = closed(
     instructions_diff: nullable(text(400_000, { description: 'Unified diff' })),
     truncated: Type.Boolean(),
   },
-  { $id: 'RevisionDiffView', description: 'What has changed from base to target; bindings match by target, not by position' },
+  { $id: 'RevisionDiffView', description: 'The changes from base to target; bindings are matched by target, not by position' },
 );
 
 /** The wire form of a configuration; `instructions` is the whole system prompt. */

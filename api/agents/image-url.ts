@@ -3,7 +3,7 @@ import { refusalOfUrl } from '../../ports/egress/url.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 
-/** The address of a picture and where in the body it stands. */
+/** The URL of a picture and its location in the body. */
 interface ImageUrl {
   readonly pointer: string;
   readonly url: string | null | undefined;
@@ -21,7 +21,7 @@ export async function checkImageUrls(ctx: Ctx, images: readonly ImageUrl[], orga
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
   const errors = given.flatMap(({ pointer, url }): Violation[] => {
     const why = refusalOfUrl(url, policy);
-    return why === null ? [] : [{ in: 'body', pointer, name: null, rule: 'egress', message: `The URL is refused: ${why}` }];
+    return why === null ? [] : [{ in: 'body', pointer, name: null, rule: 'egress', message: `The URL is not allowed: ${why}` }];
   });
   if (errors.length > 0) throw fail('validation_failed', { errors });
 }

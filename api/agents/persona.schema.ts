@@ -31,27 +31,32 @@ const changeable = {
   locale: Type.Optional(nullable(text(35, { minLength: 2, description: 'Language tag, BCP 47' }))),
   instructions: Type.Optional(text(32_768, { description: 'Liquid template; empty unless given' })),
   instructions_mode: Type.Optional(
-    oneOf(instructionsModes, { description: 'How its instructions and the revision’s come together; append unless given' }),
+    oneOf(instructionsModes, { description: 'How its instructions are combined with those of the revision; defaults to append' }),
   ),
   model: Type.Optional(nullable(ModelName)),
   model_settings: Type.Optional(nullable(ModelSettingsOverride)),
   tools_allow: Type.Optional(
     nullable(
-      listOf(text(200, { minLength: 1 }), { maxItems: 128, description: 'Slugs of the tools it may call; null: all of the revision' }),
+      listOf(text(200, { minLength: 1 }), {
+        maxItems: 128,
+        description: 'Slugs of the tools it can call; null: all tools of the revision',
+      }),
     ),
   ),
   knowledge: Type.Optional(listOf(KnowledgeBinding, { maxItems: 16 })),
   avatar_preset: Type.Optional(nullable(oneOf(avatarPresets))),
   image_url: Type.Optional(nullable(Url)),
   attributes: Type.Optional(FreeObject),
-  is_default: Type.Optional(Type.Boolean({ description: 'Worn by runs that name none; one an agent. Not unless given' })),
-  is_active: Type.Optional(Type.Boolean({ description: 'True unless given' })),
+  is_default: Type.Optional(
+    Type.Boolean({ description: 'Whether runs that name no persona use it; at most one per agent. Defaults to false' }),
+  ),
+  is_active: Type.Optional(Type.Boolean({ description: 'Defaults to true' })),
 };
 
 /** A persona as authors write it and exports hold it. */
 export const PersonaDocument = closed(
   { slug: Slug, ...changeable },
-  { $id: 'PersonaDocument', description: 'A face of an agent: it narrows and colours what the revision says' },
+  { $id: 'PersonaDocument', description: 'A variant of an agent that restricts and adapts what the revision defines' },
 );
 export const PersonaCreate = closed({ slug: Slug, ...changeable }, { $id: 'PersonaCreate' });
 export const PersonaUpdate = closed({ ...changeable, name: Type.Optional(Name) }, { $id: 'PersonaUpdate' });
@@ -77,11 +82,11 @@ export const PersonaView = closed(
     is_default: Type.Boolean(),
     is_active: Type.Boolean(),
     version: integer({ minimum: 1 }),
-    etag: text(40, { description: 'For If-Match: a persona has no reading of its own' }),
+    etag: text(40, { description: 'For If-Match, because there is no operation to read a single persona' }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'PersonaView', description: 'A face of an agent' },
+  { $id: 'PersonaView', description: 'A variant of an agent' },
 );
 
 /** The wire form of a persona. */
@@ -125,7 +130,7 @@ function toSaid({ slug, document, is_default, is_active }: CopiedPersona) {
   };
 }
 
-/** What the validated body says, as the rules of db/agents take it. */
+/** Converts the validated body to the form that the rules of db/agents take. */
 export function toPersonaDraft(body: Static<typeof PersonaDocument>): PersonaDraft {
   const { is_default: _default, is_active: _active, ...draft } = body;
   return draft;

@@ -28,7 +28,8 @@ export const personaOperations = {
     '/agents/{agent_id}/personas',
     {
       summary: 'List the personas of an agent',
-      description: 'All personas of the agent, newest first. The etag of each is what If-Match takes: a persona has no reading of its own.',
+      description:
+        'All personas of the agent, newest first. Send the etag of a persona in If-Match to change it; there is no operation to read a single persona.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -46,7 +47,7 @@ export const personaOperations = {
     {
       summary: 'Add a persona to an agent',
       description:
-        'A persona colours the instructions and narrows the tools of a run that names it. One of an agent is the default: a new default takes the place of the old.',
+        'A persona adapts the instructions and restricts the tools of a run that names it. Each agent has one default persona; a new default replaces the old one.',
       access: 'member',
       fails: ['already_exists', 'state_conflict'],
       audit: 'create',
@@ -71,7 +72,8 @@ export const personaOperations = {
     '/agents/{agent_id}/personas/{persona_id}',
     {
       summary: 'Change a persona',
-      description: 'Changes what is sent and keeps the rest, as a new version; runs in flight keep theirs.',
+      description:
+        'Changes the fields that are sent and keeps the rest, as a new version; runs in flight keep the version they started with.',
       access: 'member',
       audit: 'update',
       etag: true,
@@ -98,7 +100,7 @@ export const personaOperations = {
     '/agents/{agent_id}/personas/{persona_id}',
     {
       summary: 'Delete a persona',
-      description: 'Runs in flight keep it; new ones that name it are refused.',
+      description: 'Runs in flight keep the persona; new runs that name it are refused.',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,

@@ -23,7 +23,7 @@ export const portabilityOperations = {
     {
       summary: 'Import an agent',
       description:
-        'Makes an agent with its personas from an exported document. Its first revision stays inactive. Every reference that does not resolve here is told, all in one answer, and nothing is stored.',
+        'Creates an agent with its personas from an exported document. Its first revision is not activated. If any reference does not resolve here, nothing is stored and the reply lists all unresolved references.',
       access: 'member',
       fails: ['not_found', 'already_exists'],
       audit: 'create',
@@ -57,7 +57,7 @@ export const portabilityOperations = {
     {
       summary: 'Export an agent',
       description:
-        'The agent with one revision and its personas as importAgent takes it: references by slug and scope, no ids, no secrets. A toolkit or sub-agent pinned to a revision is exported as its active one.',
+        'Exports the agent with one revision and its personas in the format that importAgent accepts: references by slug and scope, no ids, no secrets. A toolkit or sub-agent pinned to a revision is exported with its active revision.',
       access: 'member',
       mcp: true,
       params: AgentParams,
@@ -75,7 +75,7 @@ export const portabilityOperations = {
     {
       summary: 'Clone an agent',
       description:
-        'A new agent with a copy of one revision and of the personas. The copied revision stays inactive, and each of its references must also resolve where the clone lives.',
+        'Creates an agent with a copy of one revision and of the personas. The copied revision is not activated, and all of its references must also resolve in the scope of the clone.',
       access: 'member',
       fails: ['already_exists'],
       audit: 'create',
@@ -105,10 +105,10 @@ export const portabilityOperations = {
   ),
 };
 
-/** A clone lives where its original does unless it is said otherwise, and where its author's new rows do when that is narrower. */
+/** Without an explicit scope, a clone gets the scope of its original, or that of its author's new rows if that is narrower. */
 function homeOfClone(source: AgentRow, { scope, own }: { scope: Scope | null; own: Scope }): Parameters<typeof resolveNewRowScope>[1] {
   if (source.scope === 'workspace' && (scope ?? 'workspace') === 'workspace') return { scope, workspace_id: source.workspace_id };
-  // An operator's own rows are everybody's: not so the copy of an organization's agent.
+  // An operator's own rows are visible to everyone; the copy of an organization's agent must not be.
   if (scope === null && source.scope === 'organization' && own === 'platform') return { scope: 'organization' };
   return { scope };
 }

@@ -35,15 +35,15 @@ export const AgentImport = closed(importFields, {
 
 export const AgentExportView = closed(importFields, {
   $id: 'AgentExportView',
-  description: 'An agent as importAgent takes it: no ids and no secrets',
+  description: 'An agent in the format that importAgent accepts: no ids and no secrets',
 });
 
 export const AgentClone = closed(
   {
     slug: Slug,
     name: Type.Optional(nullable(Name)),
-    scope: Type.Optional(nullable(oneOf(scopes, { description: 'Left out: where the original lives' }))),
-    revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Left out: the active one, else the newest'))),
+    scope: Type.Optional(nullable(oneOf(scopes, { description: 'Defaults to the scope of the original' }))),
+    revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Defaults to the active one, otherwise the newest'))),
     include_personas: Type.Optional(Type.Boolean({ default: true })),
   },
   { $id: 'AgentClone' },
@@ -61,10 +61,12 @@ export const AgentSummary = closed(
     active_revision_id: idOf('AgentRevision'),
     input_schema: nullable(FreeObject),
   },
-  { $id: 'AgentSummary', description: 'An agent that may be asked' },
+  { $id: 'AgentSummary', description: 'An agent that can be called' },
 );
 
-export const ExportQuery = closed({ revision_id: Type.Optional(idOf('AgentRevision', 'Left out: the active one, else the newest')) });
+export const ExportQuery = closed({
+  revision_id: Type.Optional(idOf('AgentRevision', 'Defaults to the active one, otherwise the newest')),
+});
 export const SubAgentFilters = closed({ q: Type.Optional(Q) });
 export const AgentDeletion = closed({
   force: Type.Optional(Type.Boolean({ default: false, description: 'Cancels the runs that have not ended' })),

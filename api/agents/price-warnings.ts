@@ -5,7 +5,7 @@ import type { RevisionLimits } from '../../db/agents/revisions/revision-limits.t
 import { rejectsUnpriced } from '../../db/billing/prices/prices.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 
-/** Models that a run might call and that nobody has priced, where that matters: under an enforced budget, or where the deployment rejects them. */
+/** Warns of models without a price that a run might call, if that matters: under an enforced budget, or if the deployment rejects them. */
 export function priceWarnings(
   { deps }: Pick<Ctx, 'deps'>,
   { ceilings, pricedModels }: AgentPricing,
@@ -20,8 +20,8 @@ export function priceWarnings(
       pointer: place === 0 && id === models[0] ? '/model' : '/fallback_models',
       rule: 'unpriced_model',
       message: isRejected
-        ? `the model ${id} has no price and is not called`
-        : `the model ${id} has no price and counts nothing against the budget`,
+        ? `the model ${id} has no price and will not be called`
+        : `the model ${id} has no price and does not count against the budget`,
       params: { kind: 'model', slug: id },
     }));
 }

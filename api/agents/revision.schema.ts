@@ -21,9 +21,9 @@ import { ActorRef, Amount, closed, FreeObject, idOf, integer, listOf, nullable, 
 const defaulted = <S extends Parameters<typeof Type.Optional>[0]>(schema: S, value: unknown) =>
   Type.Optional({ ...schema, default: value });
 
-export const ModelName = text(120, { minLength: 1, description: 'Id or alias of a model of the registry' });
+export const ModelName = text(120, { minLength: 1, description: 'Id or alias of a model in the registry' });
 
-/** Fields that replace the revision's; what is left out keeps it. */
+/** Fields that replace those of the revision; omitted fields keep the revision's value. */
 export const ModelSettingsOverride = closed(
   {
     temperature: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 2 }))),
@@ -35,7 +35,7 @@ export const ModelSettingsOverride = closed(
     cache: Type.Optional(oneOf(['auto', 'off'])),
     provider_options: Type.Optional(FreeObject),
   },
-  { $id: 'ModelSettingsOverride', description: 'How the model is called under a persona' },
+  { $id: 'ModelSettingsOverride', description: 'Parameters of model calls under a persona' },
 );
 
 const RevisionVariable = closed(
@@ -43,13 +43,13 @@ const RevisionVariable = closed(
     name: text(64, {
       minLength: 1,
       pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
-      description: 'Name under which the template reads it as vars.name',
+      description: 'Name of the variable; templates read it as vars.name',
     }),
-    required: defaulted(Type.Boolean({ description: 'A run without a value for it is refused' }), false),
+    required: defaulted(Type.Boolean({ description: 'Whether a run without a value for it is refused' }), false),
     default: defaulted(nullable(text(4_000)), null),
     description: defaulted(nullable(text(1_024)), null),
   },
-  { $id: 'RevisionVariable', description: 'A value that the instructions read; a run gives it as a field of its JSON input' },
+  { $id: 'RevisionVariable', description: 'A variable of the instructions; a run supplies it as a field of its JSON input' },
 );
 
 export const ModelSettings = closed(
@@ -63,39 +63,39 @@ export const ModelSettings = closed(
     cache: defaulted(oneOf(['auto', 'off']), 'auto'),
     provider_options: defaulted(FreeObject, {}),
   },
-  { $id: 'ModelSettings', description: 'How the model is called; null leaves it to the provider' },
+  { $id: 'ModelSettings', description: 'Parameters of model calls; null uses the defaults of the provider' },
 );
 
 const ToolBinding = closed(
   {
-    id: Type.Optional(idOf('Tool', 'The tool; id or slug is demanded')),
+    id: Type.Optional(idOf('Tool', 'The tool; id or slug is required')),
     slug: Type.Optional(
       text(64, {
         minLength: 1,
         pattern: '^[a-z0-9][a-z0-9_-]*$',
-        description: 'The nearest tool of this slug: workspace, then organization, then platform',
+        description: 'The nearest tool with this slug: workspace, then organization, then platform',
       }),
     ),
-    scope: Type.Optional(nullable(oneOf(scopes, { description: 'Narrows the look-up by slug to one scope' }))),
+    scope: Type.Optional(nullable(oneOf(scopes, { description: 'Restricts the look-up by slug to one scope' }))),
     approval: defaulted(
-      oneOf(toolApprovals, { description: 'When a person is asked: default leaves it to the tool, never asks nobody' }),
+      oneOf(toolApprovals, { description: 'When a person is asked for approval: default leaves it to the tool, never means no approval' }),
       'default',
     ),
-    max_calls: defaulted(nullable(integer({ minimum: 1, maximum: 1_000, description: 'Calls a run may make' })), null),
+    max_calls: defaulted(nullable(integer({ minimum: 1, maximum: 1_000, description: 'Maximum number of calls per run' })), null),
     timeout_s: defaulted(nullable(integer({ minimum: 1, maximum: 600, description: 'Lowers the timeout of the tool' })), null),
     preset: defaulted(FreeObject, {}),
     description: defaulted(nullable(text(1_024, { description: 'Shown to the model instead of the tool’s own' })), null),
   },
-  { $id: 'ToolBinding', description: 'A tool that the agent may call; preset arguments are fixed by the author and hidden from the model' },
+  { $id: 'ToolBinding', description: 'A tool that the agent can call; preset arguments are fixed by the author and hidden from the model' },
 );
 
-/** Fields of a reference: id or slug is demanded. */
+/** Fields of a reference: id or slug is required. */
 const refTo = (resource: Parameters<typeof idOf>[0], what: string) => ({
-  id: Type.Optional(idOf(resource, `The ${what}; id or slug is demanded`)),
+  id: Type.Optional(idOf(resource, `The ${what}; id or slug is required`)),
   slug: Type.Optional(
-    text(200, { minLength: 1, description: `The nearest ${what} of this slug: workspace, then organization, then platform` }),
+    text(200, { minLength: 1, description: `The nearest ${what} with this slug: workspace, then organization, then platform` }),
   ),
-  scope: Type.Optional(nullable(oneOf(scopes, { description: 'Narrows the look-up by slug to one scope' }))),
+  scope: Type.Optional(nullable(oneOf(scopes, { description: 'Restricts the look-up by slug to one scope' }))),
 });
 const RemoteNames = (description: string) => defaulted(listOf(text(200, { minLength: 1 }), { maxItems: 200, description }), []);
 const RevisionChoice = defaulted(
@@ -110,18 +110,18 @@ const ToolkitBinding = closed(
   {
     ...refTo('Toolkit', 'toolkit'),
     revision: RevisionChoice,
-    include: RemoteNames('Tools to take, by their names in the toolkit; empty takes all'),
-    exclude: RemoteNames('Tools to leave out'),
+    include: RemoteNames('Tools to include, by their names in the toolkit; empty includes all'),
+    exclude: RemoteNames('Tools to exclude'),
     approval: defaulted(oneOf(toolApprovals), 'default'),
   },
-  { $id: 'ToolkitBinding', description: 'The tools of a toolkit that the agent may call' },
+  { $id: 'ToolkitBinding', description: 'The tools of a toolkit that the agent can call' },
 );
 
 const SkillBinding = closed(
   {
     ...refTo('Skill', 'skill'),
-    version: defaulted(nullable(integer({ minimum: 1, description: 'Null: the promoted one when a run begins' })), null),
-    mode: defaulted(oneOf(skillModes, { description: 'always puts the text into the prompt' }), 'on_demand'),
+    version: defaulted(nullable(integer({ minimum: 1, description: 'Null: the version that is promoted when a run begins' })), null),
+    mode: defaulted(oneOf(skillModes, { description: 'always includes the text in the prompt' }), 'on_demand'),
   },
   { $id: 'SkillBinding', description: 'A skill that the agent can load' },
 );
@@ -131,7 +131,7 @@ const SubAgentBinding = closed(
     ...refTo('Agent', 'agent'),
     revision: RevisionChoice,
     persona_slug: defaulted(nullable(text(200, { minLength: 1 })), null),
-    description: defaulted(nullable(text(1_024, { description: 'Tells the model when to ask it' })), null),
+    description: defaulted(nullable(text(1_024, { description: 'Tells the model when to call the agent' })), null),
     history: defaulted(oneOf(historyModes), 'none'),
     max_calls: defaulted(nullable(integer({ minimum: 1, maximum: 1_000 })), null),
     max_cost: defaulted(
@@ -139,15 +139,15 @@ const SubAgentBinding = closed(
       null,
     ),
   },
-  { $id: 'SubAgentBinding', description: 'An agent that this one may delegate to' },
+  { $id: 'SubAgentBinding', description: 'An agent to which this agent can delegate' },
 );
 
 export const KnowledgeBinding = closed(
   {
     ...refTo('KnowledgeBase', 'knowledge base'),
-    access: Type.Optional(oneOf(knowledgeAccesses, { description: 'read unless given' })),
-    mode: Type.Optional(oneOf(knowledgeModes, { description: 'tool unless given' })),
-    top_k: Type.Optional(integer({ minimum: 1, maximum: 20, description: '5 unless given' })),
+    access: Type.Optional(oneOf(knowledgeAccesses, { description: 'Defaults to read' })),
+    mode: Type.Optional(oneOf(knowledgeModes, { description: 'Defaults to tool' })),
+    top_k: Type.Optional(integer({ minimum: 1, maximum: 20, description: 'Defaults to 5' })),
   },
   { $id: 'KnowledgeBinding', description: 'A knowledge base that the agent uses' },
 );
@@ -177,39 +177,44 @@ const ResponseFormat = closed(
     schema: defaulted(nullable(FreeObject), null),
     strict: defaulted(Type.Boolean(), false),
   },
-  { $id: 'ResponseFormat', description: 'What the run answers with: text, or JSON that fits a schema' },
+  { $id: 'ResponseFormat', description: 'The format of the answer: text, or JSON that matches a schema' },
 );
 
 export const RevisionLimits = closed(
   {
     max_steps: defaulted(integer({ minimum: 1, maximum: 500 }), 50),
-    max_duration_s: defaulted(integer({ minimum: 10, maximum: 604_800, description: 'Waiting does not count' }), 3_600),
-    max_output_tokens: defaulted(nullable(integer({ minimum: 1, maximum: 200_000, description: 'Of each model call' })), null),
-    max_cost: defaulted(nullable({ ...Amount, description: 'Of the run with its descendants, in the billing currency' }), null),
-    max_children: defaulted(integer({ minimum: 0, maximum: 50, description: 'Runs below it, at every depth' }), 20),
-    max_depth: defaulted(integer({ minimum: 0, maximum: 5, description: 'Levels of runs below the first' }), 3),
+    max_duration_s: defaulted(integer({ minimum: 10, maximum: 604_800, description: 'Time spent waiting does not count' }), 3_600),
+    max_output_tokens: defaulted(nullable(integer({ minimum: 1, maximum: 200_000, description: 'Per model call' })), null),
+    max_cost: defaulted(nullable({ ...Amount, description: 'For the run and its descendants, in the billing currency' }), null),
+    max_children: defaulted(integer({ minimum: 0, maximum: 50, description: 'Descendant runs, at any depth' }), 20),
+    max_depth: defaulted(integer({ minimum: 0, maximum: 5, description: 'Levels of runs below the root run' }), 3),
     approval_ttl_s: defaulted(
       integer({ minimum: 30, maximum: 2_592_000, description: 'How long a question waits for its answer' }),
       86_400,
     ),
     on_expiry: defaulted(
-      oneOf(['deny', 'fail'], { description: 'A question that nobody answers: its call is denied, or the run fails' }),
+      oneOf(['deny', 'fail'], { description: 'What happens when a question expires: its call is denied, or the run fails' }),
       'deny',
     ),
     on_budget: defaulted(
-      oneOf(['fail', 'wait'], { description: 'A full budget: the run ends, or waits for an admin or the next period' }),
+      oneOf(['fail', 'wait'], {
+        description: 'What happens when a budget is exhausted: the run ends, or it waits for an admin or the next period',
+      }),
       'fail',
     ),
     max_tool_calls: defaulted(integer({ minimum: 1, maximum: 2_000 }), 200),
   },
-  { $id: 'RevisionLimits', description: 'Upper bounds of each run; a run may only lower them' },
+  { $id: 'RevisionLimits', description: 'Upper limits for each run; a run can only lower them' },
 );
 
 export const RevisionDocument = closed(
   {
     schema_version: defaulted(integer({ minimum: 1, maximum: documentSchemaVersion }), documentSchemaVersion),
     model: defaulted(nullable(ModelName), null),
-    fallback_models: defaulted(listOf(ModelName, { maxItems: 3, description: 'Tried in order when the model stays unavailable' }), []),
+    fallback_models: defaulted(
+      listOf(ModelName, { maxItems: 3, description: 'Models that are tried in order when the model remains unavailable' }),
+      [],
+    ),
     instructions: defaulted(text(65_536, { description: 'Liquid template of the system prompt' }), ''),
     variables: defaulted(listOf(RevisionVariable, { maxItems: 50 }), []),
     model_settings: defaulted(ModelSettings, {}),
@@ -225,7 +230,7 @@ export const RevisionDocument = closed(
     limits: defaulted(RevisionLimits, {}),
     metadata: defaulted(FreeObject, {}),
   },
-  { $id: 'RevisionDocument', description: 'What an agent is: model, instructions, tools and limits. Immutable once stored' },
+  { $id: 'RevisionDocument', description: 'The definition of an agent: model, instructions, tools and limits. Immutable once stored' },
 );
 
 export const AgentRevisionView = closed(
@@ -240,7 +245,7 @@ export const AgentRevisionView = closed(
     created_by: ActorRef,
     created_at: Timestamp,
   },
-  { $id: 'AgentRevisionView', description: 'One immutable version of an agent; lists leave the document out' },
+  { $id: 'AgentRevisionView', description: 'One immutable version of an agent; lists omit the document' },
 );
 
 export const AgentRevisionCreate = closed(
@@ -248,7 +253,7 @@ export const AgentRevisionCreate = closed(
     document: RevisionDocument,
     note: Type.Optional(nullable(text(500))),
     base_revision_id: Type.Optional(
-      nullable(idOf('AgentRevision', 'The revision this one was made from; refused when it is no longer the newest')),
+      nullable(idOf('AgentRevision', 'The revision on which this one is based; the request is refused if it is no longer the newest')),
     ),
   },
   { $id: 'AgentRevisionCreate' },
@@ -274,7 +279,7 @@ function toDocumentView(document: StoredDocument): Type.Static<typeof RevisionDo
   return document as Type.Static<typeof RevisionDocument>;
 }
 
-/** What the validated body says, as the rules of db/agents take it. */
+/** Converts the validated body to the form that the rules of db/agents take. */
 export function toRevisionDraft(document: Type.Static<typeof RevisionDocument>): RevisionDraft {
   return document;
 }

@@ -33,7 +33,7 @@ export const revisionOperations = {
     {
       summary: 'Add a revision to an agent',
       description:
-        'Stores an immutable revision with the next number. It is checked whole but never activated; runs go on with the active one.',
+        'Stores an immutable revision with the next number. It is fully validated but not activated; runs continue to use the active revision.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'create',
@@ -63,7 +63,7 @@ export const revisionOperations = {
     '/agents/{agent_id}/revisions/{revision_id}',
     {
       summary: 'Read a revision',
-      description: 'One revision of an agent with its whole document.',
+      description: 'Returns one revision of an agent with its complete document.',
       access: 'viewer',
       mcp: true,
       params: AgentRevisionParams,
@@ -77,7 +77,7 @@ export const revisionOperations = {
     {
       summary: 'Activate a revision',
       description:
-        'New runs use the revision from now on; runs in flight keep theirs. Requires the ETag of the agent in If-Match, so that no activation overwrites another one unseen.',
+        'New runs use the revision from now on; runs in flight keep theirs. Requires the ETag of the agent in If-Match, so that no activation silently overwrites another.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',

@@ -16,20 +16,23 @@ export const AlertRuleParams = closed({ rule_id: idOf('AlertRule') });
 const SecretName = text(100, {
   minLength: 1,
   pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$',
-  description: 'Name of a secret where the rule lies',
+  description: 'Name of a secret in the scope of the rule',
 });
-/** Told apart by `kind`, so that a fault is told of the form that was meant. */
+/** Discriminated by `kind`, so that violations concern the intended form. */
 const Target = Type.Unsafe<AlertTarget>({
   type: 'object',
   description: 'Whom a rule notifies',
   examples: [{ kind: 'admins' }],
   discriminator: { propertyName: 'kind' },
   oneOf: [
-    closed({ kind: oneOf(['admins']) }, { $id: 'AdminsTarget', description: 'Active admins and owners who see the workspace, by mail' }),
+    closed(
+      { kind: oneOf(['admins']) },
+      { $id: 'AdminsTarget', description: 'All active admins and owners who can see the workspace, by mail' },
+    ),
     closed({ kind: oneOf(['user']), user_id: idOf('User') }, { $id: 'UserTarget', description: 'One person, by mail' }),
     closed(
-      { kind: oneOf(['webhook']), url: { ...Url, description: 'Replies leave its query out' }, secret_name: SecretName },
-      { $id: 'WebhookTarget', description: 'A POST that is signed with the secret' },
+      { kind: oneOf(['webhook']), url: { ...Url, description: 'The query is omitted in replies' }, secret_name: SecretName },
+      { $id: 'WebhookTarget', description: 'A POST request, signed with the secret' },
     ),
     closed(
       { kind: oneOf(['slack']), secret_name: SecretName },
@@ -56,57 +59,63 @@ const OptionalThreshold = (description: string) =>
 const Grouping = (more: { readonly default?: 'none' } = {}) =>
   oneOf(alertGroupings, {
     ...more,
-    description: 'One alert for all, or one for each workspace or agent; of more than 200 the rest is one group',
+    description: 'One alert for everything, or one for each workspace or agent; beyond 200 groups, the rest form a single group',
   });
-const Operator = oneOf(alertOperators, { description: 'How a value compares with the threshold when it is a breach' });
-const WindowS = integer({ minimum: 60, maximum: 2_592_000, description: 'Seconds over which a value is taken' });
-const ForS = integer({ maximum: 86_400, description: 'Seconds that a breach lasts before it is an alert' });
-const KeepFiringS = integer({ maximum: 86_400, description: 'Seconds that a value is fine before the alert ends' });
-const RepeatIntervalS = integer({ minimum: 300, maximum: 604_800, description: 'Seconds until an open alert is told once more' });
+const Operator = oneOf(alertOperators, { description: 'How a value must compare with the threshold to be a breach' });
+const WindowS = integer({ minimum: 60, maximum: 2_592_000, description: 'The time window over which the value is measured, in seconds' });
+const ForS = integer({ maximum: 86_400, description: 'How long a breach must last before an alert opens, in seconds' });
+const KeepFiringS = integer({ maximum: 86_400, description: 'How long the value must be healthy before the alert ends, in seconds' });
+const RepeatIntervalS = integer({
+  minimum: 300,
+  maximum: 604_800,
+  description: 'Interval after which an open alert is notified again, in seconds',
+});
 const NoData = (more: { readonly default?: 'ok' } = {}) =>
-  oneOf(noDataModes, { ...more, description: 'What a missing value means: as fine, as before, or an alert of its own' });
-const AgentId = nullable(idOf('Agent', 'Measures this agent alone'));
+  oneOf(noDataModes, { ...more, description: 'How a missing value is treated: as healthy, as unchanged, or as an alert in its own right' });
+const AgentId = nullable(idOf('Agent', 'Measures only this agent'));
 
 export const AlertRuleView = closed(
   {
     id: idOf('AlertRule'),
     name: Name,
-    kind: oneOf(ruleKinds, { description: 'What is measured; budget belongs to the rule of a budget' }),
+    kind: oneOf(ruleKinds, { description: 'What is measured; budget is reserved for the rule of a budget' }),
     scope: oneOf(scopes),
     organization_id: idOf('Organization'),
     workspace_id: nullable(idOf('Workspace')),
     agent_id: AgentId,
     group_by: Grouping(),
     operator: Operator,
-    threshold: { ...Decimal, description: 'From here on it is critical' },
-    warning_threshold: nullable({ ...Decimal, description: 'From here on it is a warning' }),
+    threshold: { ...Decimal, description: 'The threshold from which the alert is critical' },
+    warning_threshold: nullable({ ...Decimal, description: 'The threshold from which the alert is a warning' }),
     window_s: WindowS,
     for_s: ForS,
     keep_firing_s: KeepFiringS,
     repeat_interval_s: RepeatIntervalS,
     no_data_mode: NoData(),
     targets: listOf(Target, { maxItems: 10, description: 'Who is notified' }),
-    is_active: Type.Boolean({ description: 'false: it is paused, and measures nothing' }),
-    managed: Type.Boolean({ description: 'It belongs to a budget, which decides when it fires' }),
+    is_active: Type.Boolean({ description: 'false: the rule is paused and measures nothing' }),
+    managed: Type.Boolean({ description: 'Whether it belongs to a budget, which determines when it fires' }),
     budget_id: nullable(idOf('Other', 'The budget of a managed rule')),
-    state: oneOf(ruleStates, { description: 'The worst of its groups' }),
-    last_evaluated_at: nullable({ ...Timestamp, description: 'When it was measured last' }),
+    state: oneOf(ruleStates, { description: 'The worst state of its groups' }),
+    last_evaluated_at: nullable({ ...Timestamp, description: 'When it was last measured' }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'AlertRuleView', description: 'What is watched, from when on it is an alert, and who is notified' },
+  { $id: 'AlertRuleView', description: 'What is watched, when it becomes an alert, and who is notified' },
 );
 
 const changeable = {
   agent_id: Type.Optional(AgentId),
   group_by: Type.Optional(Grouping({ default: 'none' })),
-  warning_threshold: Type.Optional(OptionalThreshold('On the fine side of threshold; from here on it is a warning')),
+  warning_threshold: Type.Optional(
+    OptionalThreshold('The threshold from which the alert is a warning; must be on the healthy side of threshold'),
+  ),
   window_s: Type.Optional({ ...WindowS, default: 300 }),
   for_s: Type.Optional({ ...ForS, default: 0 }),
   keep_firing_s: Type.Optional({ ...KeepFiringS, default: 0 }),
   repeat_interval_s: Type.Optional({ ...RepeatIntervalS, default: 14_400 }),
   no_data_mode: Type.Optional(NoData({ default: 'ok' })),
-  is_active: Type.Optional(Type.Boolean({ default: true, description: 'A rule that is paused measures nothing and ends its open alerts' })),
+  is_active: Type.Optional(Type.Boolean({ default: true, description: 'A paused rule measures nothing, and its open alerts end' })),
 };
 
 export const AlertRuleCreate = closed(
@@ -116,7 +125,7 @@ export const AlertRuleCreate = closed(
     scope: Type.Optional(nullable(oneOf(scopes))),
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
     operator: Operator,
-    threshold: Threshold('From here on it is critical'),
+    threshold: Threshold('The threshold from which the alert is critical'),
     targets: Type.Optional(Targets),
     ...changeable,
   },
@@ -127,7 +136,7 @@ export const AlertRuleUpdate = closed(
   {
     name: Type.Optional(Name),
     operator: Type.Optional(Operator),
-    threshold: Type.Optional(Threshold('From here on it is critical')),
+    threshold: Type.Optional(Threshold('The threshold from which the alert is critical')),
     targets: Type.Optional(Targets),
     agent_id: changeable.agent_id,
     group_by: Type.Optional(Grouping()),
@@ -137,9 +146,9 @@ export const AlertRuleUpdate = closed(
     keep_firing_s: Type.Optional(KeepFiringS),
     repeat_interval_s: Type.Optional(RepeatIntervalS),
     no_data_mode: Type.Optional(NoData()),
-    is_active: Type.Optional(Type.Boolean({ description: 'A rule that is paused measures nothing and ends its open alerts' })),
+    is_active: Type.Optional(Type.Boolean({ description: 'A paused rule measures nothing, and its open alerts end' })),
   },
-  { $id: 'AlertRuleUpdate', description: 'What is sent is changed, the rest kept' },
+  { $id: 'AlertRuleUpdate', description: 'The fields that are sent are changed, the rest is kept' },
 );
 
 export const AlertRuleFilters = closed({
@@ -152,7 +161,7 @@ export const AlertRuleFilters = closed({
 
 type Update = Static<typeof AlertRuleUpdate>;
 
-/** The fields of a body that it sets, as a rule has them. 422 for a threshold that is no amount. */
+/** Returns the fields that a body sets, in the form of a rule. 422 for a threshold that is not an amount. */
 export function toRuleFields(body: Update): Partial<RuleFields> {
   const { threshold, warning_threshold: warning } = body;
   return fieldsSet<RuleFields>({

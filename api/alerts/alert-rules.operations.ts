@@ -32,7 +32,7 @@ export const alertRuleOperations = {
     '/alert-rules',
     {
       summary: 'List alert rules',
-      description: 'Rules that the caller sees, newest first, those of budgets included. q looks in the name.',
+      description: 'Rules that the caller can see, newest first, including those of budgets. q searches the name.',
       access: 'viewer',
       paging: 'keyset',
       query: AlertRuleFilters,
@@ -57,7 +57,7 @@ export const alertRuleOperations = {
     {
       summary: 'Create an alert rule',
       description:
-        'Measures every minute and opens an alert when a value breaches the threshold. Targets are notified when it opens, becomes critical, at each repeat interval, and when it ends. At most 200 rules an organization.',
+        'Measures every minute and opens an alert when a value breaches the threshold. Targets are notified when the alert opens, becomes critical, at each repeat interval, and when it ends. At most 200 rules per organization.',
       access: 'admin',
       fails: ['not_found', 'state_conflict'],
       audit: 'create',
@@ -87,10 +87,10 @@ export const alertRuleOperations = {
     '/alert-rules/{rule_id}',
     {
       summary: 'Read an alert rule',
-      description: 'One rule, with the worst state of its groups.',
+      description: 'Returns one rule with the worst state of its groups.',
       access: 'viewer',
       etag: true,
-      // Its state changes beside the version.
+      // Its state changes independently of the version.
       notModified: false,
       params: AlertRuleParams,
       view: AlertRuleView,
@@ -106,7 +106,7 @@ export const alertRuleOperations = {
     {
       summary: 'Change an alert rule',
       description:
-        'Changes what is sent and keeps the rest. A rule that is paused, or that measures or compares otherwise from now on, ends its open alerts as rule_changed; nothing is sent. Of the rule of a budget only targets, repeat_interval_s and is_active can be changed.',
+        'Changes the fields that are sent and keeps the rest. Pausing a rule, or changing what it measures or compares, ends its open alerts as rule_changed without notification. For the rule of a budget, only targets, repeat_interval_s and is_active can be changed.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',
@@ -134,7 +134,7 @@ export const alertRuleOperations = {
     '/alert-rules/{rule_id}',
     {
       summary: 'Delete an alert rule',
-      description: 'Its open alerts end as rule_changed and stay readable; nothing is sent. 409: the rule of a budget goes with it.',
+      description: 'Its open alerts end as rule_changed, without notification. The rule of a budget goes with the budget (409).',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,
@@ -156,7 +156,7 @@ export const alertRuleOperations = {
     {
       summary: 'Test an alert rule',
       description:
-        'Sends a message that is marked as a test to each target, once, and waits at most 20 seconds for what becomes of it. 5 times a minute and rule, then 429.',
+        'Sends one message marked as a test to each target and waits up to 20 seconds for the outcomes. At most 5 tests per minute and rule, then 429.',
       access: 'admin',
       audit: 'submit',
       idempotent: true,
@@ -205,7 +205,7 @@ interface RulePlace {
 /** Alert rules lie in an organization or one of its workspaces. */
 async function resolveRulePlace(ctx: Ctx, body: Parameters<typeof resolveNewRowScope>[1]): Promise<RulePlace> {
   const { organizationId, workspaceId } = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
-  if (organizationId === null) throw invalid('/scope', 'enum', 'can not be platform: an alert rule belongs to an organization');
+  if (organizationId === null) throw invalid('/scope', 'enum', 'cannot be platform: an alert rule belongs to an organization');
   return { organizationId, workspaceId };
 }
 
@@ -226,7 +226,7 @@ async function refuseAgent(ctx: Ctx, agentId: string, place: RulePlace): Promise
   const isThere =
     [place.organizationId, null].includes(agent?.organization_id ?? null) &&
     (place.workspaceId === null || [place.workspaceId, null].includes(agent?.workspace_id ?? null));
-  if (agent === null || !isThere) throw invalid('/agent_id', 'reference', 'refers to no agent that runs where the rule lies');
+  if (agent === null || !isThere) throw invalid('/agent_id', 'reference', 'does not refer to an agent that runs in the scope of the rule');
 }
 
 const audited = [

@@ -15,14 +15,14 @@ import { withoutQuery } from './alert-rule.schema.ts';
 
 export const AlertParams = closed({ alert_id: idOf('Alert') });
 
-const Severity = oneOf(alertSeverities, { description: 'It never falls while the alert is open' });
-const Value = nullable({ ...Decimal, description: 'What was measured last; null where nothing could be' });
+const Severity = oneOf(alertSeverities, { description: 'The severity never decreases while the alert is open' });
+const Value = nullable({ ...Decimal, description: 'The last measured value; null if nothing could be measured' });
 
 const Transition = closed(
   {
     at: { ...Timestamp, description: 'When it changed' },
-    from: oneOf(transitionOrigins, { description: 'What it was before; ok where it opens' }),
-    to: oneOf(alertStatuses, { description: 'What it has been since' }),
+    from: oneOf(transitionOrigins, { description: 'The state before the change; ok when the alert opens' }),
+    to: oneOf(alertStatuses, { description: 'The state after the change' }),
     severity: Severity,
     value: Value,
     by_user_id: nullable(idOf('User', 'Who resolved it')),
@@ -32,9 +32,9 @@ const Transition = closed(
 
 const Delivery = closed(
   {
-    id: idOf('Other', 'Stands in webhook-id and Message-ID, the same on each try'),
+    id: idOf('Other', 'Sent in webhook-id and Message-ID, the same on each try'),
     seq: integer({ minimum: 1, description: 'Number of the event within the alert' }),
-    event: oneOf(deliveryEvents, { description: 'What the notice says' }),
+    event: oneOf(deliveryEvents, { description: 'What the notice reports' }),
     target: closed(
       {
         kind: oneOf(['user', 'webhook', 'slack'], { description: 'By mail to a person, or to an address' }),
@@ -42,14 +42,14 @@ const Delivery = closed(
       },
       { $id: 'AlertDeliveryTarget', description: 'Who was notified' },
     ),
-    status: oneOf(deliveryStatuses, { description: 'failed is tried again, dead is not' }),
-    attempts: integer({ description: 'How often it was tried' }),
+    status: oneOf(deliveryStatuses, { description: 'failed is retried, dead is not' }),
+    attempts: integer({ description: 'Number of tries' }),
     last_status: nullable(integer({ description: 'HTTP or SMTP status of the last try' })),
-    last_error: nullable(text(300, { description: 'What went wrong with it, without anything of the reply' })),
-    next_attempt_at: nullable({ ...Timestamp, description: 'When it is tried again; null when it is not' }),
-    sent_at: nullable({ ...Timestamp, description: 'When the receiver took it' }),
+    last_error: nullable(text(300, { description: 'What went wrong, without any content of the reply' })),
+    next_attempt_at: nullable({ ...Timestamp, description: 'When it will be retried; null if it will not be' }),
+    sent_at: nullable({ ...Timestamp, description: 'When the receiver accepted it' }),
   },
-  { $id: 'AlertDelivery', description: 'One notice to one receiver, and what became of it' },
+  { $id: 'AlertDelivery', description: 'One notice to one receiver, and its outcome' },
 );
 
 export const AlertView = closed(
@@ -58,44 +58,47 @@ export const AlertView = closed(
     rule_id: idOf('AlertRule'),
     rule_name: Name,
     kind: oneOf(ruleKinds, { description: 'What the rule measures' }),
-    managed: Type.Boolean({ description: 'The rule belongs to a budget' }),
+    managed: Type.Boolean({ description: 'Whether the rule belongs to a budget' }),
     organization_id: idOf('Organization'),
     workspace_id: nullable(idOf('Workspace', 'Of the rule, or of the group where it groups by workspace')),
     labels: Type.Unsafe<Record<string, string>>({
       type: 'object',
       maxProperties: 20,
       additionalProperties: { type: 'string', maxLength: 200 },
-      description: 'Which group of the rule it is about',
+      description: 'The group of the rule that it concerns',
     }),
-    status: oneOf(alertStatuses, { description: 'no_data: open, because nothing could be measured' }),
+    status: oneOf(alertStatuses, { description: 'no_data: open because nothing could be measured' }),
     severity: Severity,
-    title: text(300, { description: 'What has happened, in one line' }),
+    title: text(300, { description: 'What happened, in one line' }),
     value: Value,
-    threshold: nullable({ ...Decimal, description: 'The one that was crossed' }),
+    threshold: nullable({ ...Decimal, description: 'The threshold that was crossed' }),
     opened_at: { ...Timestamp, description: 'When the breach had lasted for_s' },
-    last_seen_at: { ...Timestamp, description: 'When the breach was measured last' },
-    acknowledged_at: nullable({ ...Timestamp, description: 'Since when somebody looks after it' }),
-    acknowledged_by_user_id: nullable(idOf('User', 'Who looks after it')),
-    snoozed_until: nullable({ ...Timestamp, description: 'Until when it is not repeated' }),
+    last_seen_at: { ...Timestamp, description: 'When the breach was last measured' },
+    acknowledged_at: nullable({ ...Timestamp, description: 'When it was acknowledged' }),
+    acknowledged_by_user_id: nullable(idOf('User', 'Who acknowledged it')),
+    snoozed_until: nullable({ ...Timestamp, description: 'Until when notifications are not repeated' }),
     resolved_at: nullable({ ...Timestamp, description: 'When it ended; null while it is open' }),
-    resolved_by_user_id: nullable(idOf('User', 'Who ended it; null where it ended by itself')),
+    resolved_by_user_id: nullable(idOf('User', 'Who ended it; null if it ended by itself')),
     resolution: nullable(oneOf(alertResolutions, { description: 'Why it ended' })),
     updated_at: Timestamp,
-    transitions: Type.Optional(listOf(Transition, { maxItems: 100, description: 'Newest first; in the reading of one alert alone' })),
-    deliveries: Type.Optional(listOf(Delivery, { maxItems: 100, description: 'Newest first; in the reading of one alert alone' })),
+    transitions: Type.Optional(
+      listOf(Transition, { maxItems: 100, description: 'Newest first; only present when a single alert is read' }),
+    ),
+    deliveries: Type.Optional(listOf(Delivery, { maxItems: 100, description: 'Newest first; only present when a single alert is read' })),
   },
-  { $id: 'AlertView', description: 'One cause, from its first breach to its end' },
+  { $id: 'AlertView', description: 'One incident, from its first breach to its end' },
 );
 
 export const AlertUpdate = closed(
   {
     acknowledged: Type.Optional(
-      Type.Boolean({ description: 'true: somebody looks after it, and it is not repeated; false takes that back' }),
+      Type.Boolean({ description: 'true: acknowledged, so notifications are not repeated; false withdraws the acknowledgement' }),
     ),
     snooze_until: Type.Optional(
       nullable({
         ...Timestamp,
-        description: 'Not repeated before, at most 30 days ahead; null ends it. What becomes critical is told all the same',
+        description:
+          'Notifications are not repeated before this time, at most 30 days ahead; null ends the snooze. An alert that becomes critical is notified all the same',
       }),
     ),
     resolve: Type.Optional(Type.Unsafe<true>({ type: 'boolean', const: true, description: 'Ends the alert' })),
@@ -105,10 +108,10 @@ export const AlertUpdate = closed(
 
 export const AlertFilters = closed({
   status: Type.Optional(oneOf(alertStatuses, { description: 'Only alerts of this status' })),
-  severity: Type.Optional(oneOf(alertSeverities, { description: 'Only alerts as severe as this' })),
+  severity: Type.Optional(oneOf(alertSeverities, { description: 'Only alerts of this severity' })),
   rule_id: Type.Optional(idOf('AlertRule')),
-  from: Type.Optional({ ...Timestamp, description: 'Opened then or later' }),
-  to: Type.Optional({ ...Timestamp, description: 'Opened then or before' }),
+  from: Type.Optional({ ...Timestamp, description: 'Opened at this time or later' }),
+  to: Type.Optional({ ...Timestamp, description: 'Opened at this time or earlier' }),
 });
 
 export const AlertTestView = closed(
@@ -116,19 +119,19 @@ export const AlertTestView = closed(
     results: listOf(
       closed(
         {
-          target_index: integer({ maximum: 9, description: 'Place in the targets of the rule' }),
+          target_index: integer({ maximum: 9, description: 'Position in the targets of the rule' }),
           kind: oneOf(['admins', 'user', 'webhook', 'slack'], { description: 'Kind of the target' }),
           outcome: oneOf(['sent', 'failed', 'pending'], { description: 'pending: not known within 20 seconds' }),
           status_code: nullable(integer({ description: 'HTTP or SMTP status of the answer' })),
           latency_ms: nullable(integer({ description: 'Milliseconds until the receiver answered' })),
           error: nullable(text(300, { description: 'What went wrong, without anything of the reply' })),
         },
-        { $id: 'AlertTestResult', description: 'What came of the test at one target' },
+        { $id: 'AlertTestResult', description: 'Outcome of the test for one target' },
       ),
       { maxItems: 10 },
     ),
   },
-  { $id: 'AlertTestView', description: 'What came of a test, target by target' },
+  { $id: 'AlertTestView', description: 'Outcome of a test, target by target' },
 );
 
 /** The wire form of an alert, as lists have it. */

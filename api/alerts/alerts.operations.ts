@@ -14,7 +14,7 @@ export const alerts = area('Alerts', {
     '/alerts',
     {
       summary: 'List alerts',
-      description: 'Alerts that the caller sees, open and resolved, newest first; from and to bound when they were opened.',
+      description: 'Alerts that the caller can see, open and resolved, newest first; from and to limit when they were opened.',
       access: 'viewer',
       paging: 'keyset',
       query: AlertFilters,
@@ -30,10 +30,10 @@ export const alerts = area('Alerts', {
     '/alerts/{alert_id}',
     {
       summary: 'Read an alert',
-      description: 'One alert with its changes and what became of its notices, the newest 100 of each.',
+      description: 'Returns one alert with its changes and the outcomes of its notices, the newest 100 of each.',
       access: 'viewer',
       etag: true,
-      // Values and deliveries change beside the version.
+      // Values and deliveries change independently of the version.
       notModified: false,
       params: AlertParams,
       view: AlertView,
@@ -51,7 +51,7 @@ export const alerts = area('Alerts', {
     {
       summary: 'Handle an alert',
       description:
-        'Acknowledges, snoozes or resolves an open alert. A breach that lasts opens a new alert after for_s, at the earliest repeat_interval_s after it was resolved. A resolved alert is 409.',
+        'Acknowledges, snoozes or resolves an open alert. A continuing breach opens a new alert after for_s, at the earliest repeat_interval_s after this one was resolved. 409 for a resolved alert.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'update',
@@ -63,7 +63,7 @@ export const alerts = area('Alerts', {
     },
     async (ctx, { params, body: { acknowledged, snooze_until: snooze, resolve } }) => {
       if (acknowledged === undefined && snooze === undefined && resolve === undefined)
-        throw invalid('', 'minProperties', 'must say at least one of acknowledged, snooze_until and resolve');
+        throw invalid('', 'minProperties', 'must contain at least one of acknowledged, snooze_until and resolve');
       const snoozeUntil = typeof snooze === 'string' ? new Date(snooze) : snooze;
       const before = await handleAlert(
         ctx,
@@ -93,6 +93,6 @@ export const alerts = area('Alerts', {
 const audited = ['status', 'acknowledged_at', 'snoozed_until', 'resolution'] as const;
 
 function fromAfterTo(): Error {
-  const message = 'from lies after to';
+  const message = 'from must not be after to';
   return fail('validation_failed', { detail: message, errors: [{ in: 'query', pointer: null, name: 'from', rule: 'range', message }] });
 }

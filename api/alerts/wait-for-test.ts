@@ -19,7 +19,7 @@ interface WaitedTest {
   readonly written: readonly WrittenDelivery[];
 }
 
-/** Waits until each delivery has had its try, at most 20 s; what is not known by then is `pending`. Holds no connection while it waits. */
+/** Waits until each delivery has had its try, at most 20 s; a delivery without an outcome by then is `pending`. Holds no connection while it waits. */
 export function waitForTest(ctx: Ctx, { place, targets, written }: WaitedTest): Promise<TestResult[]> {
   const { deps, tenant, actor, correlationId } = ctx;
   const end = performance.now() + maxWaitMs;

@@ -8,7 +8,7 @@ export const AttachmentParams = closed({ attachment_id: idOf('Attachment') });
 
 export const AttachmentForm = closed(
   {
-    file: bytes('One file. Its type is told by its first bytes; its name is kept as a label only'),
+    file: bytes('One file. Its type is detected from its first bytes; its name is only a label'),
     workspace_id: Type.Optional(idOf('Workspace')),
     purpose: Type.Optional(oneOf(attachmentPurposes, { default: 'run_input' })),
   },
@@ -19,34 +19,34 @@ export const AttachmentForm = closed(
 export const DownloadHeaders = closed({
   'range': Type.Optional(text(200, { description: 'One range of bytes; several, or one out of bounds, give the whole' })),
   'if-range': Type.Optional(text(200, { description: 'The ETag for which the range holds' })),
-  'if-none-match': Type.Optional(text(2_000, { description: 'ETags that the client has; a known one answers 304' })),
+  'if-none-match': Type.Optional(text(2_000, { description: 'ETags that the client has; a match answers 304' })),
 });
 
 export const AttachmentView = closed(
   {
     id: idOf('Attachment'),
     organization_id: idOf('Organization'),
-    workspace_id: nullable(idOf('Workspace', 'Null: the file of a skill of the organization')),
+    workspace_id: nullable(idOf('Workspace', 'Null for the file of an organization’s skill')),
     filename: text(255),
     media_type: text(255),
     size_bytes: integer(),
     sha256: text(64, { minLength: 64, pattern: '^[0-9a-f]{64}$' }),
     purpose: oneOf(attachmentPurposes),
-    state: oneOf(attachmentStates, { description: 'scanning: it is looked at and can not be used yet' }),
+    state: oneOf(attachmentStates, { description: 'scanning: the file is being scanned and cannot be used yet' }),
     created_by: ActorRef,
-    linked: Type.Boolean({ description: 'Something holds it; else it is deleted after expires_at' }),
+    linked: Type.Boolean({ description: 'Whether something uses the file; if not, it is deleted after expires_at' }),
     expires_at: nullable(Timestamp),
     created_at: Timestamp,
   },
-  { $id: 'AttachmentView', description: 'A file: what is known of it, without its bytes' },
+  { $id: 'AttachmentView', description: 'A file’s metadata, without its bytes' },
 );
 
 /** A download as JSON. By its type alone the two can't be told apart. */
 export const AttachmentAsJson = Type.Unsafe<unknown>({
-  description: 'With exactly Accept: application/json an AttachmentView; else the file, where that is JSON itself',
+  description: 'An AttachmentView if the request has exactly Accept: application/json; otherwise the file itself, if it is JSON',
 });
 
-/** The wire form of an attachment; the key of its bytes is no part of it. */
+/** The wire form of an attachment, without the storage key of its bytes. */
 export function toAttachmentView(row: AttachmentRow) {
   return {
     id: row.id,

@@ -21,7 +21,7 @@ export const attachments = area('Attachments', {
     {
       summary: 'Upload a file',
       description:
-        'Stores one file of a multipart form. Its first bytes decide its type; programs and unknown types are refused with 415. A file that nothing uses within 24 hours is deleted.',
+        'Stores one file from a multipart form. Its type is detected from its first bytes; programs and unknown types are refused with 415. A file that nothing uses within 24 hours is deleted.',
       access: 'member',
       audit: 'create',
       idempotent: true,
@@ -60,7 +60,7 @@ export const attachments = area('Attachments', {
     {
       summary: 'Download a file',
       description:
-        'The bytes, to be saved and never shown; ranges and conditions as usual, ETag is the SHA-256. With exactly Accept: application/json what is known of the file. Seen by whoever sees the run or the skill that holds it, or reads the knowledge base that is made of it; else by uploader and admins, and by admins not if that base is private.',
+        'Returns the bytes as a download; supports range and conditional requests, with the SHA-256 as ETag. With exactly Accept: application/json, returns the metadata of the file instead. Visible to callers who can see the run or skill that uses it or can read the knowledge base made from it; otherwise to its uploader and to admins, but not to admins if that base is private.',
       access: 'viewer',
       fails: ['state_conflict'],
       params: AttachmentParams,

@@ -18,7 +18,7 @@ export async function sendBytes({ request, reply }: Exchange, storage: Storage, 
   const isKnown = isNotModified(request.headers['if-none-match'], etag);
   const isHead = request.method === 'HEAD';
   const range = isHead ? null : readRange(request.headers, row.size_bytes, etag);
-  // Opened before anything is said of the bytes: an error carries neither their tag nor their name.
+  // Opened before any header describes the bytes, so that an error carries neither their tag nor their name.
   const bytes = isKnown || isHead ? undefined : await storage.open(row.storage_key, range ?? undefined);
   reply.headers({
     etag,

@@ -5,7 +5,7 @@ import { newStorageKey } from '../../ports/storage/key.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import type { AttachmentForm } from './attachment.schema.ts';
 
-/** A form whose file lies in the storage already. */
+/** A form whose file is already in the storage. */
 export interface Upload {
   /** What two uploads under one Idempotency-Key are compared by: the file counts by its content. */
   readonly body: Omit<Static<typeof AttachmentForm>, 'file'> & { readonly file: Omit<StoredFile, 'storageKey' | 'isForeignText'> };
@@ -25,7 +25,7 @@ export async function receiveUpload({ deps, caller, readForm }: IdentifyRequest)
     receive: (file) => storeFile(deps.storage, storageKey, file, { maxBytes: deps.env.attachments.maxBytes, takesForeignText: true }),
     discard: () => deps.storage.remove(storageKey),
   });
-  // The purpose may stand behind the file. What reads sources of knowledge knows the other encodings.
+  // The purpose may come after the file. The reader of knowledge sources supports the other encodings.
   if (fields.purpose !== 'knowledge') refuseForeignText(received);
   const { filename, mediaType, sizeBytes, sha256 } = received;
   return { body: { ...fields, file: { filename, mediaType, sizeBytes, sha256 } }, storageKey };

@@ -11,11 +11,12 @@ export const meOperations = {
     '/auth/me',
     {
       summary: 'Read the caller',
-      description: 'Who holds the credential, as whom it acts, with which role and scope, and the narrowing of an operator.',
+      description:
+        'Returns who holds the credential, as whom it acts, with which role and scope, and how an operator has narrowed their view.',
       access: 'viewer',
       scope: null,
       etag: true,
-      // The session changes beside the user's version, so a 304 could hide a change.
+      // The session changes independently of the user's version, so a 304 could hide a change.
       notModified: false,
       view: MeView,
     },
@@ -25,9 +26,9 @@ export const meOperations = {
   updateMe: patch(
     '/auth/me',
     {
-      summary: "Change one's own account",
+      summary: 'Change your own account',
       description:
-        'Changes name and locale at once. Another address needs a fresh step-up and takes effect once the link that is mailed to it has been followed, while the session that asked still stands; whether it is taken is not told.',
+        'Changes name and locale at once. Changing the address requires a fresh step-up and takes effect when the link mailed to the new address is followed, provided that the requesting session is still active. The reply does not reveal whether the address is already taken.',
       access: 'viewer',
       fails: ['state_conflict'],
       sessionOnly: true,
@@ -50,7 +51,8 @@ export const meOperations = {
     '/auth/email/confirm',
     {
       summary: 'Confirm an address',
-      description: "Uses the token of the mail up and makes its address the user's. 409 when it has become another's meanwhile.",
+      description:
+        "Consumes the token from the mail and makes its address the user's. 409 if another user has taken the address in the meantime.",
       access: 'none',
       fails: ['already_exists', 'gone'],
       audit: 'update',

@@ -19,17 +19,17 @@ export const MeView = closed(
     scope: oneOf(scopes),
     organization_id: nullable(idOf('Organization')),
     workspace_id: nullable(idOf('Workspace')),
-    workspace_ids: listOf(idOf('Workspace'), { maxItems: 1_000, description: 'Workspaces that the caller sees' }),
+    workspace_ids: listOf(idOf('Workspace'), { maxItems: 1_000, description: 'Workspaces that the caller can see' }),
     acting_user: nullable(UserView),
     view: nullable(closed({ organization_id: nullable(idOf('Organization')), workspace_id: nullable(idOf('Workspace')) })),
     session: nullable(SessionView),
-    scopes: nullable(listOf(text(60), { maxItems: 40, description: 'Of a key or token; null is unrestricted' })),
+    scopes: nullable(listOf(text(60), { maxItems: 40, description: 'Scopes of a key or token; null means unrestricted' })),
     mfa: nullable(closed({ enrolled: Type.Boolean(), required: Type.Boolean(), fresh_until: nullable(Timestamp) })),
     impersonation_id: nullable(idOf('Impersonation')),
     locale: nullable(text(35)),
     pending_email: nullable(Email),
   },
-  { $id: 'MeView', description: 'Who calls, as whom, and what they may see' },
+  { $id: 'MeView', description: 'Who is calling, as whom, and what they can see' },
 );
 
 export const MeUpdate = closed(
@@ -38,7 +38,7 @@ export const MeUpdate = closed(
     locale: Type.Optional(nullable(text(35, { minLength: 2, description: 'A BCP 47 language tag' }))),
     email: Type.Optional(Email),
   },
-  { $id: 'MeUpdate', description: 'What is sent changes; an address only once it is confirmed' },
+  { $id: 'MeUpdate', description: 'The fields that are sent are changed; the address only once it is confirmed' },
 );
 
 export function toMeView({ caller, me, now }: { caller: Caller; me: Me; now: Date }): Static<typeof MeView> {

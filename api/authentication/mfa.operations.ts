@@ -23,7 +23,7 @@ export const mfaOperations = {
     {
       summary: 'Answer a challenge, or step up',
       description:
-        'Without a bearer: completes the sign-in of a challenge. With the bearer of a session: makes it fresh for ten minutes and gives a new access token, no refresh token; where there is a second factor, only that does. Wrong, over-tried, used and expired are one answer.',
+        'Without a bearer token: completes the sign-in of a challenge. With the bearer token of a session: makes the session fresh for ten minutes and returns a new access token, but no refresh token; a user with a second factor must use it. A wrong, exhausted, used or expired code or challenge gets the same answer.',
       access: 'none',
       fails: ['mfa_code_invalid', 'scope_insufficient', 'state_conflict'],
       takesSession: true,
@@ -49,9 +49,9 @@ export const mfaOperations = {
     '/auth/mfa/totp',
     {
       ...bySession,
-      summary: 'Begin with a second factor',
+      summary: 'Start enrolling a second factor',
       description:
-        'Gives a secret for an authenticator app, in place of an older unconfirmed one. It counts once a code has confirmed it within 15 minutes. Needs a password verified within the last 10 minutes.',
+        'Returns a secret for an authenticator app and replaces an earlier unconfirmed one. It takes effect once it is confirmed with a code within 15 minutes. Requires a password verified within the last 10 minutes.',
       audit: 'update',
       fails: ['state_conflict'],
       stepUp: true,
@@ -77,7 +77,7 @@ export const mfaOperations = {
       ...bySession,
       summary: 'Confirm a second factor',
       description:
-        'Switches the factor on with a code of the app and gives ten recovery codes, shown this once. Ends every other session and connected app, and whatever else is under way. Needs a password verified within the last 10 minutes.',
+        'Enables the factor with a code from the app and returns ten recovery codes, shown only once. Ends every other session and connected app, and whatever else is in progress. Requires a password verified within the last 10 minutes.',
       audit: 'update',
       fails: ['mfa_code_invalid', 'state_conflict', 'gone'],
       stepUp: true,
@@ -96,7 +96,7 @@ export const mfaOperations = {
       ...bySession,
       summary: 'Remove the second factor',
       description:
-        'Takes factor and recovery codes away and ends every other session and connected app, and whatever else is under way. Not while the organization demands a factor.',
+        'Removes the factor and the recovery codes and ends every other session and connected app, and whatever else is in progress. Not possible while the organization requires a factor.',
       audit: 'update',
       fails: ['state_conflict'],
       stepUp: true,
@@ -113,8 +113,8 @@ export const mfaOperations = {
     '/auth/mfa/recovery-codes',
     {
       ...bySession,
-      summary: 'Make new recovery codes',
-      description: 'Gives ten new recovery codes, shown this once; the old ones are dead. A mail tells of it.',
+      summary: 'Create new recovery codes',
+      description: 'Returns ten new recovery codes, shown only once; the old ones stop working. The user is notified by mail.',
       audit: 'update',
       fails: ['state_conflict'],
       stepUp: true,

@@ -6,8 +6,8 @@ const methods = ['totp', 'recovery_code', 'password'] as const;
 
 export const MfaVerifyBody = closed(
   {
-    challenge_id: Type.Optional(nullable(idOf('Other', 'Of the sign-in; left out with a bearer'))),
-    method: Type.Optional(oneOf(methods, { default: 'totp', description: 'password: in a step-up of a user without a factor' })),
+    challenge_id: Type.Optional(nullable(idOf('Other', 'The challenge of the sign-in; omitted with a bearer token'))),
+    method: Type.Optional(oneOf(methods, { default: 'totp', description: 'password: only in a step-up by a user without a factor' })),
     code: text(256, { minLength: 1 }),
   },
   { $id: 'MfaVerifyBody' },
@@ -26,10 +26,10 @@ export const TotpConfirmBody = closed({ code: text(6, { minLength: 6, pattern: '
 
 export const RecoveryCodesView = closed(
   {
-    codes: listOf(text(19, { description: 'Stands in for the second factor, once' }), { minItems: 10, maxItems: 10 }),
+    codes: listOf(text(19, { description: 'Replaces the second factor once' }), { minItems: 10, maxItems: 10 }),
     created_at: Timestamp,
   },
-  { $id: 'RecoveryCodesView', description: 'Recovery codes, shown this once' },
+  { $id: 'RecoveryCodesView', description: 'Recovery codes, shown only once' },
 );
 
 export function toTotpEnrolmentView(enrolment: {

@@ -47,7 +47,7 @@ export async function grantOf(ctx: Ctx, userId: string, refresh: SessionGrant['r
   return { access, refresh, user };
 }
 
-/** Notes, so that it stays, that somebody was not let in. */
+/** Commits the record of a refused sign-in at once, so that the refusal does not roll it back. */
 export function keepFailure(
   ctx: Ctx,
   {

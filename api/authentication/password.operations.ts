@@ -13,7 +13,7 @@ export const passwordOperations = {
     {
       summary: 'Change the password',
       description:
-        'Replaces the password and ends every other session and connected app, and whatever else is under way; the current session goes on.',
+        'Replaces the password and ends every other session and connected app, and whatever else is in progress; the current session continues.',
       access: 'viewer',
       fails: ['login_failed'],
       sessionOnly: true,
@@ -42,8 +42,8 @@ export const passwordOperations = {
   forgotPassword: post(
     '/auth/password/forgot',
     {
-      summary: 'Ask for a new password',
-      description: 'Mails a link to whoever has the address, if anybody does. The answer and its time are the same for every address.',
+      summary: 'Request a password reset',
+      description: 'Mails a reset link if a user has this address. The answer and its timing are the same for every address.',
       access: 'none',
       audit: 'none',
       openWhenSuspended: true,
@@ -52,7 +52,7 @@ export const passwordOperations = {
       identify: countForgotten,
       example: { body: { email: 'ada@example.com' } },
     },
-    // One outbox row whoever it is: the worker looks the address up.
+    // One outbox row for any address: the worker looks it up.
     async (ctx, { body }) => {
       await addMail(ctx, ctx.deps.keys, {
         mail: { template: 'password_reset', email: normalizeEmail(body.email) },
@@ -66,7 +66,7 @@ export const passwordOperations = {
     {
       summary: 'Set a forgotten password',
       description:
-        'Uses the token of the mail up, sets the password and ends every session, and whatever else is under way. Signs nobody in; a second factor stays.',
+        'Consumes the token from the mail, sets the password and ends every session, and whatever else is in progress. Does not sign the user in; a second factor stays in place.',
       access: 'none',
       fails: ['gone'],
       audit: 'update',

@@ -1,7 +1,7 @@
 import { closed, text } from '../http/input/schema.ts';
 
 const NewPassword = text(256, { minLength: 8, description: 'At least 15 characters, 8 with a second factor, and not easily guessed' });
-const MailToken = text(100, { minLength: 1, description: 'From the link of the mail' });
+const MailToken = text(100, { minLength: 1, description: 'From the link in the mail' });
 
 export const PasswordChangeBody = closed(
   { current_password: text(256, { minLength: 1 }), new_password: NewPassword },

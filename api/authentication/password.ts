@@ -10,7 +10,7 @@ import type { IdentifyRequest } from '../http/operation/operation.ts';
 import { ownAccount } from './own-account.ts';
 import type { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';
 
-/** A change whose current password has been looked at; null hashes: it was wrong. */
+/** A change whose current password has been checked; null hashes: it was wrong. */
 export interface PasswordChange {
   readonly email: string;
   readonly hashes: { readonly from: string; readonly to: string } | null;
@@ -39,7 +39,7 @@ export async function attemptPasswordChange({
   return { email, hashes: { from: passwordHash, to: await deps.identity.passwords.hash(wanted) } };
 }
 
-/** Counts mails by account and by address; whether the account exists is not looked at. */
+/** Counts mails by account and by address, without checking whether the account exists. */
 export async function countForgotten({
   deps,
   body,
@@ -62,7 +62,7 @@ export interface PasswordReset {
   readonly passwordHash: string;
 }
 
-/** The token is looked at first and used up last: a password that won't do costs nobody the link. */
+/** The token is checked first and consumed last, so that an unacceptable password does not cost the user the link. */
 export async function attemptReset({ deps, body }: IdentifyRequest<Static<typeof PasswordResetBody>>): Promise<PasswordReset> {
   // `mount` has validated the body against PasswordResetBody before.
   const { token: shown, new_password: wanted } = body;

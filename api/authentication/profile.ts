@@ -12,7 +12,7 @@ import type { MeUpdate } from './me.schema.ts';
 import { accountNote, ownAccount } from './own-account.ts';
 import type { EmailConfirmBody } from './password.schema.ts';
 
-/** An address is changed by somebody who has just verified themselves, and costs a mail. */
+/** Changing the address requires a fresh verification, and costs a mail. */
 export async function admitUpdate({ deps, body, caller, limits, limitAddress }: IdentifyRequest<Static<typeof MeUpdate>>): Promise<void> {
   // `mount` has validated the body against MeUpdate before.
   const { email, locale } = body;
@@ -23,7 +23,7 @@ export async function admitUpdate({ deps, body, caller, limits, limitAddress }: 
   if (deps.env.mail === null)
     throw fail('state_conflict', {
       reason: 'no_mailer',
-      detail: 'this deployment sends no mails: its operator has set neither SMTP_URL nor MAIL_DIR',
+      detail: 'This deployment cannot send mail: its operator has set neither SMTP_URL nor MAIL_DIR.',
     });
   await limits.consume([
     { policy: 'mail_account', key: accountHash(deps.keys, normalizeEmail(email)).toString('base64url') },
@@ -37,7 +37,7 @@ export async function updateProfile(ctx: Ctx, body: Static<typeof MeUpdate>): Pr
   ctx.audit(accountNote(account, await changeProfile(ctx, ctx.deps.keys, { account, asked: body })));
 }
 
-/** A token that is open. The caller is the user who asked for the address. */
+/** An unused, unexpired token. The caller is the user who requested the address. */
 export interface Confirmation {
   readonly caller: Caller;
   readonly token: ShownToken;

@@ -38,7 +38,7 @@ export const ServiceKeyCreate = closed(
   {
     name: text(120, { minLength: 1 }),
     role: Type.Optional(oneOf(serviceKeyRoles, { default: 'member' })),
-    scope: Type.Optional(nullable(oneOf(serviceKeyScopes, { description: "The caller's own when left out" }))),
+    scope: Type.Optional(nullable(oneOf(serviceKeyScopes, { description: "Defaults to the caller's own" }))),
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
     scopes: Type.Optional(listOf(oneOf(keyScopes), { minItems: 1, maxItems: 40, uniqueItems: true, default: ['*'] })),
     expires_at: Type.Optional(nullable(Timestamp)),
@@ -54,8 +54,8 @@ const shown = {
   name: text(120),
   role: oneOf(serviceKeyRoles),
   scopes: listOf(text(60), { maxItems: 40 }),
-  prefix: text(12, { description: 'How the key begins' }),
-  last4: text(4, { description: 'How the key ends' }),
+  prefix: text(12, { description: 'First characters of the key' }),
+  last4: text(4, { description: 'Last characters of the key' }),
   created_by_user_id: idOf('User'),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -66,10 +66,10 @@ const shown = {
   is_active: Type.Boolean({ description: 'Neither revoked nor expired' }),
 } as const;
 
-export const ServiceKeyView = closed(shown, { $id: 'ServiceKeyView', description: "A back end's credential, without its plaintext" });
+export const ServiceKeyView = closed(shown, { $id: 'ServiceKeyView', description: 'A credential for a back end, without its plaintext' });
 
 export const ServiceKeySecretView = closed(
-  { ...shown, plaintext: text(60, { description: 'Shown this once and never again' }) },
+  { ...shown, plaintext: text(60, { description: 'Shown only once' }) },
   { $id: 'ServiceKeySecretView', description: 'A new or rotated key with its plaintext' },
 );
 

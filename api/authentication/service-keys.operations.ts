@@ -15,7 +15,7 @@ import {
   toServiceKeyView,
 } from './service-key.schema.ts';
 
-// Keys are made and ended by people, never by keys and never in somebody else's name; also while the tenant is frozen.
+// Only people create and revoke keys, never keys and never on another user's behalf; also while the tenant is suspended or archived.
 const byPeople = { access: 'admin', resourceType: 'service_key', sessionOnly: true, notDelegable: true, openWhenSuspended: true } as const;
 
 export const serviceKeyOperations = {
@@ -50,7 +50,7 @@ export const serviceKeyOperations = {
     {
       ...byPeople,
       summary: 'List service keys',
-      description: "Keys of the caller's workspaces and organization, without plaintexts; revoked ones only when asked for.",
+      description: "Keys of the caller's workspaces and organization, without plaintexts; revoked ones only on request.",
       query: ServiceKeyQuery,
       view: ServiceKeyView,
       paging: 'keyset',
@@ -68,7 +68,7 @@ export const serviceKeyOperations = {
     {
       ...byPeople,
       summary: 'Read a service key',
-      description: 'The key without its plaintext.',
+      description: 'Returns the key without its plaintext.',
       params: ServiceKeyParams,
       view: ServiceKeyView,
     },
@@ -80,7 +80,7 @@ export const serviceKeyOperations = {
     {
       ...byPeople,
       summary: 'Rotate a service key',
-      description: 'Gives a new plaintext; the old one is dead at once, without overlap. A revoked or expired key is 409.',
+      description: 'Returns a new plaintext; the old one stops working at once, without overlap. 409 for a revoked or expired key.',
       audit: 'update',
       fails: ['state_conflict'],
       secretReply: true,
@@ -96,7 +96,7 @@ export const serviceKeyOperations = {
     {
       ...byPeople,
       summary: 'Revoke a service key',
-      description: 'Ends the key and its open streams at once; asking again gives the same answer.',
+      description: 'Ends the key and its open streams at once; repeating the request returns the same answer.',
       audit: 'delete',
       params: ServiceKeyParams,
     },

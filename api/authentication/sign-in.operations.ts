@@ -34,7 +34,7 @@ export const signInOperations = {
     {
       summary: 'Refresh the tokens of a session',
       description:
-        "Uses the refresh token up and gives its successor. Of parallel refreshes one wins, the others get 409 refresh_superseded and use the winner's tokens. A used token that comes back later revokes the session.",
+        "Consumes the refresh token and returns its successor. Of parallel refreshes, one wins; the others get 409 refresh_superseded and should use the winner's tokens. Reusing a consumed token later revokes the session.",
       access: 'none',
       fails: ['credential_invalid', 'session_revoked', 'refresh_reuse_detected', 'refresh_superseded'],
       audit: 'none',

@@ -3,7 +3,7 @@ import { closed, nullable, text } from '../http/input/schema.ts';
 
 export const LoginBody = closed(
   {
-    email: text(254, { minLength: 1, description: 'Compared without regard to case and surrounding space' }),
+    email: text(254, { minLength: 1, description: 'Compared without regard to case and surrounding whitespace' }),
     password: text(256, { minLength: 1 }),
     device_label: Type.Optional(nullable(text(80, { description: 'Shown in the list of devices' }))),
   },

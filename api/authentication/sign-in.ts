@@ -15,7 +15,7 @@ import { markHandled } from '../http/mark-handled.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
 
-/** A login whose password has been looked at, before any session is opened. */
+/** A login whose password has been checked, before any session is opened. */
 export interface LoginAttempt {
   readonly caller: Caller;
   readonly networkAddress: string;
@@ -30,7 +30,7 @@ export interface AcceptedLogin {
   readonly kind: 'accepted';
   readonly found: LoginAnswer;
   readonly passwordHash: string;
-  /** When the stored hash was made with other parameters than today's. */
+  /** Set if the stored hash was created with other parameters than the current ones. */
   readonly freshHash: string | null;
   /** Once the limits have their point back; to be awaited before the answer. */
   readonly rewarded: Promise<unknown>;

@@ -21,7 +21,7 @@ import { grantOf, keepFailure, ownAccount } from './own-account.ts';
 
 type Method = 'totp' | 'recovery_code' | 'password';
 
-/** A code that was shown, before it is looked at; a password that was. */
+/** A code before it is checked, or a password after it was checked. */
 export type MfaAttempt =
   | { readonly kind: 'challenge'; readonly caller: Caller; readonly challengeId: string; readonly found: ChallengeAnswer }
   | { readonly kind: 'step_up'; readonly caller: Caller; readonly email: string; readonly isPasswordRight: boolean | null };
@@ -35,10 +35,10 @@ export async function attemptMfa(request: IdentifyRequest<Static<typeof MfaVerif
   const { challenge_id: challengeId = null, method = 'totp', code } = request.body;
 
   if (request.caller.kind !== 'nobody') {
-    if (challengeId !== null) throw invalid('/challenge_id', 'range', 'a step-up has no challenge: send the code alone');
+    if (challengeId !== null) throw invalid('/challenge_id', 'range', 'a step-up has no challenge; send the code alone');
     return attemptStepUp(request, { method, code });
   }
-  if (challengeId === null) throw invalid('/challenge_id', 'required', 'name the challenge of the sign-in, or send a bearer to step up');
+  if (challengeId === null) throw invalid('/challenge_id', 'required', 'is required to sign in; to step up, send a bearer token instead');
   if (method === 'password') throw passwordNotTaken();
 
   const found = await findChallenge(request.deps.db, challengeId);
@@ -58,11 +58,11 @@ async function attemptStepUp(request: IdentifyRequest, { method, code }: { metho
   return { kind: 'step_up', caller, email: credential.email, isPasswordRight };
 }
 
-/** A password verifies nobody who has something better; a code needs a factor. */
+/** A password is refused for a user with a second factor; a code requires one. */
 function refuseMethod(method: Method, { hasFactor }: OwnCredential): void {
   if (method === 'password' && hasFactor) throw passwordNotTaken();
   if (method !== 'password' && !hasFactor) {
-    throw fail('state_conflict', { reason: 'no_factor', detail: 'there is no second factor: verify your password' });
+    throw fail('state_conflict', { reason: 'no_factor', detail: 'You have no second factor; verify your password instead.' });
   }
 }
 
@@ -98,7 +98,7 @@ export async function completeLogin(
   return toTokenView(await grantOf(ctx, person.id, opened));
 }
 
-/** Makes the session fresh. Its refresh token stays the one it has. */
+/** Makes the session fresh. Its refresh token does not change. */
 export async function stepUp(
   ctx: Ctx,
   { method, code }: { method: Method; code: string },
@@ -140,5 +140,5 @@ function deadChallenge(): never {
 }
 
 function passwordNotTaken() {
-  return invalid('/method', 'range', 'a password is taken in a step-up of a user without a second factor only');
+  return invalid('/method', 'range', 'a password is only accepted in a step-up by a user without a second factor');
 }

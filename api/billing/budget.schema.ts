@@ -8,34 +8,36 @@ import { requireDecimal } from '../../domain/billing/decimal-input.ts';
 import { closed, Decimal, idOf, integer, nullable, oneOf, Timestamp } from '../http/input/schema.ts';
 import { checkCurrency, Currency, Timezone } from '../http/views/zones.ts';
 
-const Period = oneOf(budgetPeriods, { description: 'What the budget is for: a calendar day or a month in the workspace’s time zone' });
+const Period = oneOf(budgetPeriods, { description: 'The period of the budget: a calendar day or a month in the workspace’s time zone' });
 const Day = Type.String({
   format: 'date',
-  description: 'The day from which windows are counted; months from the 31st end where a month does',
+  description: 'The day from which windows are counted; windows from the 31st end at the end of shorter months',
 });
-const ThresholdPct = integer({ minimum: 1, maximum: 100, description: 'Per cent of the limit from which on the managed alert rule warns' });
-const IsEnforced = Type.Boolean({ description: 'Whether a full budget refuses calls; else they are counted and alerted on only' });
+const ThresholdPct = integer({ minimum: 1, maximum: 100, description: 'Percentage of the limit from which the managed alert rule warns' });
+const IsEnforced = Type.Boolean({
+  description: 'Whether calls are refused when the budget is exhausted; otherwise they are only counted and alerted on',
+});
 
 export const BudgetParams = closed({ workspace_id: idOf('Workspace') });
 export const BudgetQuery = closed({
   period: Type.Optional(oneOf(budgetPeriods, { default: 'month', description: 'Which of the two budgets of the workspace' })),
 });
 export const BudgetFilters = closed({
-  period: Type.Optional(oneOf(budgetPeriods, { description: 'Only budgets of the month, or of the day' })),
-  workspace_id: Type.Optional(idOf('Workspace', 'Only those of one workspace')),
+  period: Type.Optional(oneOf(budgetPeriods, { description: 'Only monthly, or only daily, budgets' })),
+  workspace_id: Type.Optional(idOf('Workspace', 'Only budgets of this workspace')),
 });
 
 export const BudgetView = closed(
   {
     workspace_id: idOf('Workspace'),
     period: Period,
-    limit_amount: nullable({ ...Decimal, description: 'In its currency; "0.00" blocks everything, null is no ceiling' }),
+    limit_amount: nullable({ ...Decimal, description: 'In the currency of the budget; "0.00" blocks everything, null means no limit' }),
     currency: Currency,
     is_enforced: IsEnforced,
     alert_threshold_pct: ThresholdPct,
     period_start: Day,
   },
-  { $id: 'BudgetView', description: 'What a workspace may spend in a day or a month' },
+  { $id: 'BudgetView', description: 'What a workspace can spend in a day or a month' },
 );
 
 export const BudgetPut = closed(
@@ -45,7 +47,7 @@ export const BudgetPut = closed(
       Type.Unsafe<number | string | null>({
         type: ['number', 'string', 'null'],
         maxLength: 40,
-        description: 'At most 9 decimals and below 10^11; 0 blocks everything, null or left out is no ceiling',
+        description: 'At most 9 decimals and below 10^11; 0 blocks everything, null or omitted means no limit',
       }),
     ),
     currency: Type.Optional({ ...Currency, default: 'USD' }),
@@ -55,12 +57,12 @@ export const BudgetPut = closed(
       nullable(
         Type.String({
           format: 'date',
-          description: 'Null or left out keeps the day of before; of a new budget the first of this month, or today',
+          description: 'Null or omitted keeps the current day; for a new budget, the first of this month, or today',
         }),
       ),
     ),
   },
-  { $id: 'BudgetPut', description: 'All of a budget: what is left out takes its default' },
+  { $id: 'BudgetPut', description: 'A complete budget: omitted fields take their defaults' },
 );
 
 export const BudgetStatusView = closed(
@@ -70,28 +72,30 @@ export const BudgetStatusView = closed(
     currency: Currency,
     limit_amount: nullable(Decimal),
     is_enforced: IsEnforced,
-    spent: { ...Decimal, description: 'What calls have cost that were reserved in this window' },
-    reserved: { ...Decimal, description: 'What calls in flight hold' },
-    remaining: nullable({ ...Decimal, description: 'What the next call may cost at most; null without a limit' }),
-    used_pct: nullable({ ...Decimal, description: 'Of the limit that is spent, with one digit; null without a limit' }),
+    spent: { ...Decimal, description: 'Cost of the calls that were reserved in this window' },
+    reserved: { ...Decimal, description: 'Amount held by calls in flight' },
+    remaining: nullable({ ...Decimal, description: 'Maximum cost of the next call; null without a limit' }),
+    used_pct: nullable({ ...Decimal, description: 'Percentage of the limit that is spent, with one decimal; null without a limit' }),
     window_start: Timestamp,
-    window_end: { ...Timestamp, description: 'When the next window begins, empty: from then on calls pass again' },
+    window_end: { ...Timestamp, description: 'When the next window begins with nothing spent: calls pass again from then on' },
     timezone: Timezone,
     decision: oneOf(['allow', 'held', 'blocked'], {
-      description: 'What a call finds now: it passes; calls in flight hold the rest, and it is tried again; what is spent leaves nothing',
+      description: 'What would happen to a call now: it passes; calls in flight hold the rest, so it is retried; or the budget is spent',
     }),
-    level: oneOf(['ok', 'warning', 'exceeded'], { description: 'Below the threshold, at it, or at the limit; enforced or not' }),
+    level: oneOf(['ok', 'warning', 'exceeded'], {
+      description: 'Whether spending is below the threshold, at the threshold or at the limit, whether or not the budget is enforced',
+    }),
     fx_rate: nullable({
       ...Decimal,
-      description: 'What one unit of the billing currency is worth, to at most 12 decimals; null where the budget is in it',
+      description: 'Value of one unit of the billing currency, with at most 12 decimals; null if the budget is in that currency',
     }),
-    fx_as_of: nullable({ ...Timestamp, description: 'When that rate came into force' }),
-    budget_version: integer({ minimum: 1, description: 'Of the budget that was judged, as in its ETag' }),
+    fx_as_of: nullable({ ...Timestamp, description: 'When this rate came into force' }),
+    budget_version: integer({ minimum: 1, description: 'Version of the budget that was evaluated, as in its ETag' }),
   },
-  { $id: 'BudgetStatusView', description: 'Where a budget stands in its current window' },
+  { $id: 'BudgetStatusView', description: 'The state of a budget in its current window' },
 );
 
-/** Rates have more decimals than amounts: who multiplies the ledger by what is shown gets what was spent. */
+/** Rates have more decimals than amounts, so that the ledger multiplied by the shown rate gives what was spent. */
 const maxRateDecimals = 12;
 
 /** What a body asks for, with its defaults. 422 for what no schema says: digits of an amount, a currency that does not exist. */
@@ -120,7 +124,7 @@ export function toBudgetView(row: Omit<BudgetRow, 'id' | 'version'>): Static<typ
   };
 }
 
-/** The wire form of where a budget stands. */
+/** The wire form of the state of a budget. */
 export function toBudgetStatusView(row: BudgetStatusRow): Static<typeof BudgetStatusView> {
   return {
     workspace_id: row.workspaceId,

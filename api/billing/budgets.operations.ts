@@ -22,7 +22,7 @@ export const budgets = area('Billing', {
     '/budgets',
     {
       summary: 'List budgets',
-      description: 'Budgets of the workspaces that the caller sees, newest first.',
+      description: 'Budgets of the workspaces that the caller can see, newest first.',
       access: 'viewer',
       paging: 'keyset',
       query: BudgetFilters,
@@ -36,7 +36,7 @@ export const budgets = area('Billing', {
     '/budgets/{workspace_id}',
     {
       summary: 'Read a budget',
-      description: 'The budget of a workspace for a month, or with period for a day.',
+      description: 'Returns the monthly budget of a workspace, or the daily one with period=day.',
       access: 'viewer',
       etag: true,
       params: BudgetParams,
@@ -54,7 +54,7 @@ export const budgets = area('Billing', {
     {
       summary: 'Set a budget',
       description:
-        'Makes the budget of a workspace for a period, or replaces all of it. A call that is reserved after the reply is judged by it, in every process, and runs that wait for a budget look again. Another period_start cuts the open window anew, another currency counts it anew; both are summed from the ledger. With it goes a managed alert rule, which notifies once a window that the threshold is passed and once that the budget is spent; an edited budget is judged at once and may notify once more.',
+        'Creates or completely replaces the budget of a workspace for a period. Every call that is reserved after the reply is checked against it, in every process, and runs that wait for a budget check it again. A new period_start redefines the open window, and a new currency recounts it; both are summed from the ledger. The budget comes with a managed alert rule, which notifies once per window when the threshold is passed and once when the budget is spent; a changed budget is evaluated at once and can notify again.',
       access: 'admin',
       audit: 'update',
       etag: true,
@@ -80,7 +80,7 @@ export const budgets = area('Billing', {
     {
       summary: 'Delete a budget',
       description:
-        'Takes the ceiling of a workspace for a month, or with period for a day, away, together with its managed alert rule. What was spent stays in the ledger.',
+        'Deletes the monthly budget of a workspace, or the daily one with period=day, together with its managed alert rule. What was spent stays in the ledger.',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,
@@ -96,8 +96,9 @@ export const budgets = area('Billing', {
   getBudgetStatus: get(
     '/budgets/{workspace_id}/status',
     {
-      summary: 'Read where a budget stands',
-      description: 'What the current window of a budget has spent and holds, whether a call would pass, and when the next window begins.',
+      summary: 'Read the state of a budget',
+      description:
+        'Returns what is spent and held in the current window of a budget, whether a call would pass, and when the next window begins.',
       access: 'viewer',
       params: BudgetParams,
       query: BudgetQuery,

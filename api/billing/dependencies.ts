@@ -6,7 +6,7 @@ import type { Deps } from '../http/operation/deps.ts';
 export interface Exports {
   /** How long a reader may take nothing until it is cut off. */
   idleMs: number;
-  /** Counts one in, and gives the function that counts it out, once. @throws 429 `rate_limited` (`exports`) where an organization has four already. */
+  /** Counts an export in, and returns the function that counts it out, once. @throws 429 `rate_limited` (`exports`) where an organization has four already. */
   begin(organizationId: string | null): () => void;
 }
 
@@ -22,7 +22,7 @@ export const exportsOf = areaDependency((_deps: Pick<Deps, 'db'>): Exports => {
       if (count >= maxAtOnce)
         throw fail('rate_limited', {
           reason: 'exports',
-          detail: `${maxAtOnce} exports of the organization are under way.`,
+          detail: `The organization already has ${maxAtOnce} exports in progress.`,
           retryAfterS: 10,
         });
       open.set(key, count + 1);

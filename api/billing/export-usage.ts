@@ -22,7 +22,7 @@ type RecordView = ReturnType<typeof toUsageRecordView>;
 
 /** Rows of one read. */
 const pageRows = 5_000;
-/** Rows of one piece of text: a page as a whole would stand twice in memory. */
+/** Rows per chunk of text: a whole page would be in memory twice. */
 const pieceRows = 250;
 
 const numbers = [

@@ -11,7 +11,7 @@ const PriceQuery = closed({
   tier: Type.Optional(PriceTier),
   bucket: Type.Optional(PriceBucketName),
   currency: Type.Optional(Currency),
-  at: Type.Optional({ ...Timestamp, description: 'The instant at which they are in force; now' }),
+  at: Type.Optional({ ...Timestamp, description: 'The time at which the prices are in force; defaults to now' }),
 });
 
 export const prices = area('Billing', {
@@ -20,7 +20,7 @@ export const prices = area('Billing', {
     {
       summary: 'List prices',
       description:
-        'Prices in force now or at another instant, by model, tier, bucket and currency. A model without a row has no price: what its calls cost is not known, unless the registry says that it is free.',
+        'Prices in force now or at another time, by model, tier, bucket and currency. A model without a row has no price: the cost of its calls is unknown, unless the registry says that it is free.',
       access: 'viewer',
       query: PriceQuery,
       view: PriceView,

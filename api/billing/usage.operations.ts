@@ -22,9 +22,9 @@ export const usage = area('Billing', {
   listUsage: list(
     '/usage',
     {
-      summary: 'Add up usage',
+      summary: 'Aggregate usage',
       description:
-        'Calls, tokens and cost by up to four keys. The sums are those of the ledger, to the last digit; each currency has groups of its own.',
+        'Calls, tokens and cost, grouped by up to four keys. The sums match the ledger exactly; each currency has its own groups.',
       access: 'viewer',
       paging: 'offset',
       order: 'the keys in the order of group_by, days newest first; then currency',
@@ -44,7 +44,7 @@ export const usage = area('Billing', {
     '/usage/records',
     {
       summary: 'List the ledger',
-      description: 'Every call that may have cost something, one record a try, and corrections of it. No record is ever changed.',
+      description: 'Every call that may have cost something, with one record per try, and its corrections. Records are never changed.',
       access: 'member',
       paging: 'keyset',
       order: 'occurred_at descending, id descending',
@@ -60,11 +60,11 @@ export const usage = area('Billing', {
     {
       summary: 'Export the ledger',
       description:
-        'The records of a range of at most 400 days, oldest first, as CSV (RFC 4180, with a header) or with a JSON object a line. A text that a spreadsheet would take for a formula begins with an apostrophe. A reply that does not end as it should is not whole: ask again.',
+        'The records of a range of at most 400 days, oldest first, as CSV (RFC 4180, with a header) or as JSON Lines. Texts that a spreadsheet would interpret as a formula are prefixed with an apostrophe. A reply that is not terminated properly is incomplete: repeat the request.',
       access: 'admin',
       query: UsageExportFilters,
       produces: exportTypes.csv,
-      alsoProduces: { [exportTypes.ndjson]: plainText('A UsageRecordView a line') },
+      alsoProduces: { [exportTypes.ndjson]: plainText('One UsageRecordView per line') },
     },
     async ({ caller, floor, correlationId, deps, tenant, actor }, { query }, http) => {
       checkExportRange(query.from, query.to);

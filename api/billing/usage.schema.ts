@@ -25,12 +25,18 @@ export const UsageFilters = closed({
       maxItems: 4,
       uniqueItems: true,
       default: ['day'],
-      description: 'What tells the groups apart, in this order; repeat the parameter for several',
+      description: 'The keys to group by, in this order; repeat the parameter for several',
     }),
   ),
-  from: Type.Optional({ ...Timestamp, description: 'On a quarter of an hour; default 30 days of the time zone, today included' }),
-  to: Type.Optional({ ...Timestamp, description: 'On a quarter of an hour and not included; default now' }),
-  timezone: Type.Optional({ ...Timezone, description: 'Whose days are meant, by its IANA name; default the organization’s' }),
+  from: Type.Optional({
+    ...Timestamp,
+    description: 'Must be on a quarter of an hour; defaults to 30 days in the time zone, including today',
+  }),
+  to: Type.Optional({ ...Timestamp, description: 'Exclusive, must be on a quarter of an hour; defaults to now' }),
+  timezone: Type.Optional({
+    ...Timezone,
+    description: 'IANA name of the time zone that defines the days; defaults to that of the organization',
+  }),
   ...sharedFilters,
 });
 
@@ -42,7 +48,7 @@ export const UsageRecordFilters = closed({
 });
 
 export const UsageExportFilters = closed({
-  format: Type.Optional(oneOf(['csv', 'ndjson'], { default: 'csv', description: 'csv by RFC 4180, or a JSON object a line' })),
+  format: Type.Optional(oneOf(['csv', 'ndjson'], { default: 'csv', description: 'csv (RFC 4180), or one JSON object per line' })),
   ...sharedFilters,
   run_id: Type.Optional(idOf('Run')),
   from: Timestamp,
@@ -50,11 +56,11 @@ export const UsageExportFilters = closed({
 });
 
 const counts = {
-  input_tokens: integer({ description: 'Tokens of the prompt that were read anew' }),
-  cached_read_tokens: integer({ description: 'Tokens of the prompt that the provider had cached' }),
-  cached_write_tokens: integer({ description: 'Tokens of the prompt that the provider put into its cache' }),
+  input_tokens: integer({ description: 'Prompt tokens that were not cached' }),
+  cached_read_tokens: integer({ description: 'Prompt tokens that were read from the provider’s cache' }),
+  cached_write_tokens: integer({ description: 'Prompt tokens that were written to the provider’s cache' }),
   output_tokens: integer({ description: 'Tokens of the answer' }),
-  reasoning_tokens: integer({ description: 'What a model thinks before it answers; priced as output unless it has a price of its own' }),
+  reasoning_tokens: integer({ description: 'Reasoning tokens before the answer; priced as output unless reasoning has its own price' }),
 };
 const Cost = { ...Decimal, description: 'In its currency; adjustments count with their sign' };
 
@@ -71,15 +77,15 @@ export const UsageGroupView = closed(
     calls: integer({ description: 'Calls that were made; adjustments are none' }),
     ...counts,
     cost: Cost,
-    estimated_cost: { ...Decimal, description: 'The part of the cost that was estimated, since the provider told nothing' },
+    estimated_cost: { ...Decimal, description: 'The part of the cost that was estimated because the provider reported no usage' },
   },
-  { $id: 'UsageGroupView', description: 'What was used in one group; it has the keys that were grouped by' },
+  { $id: 'UsageGroupView', description: 'Usage of one group, with the keys it was grouped by' },
 );
 
 export const UsageRecordView = closed(
   {
     id: idOf('Other'),
-    occurred_at: { ...Timestamp, description: 'When it was settled; of a correction, the time that it is for' },
+    occurred_at: { ...Timestamp, description: 'When it was settled; for a correction, the time to which it applies' },
     organization_id: idOf('Organization'),
     workspace_id: idOf('Workspace'),
     source_kind: oneOf(usageSourceKinds, { description: 'What made the call' }),
@@ -90,20 +96,20 @@ export const UsageRecordView = closed(
     user_id: nullable(idOf('User')),
     service_key_id: nullable(idOf('ServiceKey')),
     step: nullable(integer({ description: 'Step of the run' })),
-    attempt: integer({ description: 'Which try of the step: each that reached the provider has a record' }),
+    attempt: integer({ description: 'The try of the step; each try that reached the provider has a record' }),
     kind: oneOf(usageKinds, { description: 'What was used' }),
     model: nullable(Model),
-    provider: nullable(text(200, { description: 'Whose model it is, as the registry names it' })),
+    provider: nullable(text(200, { description: 'The provider of the model, as named in the registry' })),
     tier: nullable(text(40, { description: 'Price tier' })),
-    provider_request_id: nullable(text(1_000, { description: 'What the provider calls the request' })),
+    provider_request_id: nullable(text(1_000, { description: 'The provider’s id of the request' })),
     ...counts,
-    units: nullable({ ...Decimal, description: 'What is counted otherwise than in tokens' }),
+    units: nullable({ ...Decimal, description: 'Units other than tokens' }),
     cost: Cost,
     currency: Currency,
-    estimated: Type.Boolean({ description: 'The provider told no counts: they are ours' }),
-    unpriced: Type.Boolean({ description: 'The model had no price: the cost is 0' }),
+    estimated: Type.Boolean({ description: 'Whether the counts were estimated because the provider reported none' }),
+    unpriced: Type.Boolean({ description: 'Whether the model had no price, so that the cost is 0' }),
   },
-  { $id: 'UsageRecordView', description: 'One call as the ledger has it, or a correction' },
+  { $id: 'UsageRecordView', description: 'One call as recorded in the ledger, or a correction' },
 );
 
 /** The wire form of a group; it has the keys of its grouping and no other. */

@@ -7,7 +7,7 @@ import { channelKinds, channelStates, replyRules, sessionScopes } from '../../wo
 import { fieldsSet } from '../http/operation/changes.ts';
 import { closed, FreeObject, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
-export const ChannelParams = closed({ channel_id: idOf('Channel', 'Whose service it is about') });
+export const ChannelParams = closed({ channel_id: idOf('Channel', 'The channel whose service sends the request') });
 
 const Kind = oneOf(channelKinds, { description: 'The chat service' });
 const Name = text(120, { minLength: 1, description: 'What people call it' });
@@ -15,18 +15,22 @@ const Agent = idOf('Agent', 'Who answers');
 const Settings = {
   ...FreeObject,
   description:
-    'By kind. slack: team_id, optional. telegram: none. discord: application_id and public_key. email: address, smtp {host, port, tls, user} and require_authenticated (true). webhook: outbound_url, where answers are posted.',
+    'Depends on the kind. slack: team_id, optional. telegram: none. discord: application_id and public_key. email: address, smtp {host, port, tls, user} and require_authenticated (true). webhook: outbound_url, to which answers are posted.',
 };
 const OnBusy = oneOf(channelBusyRules, {
-  description: 'What a message does while a run of its conversation is active: wait in line, take its place, or join it',
+  description: 'What happens to a message while a run of its conversation is active: it is queued, replaces the run, or joins it',
 });
-const SessionScope = oneOf(sessionScopes, { description: 'Whose messages are one conversation: those of a thread, or all of a sender' });
-const ReplyTo = oneOf(replyRules, { description: 'Which messages of groups are answered; direct messages always are' });
+const SessionScope = oneOf(sessionScopes, {
+  description: 'What forms one conversation: the messages of a thread, or all messages of a sender',
+});
+const ReplyTo = oneOf(replyRules, { description: 'Which group messages are answered; direct messages always are' });
 const Senders = (description: string) => listOf(text(320, { minLength: 1 }), { maxItems: 500, description });
-const AllowedSenders = Senders('Ids of senders, or globs of mail addresses, who are answered; empty: everybody');
-const AllowedBots = Senders('Ids of bots that are answered, at most three times in a row without a person; empty: none');
-const Streaming = Type.Boolean({ description: 'The answer is shown while it grows, where the service can change a message' });
-const FeedbackButtons = Type.Boolean({ description: 'Two buttons under an answer, by which people vote on its run' });
+const AllowedSenders = Senders('Ids of senders, or globs of mail addresses, that are answered; empty: all senders');
+const AllowedBots = Senders('Ids of bots that are answered, at most three times in a row without a message from a person; empty: none');
+const Streaming = Type.Boolean({
+  description: 'Whether the answer is shown while it is being written, where the service supports editing messages',
+});
+const FeedbackButtons = Type.Boolean({ description: 'Whether answers have two buttons for voting on the run' });
 const IsActive = Type.Boolean({ description: 'false: its address answers 404' });
 const Persona = text(120, { minLength: 1, description: 'Persona of its runs; null: the agent’s default' });
 
@@ -37,8 +41,8 @@ export const ChannelView = closed(
     name: Name,
     agent_id: Agent,
     settings: Settings,
-    inbound_url: text(400, { description: 'Where the service delivers its messages' }),
-    secret_names: listOf(text(60), { description: 'Which secrets it has; none is ever shown' }),
+    inbound_url: text(400, { description: 'The address to which the service delivers its messages' }),
+    secret_names: listOf(text(60), { description: 'Which secrets are set; their values are never shown' }),
     persona_slug: nullable(Persona),
     on_busy: OnBusy,
     session_scope: SessionScope,
@@ -48,13 +52,13 @@ export const ChannelView = closed(
     streaming: Streaming,
     feedback_buttons: FeedbackButtons,
     is_active: IsActive,
-    state: oneOf(channelStates, { description: 'pending: nothing was sent and it was not tested yet' }),
-    last_error: nullable(text(300, { description: 'Why the service did not take what was sent last' })),
-    last_inbound_at: nullable({ ...Timestamp, description: 'When the last message came' }),
+    state: oneOf(channelStates, { description: 'pending: nothing has been sent and the channel has not been tested yet' }),
+    last_error: nullable(text(300, { description: 'Why the service did not accept the last message' })),
+    last_inbound_at: nullable({ ...Timestamp, description: 'When the last message arrived' }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'ChannelView', description: 'A chat service in which people talk to an agent, without its secrets' },
+  { $id: 'ChannelView', description: 'A chat service connected to an agent, without its secrets' },
 );
 
 const changeable = {
@@ -75,13 +79,13 @@ const Secrets = Type.Unsafe<Record<string, string>>({
   additionalProperties: secretText,
   maxProperties: 10,
   description:
-    'By kind. slack: bot_token and signing_secret. telegram and discord: bot_token. email: smtp_password and inbound_token. webhook: signing_secret. Never shown.',
+    'Depends on the kind. slack: bot_token and signing_secret. telegram and discord: bot_token. email: smtp_password and inbound_token. webhook: signing_secret. Never shown.',
 });
 const ChangedSecrets = Type.Unsafe<Record<string, string | null>>({
   type: 'object',
   additionalProperties: { ...secretText, type: ['string', 'null'] },
   maxProperties: 10,
-  description: 'Secrets that are replaced; null removes one that the kind does not need',
+  description: 'Secrets to replace; null removes a secret that the kind does not require',
 });
 
 export const ChannelCreate = closed(
@@ -102,7 +106,7 @@ export const ChannelCreate = closed(
     feedback_buttons: Type.Optional({ ...FeedbackButtons, default: false }),
     is_active: Type.Optional({ ...IsActive, default: true }),
   },
-  { $id: 'ChannelCreate', description: 'A new channel; its kind stays' },
+  { $id: 'ChannelCreate', description: 'A new channel; its kind cannot be changed later' },
 );
 
 export const ChannelUpdate = closed(
@@ -113,25 +117,30 @@ export const ChannelUpdate = closed(
     secrets: Type.Optional(ChangedSecrets),
     ...changeable,
   },
-  { $id: 'ChannelUpdate', description: 'What is sent is changed, the rest kept' },
+  { $id: 'ChannelUpdate', description: 'The fields that are sent are changed, the rest is kept' },
 );
 
 export const ChannelFilters = closed({
   kind: Type.Optional(Kind),
   agent_id: Type.Optional(idOf('Agent', 'Only channels of this agent')),
-  is_active: Type.Optional(Type.Boolean({ description: 'Only channels that take messages, or only others' })),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only channels that accept messages, or only those that do not' })),
 });
 
 export const ChannelTest = closed(
   {
     send_to: Type.Optional(
       nullable(
-        text(320, { minLength: 1, description: 'Where a message goes: a Slack channel, a chat, a mail address, a thread; null: nowhere' }),
+        text(320, {
+          minLength: 1,
+          description: 'Where to send a message: a Slack channel, a chat, a mail address, a thread; null sends none',
+        }),
       ),
     ),
-    text: Type.Optional(nullable(text(1_000, { minLength: 1, description: 'What it says; null: that it is a test' }))),
+    text: Type.Optional(
+      nullable(text(1_000, { minLength: 1, description: 'The text of the message; null: a text saying that it is a test' })),
+    ),
   },
-  { $id: 'ChannelTest', description: 'What is tried beside asking the service' },
+  { $id: 'ChannelTest', description: 'What to test besides the credentials' },
 );
 
 export const ChannelTestView = closed(
@@ -139,28 +148,28 @@ export const ChannelTestView = closed(
     ok: Type.Boolean({ description: 'All checks passed' }),
     checks: listOf(
       closed({
-        name: text(60, { description: 'What was asked' }),
+        name: text(60, { description: 'What was checked' }),
         ok: Type.Boolean({ description: 'It passed' }),
-        detail: text(300, { description: 'What the service said' }),
+        detail: text(300, { description: 'The answer of the service' }),
       }),
     ),
     identity: nullable(
       closed(
-        { id: text(300, { description: 'Id of the bot' }), name: text(300, { description: 'What people see there' }) },
-        { description: 'Who the channel is at its service' },
+        { id: text(300, { description: 'Id of the bot' }), name: text(300, { description: 'The name that people see' }) },
+        { description: 'The identity of the channel at its service' },
       ),
     ),
     sent_message_id: nullable(
-      text(300, { description: 'The service’s id of the message that was sent; null: none was, or it gives none' }),
+      text(300, { description: 'The service’s id of the message that was sent; null if none was sent or the service returns no id' }),
     ),
   },
-  { $id: 'ChannelTestView', description: 'What a chat service thinks of a channel. One that fails is no error: `ok` is false' },
+  { $id: 'ChannelTestView', description: 'The result of testing a channel. A failed test is not an error: `ok` is false' },
 );
 
 type Create = Static<typeof ChannelCreate>;
 type Update = Static<typeof ChannelUpdate>;
 
-/** The fields of a new channel, with what stands where nothing was said. */
+/** The fields of a new channel, with their defaults. */
 export function newChannelFields(body: Create): ChannelFields {
   return {
     agentId: body.agent_id,

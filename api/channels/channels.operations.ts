@@ -31,7 +31,7 @@ export const channels = area('Channels', {
     '/channels',
     {
       summary: 'List channels',
-      description: 'Channels that the caller sees, newest first.',
+      description: 'Channels that the caller can see, newest first.',
       access: 'viewer',
       paging: 'keyset',
       query: ChannelFilters,
@@ -51,7 +51,7 @@ export const channels = area('Channels', {
     {
       summary: 'Create a channel',
       description:
-        'Connects a chat service to an agent: messages that come to `inbound_url` start runs, and their answers go back into the thread. At most 50 a workspace.',
+        'Connects a chat service to an agent: messages sent to `inbound_url` start runs, and the answers are posted to the thread. At most 50 per workspace.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'create',
@@ -90,10 +90,10 @@ export const channels = area('Channels', {
     '/channels/{channel_id}',
     {
       summary: 'Read a channel',
-      description: 'One channel, with how it works and when the last message came.',
+      description: 'Returns one channel with its status and the time of the last message.',
       access: 'viewer',
       etag: true,
-      // Both change beside the version.
+      // Both change independently of the version.
       notModified: false,
       params: ChannelParams,
       view: ChannelView,
@@ -108,7 +108,7 @@ export const channels = area('Channels', {
     '/channels/{channel_id}',
     {
       summary: 'Change a channel',
-      description: 'Changes what is sent and keeps the rest. The next message is taken by it.',
+      description: 'Changes the fields that are sent and keeps the rest. Applies from the next message on.',
       access: 'admin',
       audit: 'update',
       etag: true,
@@ -135,7 +135,7 @@ export const channels = area('Channels', {
     {
       summary: 'Delete a channel',
       description:
-        'Its address answers 404 at once, its secrets are erased, and what it had still to send is not sent. Runs that it has started go on.',
+        'Its address answers 404 at once, its secrets are erased, and unsent messages are discarded. Runs that it has started continue.',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,
@@ -156,7 +156,7 @@ export const channels = area('Channels', {
     {
       summary: 'Test a channel',
       description:
-        'Asks the service whether it takes the credentials, and sends a message where `send_to` names a place. A service that fails is `ok: false`.',
+        'Checks whether the service accepts the credentials, and sends a message if `send_to` names a destination. A failure is reported as `ok: false`.',
       access: 'admin',
       audit: 'submit',
       idempotent: true,

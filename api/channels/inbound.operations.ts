@@ -7,26 +7,26 @@ import { closed, integer, text } from '../http/input/schema.ts';
 import { ChannelParams } from './channel.schema.ts';
 import { takeInbound } from './take-inbound.ts';
 
-const Body = Type.Unsafe<Buffer>({ description: 'What the service sends: at most 1 MiB, a mail at most 10 MiB' });
+const Body = Type.Unsafe<Buffer>({ description: 'The message from the service: at most 1 MiB, or 10 MiB for a mail' });
 
-/** What services want to hear: most of them nothing but 200. */
+/** The replies that services expect: most of them only a 200. */
 const Ack = closed(
   {
-    challenge: Type.Optional(text(1_000, { description: 'Slack: what it asked for' })),
+    challenge: Type.Optional(text(1_000, { description: 'Slack: the challenge that it sent' })),
     type: Type.Optional(integer({ maximum: 20, description: 'Discord: the kind of its interaction response' })),
-    method: Type.Optional(text(60, { description: 'Telegram: what it is to do' })),
-    callback_query_id: Type.Optional(text(300, { description: 'Telegram: the press of a button that is answered' })),
+    method: Type.Optional(text(60, { description: 'Telegram: the method to call' })),
+    callback_query_id: Type.Optional(text(300, { description: 'Telegram: the callback query that is answered' })),
     data: Type.Optional(
       closed({
-        content: text(2_000, { description: 'Discord: what the sender is told' }),
-        flags: integer({ description: 'Discord: 64, for the sender alone' }),
+        content: text(2_000, { description: 'Discord: the text shown to the sender' }),
+        flags: integer({ description: 'Discord: 64, visible only to the sender' }),
       }),
     ),
   },
-  { $id: 'ChannelAckView', description: 'An empty object, or what the service asks for' },
+  { $id: 'ChannelAckView', description: 'An empty object, or the reply that the service requires' },
 );
 
-/** Of a mail, as its relay delivers it. */
+/** The limit for a mail, as its relay delivers it. */
 const maxBodyBytes = 10_485_760;
 const mailType = /^message\/rfc822[ \t]*(?:;|$)/i;
 
@@ -35,7 +35,7 @@ export const receiveChannelMessage = post(
   {
     summary: 'Deliver a message',
     description:
-      'Takes a message of the chat service, verified as the service does it, and starts a run with it. A message that comes again changes nothing. Mails come from a relay, as message/rfc822 or as JSON {raw, spf, dkim}.',
+      'Receives a message from the chat service, verifies it as the service prescribes, and starts a run with it. A repeated message changes nothing. Mails are delivered by a relay, as message/rfc822 or as JSON {raw, spf, dkim}.',
     access: 'ingress',
     fails: ['signature_invalid', 'state_conflict'],
     audit: 'none',
@@ -81,11 +81,11 @@ function interactionResponse(received: ReceivedMessage) {
     case 'answered':
       return told('Your answer was passed on.');
     case 'joined':
-      return told('Your message was added to the one that waits.');
+      return told('Your message was added to the one that is waiting.');
     case 'ignored':
-      return told('Nobody answers this here.');
+      return told('No agent answers this here.');
     case 'failed':
-      if (received.reason === 'answer_not_offered') return told('This is none of the answers. Please answer with one of them.');
+      if (received.reason === 'answer_not_offered') return told('This is not one of the possible answers. Please choose one of them.');
       return told(`This message could not be answered (${received.reason}).`);
     default:
       return received satisfies never;

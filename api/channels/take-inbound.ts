@@ -45,7 +45,7 @@ export async function takeInbound(
   }
   const hops = hopsOf(request.headers[hopsHeader]);
   if (hops >= maxHops)
-    throw fail('state_conflict', { reason: 'loop', detail: 'The request has come through too many hooks of this deployment.' });
+    throw fail('state_conflict', { reason: 'loop', detail: 'The request has passed through too many hooks of this deployment.' });
   return {
     caller: callerOf(channel),
     channel,
@@ -100,7 +100,7 @@ function flat(headers: IncomingHttpHeaders): Record<string, string | undefined> 
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
 }
 
-/** The channel as who asks: it sees its workspace, and nothing asks it for a role. */
+/** The channel as caller: it can see its workspace, and no operation checks its role. */
 function callerOf({ id, organizationId, workspaceId }: FoundChannel): Caller {
   return { ...nobody, kind: 'ingress', principalId: id, organizationId, workspaceId, workspaces: new Map([[workspaceId, 'viewer']]) };
 }

@@ -24,7 +24,7 @@ export async function takeMail(deps: MailDeps, channel: FoundChannel, request: I
   const { raw, verdict } = deliveredIn(request);
   const read = await readMail(deps, channel, raw);
   const { from } = read;
-  if (from === null) throw invalid('/raw', 'author', 'must have one From with one address');
+  if (from === null) throw invalid('/raw', 'author', 'must have exactly one From header with exactly one address');
   const mail = { ...read, from };
   const isAuthentic = channel.settings.require_authenticated === false || (await isProven(deps, channel, { mail, raw, verdict }));
   const message = readEmail({ mail, raw, isAuthentic, files: [], leftOut: [] }, channel.settings);
@@ -38,7 +38,7 @@ function deliveredIn({ headers, body }: InboundRequest): { readonly raw: Buffer;
   if (type !== 'application/json') throw fail('unsupported_media_type', { detail: 'The body must be message/rfc822 or application/json.' });
   const told = parseHookBody(body, type);
   const raw = member(told, 'raw');
-  if (typeof raw !== 'string') throw invalid('/raw', 'required', 'is required, and is text');
+  if (typeof raw !== 'string') throw invalid('/raw', 'required', 'is required and must be text');
   // A mail has headers, and Base64 no colon.
   return { raw: Buffer.from(raw, raw.includes(':') ? 'utf8' : 'base64'), verdict: verdictOf(told) };
 }
@@ -81,13 +81,17 @@ async function isProven(deps: MailDeps, { organizationId, nowMs }: FoundChannel,
   const result = hasKey ? await deps.work.run('mail', { organizationId, job: { kind: 'verify', raw, keys: records, nowMs } }) : null;
   const domains = result?.kind === 'verify' ? result.domains : [];
   if (signatures.some(({ domain }) => domains.includes(domain))) return true;
-  // The relay comes again, as with a mail server that defers it.
+  // The relay retries, as with a mail server that defers the mail.
   if (isPartial)
-    throw fail('service_unavailable', { reason: 'dkim_key_unknown', detail: 'A key of the mail could not be asked for.', retryAfterS: 60 });
+    throw fail('service_unavailable', {
+      reason: 'dkim_key_unknown',
+      detail: 'A DKIM key of the mail could not be looked up.',
+      retryAfterS: 60,
+    });
   return false;
 }
 
-/** Files of what nobody answers are not kept. */
+/** Whether the message may be answered; files of other messages are not stored. */
 function mayBeAnswered({ allowedSenders }: FoundChannel, { refusal, sender }: InboundMessage): boolean {
   return refusal === undefined && !sender.isSelf && (sender.isBot || allowedSenders.length === 0 || isAllowed(allowedSenders, sender.id));
 }

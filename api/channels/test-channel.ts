@@ -32,14 +32,14 @@ export async function prepareTest(
   { sendTo, text }: { readonly sendTo: string | null; readonly text: string | null },
 ): Promise<PreparedTest> {
   const route = sendTo === null ? null : serviceOf(kind).routeTo(sendTo);
-  if (sendTo !== null && route === null) throw invalid('/send_to', 'pattern', `names no place of kind ${kind}`);
+  if (sendTo !== null && route === null) throw invalid('/send_to', 'pattern', `does not name a destination of kind ${kind}`);
   const channel = await openChannel(ctx, ctx.deps.keys, id);
   if (!channel) throw fail('not_found');
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
   return { channel, policy, message: route && { route, text: text ?? `This is a test of the channel ${name}.` } };
 }
 
-/** Asks the service, and sends the message; holds no connection meanwhile. */
+/** Checks the credentials with the service and sends the message; holds no connection meanwhile. */
 export async function testService(ctx: Ctx, { channel, policy, message }: PreparedTest): Promise<Result> {
   const { egress, env } = ctx.deps;
   const deps: ServiceDeps = { egress, urls: env.channelUrls, policy, signal: deadlineIn(maxMs) };

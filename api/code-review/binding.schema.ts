@@ -26,20 +26,20 @@ import {
 
 export const BindingParams = closed({ binding_id: idOf('RepoBinding', 'A repository and the agents that review its pull requests') });
 
-const InstallationId = integer({ minimum: 1, description: 'The installation of a GitHub App that opens the repository' });
+const InstallationId = integer({ minimum: 1, description: 'The installation of the GitHub App that has access to the repository' });
 const RepoFullName = text(300, { minLength: 1, description: '`owner/name`, in any case' });
-const Reviewer = nullable(idOf('Agent', 'Reviews; null: nobody does'));
-const Editor = nullable(idOf('Agent', 'Repairs what was found; null: nobody does'));
+const Reviewer = nullable(idOf('Agent', 'The agent that reviews; null: none'));
+const Editor = nullable(idOf('Agent', 'The agent that repairs findings; null: none'));
 const IsActive = Type.Boolean({ description: 'false: nothing is reviewed' });
 
 const EventView = closed(
   {
     event: text(60),
     action: text(60),
-    handler: oneOf(['review', 'edit', 'command'], { description: 'What it sets going' }),
+    handler: oneOf(['review', 'edit', 'command'], { description: 'What the event triggers' }),
     enabled: Type.Boolean(),
   },
-  { $id: 'RepoBindingEvent', description: 'Something that happens in the repository, and whether it is heeded' },
+  { $id: 'RepoBindingEvent', description: 'An event of the repository, and whether it is handled' },
 );
 
 export const RepoBindingView = closed(
@@ -49,7 +49,7 @@ export const RepoBindingView = closed(
     repo_full_name: RepoFullName,
     reviewer_agent_id: Reviewer,
     editor_agent_id: Editor,
-    enabled_events: listOf(EventView, { maxItems: 50, description: 'All that there are' }),
+    enabled_events: listOf(EventView, { maxItems: 50, description: 'All available events' }),
     review_config: ReviewConfigView,
     editor_config: EditorConfigView,
     budget_config: ReviewBudgetView,
@@ -60,7 +60,7 @@ export const RepoBindingView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'RepoBindingView', description: 'A repository whose pull requests agents of a workspace review' },
+  { $id: 'RepoBindingView', description: 'A repository whose pull requests are reviewed by agents of a workspace' },
 );
 
 const changeable = {
@@ -69,7 +69,8 @@ const changeable = {
   enabled_events: Type.Optional(
     listOf(text(60, { minLength: 1 }), {
       maxItems: 100,
-      description: 'Names such as pull_request.opened; pull_request alone is all of its actions. Empty: reviews start by hand only',
+      description:
+        'Names such as pull_request.opened; pull_request alone stands for all of its actions. Empty: reviews are only started manually',
     }),
   ),
   review_config: Type.Optional(ReviewConfigInput),
@@ -86,18 +87,18 @@ export const RepoBindingCreate = closed(
     ...changeable,
     is_active: Type.Optional({ ...IsActive, default: true }),
   },
-  { $id: 'RepoBindingCreate', description: 'A repository to be bound; the installation must be proved to be the workspace’s' },
+  { $id: 'RepoBindingCreate', description: 'A repository to bind; the installation must be proved to belong to the workspace' },
 );
 
 export const RepoBindingUpdate = closed(
   { installation_id: Type.Optional(InstallationId), ...changeable, is_active: Type.Optional(IsActive) },
-  { $id: 'RepoBindingUpdate', description: 'What is sent is changed, each configuration as a whole; the rest is kept' },
+  { $id: 'RepoBindingUpdate', description: 'The fields that are sent are changed, each configuration as a whole; the rest is kept' },
 );
 
 export const BindingFilters = closed({
   installation_id: Type.Optional(integer({ minimum: 1, description: 'Only bindings of this installation' })),
   repo_full_name: Type.Optional(text(300, { minLength: 1, description: 'Only this repository, in any case' })),
-  is_active: Type.Optional(Type.Boolean({ description: 'Only bindings that are reviewed, or only others' })),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only active bindings, or only inactive ones' })),
 });
 
 type Create = Static<typeof RepoBindingCreate>;

@@ -28,7 +28,7 @@ export const bindingOperations = {
     {
       summary: 'Bind a repository',
       description:
-        'Has agents of the workspace review the pull requests of a repository. That the workspace has the installation is proved first: by its secrets github_app_id and github_app_private_key, or since an operator has listed it; else 404.',
+        'Lets agents of the workspace review the pull requests of a repository. The workspace must first be proved to own the installation: by its secrets github_app_id and github_app_private_key, or because an operator has listed it; otherwise 404.',
       access: 'admin',
       fails: ['not_found', 'already_exists', 'upstream_failed', 'upstream_timeout'],
       audit: 'create',
@@ -60,7 +60,7 @@ export const bindingOperations = {
     '/repo-bindings',
     {
       summary: 'List bound repositories',
-      description: 'Bindings that the caller sees, newest first.',
+      description: 'Bindings that the caller can see, newest first.',
       access: 'viewer',
       paging: 'keyset',
       query: BindingFilters,
@@ -78,7 +78,7 @@ export const bindingOperations = {
     '/repo-bindings/{binding_id}',
     {
       summary: 'Read a bound repository',
-      description: 'One binding with its whole configuration.',
+      description: 'Returns one binding with its complete configuration.',
       access: 'viewer',
       etag: true,
       params: BindingParams,
@@ -95,7 +95,7 @@ export const bindingOperations = {
     {
       summary: 'Change a bound repository',
       description:
-        'Changes what is sent, each configuration as a whole, and keeps the rest. Another installation is proved again. Switched off, reviews at work are cancelled.',
+        'Changes the fields that are sent, each configuration as a whole, and keeps the rest. A new installation must be proved again. Deactivating the binding cancels running reviews.',
       access: 'admin',
       fails: ['not_found', 'already_exists', 'upstream_failed', 'upstream_timeout'],
       audit: 'update',
@@ -121,7 +121,7 @@ export const bindingOperations = {
     '/repo-bindings/{binding_id}',
     {
       summary: 'Unbind a repository',
-      description: 'Nothing of it is reviewed any more, and reviews at work are cancelled. What was posted stays.',
+      description: 'The repository is no longer reviewed, and running reviews are cancelled. What was posted stays.',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,

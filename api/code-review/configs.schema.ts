@@ -10,19 +10,21 @@ const share = (description: string) => Type.Number({ minimum: 0, maximum: 1, des
 
 const sides = (description: string) => ({
   include: listOf(Pattern, { maxItems: 50, description: `${description}; empty: all` }),
-  exclude: listOf(Pattern, { maxItems: 50, description: `${description} that are left out` }),
+  exclude: listOf(Pattern, { maxItems: 50, description: `${description} to exclude` }),
 });
 const TextFilterView = (description: string) => closed(sides(description));
 const TextFilterInput = (description: string) => closed(Type.Partial(closed(sides(description))).properties);
 
-const PathGlobs = Globs(200, 'Files; ! leaves out, and one that includes leaves out all others');
-const MaxFiles = nullable(integer({ minimum: 1, maximum: 3_000, description: 'Larger pull requests are skipped; null: none is' }));
+const PathGlobs = Globs(200, 'Globs of files; ! excludes, and a glob that includes excludes all other files');
+const MaxFiles = nullable(
+  integer({ minimum: 1, maximum: 3_000, description: 'Pull requests with more files are skipped; null: no limit' }),
+);
 const filters = {
   paths: PathGlobs,
   titles: TextFilterView('Regular expressions (RE2) for the title'),
   labels: TextFilterView('Labels'),
   authors: TextFilterView('Logins of authors'),
-  branches: TextFilterView('Globs for the branch that it goes onto'),
+  branches: TextFilterView('Globs for the target branch'),
   max_files: MaxFiles,
 };
 const filterInput = {
@@ -30,25 +32,30 @@ const filterInput = {
   titles: TextFilterInput('Regular expressions (RE2) for the title'),
   labels: TextFilterInput('Labels'),
   authors: TextFilterInput('Logins of authors'),
-  branches: TextFilterInput('Globs for the branch that it goes onto'),
+  branches: TextFilterInput('Globs for the target branch'),
   max_files: MaxFiles,
 };
 
 const review = {
-  playbook_id: nullable(idOf('Playbook', 'How is reviewed; null: the default of the workspace, then organization, then platform')),
-  drafts: Type.Boolean({ description: 'Drafts are reviewed too' }),
-  incremental: Type.Boolean({ description: 'A push is judged by what it changed' }),
-  verify: Type.Boolean({ description: 'Findings get a second look' }),
-  check_run: Type.Boolean({ description: 'Each head gets a check' }),
+  playbook_id: nullable(idOf('Playbook', 'The playbook; null: the default of the workspace, then organization, then platform')),
+  drafts: Type.Boolean({ description: 'Whether drafts are reviewed too' }),
+  incremental: Type.Boolean({ description: 'Whether after a push only its changes are reviewed' }),
+  verify: Type.Boolean({ description: 'Whether findings are verified by a second look' }),
+  check_run: Type.Boolean({ description: 'Whether each head gets a check' }),
   max_findings: nullable(
-    integer({ maximum: 50, description: 'Comments on lines, the rest stands in the summary; null: as the playbook says' }),
+    integer({
+      maximum: 50,
+      description: 'Maximum number of line comments, further findings go into the summary; null: as the playbook says',
+    }),
   ),
-  min_confidence: nullable(share('Findings below are dropped; null: as the playbook says')),
-  min_severity: oneOf(severities, { description: 'Lesser findings are dropped' }),
-  request_changes: Type.Boolean({ description: 'Bad findings ask for changes; false: reviews only comment. None ever approves' }),
+  min_confidence: nullable(share('Findings below this confidence are dropped; null: as the playbook says')),
+  min_severity: oneOf(severities, { description: 'Findings of lower severity are dropped' }),
+  request_changes: Type.Boolean({
+    description: 'Whether severe findings request changes; false: reviews only comment. Reviews never approve',
+  }),
   summary: oneOf(['always', 'findings', 'never'], { description: 'When a summary is written' }),
-  debounce_seconds: integer({ maximum: 300, description: 'How long a push waits for the next' }),
-  repo_instructions: Type.Boolean({ description: '.longhaul/review.md of the base branch is heeded' }),
+  debounce_seconds: integer({ maximum: 300, description: 'How long a push waits for the next push' }),
+  repo_instructions: Type.Boolean({ description: 'Whether .longhaul/review.md of the base branch is used' }),
 };
 export const ReviewConfigView = closed(
   { ...review, filters: closed(filters) },
@@ -58,55 +65,61 @@ export const ReviewConfigInput = closed(
   Type.Partial(closed({ ...review, filters: closed(Type.Partial(closed(filterInput)).properties) })).properties,
   {
     $id: 'ReviewConfigInput',
-    description: 'What is left out has its default',
+    description: 'Omitted fields take their defaults',
   },
 );
 
 const editor = {
   mode: oneOf(['off', 'suggest', 'push', 'branch'], {
-    description: 'How findings are repaired: by suggestions, on the head branch, or on one of its own',
+    description: 'How findings are repaired: by suggestions, on the head branch, or on a separate branch',
   }),
-  branch_prefix: text(60, { minLength: 1, pattern: '^[A-Za-z0-9_][A-Za-z0-9._/-]*$', description: 'Of branches of its own' }),
-  max_rounds: integer({ maximum: 10, description: 'Pushes to a pull request' }),
-  test_commands: listOf(text(500, { minLength: 1 }), { maxItems: 10, description: 'Must pass before a push; they need a sandbox' }),
-  allow_forks: Type.Boolean({ description: 'Heads of forks are pushed to where their author lets maintainers edit' }),
+  branch_prefix: text(60, { minLength: 1, pattern: '^[A-Za-z0-9_][A-Za-z0-9._/-]*$', description: 'Prefix of separate branches' }),
+  max_rounds: integer({ maximum: 10, description: 'Maximum number of pushes to a pull request' }),
+  test_commands: listOf(text(500, { minLength: 1 }), {
+    maxItems: 10,
+    description: 'Commands that must pass before a push; they require a sandbox',
+  }),
+  allow_forks: Type.Boolean({ description: 'Whether heads of forks are pushed to, if their author allows edits by maintainers' }),
   protected_paths: Globs(100, 'Files that are never changed'),
 };
 export const EditorConfigView = closed(editor, { $id: 'EditorConfig', description: 'How findings are repaired' });
 export const EditorConfigInput = closed(Type.Partial(closed(editor)).properties, {
   $id: 'EditorConfigInput',
-  description: 'What is left out has its default',
+  description: 'Omitted fields take their defaults',
 });
 
 const budget = {
-  per_review: nullable({ ...Amount, description: 'Of one review' }),
-  per_pr: nullable({ ...Amount, description: 'Of all reviews of a pull request' }),
-  per_day: nullable({ ...Amount, description: 'Of a day (UTC)' }),
+  per_review: nullable({ ...Amount, description: 'For one review' }),
+  per_pr: nullable({ ...Amount, description: 'For all reviews of a pull request' }),
+  per_day: nullable({ ...Amount, description: 'For one day (UTC)' }),
   currency: text(3, { minLength: 3, pattern: '^[A-Z]{3}$', description: 'ISO 4217' }),
-  on_exceed: oneOf(['skip', 'summary_only'], { description: 'What a review does that can not be paid from its start' }),
+  on_exceed: oneOf(['skip', 'summary_only'], { description: 'What happens to a review that the budget cannot cover from its start' }),
 };
-export const ReviewBudgetView = closed(budget, { $id: 'ReviewBudgetConfig', description: 'What reviews may cost; null: no bound' });
+export const ReviewBudgetView = closed(budget, { $id: 'ReviewBudgetConfig', description: 'What reviews can cost; null: no limit' });
 export const ReviewBudgetInput = closed(Type.Partial(closed(budget)).properties, {
   $id: 'ReviewBudgetConfigInput',
-  description: 'What is left out has its default',
+  description: 'Omitted fields take their defaults',
 });
 
 const workspace = {
   clone: oneOf(['partial', 'shallow', 'full'], { description: 'How much of the repository is fetched' }),
-  max_clone_mb: integer({ minimum: 10, maximum: 10_240, description: 'Larger ones are read through the host’s API' }),
-  sandbox_tool_id: nullable(idOf('Tool', 'A tool that runs code: where the editor’s tests run')),
+  max_clone_mb: integer({ minimum: 10, maximum: 10_240, description: 'Larger repositories are read through the API of the Git host' }),
+  sandbox_tool_id: nullable(idOf('Tool', 'The code tool in which the editor’s tests run')),
   env_secret_names: listOf(text(120, { minLength: 1, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }), {
     maxItems: 20,
-    description: 'Secrets that tests see',
+    description: 'Secrets that are available to tests',
   }),
 };
-export const ReviewWorkspaceView = closed(workspace, { $id: 'ReviewWorkspaceConfig', description: 'Where the repository is worked on' });
+export const ReviewWorkspaceView = closed(workspace, {
+  $id: 'ReviewWorkspaceConfig',
+  description: 'Where work on the repository takes place',
+});
 export const ReviewWorkspaceInput = closed(Type.Partial(closed(workspace)).properties, {
   $id: 'ReviewWorkspaceConfigInput',
-  description: 'What is left out has its default',
+  description: 'Omitted fields take their defaults',
 });
 
-/** The whole configuration of reviews: what is left out has its default. */
+/** The complete configuration of reviews: omitted fields take their defaults. */
 export function reviewConfigOf({ filters: given = {}, ...rest }: Static<typeof ReviewConfigInput>): ReviewConfig {
   const side = (filter: Static<ReturnType<typeof TextFilterInput>> = {}) => ({
     include: filter.include ?? [],
@@ -140,7 +153,7 @@ export function reviewConfigOf({ filters: given = {}, ...rest }: Static<typeof R
 export function editorConfigOf(given: Static<typeof EditorConfigInput>): EditorConfig {
   const prefix = given.branch_prefix ?? 'longhaul/';
   if (/\.\.|\/\/|\/\.|\.lock(?:\/|$)/.test(prefix))
-    throw invalid('/editor_config/branch_prefix', 'pattern', 'is nothing that a branch can begin with');
+    throw invalid('/editor_config/branch_prefix', 'pattern', 'is not a valid beginning of a branch name');
   return {
     mode: given.mode ?? 'off',
     branch_prefix: prefix,

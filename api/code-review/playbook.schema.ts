@@ -8,12 +8,14 @@ import { fieldsSet } from '../http/operation/changes.ts';
 import { closed, Description, idOf, integer, Name, nullable, oneOf, Q, text, Timestamp } from '../http/input/schema.ts';
 import { ReviewTemplatesInput, ReviewTemplatesView, toTemplatesView } from './templates.schema.ts';
 
-export const PlaybookParams = closed({ playbook_id: idOf('Playbook', 'Says how pull requests are reviewed') });
+export const PlaybookParams = closed({ playbook_id: idOf('Playbook', 'Defines how pull requests are reviewed') });
 
-const PlaybookSlug = text(120, { minLength: 1, pattern: '^[a-z0-9-]+$', description: 'Free in its scope' });
-const IsDefault = Type.Boolean({ description: 'Taken by bindings of its scope that name none; the one before loses it' });
-const IsActive = Type.Boolean({ description: 'Bindings may name it' });
-const Note = text(500, { description: 'What is new in it' });
+const PlaybookSlug = text(120, { minLength: 1, pattern: '^[a-z0-9-]+$', description: 'Must be unique in its scope' });
+const IsDefault = Type.Boolean({
+  description: 'Used by bindings of its scope that name no playbook; the previous default loses this role',
+});
+const IsActive = Type.Boolean({ description: 'Whether bindings can use it' });
+const Note = text(500, { description: 'What changed in this revision' });
 
 export const ReviewPlaybookView = closed(
   {
@@ -24,7 +26,7 @@ export const ReviewPlaybookView = closed(
     scope: oneOf(scopes),
     is_default: IsDefault,
     is_active: IsActive,
-    active_revision_id: nullable(idOf('PlaybookRevision', 'The revision that new reviews begin with')),
+    active_revision_id: nullable(idOf('PlaybookRevision', 'The revision that new reviews use')),
     revision_number: integer({ minimum: 1, description: 'Of the active revision' }),
     templates: ReviewTemplatesView,
     organization_id: nullable(idOf('Organization')),
@@ -32,7 +34,10 @@ export const ReviewPlaybookView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'ReviewPlaybookView', description: 'How pull requests are reviewed, with the templates of its active revision' },
+  {
+    $id: 'ReviewPlaybookView',
+    description: 'A playbook defines how pull requests are reviewed; includes the templates of its active revision',
+  },
 );
 
 export const ReviewPlaybookRevisionView = closed(
@@ -41,13 +46,13 @@ export const ReviewPlaybookRevisionView = closed(
     playbook_id: idOf('Playbook'),
     revision_number: integer({ minimum: 1 }),
     templates: ReviewTemplatesView,
-    sha256: text(64, { minLength: 64, description: 'Of the templates as canonical JSON (RFC 8785), in hex' }),
-    is_active: Type.Boolean({ description: 'New reviews begin with it' }),
+    sha256: text(64, { minLength: 64, description: 'SHA-256 of the templates as canonical JSON (RFC 8785), in hexadecimal' }),
+    is_active: Type.Boolean({ description: 'Whether new reviews use it' }),
     note: nullable(Note),
     created_by_user_id: nullable(idOf('User')),
     created_at: Timestamp,
   },
-  { $id: 'ReviewPlaybookRevisionView', description: 'A playbook as it stood once; it never changes' },
+  { $id: 'ReviewPlaybookRevisionView', description: 'An immutable version of a playbook' },
 );
 
 const place = {
@@ -65,7 +70,7 @@ export const ReviewPlaybookCreate = closed(
     is_active: Type.Optional({ ...IsActive, default: true }),
     templates: Type.Optional(ReviewTemplatesInput),
   },
-  { $id: 'ReviewPlaybookCreate', description: 'A new playbook, whose revision 1 is active at once' },
+  { $id: 'ReviewPlaybookCreate', description: 'A new playbook; its revision 1 is active at once' },
 );
 
 export const ReviewPlaybookUpdate = closed(
@@ -74,9 +79,9 @@ export const ReviewPlaybookUpdate = closed(
     description: Type.Optional(nullable(Description)),
     is_active: Type.Optional(IsActive),
     is_default: Type.Optional(IsDefault),
-    active_revision_id: Type.Optional(idOf('PlaybookRevision', 'A revision of this playbook, also an earlier one')),
+    active_revision_id: Type.Optional(idOf('PlaybookRevision', 'A revision of this playbook; can be an earlier one')),
   },
-  { $id: 'ReviewPlaybookUpdate', description: 'What is sent is changed, the rest kept' },
+  { $id: 'ReviewPlaybookUpdate', description: 'The fields that are sent are changed, the rest is kept' },
 );
 
 export const PlaybookClone = closed(
@@ -85,21 +90,21 @@ export const PlaybookClone = closed(
     name: Type.Optional(nullable(Name)),
     scope: Type.Optional(nullable(oneOf(scopes))),
   },
-  { $id: 'PlaybookClone', description: 'Where the copy lies, and what it is called' },
+  { $id: 'PlaybookClone', description: 'The scope and the name of the copy' },
 );
 
 export const ReviewPlaybookRevisionCreate = closed(
   {
     templates: ReviewTemplatesInput,
     note: Type.Optional(nullable(Note)),
-    activate: Type.Optional(Type.Boolean({ default: false, description: 'New reviews begin with it' })),
+    activate: Type.Optional(Type.Boolean({ default: false, description: 'Whether new reviews use it' })),
   },
-  { $id: 'ReviewPlaybookRevisionCreate', description: 'What is left out of templates is the platform default’s' },
+  { $id: 'ReviewPlaybookRevisionCreate', description: 'Omitted templates are taken from the platform default' },
 );
 
 export const PlaybookFilters = closed({
   scope: Type.Optional(oneOf(scopes)),
-  is_active: Type.Optional(Type.Boolean({ description: 'Only playbooks that bindings may name, or only others' })),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only active playbooks, or only inactive ones' })),
   q: Type.Optional({ ...Q, description: 'Text in slug or name' }),
 });
 
@@ -149,7 +154,7 @@ export function toPlaybookRevisionView(row: PlaybookRevisionRow): Static<typeof 
   };
 }
 
-/** 422 where a revision's body has templates without a part: it would be the default's once more. */
+/** 422 if a revision's body has empty templates, because they would equal the default's. */
 export function refuseEmpty(templates: Readonly<Record<string, unknown>>): void {
-  if (Object.keys(templates).length === 0) throw invalid('/templates', 'minProperties', 'must have at least one part');
+  if (Object.keys(templates).length === 0) throw invalid('/templates', 'minProperties', 'must contain at least one field');
 }

@@ -41,7 +41,7 @@ export const playbookOperations = {
     {
       summary: 'List playbooks',
       description:
-        'Playbooks that the caller sees, those of the platform too, newest first. q looks in slug and name. A page ends early at 4 MiB.',
+        'Playbooks that the caller can see, including those of the platform, newest first. q searches slug and name. A page ends early at 4 MiB.',
       access: 'viewer',
       paging: 'keyset',
       query: PlaybookFilters,
@@ -59,7 +59,7 @@ export const playbookOperations = {
     {
       summary: 'Create a playbook',
       description:
-        'Says how pull requests are reviewed. What is left out of templates is the platform default’s. Every prompt is rendered with a sample: a variable that it does not have is 422.',
+        'Creates a playbook, which defines how pull requests are reviewed. Omitted templates are taken from the platform default. Every prompt is rendered with a sample: an unknown variable is 422.',
       access: 'admin',
       fails: ['not_found', 'already_exists'],
       audit: 'create',
@@ -94,7 +94,7 @@ export const playbookOperations = {
     '/review-playbooks/{playbook_id}',
     {
       summary: 'Read a playbook',
-      description: 'One playbook with the templates of its active revision.',
+      description: 'Returns one playbook with the templates of its active revision.',
       access: 'viewer',
       etag: true,
       params: PlaybookParams,
@@ -111,7 +111,7 @@ export const playbookOperations = {
     {
       summary: 'Change a playbook',
       description:
-        'Changes what is sent and keeps the rest. active_revision_id activates a revision or goes back to an earlier one; reviews at work keep theirs.',
+        'Changes the fields that are sent and keeps the rest. active_revision_id activates a revision or goes back to an earlier one; running reviews keep theirs.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',
@@ -136,7 +136,8 @@ export const playbookOperations = {
     '/review-playbooks/{playbook_id}',
     {
       summary: 'Delete a playbook',
-      description: 'Its slug is free again. 409 while a binding names it or it is a default. Reviews at work end with it.',
+      description:
+        'Deletes the playbook and frees its slug. 409 while a binding uses it or it is a default. Running reviews continue to use it.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
@@ -158,7 +159,7 @@ export const playbookOperations = {
     {
       summary: 'Clone a playbook',
       description:
-        'Copies the active revision as revision 1 of a new playbook. Without a scope it lies where the original does, or where the caller is if that is narrower; never above the caller’s own scope.',
+        'Copies the active revision as revision 1 of a new playbook. The scope defaults to that of the original, or to that of the caller if that is narrower; it can never exceed the caller’s own scope.',
       access: 'admin',
       fails: ['already_exists'],
       audit: 'create',
@@ -200,7 +201,7 @@ export const playbookOperations = {
     '/review-playbooks/{playbook_id}/revisions',
     {
       summary: 'Add a revision to a playbook',
-      description: 'Stores an immutable revision with the next number; new reviews begin with it once it is activated.',
+      description: 'Stores an immutable revision with the next number; new reviews use it once it is activated.',
       access: 'admin',
       audit: 'create',
       idempotent: true,
@@ -232,7 +233,7 @@ async function created(ctx: Ctx, id: string) {
   return toReviewPlaybookView(row);
 }
 
-/** What a tenant wrote is not laid before others unless its scope is asked for: the copy lies no wider than the original. */
+/** A tenant's content is not shown to others unless that scope is requested: the copy has no wider scope than the original. */
 function placeOfClone({ caller }: Pick<Ctx, 'caller'>, original: PlaybookRow, asked: Scope | null) {
   const own = scopeOf(caller);
   const scope = asked ?? (scopes.indexOf(original.scope) < scopes.indexOf(own) ? original.scope : own);

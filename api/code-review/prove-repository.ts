@@ -29,7 +29,7 @@ export async function proveNewBinding(request: Asked<Static<typeof RepoBindingCr
   return prove(request, apps, { installationId, fullName });
 }
 
-/** The same where a change names an installation; null where it names none, or there is no such binding: the handler says so. */
+/** The same for a change that names an installation; null if it names none or the binding does not exist, which the handler reports. */
 export async function proveChangedBinding(
   request: Asked<Static<typeof RepoBindingUpdate>> & { readonly params: { readonly binding_id: string } },
 ): Promise<ProvenRepository | null> {
@@ -79,7 +79,7 @@ async function askHost(work: () => Promise<InstallationProof>): Promise<Installa
     return await work();
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
-    const detail = 'The Git host could not be asked for the installation.';
+    const detail = 'The Git host could not be reached to check the installation.';
     throw error.kind === 'timeout' ? fail('upstream_timeout', { detail }) : fail('upstream_failed', { detail });
   }
 }

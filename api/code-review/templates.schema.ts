@@ -11,82 +11,84 @@ const Share = (description: string) => Type.Number({ minimum: 0, maximum: 1, des
 const Pass = closed({
   key: text(60, { minLength: 1, pattern: '^[a-z0-9_-]+$' }),
   focus: text(4_000, { minLength: 1, description: 'What it looks for' }),
-  model: Type.Optional(text(200, { minLength: 1, description: 'A model of the deployment; the reviewer’s own unless given' })),
-  paths: Type.Optional(Globs(100, 'Files that it looks at; all unless given')),
+  model: Type.Optional(text(200, { minLength: 1, description: 'A model of the deployment; defaults to that of the reviewer' })),
+  paths: Type.Optional(Globs(100, 'Files that it looks at; defaults to all')),
 });
 const PathRule = closed({
-  paths: Globs(100, 'Files that it is about'),
+  paths: Globs(100, 'Files to which it applies'),
   instructions: text(4_000, { minLength: 1 }),
-  severity_override: Type.Optional(Severity('Of what is found there')),
+  severity_override: Type.Optional(Severity('Severity of findings in these files')),
 });
 const LanguageRule = closed({
-  id: text(120, { minLength: 1, description: 'Findings name it' }),
+  id: text(120, { minLength: 1, description: 'Name that findings refer to' }),
   text: text(4_000, { minLength: 1 }),
-  severity: Severity('Of what breaks it'),
+  severity: Severity('Severity of violations'),
   examples: Type.Optional(text(4_000)),
 });
-const Definition = text(500, { minLength: 1, description: 'When a finding is of it' });
+const Definition = text(500, { minLength: 1, description: 'When a finding belongs to it' });
 const Definitions = closed(
   Type.Partial(closed({ critical: Definition, high: Definition, medium: Definition, low: Definition, nit: Definition })).properties,
 );
 
 const parts = {
   summary: {
-    prompt: Prompt('Asks for the summary'),
-    sections: listOf(text(60, { minLength: 1 }), { maxItems: 10, description: 'What the summary is made of' }),
+    prompt: Prompt('Prompt for the summary'),
+    sections: listOf(text(60, { minLength: 1 }), { maxItems: 10, description: 'Sections of the summary' }),
   },
-  review: { prompt: Prompt('Asks for findings, once a pass'), passes: listOf(Pass, { minItems: 1, maxItems: 6 }) },
+  review: { prompt: Prompt('Prompt for findings, sent once per pass'), passes: listOf(Pass, { minItems: 1, maxItems: 6 }) },
   verify: {
-    prompt: Prompt('Asks to refute a finding'),
+    prompt: Prompt('Prompt to refute a finding'),
     enabled: Type.Boolean(),
     votes: Type.Unsafe<1 | 3 | 5>({
       type: 'integer',
       enum: [1, 3, 5],
       minimum: 1,
       maximum: 5,
-      description: 'How often is asked; the majority counts',
+      description: 'How often the model is asked; the majority decides',
     }),
   },
   check: {
     title: text(1_000, { minLength: 1, description: 'Template of the check’s title' }),
     summary: Prompt('Template of the check’s summary'),
   },
-  reply: { prompt: Prompt('Asks for the answer to a question') },
-  edit: { prompt: Prompt('Asks the editor to repair findings') },
+  reply: { prompt: Prompt('Prompt for the answer to a question') },
+  edit: { prompt: Prompt('Prompt for the editor to repair findings') },
   severity: {
-    levels: listOf(Severity('A level that findings may have'), { minItems: 1, maxItems: 5, uniqueItems: true }),
-    inline_min: Severity('Lesser ones stand in the summary'),
-    block_min: Severity('Those and worse ones ask for changes'),
+    levels: listOf(Severity('A severity level'), { minItems: 1, maxItems: 5, uniqueItems: true }),
+    inline_min: Severity('Findings of lower severity only appear in the summary'),
+    block_min: Severity('Findings of this severity or higher request changes'),
     definitions: Definitions,
   },
   confidence: {
-    min: Share('Findings below are dropped'),
-    exceptions: listOf(closed({ category: Category('Of these findings'), min: Share('Counts instead') }), { maxItems: 10 }),
+    min: Share('Findings below this confidence are dropped'),
+    exceptions: listOf(closed({ category: Category('Category to which the exception applies'), min: Share('Counts instead') }), {
+      maxItems: 10,
+    }),
   },
   limits: {
-    max_findings: integer({ maximum: 50, description: 'Comments on lines' }),
-    max_files: integer({ minimum: 1, maximum: 3_000, description: 'Files that are read' }),
-    max_patch_tokens: integer({ minimum: 1_000, maximum: 10_000_000, description: 'Of the diff that is read' }),
-    max_calls: integer({ minimum: 1, maximum: 500, description: 'Calls of models' }),
+    max_findings: integer({ maximum: 50, description: 'Maximum number of line comments' }),
+    max_files: integer({ minimum: 1, maximum: 3_000, description: 'Maximum number of files that are read' }),
+    max_patch_tokens: integer({ minimum: 1_000, maximum: 10_000_000, description: 'Maximum size of the diff that is read' }),
+    max_calls: integer({ minimum: 1, maximum: 500, description: 'Maximum number of model calls' }),
   },
   output: {
-    language: text(60, { minLength: 1, description: 'In which is written' }),
-    tone: text(200, { minLength: 1, description: 'How is written' }),
-    grouping: text(60, { minLength: 1, description: 'What findings in the summary are grouped by: file, severity or category' }),
+    language: text(60, { minLength: 1, description: 'The language of the review' }),
+    tone: text(200, { minLength: 1, description: 'The tone of the review' }),
+    grouping: text(60, { minLength: 1, description: 'How findings are grouped in the summary: by file, severity or category' }),
   },
 } as const;
 
 const lists = {
-  categories: listOf(Category('What findings may be about'), { minItems: 1, maxItems: 9, uniqueItems: true }),
-  path_filters: Globs(200, 'Files that are read; ! leaves out'),
-  generated: listOf(oneOf(generatedKinds), { maxItems: 4, uniqueItems: true, description: 'Generated files that are left out' }),
+  categories: listOf(Category('What findings can be about'), { minItems: 1, maxItems: 9, uniqueItems: true }),
+  path_filters: Globs(200, 'Globs of files that are read; ! excludes'),
+  generated: listOf(oneOf(generatedKinds), { maxItems: 4, uniqueItems: true, description: 'Kinds of generated files to exclude' }),
   path_rules: listOf(PathRule, { maxItems: 100 }),
   language_rules: Type.Record(Type.String({ pattern: '^[A-Za-z0-9+#. _-]{1,60}$' }), listOf(LanguageRule, { maxItems: 100 }), {
     maxProperties: 100,
     additionalProperties: false,
-    description: 'By the name of the language, in lower case',
+    description: 'Keyed by the name of the language, in lower case',
   }),
-  ignore_rules: listOf(text(1_000, { minLength: 1 }), { maxItems: 100, description: 'What is never a finding' }),
+  ignore_rules: listOf(text(1_000, { minLength: 1 }), { maxItems: 100, description: 'What is never reported as a finding' }),
 };
 
 export const ReviewTemplatesView = closed(
@@ -104,7 +106,7 @@ export const ReviewTemplatesView = closed(
     limits: closed(parts.limits),
     output: closed(parts.output),
   },
-  { $id: 'ReviewTemplates', description: 'Prompts (Liquid), rules and limits of reviews, complete' },
+  { $id: 'ReviewTemplates', description: 'All prompts (Liquid), rules and limits of reviews' },
 );
 
 export const ReviewTemplatesInput = closed(
@@ -124,7 +126,7 @@ export const ReviewTemplatesInput = closed(
       output: closed(Type.Partial(closed(parts.output)).properties),
     }),
   ).properties,
-  { $id: 'ReviewTemplatesInput', description: 'What is left out is the platform default’s' },
+  { $id: 'ReviewTemplatesInput', description: 'Omitted fields are taken from the platform default' },
 );
 
 /** Templates as they are shown, part by part. */

@@ -14,7 +14,7 @@ const Ci = (description: string) =>
     maxItems: 2,
     description,
   });
-const ci = Ci('95 % interval; null where there is too little data');
+const ci = Ci('95 % interval; null if there is too little data');
 const byName = <T>(values: object, maxProperties: number, description: string) =>
   Type.Unsafe<Record<string, T>>({ type: 'object', additionalProperties: values, maxProperties, description });
 
@@ -32,21 +32,28 @@ const EvaluatorNumbers = closed(
     errors: integer(),
     skipped: integer(),
   },
-  { $id: 'EvaluatorNumbers', description: 'What one evaluator said over all items' },
+  { $id: 'EvaluatorNumbers', description: 'The results of one evaluator over all items' },
 );
 
 const TagNumbers = closed({ n: integer(), pass_rate: Rate(), pass_ci: ci }, { $id: 'TagNumbers', description: 'The items with one tag' });
 
 const EvaluatorComparison = closed(
-  { paired_n: integer(), delta: Signed, ci, p_value: Rate(), q_value: Rate('By Benjamini and Hochberg'), conclusion: Conclusion },
+  {
+    paired_n: integer(),
+    delta: Signed,
+    ci,
+    p_value: Rate(),
+    q_value: Rate('Adjusted by the Benjamini–Hochberg procedure'),
+    conclusion: Conclusion,
+  },
   { $id: 'EvaluatorComparison', description: 'How the scores of one evaluator differ' },
 );
 
 const Comparison = closed(
   {
     evaluation_run_id: idOf('Evaluation'),
-    paired_n: integer({ description: 'Items that both have unchanged' }),
-    unpaired: integer({ description: 'Items of either that have no other' }),
+    paired_n: integer({ description: 'Items that are unchanged in both evaluations' }),
+    unpaired: integer({ description: 'Items that exist in only one of them' }),
     delta: nullable(Type.Number({ minimum: -1, maximum: 1, description: 'Difference of the pass rates over the pairs' })),
     ci: Ci('95 % bootstrap interval of delta'),
     wins: integer(),
@@ -55,7 +62,11 @@ const Comparison = closed(
     p_value: Type.Number({ minimum: 0, maximum: 1, description: 'Exact McNemar test over wins and losses' }),
     test: oneOf(['mcnemar_exact']),
     conclusion: Conclusion,
-    evaluators: byName<Type.Static<typeof EvaluatorComparison>>(EvaluatorComparison, 20, 'By key: those that both have alike'),
+    evaluators: byName<Type.Static<typeof EvaluatorComparison>>(
+      EvaluatorComparison,
+      20,
+      'By key: the evaluators that are the same in both',
+    ),
   },
   { $id: 'EvaluationComparison', description: 'Against the baseline' },
 );
@@ -65,17 +76,17 @@ const cost = closed(
   { $id: 'EvaluationCost', description: 'Runs and judges' },
 );
 
-const counted = { items: integer(), completed: integer({ description: 'Results with an end' }), errors: integer() };
+const counted = { items: integer(), completed: integer({ description: 'Results that have ended' }), errors: integer() };
 const passed = { pass_rate: Rate('Mean over items of the share of passed repetitions'), pass_ci: Ci('95 % interval of pass_rate') };
 
 export const EvaluationSummaryShort = closed(
   { ...counted, ...passed, cost },
-  { $id: 'EvaluationSummaryShort', description: 'The most important numbers' },
+  { $id: 'EvaluationSummaryShort', description: 'Key figures' },
 );
 
 export const EvaluationSummary = closed(
   {
-    final: Type.Boolean({ description: 'false: over what has ended so far' }),
+    final: Type.Boolean({ description: 'false: only includes the results that have ended so far' }),
     failure: nullable(closed({ code: text(60), message: text(500) }, { $id: 'EvaluationFailure', description: 'Why it failed' })),
     ...counted,
     results: integer({ description: 'Items times repetitions' }),
@@ -90,13 +101,13 @@ export const EvaluationSummary = closed(
     cost,
     tokens: closed({ input: integer(), output: integer() }, { $id: 'EvaluationTokens', description: 'Of all runs' }),
     baseline: nullable(Comparison),
-    dataset_sha256: text(64, { description: 'Over keys and contents of the items in their order' }),
-    settings: { ...FreeObject, description: 'As asked for, with all defaults filled in' },
+    dataset_sha256: text(64, { description: 'Hash of the keys and contents of the items in order' }),
+    settings: { ...FreeObject, description: 'The request with all defaults filled in' },
     metadata: FreeObject,
-    results_truncated: Type.Boolean({ description: 'There are more results than the view holds' }),
+    results_truncated: Type.Boolean({ description: 'Whether there are more results than the view contains' }),
     results_attachment_id: nullable(idOf('Attachment', 'All results as JSON Lines')),
   },
-  { $id: 'EvaluationSummary', description: 'The numbers of an evaluation' },
+  { $id: 'EvaluationSummary', description: 'The figures of an evaluation' },
 );
 
 const Score = closed(
@@ -107,10 +118,10 @@ const Score = closed(
     score: Rate(),
     passed: nullable(Type.Boolean({ description: 'score ≥ threshold' })),
     reason: nullable(text(2_000)),
-    error: nullable(closed({ code: text(120), message: text(2_000) }, { $id: 'EvaluatorError', description: 'Why it gave no score' })),
+    error: nullable(closed({ code: text(120), message: text(2_000) }, { $id: 'EvaluatorError', description: 'Why it returned no score' })),
     details: FreeObject,
   },
-  { $id: 'EvaluationScore', description: 'What one evaluator said' },
+  { $id: 'EvaluationScore', description: 'The result of one evaluator' },
 );
 
 export const EvaluationResultView = closed(
@@ -121,8 +132,8 @@ export const EvaluationResultView = closed(
     status: oneOf(resultStatuses),
     score: Rate('Weighted mean of the evaluators that applied'),
     scores: listOf(Score, { maxItems: 20 }),
-    reason: nullable(text(2_000, { description: 'Why it failed without scores, is in error or was skipped' })),
-    output: nullable(text(4_000, { description: 'The beginning of the answer; in full on the run' })),
+    reason: nullable(text(2_000, { description: 'Why it failed without scores, ended in error or was skipped' })),
+    output: nullable(text(4_000, { description: 'The beginning of the answer; the run has it in full' })),
     tags: listOf(text(60), { maxItems: 10 }),
     latency_ms: nullable(integer()),
     cost: nullable(Decimal),
@@ -130,5 +141,5 @@ export const EvaluationResultView = closed(
     turns: nullable(integer({ description: 'Model calls' })),
     finished_at: nullable(Timestamp),
   },
-  { $id: 'EvaluationResultView', description: 'What one repetition of an item came to' },
+  { $id: 'EvaluationResultView', description: 'The result of one repetition of an item' },
 );

@@ -23,28 +23,35 @@ const Message = closed({ role: oneOf(['user', 'assistant']), content: text(65_53
 const Item = closed(
   {
     id: Type.Optional(
-      text(120, { minLength: 1, description: 'Names it, for comparisons with other evaluations; its position from 1 unless set' }),
+      text(120, {
+        minLength: 1,
+        description: 'Identifies the item in comparisons with other evaluations; defaults to its position, from 1',
+      }),
     ),
     input: Type.Unsafe<string | { role: 'user' | 'assistant'; content: string }[] | Record<string, unknown>>({
-      description: 'What the agent is asked: a text, a JSON object, or messages whose last, a user’s, asks. At most 64 KB',
+      description: 'The input for the agent: a text, a JSON object, or messages, the last one from the user. At most 64 KB',
       oneOf: [text(65_536, { minLength: 1 }), Type.Array(Message, { minItems: 1, maxItems: 200 }), FreeObject],
     }),
-    expected: Type.Optional(Type.Unsafe<unknown>({ description: 'What should be answered: a text, or any JSON. At most 32 KB' })),
+    expected: Type.Optional(Type.Unsafe<unknown>({ description: 'The expected answer: a text, or any JSON. At most 32 KB' })),
     context: Type.Optional(nullable({ ...FreeObject, description: 'For judges only, never for the agent' })),
     tools_expected: Type.Optional(
       nullable(
         listOf(closed({ tool: text(120, { minLength: 1 }), arguments: Type.Optional(FreeObject) }, { $id: 'ExpectedToolCall' }), {
           maxItems: 50,
-          description: 'Calls that the agent should make',
+          description: 'Tool calls that the agent should make',
         }),
       ),
     ),
-    tags: Type.Optional(listOf(text(60, { minLength: 1 }), { maxItems: 10, description: 'Numbers are shown by each of them' })),
+    tags: Type.Optional(listOf(text(60, { minLength: 1 }), { maxItems: 10, description: 'Figures are broken down by tag' })),
     cluster: Type.Optional(
-      nullable(text(120, { minLength: 1, description: 'Items that hang together, such as those of one document: intervals heed it' })),
+      nullable(
+        text(120, { minLength: 1, description: 'Groups related items, such as those of one document; intervals take it into account' }),
+      ),
     ),
     evaluators: Type.Optional(
-      nullable(listOf(text(60, { minLength: 1 }), { maxItems: 20, description: 'Keys of the evaluators that judge it; null: all' })),
+      nullable(
+        listOf(text(60, { minLength: 1 }), { maxItems: 20, description: 'Keys of the evaluators that apply to the item; null: all' }),
+      ),
     ),
   },
   { $id: 'EvaluationItem', description: 'One question' },
@@ -52,15 +59,15 @@ const Item = closed(
 
 const From = closed(
   {
-    source: oneOf(['feedback', 'runs'], { description: 'Runs that people voted on, or runs as such; corrections become what is expected' }),
-    agent_id: Type.Optional(idOf('Agent', 'Whose runs; the evaluated one unless set')),
-    rating: Type.Optional(oneOf(ratings, { description: 'With feedback: down unless set' })),
-    status: Type.Optional(oneOf(terminalRunStatuses, { description: 'Only runs that ended so' })),
+    source: oneOf(['feedback', 'runs'], { description: 'Runs with feedback, or any runs; corrections become the expected answers' }),
+    agent_id: Type.Optional(idOf('Agent', 'The agent whose runs are used; defaults to the evaluated agent')),
+    rating: Type.Optional(oneOf(ratings, { description: 'Only with feedback; defaults to down' })),
+    status: Type.Optional(oneOf(terminalRunStatuses, { description: 'Only runs with this outcome' })),
     from: Type.Optional(Timestamp),
     to: Type.Optional(Timestamp),
-    limit: Type.Optional(integer({ minimum: 1, maximum: 1_000, description: 'The newest so many; 100 unless set' })),
+    limit: Type.Optional(integer({ minimum: 1, maximum: 1_000, description: 'How many of the newest runs; defaults to 100' })),
   },
-  { $id: 'EvaluationDatasetFrom', description: 'Runs that become items, as far as the caller may read them' },
+  { $id: 'EvaluationDatasetFrom', description: 'Runs that become items, as far as the caller can read them' },
 );
 
 /** Bytes of a data set as text. */
@@ -68,40 +75,40 @@ export const maxDatasetBytes = 10 * 1_024 * 1_024;
 
 const Dataset = closed(
   {
-    format: Type.Optional(oneOf(['inline', 'jsonl', 'csv'], { description: 'inline unless set' })),
+    format: Type.Optional(oneOf(['inline', 'jsonl', 'csv'], { description: 'Defaults to inline' })),
     items: Type.Optional(Type.Array(Item, { minItems: 1, maxItems: 5_000, description: 'With inline' })),
-    text: Type.Optional(text(maxDatasetBytes, { minLength: 1, description: 'With jsonl and csv' })),
-    attachment_id: Type.Optional(idOf('Attachment', 'With jsonl and csv: a file with the items')),
+    text: Type.Optional(text(maxDatasetBytes, { minLength: 1, description: 'Only with jsonl and csv' })),
+    attachment_id: Type.Optional(idOf('Attachment', 'Only with jsonl and csv: a file with the items')),
     from: Type.Optional(From),
   },
-  { $id: 'EvaluationDataset', description: 'Exactly one of items, text, attachment_id and from: at most 5,000 items, 10 MB' },
+  { $id: 'EvaluationDataset', description: 'Exactly one of items, text, attachment_id and from; at most 5,000 items and 10 MB' },
 );
 
 const settings = {
-  repetitions: Type.Optional(integer({ minimum: 1, maximum: 10, description: 'How often each item is run; 1 unless set' })),
-  concurrency: Type.Optional(integer({ minimum: 1, maximum: 20, description: 'Runs at once; 5 unless set' })),
-  max_cost: Type.Optional(nullable({ ...Amount, description: 'Most that its runs and judges may cost together; above 0' })),
+  repetitions: Type.Optional(integer({ minimum: 1, maximum: 10, description: 'How often each item is run; defaults to 1' })),
+  concurrency: Type.Optional(integer({ minimum: 1, maximum: 20, description: 'Maximum number of concurrent runs; defaults to 5' })),
+  max_cost: Type.Optional(nullable({ ...Amount, description: 'Maximum total cost of its runs and judges; above 0' })),
   max_error_rate: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 1, description: 'Share of results in error above which it is failed; 0.2 unless set' }),
+    Type.Number({ minimum: 0, maximum: 1, description: 'Share of results in error above which the evaluation fails; defaults to 0.2' }),
   ),
-  item_timeout_s: Type.Optional(integer({ minimum: 10, maximum: 3_600, description: 'Most that one run may take; 600 unless set' })),
+  item_timeout_s: Type.Optional(integer({ minimum: 10, maximum: 3_600, description: 'Maximum duration of one run; defaults to 600' })),
   tool_mode: Type.Optional(
-    oneOf(['read_only', 'live'], { description: 'read_only (unless set): calls that write are refused; live needs the role admin' }),
+    oneOf(['read_only', 'live'], { description: 'read_only (the default) refuses calls that write; live requires the role admin' }),
   ),
-  metadata: Type.Optional({ ...FreeObject, description: 'Anything, at most 20 keys and 4 KB; shown in the summary' }),
+  metadata: Type.Optional({ ...FreeObject, description: 'Arbitrary data, at most 20 keys and 4 KB; shown in the summary' }),
 };
 
 export const EvaluationCreate = closed(
   {
     agent_id: idOf('Agent'),
-    agent_revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Of that agent; the active one unless set'))),
+    agent_revision_id: Type.Optional(nullable(idOf('AgentRevision', 'A revision of that agent; defaults to the active one'))),
     dataset_name: Type.Optional(nullable(text(120, { minLength: 1 }))),
     dataset: Dataset,
     evaluators: Type.Array(Evaluator, { minItems: 1, maxItems: 20 }),
     ...settings,
-    baseline_evaluation_run_id: Type.Optional(nullable(idOf('Evaluation', 'A succeeded evaluation of the workspace, to compare with'))),
+    baseline_evaluation_run_id: Type.Optional(nullable(idOf('Evaluation', 'A succeeded evaluation of the workspace to compare with'))),
   },
-  { $id: 'EvaluationCreate', description: 'An agent, questions, and how its answers are judged' },
+  { $id: 'EvaluationCreate', description: 'An agent, a data set, and how its answers are evaluated' },
 );
 
 const shown = {
@@ -110,7 +117,7 @@ const shown = {
   agent_revision_id: nullable(idOf('AgentRevision')),
   dataset_name: nullable(text(120)),
   evaluators: Type.Array(Evaluator, { maxItems: 20, description: 'With all defaults filled in' }),
-  status: oneOf(evaluationStatuses, { description: 'succeeded: all results have an end, however bad they are' }),
+  status: oneOf(evaluationStatuses, { description: 'succeeded: all results have ended, whatever their scores' }),
 };
 
 export const EvaluationRunView = closed(
@@ -127,14 +134,14 @@ export const EvaluationRunDetailView = closed(
     results: Type.Optional(
       Type.Array(EvaluationResultView, {
         maxItems: 1_000,
-        description: 'At most 1,000: errors, then failed, then passed; all are in the attachment at the end',
+        description: 'At most 1,000: errors, then failed, then passed; when the evaluation has ended, the attachment has all of them',
       }),
     ),
   },
-  { $id: 'EvaluationRunDetailView', description: 'An evaluation with its numbers and results' },
+  { $id: 'EvaluationRunDetailView', description: 'An evaluation with its figures and results' },
 );
 
-/** Results that the view holds. */
+/** The maximum number of results in the view. */
 export const maxResults = 1_000;
 
 /** The wire form of an evaluation in a list. */
@@ -190,8 +197,8 @@ function commonOf(row: EvaluationRow) {
 
 const failures: Readonly<Record<string, string>> = {
   error_rate: 'More results are in error than max_error_rate allows.',
-  budget_exceeded: 'max_cost or the budget of the workspace is spent; what had no end was skipped.',
-  agent_inactive: 'The agent was deleted or switched off; what had not started was skipped.',
+  budget_exceeded: 'max_cost or the budget of the workspace is spent; the remaining results were skipped.',
+  agent_inactive: 'The agent was deleted or deactivated; what had not started was skipped.',
 };
 
 function failureOf(code: string | null) {

@@ -29,7 +29,7 @@ export const evaluations = area('Evaluations', {
     '/evaluations',
     {
       summary: 'List evaluations',
-      description: 'Evaluations that the caller sees, newest first, with their most important numbers.',
+      description: 'Evaluations that the caller can see, newest first, with their key figures.',
       access: 'viewer',
       paging: 'keyset',
       query: EvaluationFilters,
@@ -43,7 +43,7 @@ export const evaluations = area('Evaluations', {
     {
       summary: 'Evaluate an agent',
       description:
-        'Runs an agent on the items of a data set and has evaluators judge the answers. Read it to see how far it is; POST /runs/cancel with its id ends it. At most 20 of a workspace are at work at once.',
+        'Runs an agent on the items of a data set and scores the answers with evaluators. Read the evaluation to see its progress; POST /runs/cancel with its id ends it. At most 20 evaluations of a workspace run at once.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'submit',
@@ -80,7 +80,7 @@ export const evaluations = area('Evaluations', {
     '/evaluations/{evaluation_run_id}',
     {
       summary: 'Read an evaluation',
-      description: 'How far it is, its numbers with their intervals, and its results: errors first, then what failed.',
+      description: 'Returns its progress, its figures with their intervals, and its results: errors first, then failures.',
       access: 'viewer',
       params: EvaluationParams,
       view: EvaluationRunDetailView,

@@ -7,24 +7,24 @@ const Values = Type.Optional(
   listOf(text(1_000, { minLength: 1 }), {
     minItems: 1,
     maxItems: 50,
-    description: 'What is looked for; without them what the item expects',
+    description: 'The texts to look for; defaults to what the item expects',
   }),
 );
-const ModelName = Type.Optional(text(200, { minLength: 1, description: 'A model of the deployment; without one its default' }));
-const Rubric = text(8_000, { minLength: 1, description: 'What is good and what is not, for the judge' });
+const ModelName = Type.Optional(text(200, { minLength: 1, description: 'A model of the deployment; defaults to its default model' }));
+const Rubric = text(8_000, { minLength: 1, description: 'What counts as good or bad, for the judge' });
 const Pointer = text(500, { pattern: '^(?:/.*)?$', description: 'JSON pointer' });
-const Max = Type.Number({ minimum: 0, description: 'Passes up to this' });
+const Max = Type.Number({ minimum: 0, description: 'Passes up to this value' });
 
-const contains = params({ values: Values, case_sensitive: Flag('false unless set') }, 'Whether texts stand in the output');
+const contains = params({ values: Values, case_sensitive: Flag('Defaults to false') }, 'Checks whether texts occur in the output');
 const bound = (description: string) => params({ max: Max }, description);
 
-/** Parameters by type: closed, so that a misspelt one is told. */
+/** Parameters by type: closed, so that a misspelt one is reported. */
 const paramsOf: Readonly<Record<EvaluatorType, ReturnType<typeof params>>> = {
   exact_match: params(
     {
-      trim: Flag('Spaces around both texts do not count; true unless set'),
-      case_sensitive: Flag('true unless set'),
-      unicode: Type.Optional(oneOf(['nfc', 'none'], { description: 'nfc unless set: texts that look the same are the same' })),
+      trim: Flag('Ignores whitespace around both texts; defaults to true'),
+      case_sensitive: Flag('Defaults to true'),
+      unicode: Type.Optional(oneOf(['nfc', 'none'], { description: 'Defaults to nfc: texts that look the same are equal' })),
     },
     'The output equals what is expected; JSON is compared by value',
   ),
@@ -37,27 +37,30 @@ const paramsOf: Readonly<Record<EvaluatorType, ReturnType<typeof params>>> = {
       pattern: text(1_000, { minLength: 1, description: 'Works in linear time (RE2): no look-around, no back-references' }),
       flags: Type.Optional(text(3, { pattern: '^(?!.*(.).*\\1)[ims]*$', description: 'Of i, m and s' })),
     },
-    'A pattern is found in the output',
+    'Checks whether a pattern matches the output',
   ),
-  json_schema: params({ schema: FreeObject }, 'The output is JSON as it stands and fits a schema (draft 2020-12, no remote references)'),
+  json_schema: params(
+    { schema: FreeObject },
+    'Checks whether the whole output is JSON that matches a schema (draft 2020-12, no remote references)',
+  ),
   json_diff: params(
     {
-      ignore: Type.Optional(listOf(Pointer, { maxItems: 50, description: 'What lies there does not count' })),
-      tolerance: Type.Optional(Type.Number({ minimum: 0, description: 'By which numbers may differ; 0 unless set' })),
+      ignore: Type.Optional(listOf(Pointer, { maxItems: 50, description: 'Values at these pointers are ignored' })),
+      tolerance: Type.Optional(Type.Number({ minimum: 0, description: 'Tolerance for numbers; defaults to 0' })),
     },
-    'The share of equal leaves of the JSON that is expected and the output together',
+    'The share of equal leaves among all leaves of the expected JSON and the output',
   ),
-  levenshtein: params({}, 'How alike the texts are, letter by letter'),
-  numeric_diff: params({ pointer: Type.Optional(Pointer) }, 'How near the numbers are'),
-  embedding_similarity: params({ model: ModelName }, 'How alike the texts are in meaning'),
+  levenshtein: params({}, 'Similarity of the texts by characters'),
+  numeric_diff: params({ pointer: Type.Optional(Pointer) }, 'Closeness of the numbers'),
+  embedding_similarity: params({ model: ModelName }, 'Similarity of the texts in meaning'),
   llm_judge: params(
     {
       rubric: Rubric,
       model: ModelName,
       scale: Type.Optional(
         closed({
-          min: integer({ minimum: 0, maximum: 99, description: '1 unless set' }),
-          max: integer({ minimum: 1, maximum: 100, description: '5 unless set' }),
+          min: integer({ minimum: 0, maximum: 99, description: 'Defaults to 1' }),
+          max: integer({ minimum: 1, maximum: 100, description: 'Defaults to 5' }),
         }),
       ),
       votes: Type.Optional(
@@ -66,46 +69,51 @@ const paramsOf: Readonly<Record<EvaluatorType, ReturnType<typeof params>>> = {
           enum: [1, 3, 5],
           minimum: 1,
           maximum: 5,
-          description: 'The median counts; 1 unless set',
+          description: 'Number of judgements, of which the median counts; defaults to 1',
         }),
       ),
       include: Type.Optional(
         listOf(oneOf(['input', 'expected', 'context', 'trajectory']), {
           maxItems: 4,
           uniqueItems: true,
-          description: 'What the judge reads beside the output; input and expected unless set',
+          description: 'What the judge reads besides the output; defaults to input and expected',
         }),
       ),
     },
-    'A model judges by a rubric',
+    'A model scores the output by a rubric',
   ),
-  pairwise: params({ rubric: Rubric, model: ModelName }, 'A model prefers this output or that of the baseline; it is asked in both orders'),
+  pairwise: params(
+    { rubric: Rubric, model: ModelName },
+    'A model chooses between this output and that of the baseline; it is asked in both orders',
+  ),
   tool_trajectory: params(
     {
-      mode: Type.Optional(oneOf(['exact', 'in_order', 'any_order', 'subset'], { description: 'in_order unless set' })),
-      arguments: Type.Optional(oneOf(['exact', 'subset', 'ignore'], { description: 'subset unless set' })),
-      max_calls: Type.Optional(integer({ maximum: 10_000, description: 'More calls: 0' })),
-      forbidden: Type.Optional(listOf(text(120, { minLength: 1 }), { maxItems: 50, description: 'Tools whose call makes it 0' })),
+      mode: Type.Optional(oneOf(['exact', 'in_order', 'any_order', 'subset'], { description: 'Defaults to in_order' })),
+      arguments: Type.Optional(oneOf(['exact', 'subset', 'ignore'], { description: 'Defaults to subset' })),
+      max_calls: Type.Optional(integer({ maximum: 10_000, description: 'More calls score 0' })),
+      forbidden: Type.Optional(listOf(text(120, { minLength: 1 }), { maxItems: 50, description: 'Tools whose call scores 0' })),
     },
-    'The calls that were made are those that are expected',
+    'Checks whether the calls match the expected ones',
   ),
   citations: params(
-    { min_count: Type.Optional(integer({ maximum: 1_000, description: '1 unless set' })) },
-    'The share of cited items that the run’s own searches had found',
+    { min_count: Type.Optional(integer({ maximum: 1_000, description: 'Defaults to 1' })) },
+    'The share of cited items that the run’s own searches found',
   ),
-  latency: bound('Milliseconds of the run'),
+  latency: bound('Duration of the run in milliseconds'),
   cost: bound('Cost of the run'),
-  tokens: bound('Tokens of the run, in and out'),
-  turns: bound('Model calls of the run'),
+  tokens: bound('Input and output tokens of the run'),
+  turns: bound('Number of model calls of the run'),
 };
 
 const EvaluatorFields = closed({
-  key: text(60, { minLength: 1, pattern: '^[a-z0-9_-]+$', description: 'Names it among the evaluators' }),
-  type: oneOf(evaluatorTypes, { description: 'What it looks at' }),
-  params: Type.Optional({ ...FreeObject, description: 'By its type' }),
-  threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'A score from here on passes; by type unless set' })),
-  weight: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'In the score of a result; 1 unless set' })),
-  negate: Type.Optional(Type.Boolean({ description: 'The score becomes 1 − score; false unless set' })),
+  key: text(60, { minLength: 1, pattern: '^[a-z0-9_-]+$', description: 'Key of the evaluator, unique in the evaluation' }),
+  type: oneOf(evaluatorTypes, { description: 'What it evaluates' }),
+  params: Type.Optional({ ...FreeObject, description: 'Options, depending on the type' }),
+  threshold: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'The lowest score that passes; the default depends on the type' }),
+  ),
+  weight: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: 'Weight in the score of a result; defaults to 1' })),
+  negate: Type.Optional(Type.Boolean({ description: 'Whether the score is inverted to 1 − score; defaults to false' })),
 });
 
 const typesThatNeedParams: readonly EvaluatorType[] = [
@@ -122,7 +130,7 @@ const typesThatNeedParams: readonly EvaluatorType[] = [
 export const Evaluator = Type.Unsafe<Type.Static<typeof EvaluatorFields>>({
   ...EvaluatorFields,
   $id: 'Evaluator',
-  description: 'One measure of each answer',
+  description: 'A measure that is applied to each answer',
   allOf: evaluatorTypes.map((type) => ({
     if: partOf({ type: { const: type } }, { required: ['type'] }),
     // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword

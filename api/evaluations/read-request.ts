@@ -15,7 +15,7 @@ import { maxDatasetBytes, type EvaluationCreate } from './evaluation.schema.ts';
 type Body = Type.Static<typeof EvaluationCreate>;
 type Request = IdentifyRequest<Body>;
 
-/** What is read of a request before its transaction: the items, unless they come from runs. */
+/** What is read from a request before its transaction: the items, unless they come from runs. */
 export interface ReadRequest {
   readonly items: readonly SentItem[] | null;
 }
@@ -42,11 +42,12 @@ export async function readRequest(request: Request): Promise<ReadRequest> {
 
 function refuseSource({ format = 'inline', items, text, attachment_id: attachmentId, from }: Body['dataset']): void {
   const given = [items, text, attachmentId, from].filter((source) => source !== undefined);
-  if (given.length !== 1) throw invalid('/dataset', 'oneOf', 'exactly one of items, text, attachment_id and from is demanded');
+  if (given.length !== 1) throw invalid('/dataset', 'oneOf', 'exactly one of items, text, attachment_id and from is required');
   const isText = text !== undefined || attachmentId !== undefined;
   if (isText && format === 'inline') throw invalid('/dataset/format', 'enum', 'must be jsonl or csv for a text or a file');
-  if (!isText && format !== 'inline') throw invalid('/dataset/format', 'enum', 'must be left out for items, and for what comes from runs');
-  if (from?.source === 'runs' && from.rating !== undefined) throw invalid('/dataset/from/rating', 'excludes', 'belongs to feedback alone');
+  if (!isText && format !== 'inline') throw invalid('/dataset/format', 'enum', 'must be omitted for items and for items taken from runs');
+  if (from?.source === 'runs' && from.rating !== undefined)
+    throw invalid('/dataset/from/rating', 'excludes', 'is only allowed with feedback');
 }
 
 function inlineItems(items: NonNullable<Body['dataset']['items']>): SentItem[] {
@@ -93,16 +94,15 @@ async function checkEvaluator(
   const work = createEvaluatorWork(deps.work, deps.schemas, organizationOf(caller));
   const text = (name: string): string | null => (typeof params[name] === 'string' ? params[name] : null);
   if (type === 'regex' && (await work.find(text('pattern') ?? '', text('flags') ?? '', null)) !== 'missing')
-    throw invalid(`${pointer}/params/pattern`, 'pattern', 'is no regular expression that works in linear time');
+    throw invalid(`${pointer}/params/pattern`, 'pattern', 'is not a regular expression that runs in linear time');
   if (type === 'json_schema' && typeof params['schema'] === 'object' && params['schema'] !== null) {
     const [problem] = await work.checkSchema({ ...params['schema'] });
-    if (problem)
-      throw invalid(`${pointer}/params/schema`, problem.rule, `is no schema that can be applied: ${problem.message}`.slice(0, 400));
+    if (problem) throw invalid(`${pointer}/params/schema`, problem.rule, `is not a usable schema: ${problem.message}`.slice(0, 400));
   }
   if (type === 'llm_judge' || type === 'pairwise') {
     const model = deps.models.resolve(text('model'));
-    if (model === null) throw invalid(`${pointer}/params/model`, 'reference', 'names no model of the deployment', { kind: 'model' });
-    if (model.adapter === 'builtin') throw invalid(`${pointer}/params/model`, 'unmet', 'names no language model: judges need one');
+    if (model === null) throw invalid(`${pointer}/params/model`, 'reference', 'is not a model of this deployment', { kind: 'model' });
+    if (model.adapter === 'builtin') throw invalid(`${pointer}/params/model`, 'unmet', 'is not a language model; judges need one');
   }
   if (type === 'embedding_similarity' && deps.embedder.find(text('model') ?? deps.embedder.defaultModel) === null)
     throw invalid(`${pointer}/params/model`, 'unmet', 'needs an embedding model of the deployment', { kind: 'model' });

@@ -21,7 +21,7 @@ export const feedback = area('Feedback', {
     {
       summary: 'Count votes',
       description:
-        'Votes that the caller sees, counted by agent and revision, those with most votes first; filters choose the votes before they are counted.',
+        'Votes that the caller can see, counted by agent and revision, most votes first; filters apply to the votes before they are counted.',
       access: 'viewer',
       mcp: true,
       paging: 'offset',
@@ -40,7 +40,7 @@ export const feedback = area('Feedback', {
     {
       summary: 'Vote on a run',
       description:
-        'Sets the caller’s own vote on a run that has ended, in place of an earlier one; counts for the revision that the run used.',
+        'Sets the caller’s own vote on a run that has ended and replaces an earlier one; it counts for the revision that the run used.',
       access: 'viewer',
       fails: ['state_conflict'],
       audit: 'submit',
@@ -65,7 +65,7 @@ export const feedback = area('Feedback', {
     '/runs/{run_id}/feedback',
     {
       summary: 'Withdraw a vote',
-      description: 'Takes the caller’s own vote on a run back. Without one it changes nothing and succeeds all the same.',
+      description: 'Withdraws the caller’s own vote on a run. Succeeds without any change if there is none.',
       access: 'viewer',
       audit: 'delete',
       openWhenSuspended: true,
@@ -80,12 +80,12 @@ export const feedback = area('Feedback', {
   ),
 });
 
-/** Votes are told by their run: a row of its own is nobody's to look up. */
+/** Audit entries identify votes by their run, because a vote has no operation to read it. */
 function noteVote(ctx: Ctx, run: VotedRun, changes: NonNullable<Parameters<Ctx['audit']>[0]>['changes']): void {
   ctx.audit({ resourceType: 'feedback', resourceId: run.id, organizationId: run.organizationId, workspaceId: run.workspaceId, changes });
 }
 
 function fromAfterTo(): Error {
-  const message = 'from lies after to';
+  const message = 'from must not be after to';
   return fail('validation_failed', { detail: message, errors: [{ in: 'query', pointer: null, name: 'from', rule: 'range', message }] });
 }

@@ -9,7 +9,7 @@ import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from 
 export const VotedRunParams = closed({ run_id: idOf('Run') });
 
 const Comment = text(4_000, { minLength: 1 });
-const Correction = text(20_000, { minLength: 1, description: 'What should have been said' });
+const Correction = text(20_000, { minLength: 1, description: 'The correct answer' });
 const Tags = listOf(text(40, { minLength: 1 }), { maxItems: 10, uniqueItems: true });
 
 export const FeedbackPut = closed(
@@ -19,7 +19,7 @@ export const FeedbackPut = closed(
     tags: Type.Optional(Tags),
     correction: Type.Optional(nullable(Correction)),
   },
-  { $id: 'FeedbackPut', description: 'The vote, whole: what is absent is cleared' },
+  { $id: 'FeedbackPut', description: 'The complete vote: omitted fields are cleared' },
 );
 
 const Voter = closed({ kind: oneOf(voterKinds), id: text(200) }, { $id: 'Voter', description: 'Whose vote it is' });
@@ -29,7 +29,7 @@ export const FeedbackView = closed(
     id: idOf('Other'),
     run_id: idOf('Run'),
     agent_id: idOf('Agent'),
-    agent_revision_id: nullable(idOf('AgentRevision', 'The one that the run used')),
+    agent_revision_id: nullable(idOf('AgentRevision', 'The revision that the run used')),
     subject: Voter,
     rating: oneOf(ratings),
     comment: nullable(Comment),
@@ -43,7 +43,7 @@ export const FeedbackView = closed(
 
 export const FeedbackFilters = closed({
   agent_id: Type.Optional(idOf('Agent')),
-  rating: Type.Optional(oneOf(ratings, { description: 'Counts these votes alone' })),
+  rating: Type.Optional(oneOf(ratings, { description: 'Only counts these votes' })),
   from: Type.Optional(Timestamp),
   to: Type.Optional(Timestamp),
 });
@@ -61,11 +61,11 @@ export const FeedbackAggregateView = closed(
     comments: integer({ description: 'Votes with a comment' }),
     corrections: integer({ description: 'Votes with a correction' }),
     up_rate: Rate('up / total'),
-    up_rate_lower: Rate('Lower end of the 95 % Wilson interval of up_rate: sort by it, and one lucky vote does not win'),
+    up_rate_lower: Rate('Lower bound of the 95 % Wilson interval of up_rate; sort by it so that few votes don’t dominate'),
     first_at: Timestamp,
     last_at: Timestamp,
   },
-  { $id: 'FeedbackAggregateView', description: 'The votes on one revision of an agent' },
+  { $id: 'FeedbackAggregateView', description: 'Votes on one revision of an agent' },
 );
 
 /** The wire form of a vote. */

@@ -37,8 +37,8 @@ export function recordReply({ metrics }: Pick<AppDeps, 'metrics'>, request: Fast
 }
 
 /**
- * The line of a WebSocket, at its end, since no hook sees the reply to an upgrade. Its time is in no histogram: `longhaul_open_streams` counts the
- * socket while it is open. `caller` is null for one that never said whose it is.
+ * Logs the line of a WebSocket at its end, because no hook sees the reply to an upgrade. Its duration is in no histogram: `longhaul_open_streams` counts the
+ * socket while it is open. `caller` is null for a socket that was never authenticated.
  */
 export function logSocketEnd(request: FastifyRequest, { closeCode, caller }: SocketEnd): void {
   const facts = { operation: null, method: request.method, path: templateOf(request), status: 101, close_code: closeCode };
@@ -55,7 +55,7 @@ export interface SocketEnd {
   readonly caller: Caller | null;
 }
 
-/** The same for what never became a request: bytes that can't be read, and methods that Node answers beside the router. */
+/** The same for what never became a request: unreadable bytes, and methods that Node answers outside the router. */
 export function recordRefusal({ metrics, log }: Pick<AppDeps, 'metrics' | 'log'>, { correlationId, ...refusal }: Refusal): void {
   metrics.requestDuration.observe({ operation: 'none', status: String(refusal.status) }, 0);
   log.info({ correlation_id: correlationId, operation: null, path: null, duration_ms: 0, ...refusal }, 'request served');
@@ -70,13 +70,13 @@ export interface Refusal {
   readonly address: string;
 }
 
-/** The path as the contract writes it. What no template matches is left out: anything may stand in it, secrets too. */
+/** Returns the path template of the contract. A path that matches no template is omitted, because it may contain anything, including secrets. */
 function templateOf(request: FastifyRequest): string | null {
   const { url } = request.routeOptions;
   return request.state?.template ?? url?.replaceAll(/:(\w+)/g, '{$1}') ?? null;
 }
 
-/** Counts what a failing reply tells about the deployment itself. */
+/** Counts failures that say something about the deployment itself. */
 export function countFailure(metrics: AppDeps['metrics'], error: unknown): void {
   if (isPolicyViolation(error instanceof Failure ? error.cause : error)) metrics.rlsViolations.inc();
   if (!(error instanceof Failure) || error.code !== 'rate_limited') return;

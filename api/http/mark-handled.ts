@@ -1,4 +1,4 @@
-/** A rejection counts as handled until somebody awaits it. */
+/** Marks a rejection as handled until the promise is awaited. */
 export function markHandled<R>(promise: Promise<R>): Promise<R> {
   promise.catch(() => undefined);
   return promise;

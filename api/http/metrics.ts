@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type Metric } from 'prom-client';
 
-/** The process's numbers. No label holds a run, user or key id. */
+/** The metrics of the process. No label contains a run, user or key id. */
 export interface Metrics {
   readonly registry: Registry;
   /** Seconds from the request's head to its last byte, by operation and status. */

@@ -11,7 +11,7 @@ export const findingOperations = {
     {
       summary: 'List findings',
       description:
-        'What maintenance and ingestion noticed about the items of bases that the caller reads, newest first; about private bases for whoever curates them.',
+        'Findings of maintenance and ingestion about items of bases that the caller can read, newest first; findings about private bases are only shown to their curators.',
       access: 'member',
       paging: 'keyset',
       query: FindingFilters,
@@ -26,7 +26,7 @@ export const findingOperations = {
     {
       summary: 'Resolve a finding',
       description:
-        'merge keeps one item with the evidence of both and supersedes the other, supersede does so without the evidence, keep_both and dismiss change no item, retire takes one out of searches. Nothing is deleted: undo puts items and finding back as they were, as long as nobody has changed them and undo_until has not passed. 409 when the finding is resolved already or one of its items has changed since.',
+        'merge keeps one item with the evidence of both and supersedes the other, supersede does the same without merging the evidence, keep_both and dismiss change no item, retire removes one item from searches. Nothing is deleted: undo restores the items and the finding, as long as they have not been changed and undo_until has not passed. 409 if the finding is already resolved or one of its items has changed since.',
       access: 'admin',
       fails: ['not_found', 'state_conflict', 'resource_frozen'],
       audit: 'approve',

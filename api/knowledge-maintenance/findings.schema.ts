@@ -18,7 +18,7 @@ export const KnowledgeFindingView = closed(
     kind: oneOf(knowledgeFindingKinds),
     state: oneOf(knowledgeFindingStates),
     item_ids: listOf(idOf('KnowledgeItem'), { description: 'The older one first' }),
-    score: nullable(Type.Number({ minimum: 0, maximum: 1, description: 'How near two items are' })),
+    score: nullable(Type.Number({ minimum: 0, maximum: 1, description: 'How similar two items are' })),
     detail: FreeObject,
     resolution: nullable(oneOf(knowledgeResolutions)),
     reason: nullable(text(500)),
@@ -27,7 +27,7 @@ export const KnowledgeFindingView = closed(
     undo_until: nullable(Type.String({ format: 'date-time', description: 'Until when its resolution can be undone' })),
     created_at: Timestamp,
   },
-  { $id: 'KnowledgeFindingView', description: 'What a run noticed about items, for a person to resolve' },
+  { $id: 'KnowledgeFindingView', description: 'An issue that a run found in items, for a person to resolve' },
 );
 
 export const FindingFilters = closed({
@@ -39,8 +39,8 @@ export const FindingFilters = closed({
 export const FindingResolve = closed(
   {
     action: oneOf([...findingActions, 'undo']),
-    keep_item_id: Type.Optional(idOf('KnowledgeItem', 'The item that stays; of merge and supersede')),
-    item_id: Type.Optional(idOf('KnowledgeItem', 'The item that is retired; of retire')),
+    keep_item_id: Type.Optional(idOf('KnowledgeItem', 'The item that stays; only with merge and supersede')),
+    item_id: Type.Optional(idOf('KnowledgeItem', 'The item to retire; only with retire')),
     reason: Type.Optional(text(500)),
   },
   { $id: 'FindingResolve' },

@@ -28,7 +28,7 @@ export const policyOperations = {
     {
       summary: 'Read a maintenance policy',
       description:
-        'How a base is maintained; the defaults, with ETag "0", where nobody has said so. Of a private base for whoever manages it.',
+        'Returns how a base is maintained; the defaults, with ETag "0", if no policy has been set. For a private base, only its managers can read it.',
       access: 'member',
       etag: true,
       params: PolicyParams,
@@ -47,7 +47,7 @@ export const policyOperations = {
     {
       summary: 'Set a maintenance policy',
       description:
-        'Replaces all of the policy of a base; what is left out has its default. With a schedule its tasks run by themselves, in the time zone given, and a time at which the last run is still at work is left out. contradictions and consolidate need a judge_model.',
+        'Replaces the complete policy of a base; omitted fields take their defaults. With a schedule, its tasks run automatically in the given time zone; an occurrence is skipped while the previous run is still working. contradictions and consolidate require a judge_model.',
       access: 'admin',
       fails: ['not_found'],
       audit: 'update',

@@ -11,9 +11,9 @@ const Decay = closed(
   {
     enabled: Type.Boolean(),
     half_life_days: integer({ minimum: 1, maximum: 3_650 }),
-    floor: Type.Number({ minimum: 0, maximum: 1, description: 'The least that a score is multiplied by' }),
+    floor: Type.Number({ minimum: 0, maximum: 1, description: 'The lowest factor by which a score is multiplied' }),
   },
-  { $id: 'KnowledgeDecay', description: 'How scores of items fall with the time since their last use' },
+  { $id: 'KnowledgeDecay', description: 'How scores of items decay with the time since their last use' },
 );
 
 const Golden = closed(
@@ -26,19 +26,19 @@ const Golden = closed(
     }),
     filters: Type.Optional(KnowledgeSearchFilters),
   },
-  { $id: 'KnowledgeGoldenQuery', description: 'A question whose answers are known' },
+  { $id: 'KnowledgeGoldenQuery', description: 'A question with known answers' },
 );
 
 const fields = {
-  schedule: nullable(text(120, { description: 'Cron expression; null: runs start by request alone' })),
+  schedule: nullable(text(120, { description: 'Cron expression; null: runs only start on request' })),
   timezone: text(60, { description: 'IANA' }),
   tasks: listOf(oneOf(maintenanceTasks), { maxItems: 7, uniqueItems: true }),
-  duplicate_threshold: Type.Number({ minimum: 0.5, maximum: 1, description: 'From which nearness on two items are duplicates' }),
-  auto_merge: Type.Boolean({ description: 'A run merges duplicates without a person' }),
+  duplicate_threshold: Type.Number({ minimum: 0.5, maximum: 1, description: 'The similarity from which two items are duplicates' }),
+  auto_merge: Type.Boolean({ description: 'Whether runs merge duplicates without a person' }),
   stale_after_days: integer({ minimum: 1, maximum: 3_650 }),
   retention_days: integer({ minimum: 1, maximum: 3_650, description: 'How long a deleted item can be restored and a resolution undone' }),
   max_pause_hours: integer({ minimum: 1, maximum: 168, description: 'A run that waits longer for a budget is cancelled' }),
-  judge_model: nullable(text(120, { description: 'Chat model that contradictions and consolidate ask' })),
+  judge_model: nullable(text(120, { description: 'The chat model used by contradictions and consolidate' })),
   decay: Decay,
   allow_missing_embeddings: Type.Boolean(),
   golden_queries: listOf(Golden, { maxItems: 500 }),
@@ -64,7 +64,7 @@ export const MaintenancePolicyPut = closed(
     allow_missing_embeddings: Type.Optional(fields.allow_missing_embeddings),
     golden_queries: Type.Optional(fields.golden_queries),
   },
-  { $id: 'MaintenancePolicyPut', description: 'All of a policy: what is left out has its default' },
+  { $id: 'MaintenancePolicyPut', description: 'A complete policy: omitted fields take their defaults' },
 );
 
 /** The policy that a body asks for, with defaults for what it leaves out. */

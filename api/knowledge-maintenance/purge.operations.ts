@@ -4,14 +4,14 @@ import { post } from '../http/operation/operation.ts';
 import { KnowledgePurge, PurgeParams, toPurgeRequest } from './purge.schema.ts';
 import { MaintenanceRunView, toMaintenanceRunView } from './runs.schema.ts';
 
-/** Removal for good. */
+/** Permanent removal. */
 export const purgeOperations = {
   purgeKnowledgeBase: post(
     '/knowledge-bases/{kb_id}/purge',
     {
       summary: 'Purge a knowledge base',
       description:
-        'Has a durable run remove items for good, with versions, chunks, vectors, terms, relations, cached vectors, the details of findings, the sources whose files hold them and every export of the base; the log keeps numbers. Nothing brings them back. result.remaining_in lists superseded bases that hold copies. all freezes the base at once and deletes it in the end.',
+        'Starts a durable run that permanently removes items, with their versions, chunks, vectors, terms, relations, cached vectors, details of findings, the sources whose files contain them and every export of the base; the log only keeps counts. They cannot be restored. result.remaining_in lists superseded bases that contain copies. all freezes the base at once and finally deletes it.',
       access: 'admin',
       fails: ['not_found', 'state_conflict'],
       audit: 'purge',

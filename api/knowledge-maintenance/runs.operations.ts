@@ -12,7 +12,7 @@ export const runOperations = {
     {
       summary: 'Maintain a knowledge base',
       description:
-        'Starts a durable run. verify compares counters, chunks, vectors and terms with what they are made of, and repair makes anew what is wrong; dedupe finds items that say the same, and merges them where the policy says auto_merge; decay finds items past their validity or long unused; contradictions and consolidate ask the judge_model of the policy; evaluate_retrieval asks its golden queries. Nothing is deleted: tasks write findings and rows that are derived from items. A frozen base can be verified alone.',
+        'Starts a durable run. verify compares counters, chunks, vectors and terms with their items, and repair rebuilds what is wrong; dedupe finds items that say the same, and merges them if the policy has auto_merge; decay finds items that are past their validity or long unused; contradictions and consolidate use the judge_model of the policy; evaluate_retrieval runs its golden queries. Nothing is deleted: tasks write findings and rows derived from items. A frozen base can only be verified.',
       access: 'admin',
       fails: ['not_found', 'resource_frozen'],
       audit: 'submit',
@@ -39,7 +39,7 @@ export const runOperations = {
     {
       summary: 'List knowledge runs',
       description:
-        'Ingestion, re-embedding, import, export, maintenance and purges of the bases that the caller reads, newest first; of private bases for whoever manages them, and for admins of their place.',
+        'Ingestion, re-embedding, import, export, maintenance and purges of the bases that the caller can read, newest first; runs of private bases are only shown to their managers and to admins of their scope.',
       access: 'member',
       paging: 'keyset',
       query: RunFilters,
@@ -53,7 +53,7 @@ export const runOperations = {
     '/knowledge-maintenance-runs/{run_id}',
     {
       summary: 'Read a knowledge run',
-      description: 'How far a run is, what it has cost, what it could not do and what came of it.',
+      description: 'Returns the progress, cost, errors and result of a run.',
       access: 'member',
       params: RunParams,
       view: MaintenanceRunView,
@@ -66,7 +66,7 @@ export const runOperations = {
     {
       summary: 'Cancel a knowledge run',
       description:
-        'Has a run end before its time; again while it is ending changes nothing. What a finished batch wrote stays, findings among it; of an ingestion and of a re-embed nothing stays. 409 once a re-embed has cut over, and for a run that has ended.',
+        'Cancels a run; repeating the request while it is ending changes nothing. What finished batches wrote stays, including findings; an ingestion or a re-embed leaves nothing behind. 409 once a re-embed has cut over, and for a run that has ended.',
       access: 'admin',
       fails: ['not_found', 'state_conflict'],
       audit: 'submit',

@@ -19,7 +19,7 @@ const RunError = closed(
     line: nullable(integer({ description: 'Line of the bundle, from 1' })),
     offset: nullable(integer({ description: 'Byte of the bundle, unpacked' })),
   },
-  { $id: 'KnowledgeRunError', description: 'What a run could not do' },
+  { $id: 'KnowledgeRunError', description: 'Something that a run could not do' },
 );
 
 export const MaintenanceRunView = closed(
@@ -33,11 +33,11 @@ export const MaintenanceRunView = closed(
     dry_run: Type.Boolean(),
     source_id: nullable(idOf('KnowledgeSource')),
     target_kb_id: nullable(idOf('KnowledgeBase', 'The base that a re-embed fills')),
-    attachment_id: nullable(idOf('Attachment', 'What an export wrote, or an import reads')),
+    attachment_id: nullable(idOf('Attachment', 'The file that an export wrote or an import reads')),
     progress: closed({ stage: text(60), done: integer(), total: nullable(integer()) }, { $id: 'KnowledgeRunProgress' }),
-    counts: Type.Record(Type.String({ maxLength: 60 }), integer(), { description: 'What it has done by now, by name' }),
+    counts: Type.Record(Type.String({ maxLength: 60 }), integer(), { description: 'Counts of its work so far, by name' }),
     cost: closed({ estimate: nullable(Decimal), spent: Decimal, currency: text(3) }, { $id: 'KnowledgeRunCost' }),
-    errors: listOf(RunError, { maxItems: 20, description: 'The first of them' }),
+    errors: listOf(RunError, { maxItems: 20, description: 'The first errors' }),
     error_count: integer(),
     result: nullable(FreeObject),
     cut_over_at: nullable(Timestamp),
@@ -63,13 +63,13 @@ export const MaintenanceRunCreate = closed(
       minItems: 1,
       maxItems: 7,
       uniqueItems: true,
-      description: 'Done in one order, whatever that of the list is: what makes the index whole comes first',
+      description: 'Always run in a fixed order: tasks that repair the index come first',
     }),
     dry_run: Type.Optional(
-      Type.Boolean({ description: 'Counts and changes nothing; asks no model. true with repair unless given, else false' }),
+      Type.Boolean({ description: 'Only counts, changes nothing and asks no model. Defaults to true with repair, otherwise false' }),
     ),
     item_ids: Type.Optional(
-      listOf(idOf('KnowledgeItem'), { minItems: 1, maxItems: 1_000, uniqueItems: true, description: 'These items alone' }),
+      listOf(idOf('KnowledgeItem'), { minItems: 1, maxItems: 1_000, uniqueItems: true, description: 'Only these items' }),
     ),
   },
   { $id: 'MaintenanceRunCreate' },

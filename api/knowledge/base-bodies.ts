@@ -19,7 +19,7 @@ export function modelOf(
   throw refused(
     'unknown_embedding_model',
     '/embedding_model',
-    'This deployment has no such embedding model; GET /capabilities lists those that it has.',
+    'This deployment does not have this embedding model; GET /capabilities lists the available ones.',
   );
 }
 
@@ -29,11 +29,11 @@ export function refuseOtherModel(body: BaseUpdateBody): void {
   throw refused(
     'use_reembed',
     '/embedding_model',
-    'The embedding model of a base never changes; POST /knowledge-bases/{kb_id}/reembed makes one of another model.',
+    'The embedding model of a base cannot be changed; POST /knowledge-bases/{kb_id}/reembed creates a base with another model.',
   );
 }
 
-/** What a body makes of a base. Throws 422 for a subject that is named by half, one of an open base, and an overlap as long as a chunk. */
+/** Converts a body to a new base. Throws 422 for an incomplete subject, for the subject of an open base, and for an overlap as long as a chunk. */
 export function toNewBase(
   body: Static<typeof KnowledgeBaseCreate>,
   home: RowScope,
@@ -41,7 +41,7 @@ export function toNewBase(
 ): NewBase {
   const { subject_kind: subjectKind = null, subject_id: subjectId = null, is_private: isPrivate = null, kind = 'documents' } = body;
   if ((subjectKind === null) !== (subjectId === null))
-    throw invalid(subjectKind === null ? '/subject_kind' : '/subject_id', 'required', 'A subject is named by its kind and its id.');
+    throw invalid(subjectKind === null ? '/subject_kind' : '/subject_id', 'required', 'A subject needs both its kind and its id.');
   if (isPrivate === false) refuseOpenSubject(subjectKind);
   const chunking = { size_tokens: body.chunking?.size_tokens ?? 400, overlap_tokens: body.chunking?.overlap_tokens ?? 40 };
   refuseOverlap(chunking);

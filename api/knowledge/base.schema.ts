@@ -16,19 +16,23 @@ export const BaseParams = closed({ kb_id: idOf('KnowledgeBase') });
 export const BaseSlug = text(120, { minLength: 1, pattern: '^[a-z0-9][a-z0-9-]*$' });
 const SubjectId = text(200, { minLength: 1 });
 const ModelName = text(120, { minLength: 1 });
-const language = oneOf(lexLanguages, { description: 'Stems and stop words of this language; none: words as they stand' });
+const language = oneOf(lexLanguages, { description: 'Language for stemming and stop words; none: words are indexed verbatim' });
 const vectorWeight = nullable(
-  Type.Number({ minimum: 0, maximum: 2, description: 'Of vectors beside the words’ 1; null: what suits the model' }),
+  Type.Number({
+    minimum: 0,
+    maximum: 2,
+    description: 'Weight of the vector leg relative to 1 for the lexical leg; null: the default for the model',
+  }),
 );
-const sizeTokens = integer({ minimum: 64, maximum: 1_000, description: 'Tokens of a chunk at most' });
-const overlapTokens = integer({ minimum: 0, maximum: 200, description: 'Tokens that a chunk repeats of the one before' });
-const includePending = Type.Boolean({ description: 'Searches find items that nobody has reviewed' });
+const sizeTokens = integer({ minimum: 64, maximum: 1_000, description: 'Maximum number of tokens per chunk' });
+const overlapTokens = integer({ minimum: 0, maximum: 200, description: 'Number of tokens that a chunk repeats from the previous one' });
+const includePending = Type.Boolean({ description: 'Whether searches find items that have not been reviewed' });
 
 const Chunking = closed({ size_tokens: sizeTokens, overlap_tokens: overlapTokens }, { $id: 'KnowledgeChunking' });
 const Retrieval = closed({ language, vector_weight: vectorWeight, include_pending: includePending }, { $id: 'KnowledgeRetrieval' });
 const ChunkingInput = closed(
   { size_tokens: Type.Optional(sizeTokens), overlap_tokens: Type.Optional(overlapTokens) },
-  { $id: 'KnowledgeChunkingInput', description: 'Counts for what is indexed from now on' },
+  { $id: 'KnowledgeChunkingInput', description: 'Applies to whatever is indexed from now on' },
 );
 const RetrievalInput = closed(
   { language: Type.Optional(language), vector_weight: Type.Optional(vectorWeight), include_pending: Type.Optional(includePending) },
@@ -68,12 +72,14 @@ export const KnowledgeBaseCreate = closed(
     kind: Type.Optional(oneOf(knowledgeBaseKinds, { default: 'documents' })),
     scope: Type.Optional(nullable(oneOf(scopes))),
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
-    owner_agent_id: Type.Optional(nullable(idOf('Agent', 'Its runs read and write the base'))),
-    owner_persona_id: Type.Optional(nullable(idOf('Persona', 'Runs as it read and write the base'))),
+    owner_agent_id: Type.Optional(nullable(idOf('Agent', 'Its runs can read and write the base'))),
+    owner_persona_id: Type.Optional(nullable(idOf('Persona', 'Runs with this persona can read and write the base'))),
     subject_kind: Type.Optional(nullable(oneOf(knowledgeSubjectKinds))),
     subject_id: Type.Optional(nullable(SubjectId)),
-    is_private: Type.Optional(nullable(Type.Boolean({ description: 'For its subject, its owners and whoever holds a grant' }))),
-    embedding_model: Type.Optional(nullable(text(120, { minLength: 1, description: 'Default: the deployment’s; none: words alone' }))),
+    is_private: Type.Optional(nullable(Type.Boolean({ description: 'Restricted to its subject, its owners and holders of a grant' }))),
+    embedding_model: Type.Optional(
+      nullable(text(120, { minLength: 1, description: 'Defaults to that of the deployment; none: lexical search only' })),
+    ),
     chunking: Type.Optional(ChunkingInput),
     retrieval: Type.Optional(RetrievalInput),
   },
@@ -85,8 +91,8 @@ export const KnowledgeBaseUpdate = closed(
     name: Type.Optional(Name),
     kind: Type.Optional(oneOf(knowledgeBaseKinds)),
     is_private: Type.Optional(Type.Boolean()),
-    is_frozen: Type.Optional(Type.Boolean({ description: 'Frozen, its content can not be changed' })),
-    embedding_model: Type.Optional(text(120, { description: 'Never changes: 422, a re-embed makes a base of another model' })),
+    is_frozen: Type.Optional(Type.Boolean({ description: 'While frozen, its content cannot be changed' })),
+    embedding_model: Type.Optional(text(120, { description: 'Cannot be changed (422); a re-embed creates a base with another model' })),
     chunking: Type.Optional(ChunkingInput),
     retrieval: Type.Optional(RetrievalInput),
   },
@@ -94,14 +100,14 @@ export const KnowledgeBaseUpdate = closed(
 );
 
 export const KnowledgeBaseFilters = closed({
-  scope: Type.Optional(oneOf(scopes, { description: 'Only bases of this reach' })),
+  scope: Type.Optional(oneOf(scopes, { description: 'Only bases of this scope' })),
   kind: Type.Optional(oneOf(knowledgeBaseKinds, { description: 'Only bases of this kind' })),
   owner_agent_id: Type.Optional(idOf('Agent', 'Only bases that this agent owns')),
   owner_persona_id: Type.Optional(idOf('Persona', 'Only bases that this persona owns')),
   subject_kind: Type.Optional(oneOf(knowledgeSubjectKinds, { description: 'Only bases of users, or of guests' })),
   subject_id: Type.Optional(text(200, { minLength: 1, description: 'Only bases of this user or guest' })),
-  is_private: Type.Optional(Type.Boolean({ description: 'true lists private bases alone, false leaves them out' })),
-  is_frozen: Type.Optional(Type.Boolean({ description: 'true lists frozen bases alone, false leaves them out' })),
+  is_private: Type.Optional(Type.Boolean({ description: 'true lists only private bases, false excludes them' })),
+  is_frozen: Type.Optional(Type.Boolean({ description: 'true lists only frozen bases, false excludes them' })),
   q: Type.Optional(Q),
 });
 
@@ -115,7 +121,7 @@ export const KnowledgeBaseStatsView = closed(
     state: oneOf(baseStates),
     predecessor_id: nullable(idOf('KnowledgeBase')),
     successor_id: nullable(idOf('KnowledgeBase')),
-    building_run_id: nullable(idOf('Other', 'The re-embed that is under way, from this base or into it')),
+    building_run_id: nullable(idOf('Other', 'The re-embed in progress from or into this base')),
     chunking: Chunking,
     retrieval: Retrieval,
     items: closed({
@@ -133,7 +139,7 @@ export const KnowledgeBaseStatsView = closed(
     vector_index: closed({ mode: oneOf(['exact', 'hnsw']), state: oneOf(indexStates) }),
     sources: closed({ by_state: byName(knowledgeSourceStates) }),
   },
-  { $id: 'KnowledgeBaseStatsView', description: 'What a base holds. Items, chunks and tokens are those of live items' },
+  { $id: 'KnowledgeBaseStatsView', description: 'The contents of a base. Items, chunks and tokens only count live items' },
 );
 
 export type BaseUpdateBody = Static<typeof KnowledgeBaseUpdate>;
@@ -168,7 +174,7 @@ export function toKnowledgeBaseView(row: ListedBase) {
   };
 }
 
-/** The wire form of what a base holds. */
+/** The wire form of the contents of a base. */
 export function toKnowledgeBaseStatsView(base: KnowledgeBaseRow, { items, others }: Awaited<ReturnType<typeof countBase>>) {
   const of = (column: 'kind' | 'origin' | 'indexState', names: readonly string[]) =>
     totals(names, (name) => items.find((count) => count[column] === name)?.total);

@@ -29,7 +29,7 @@ export const baseOperations = {
     {
       summary: 'List knowledge bases',
       description:
-        'Bases that the caller may read, newest first; admins see private ones of their place too. One that a re-embed still fills is in no list. q looks in slug and name.',
+        'Bases that the caller can read, newest first; admins also see private bases of their scope. A base that a re-embed is still filling is not listed. q searches slug and name.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -44,7 +44,7 @@ export const baseOperations = {
     {
       summary: 'Create a knowledge base',
       description:
-        'Makes an empty base. Its embedding model never changes; with none it is searched by words alone. A private base is for its subject, its owner agent or persona and holders of a grant; whoever makes one that has no subject gets a grant to manage it.',
+        'Creates an empty base. Its embedding model cannot be changed later; with none, it only supports lexical search. A private base is restricted to its subject, its owner agent or persona, and holders of a grant; the creator of a private base without a subject gets a grant to manage it.',
       access: 'member',
       fails: ['not_found', 'already_exists'],
       audit: 'create',
@@ -72,11 +72,11 @@ export const baseOperations = {
     '/knowledge-bases/{kb_id}',
     {
       summary: 'Read a knowledge base',
-      description: 'One base with the number of its items. One that a re-embed fills is read by its id.',
+      description: 'Returns one base with the number of its items. A base that a re-embed is filling can be read by its id.',
       access: 'viewer',
       mcp: true,
       etag: true,
-      // Its items are counted beside the version.
+      // Its items are counted independently of the version.
       notModified: false,
       params: BaseParams,
       view: KnowledgeBaseView,
@@ -92,7 +92,7 @@ export const baseOperations = {
     {
       summary: 'Change a knowledge base',
       description:
-        'Changes what is sent and keeps the rest. Chunking counts for what is indexed from now on; with another language all items are indexed anew, which a search says of itself meanwhile; not while a run writes to the base. A frozen base is read and searched, and its content stays as it is. Whoever makes a base private gets a grant to manage it. Another embedding model takes a re-embed.',
+        'Changes the fields that are sent and keeps the rest. Chunking applies to whatever is indexed from now on; a new language re-indexes all items, which searches report until it is done; not possible while a run writes to the base. A frozen base can be read and searched, but its content cannot be changed. A caller who makes a base private gets a grant to manage it. Changing the embedding model requires a re-embed.',
       access: 'member',
       fails: ['state_conflict', 'resource_frozen'],
       audit: 'update',
@@ -125,7 +125,7 @@ export const baseOperations = {
     {
       summary: 'Delete a knowledge base',
       description:
-        'Nothing finds or shows it any more, its slug may be taken again. While a run works on it: 409. One that a re-embed has superseded is the audit trail, which only an operator deletes.',
+        'The base is no longer found or shown, and its slug becomes available again. 409 while a run is working on it. A base superseded by a re-embed is kept as an audit trail, which only an operator can delete.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
@@ -144,9 +144,9 @@ export const baseOperations = {
   getKnowledgeBaseStats: get(
     '/knowledge-bases/{kb_id}/stats',
     {
-      summary: 'Read what a knowledge base holds',
+      summary: 'Read the contents of a knowledge base',
       description:
-        'Items by state, kind, origin and state of their index, with chunks, tokens, vectors and sources. Counted when it is asked for.',
+        'Returns counts of items by state, kind, origin and index state, and of chunks, tokens, vectors and sources. Counted at the time of the request.',
       access: 'viewer',
       mcp: true,
       params: BaseParams,

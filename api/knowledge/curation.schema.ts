@@ -8,7 +8,7 @@ import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/in
 const curation = {
   curation_state: oneOf(curationStates),
   reason: Type.Optional(nullable(text(500, { description: 'Kept in the audit log' }))),
-  superseded_by_id: Type.Optional(nullable(idOf('KnowledgeItem', 'The live item of the base that takes its place; only with superseded'))),
+  superseded_by_id: Type.Optional(nullable(idOf('KnowledgeItem', 'The live item of the base that replaces it; only with superseded'))),
 };
 
 export const KnowledgeItemCurate = closed(curation, { $id: 'KnowledgeItemCurate' });
@@ -29,14 +29,14 @@ export const KnowledgeItemsCurate = closed(
     item_ids: Type.Optional(listOf(idOf('KnowledgeItem'), { minItems: 1, maxItems: maxCuratedItems, uniqueItems: true })),
     filter: Type.Optional(CurationFilter),
     ...curation,
-    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Says what would happen, and changes nothing' })),
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Reports what would happen, and changes nothing' })),
   },
   { $id: 'KnowledgeItemsCurate' },
 );
 
 const Skipped = closed(
   { item_id: idOf('KnowledgeItem'), reason: oneOf(['illegal_transition', 'cycle']) },
-  { $id: 'KnowledgeCurationSkip', description: 'An item that stays as it is' },
+  { $id: 'KnowledgeCurationSkip', description: 'An item that is left unchanged' },
 );
 
 export const KnowledgeCurationView = closed(
@@ -46,7 +46,7 @@ export const KnowledgeCurationView = closed(
     skipped: listOf(Skipped, { maxItems: maxCuratedItems }),
     dry_run: Type.Boolean(),
   },
-  { $id: 'KnowledgeCurationView', description: 'What became of the items that a curation means' },
+  { $id: 'KnowledgeCurationView', description: 'The outcome for the items of a curation' },
 );
 
 /** The wire form of a curation of several items. */

@@ -8,7 +8,7 @@ export const GrantParams = closed({ grant_id: idOf('KnowledgeGrant') });
 
 /** Roles that a grant can name: an operator needs none. */
 const grantedRoles = ['viewer', 'member', 'admin', 'owner'] as const;
-const access = oneOf(knowledgeAccesses, { description: 'Each holds those before it' });
+const access = oneOf(knowledgeAccesses, { description: 'Each level includes those before it' });
 const expires = nullable(Timestamp);
 
 export const KnowledgeGrantView = closed(
@@ -17,7 +17,7 @@ export const KnowledgeGrantView = closed(
     kb_id: idOf('KnowledgeBase'),
     principal_kind: oneOf(knowledgePrincipalKinds),
     principal_id: nullable(idOf('Other', 'The agent, persona, user or workspace; null for a role')),
-    role: nullable(oneOf(['viewer', 'member', 'admin', 'owner', 'operator'], { description: 'This role and those above it' })),
+    role: nullable(oneOf(['viewer', 'member', 'admin', 'owner', 'operator'], { description: 'This role and higher ones' })),
     access,
     expires_at: expires,
     created_by_user_id: nullable(idOf('User')),
@@ -25,14 +25,14 @@ export const KnowledgeGrantView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'KnowledgeGrantView', description: 'Access to a knowledge base beside that of its scope' },
+  { $id: 'KnowledgeGrantView', description: 'Access to a knowledge base beyond that of its scope' },
 );
 
 export const KnowledgeGrantCreate = closed(
   {
     principal_kind: oneOf(knowledgePrincipalKinds),
     principal_id: Type.Optional(nullable(idOf('Other', 'The agent, persona, user or workspace'))),
-    role: Type.Optional(nullable(oneOf(grantedRoles, { description: 'Only of kind role' }))),
+    role: Type.Optional(nullable(oneOf(grantedRoles, { description: 'Only with kind role' }))),
     access,
     expires_at: Type.Optional(expires),
   },

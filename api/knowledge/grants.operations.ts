@@ -16,7 +16,7 @@ export const grantOperations = {
     '/knowledge-bases/{kb_id}/grants',
     {
       summary: 'List the grants of a knowledge base',
-      description: 'Newest first, those past their end too. For whoever manages the base, and for admins of its place.',
+      description: 'Grants, newest first, including expired ones. Only for managers of the base and for admins of its scope.',
       access: 'member',
       paging: 'keyset',
       params: BaseParams,
@@ -33,7 +33,7 @@ export const grantOperations = {
     {
       summary: 'Grant access to a knowledge base',
       description:
-        'Gives an agent, a persona, a user, a workspace, or everybody of a role and above, access until it is taken back or ends. The principal belongs to the place of the base: a base of the organization can be granted to any of its workspaces. Admins may grant access to private bases that they can not read, themselves included; the log shows it.',
+        'Gives an agent, a persona, a user, a workspace, or everyone with a role or a higher one, access until the grant is revoked or expires. The principal must belong to the scope of the base: a base of the organization can be granted to any of its workspaces. Admins can grant access to private bases that they cannot read, including to themselves; this is recorded in the audit log.',
       access: 'admin',
       fails: ['already_exists', 'state_conflict'],
       audit: 'create',
@@ -59,7 +59,7 @@ export const grantOperations = {
     '/knowledge-grants/{grant_id}',
     {
       summary: 'Change a grant',
-      description: 'Changes what it gives, or until when. Its principal stays: another one takes another grant.',
+      description: 'Changes the access that it gives, or its expiry. The principal cannot be changed; create another grant instead.',
       access: 'admin',
       audit: 'update',
       etag: true,
@@ -92,8 +92,8 @@ export const grantOperations = {
   deleteKnowledgeGrant: remove(
     '/knowledge-grants/{grant_id}',
     {
-      summary: 'Take a grant back',
-      description: 'The next request, and the next call of a run that is under way, no longer have it.',
+      summary: 'Revoke a grant',
+      description: 'Takes effect on the next request, and on the next call of a running run.',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,
@@ -113,7 +113,7 @@ export const grantOperations = {
 function ending(expiresAt: string | null | undefined, now: Date): Date | null | undefined {
   if (expiresAt === undefined || expiresAt === null) return expiresAt;
   const at = new Date(expiresAt);
-  if (at <= now) throw invalid('/expires_at', 'range', 'must lie in the future');
+  if (at <= now) throw invalid('/expires_at', 'range', 'must be in the future');
   return at;
 }
 
@@ -121,7 +121,7 @@ function isoOrNull(at: Date | null): string | null {
   return at === null ? null : at.toISOString();
 }
 
-// Who may use what is what the log is read for.
+// The log must show who has which access.
 function told({ kbId, principalKind, principalId, role, access }: KnowledgeGrantRow): AuditNote['changes'] {
   const principal = principalKind === 'role' ? `role ${role}` : `${principalKind} ${principalId}`;
   return { kb_id: { to: kbId }, principal: { to: principal }, access: { to: access } };

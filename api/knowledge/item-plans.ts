@@ -8,7 +8,7 @@ import type { Deps } from '../http/operation/deps.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 import type { KnowledgeItemCreateBody, KnowledgeItemsCreateBody, KnowledgeItemUpdateBody } from './item.schema.ts';
 
-/** Longest time that vectors of one request may take; items whose vectors are not there by then are searched by words until the workflow has made them. */
+/** The maximum time for the vectors of one request; items without vectors by then are only searched lexically until the workflow has created them. */
 const maxEmbeddingMs = 5_000;
 
 /** What indexes the items of one request. */

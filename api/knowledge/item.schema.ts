@@ -25,7 +25,7 @@ const subjectId = text(200, { minLength: 1 });
 
 const Fact = closed(
   { subject: factText, relation: factText, object: factText },
-  { $id: 'KnowledgeFact', description: 'A fact as three texts: those of equal subject and relation may contradict each other' },
+  { $id: 'KnowledgeFact', description: 'A fact as three texts; facts with equal subject and relation can contradict each other' },
 );
 
 const Evidence = closed(
@@ -68,13 +68,13 @@ const created = {
   external_id: Type.Optional(nullable(text(200, { minLength: 1, description: 'Unique in the base, among live items' }))),
   valid_from: Type.Optional(nullable(Timestamp)),
   observed_at: Type.Optional(nullable(Timestamp)),
-  curation_state: Type.Optional(oneOf(['pending', 'reviewed'], { description: 'reviewed unless given' })),
+  curation_state: Type.Optional(oneOf(['pending', 'reviewed'], { description: 'Defaults to reviewed' })),
 };
 
 const OnDuplicateField = Type.Optional(
   oneOf(onDuplicates, {
     default: 'return_existing',
-    description: 'When a live item of the base has this content or external id; allow lets the content be there twice',
+    description: 'What to do if a live item of the base has this content or external id; allow permits duplicate content',
   }),
 );
 
@@ -115,12 +115,12 @@ export const KnowledgeItemView = closed(
     origin: oneOf(knowledgeOrigins),
     curation_state: oneOf(curationStates),
     superseded_by_id: nullable(idOf('KnowledgeItem')),
-    predecessor_item_id: nullable(idOf('KnowledgeItem', 'The item of the base before a re-embed that it was copied from')),
+    predecessor_item_id: nullable(idOf('KnowledgeItem', 'The item of the previous base from which a re-embed copied it')),
     trust: oneOf(knowledgeTrusts),
     content_hash: Hash,
     token_count: integer(),
     chunk_count: integer(),
-    index_state: oneOf(knowledgeIndexStates, { description: 'pending: searches find it by words at most, as yet' }),
+    index_state: oneOf(knowledgeIndexStates, { description: 'pending: so far, searches can find it lexically at most' }),
     index_error: nullable(text(500)),
     version: integer({ minimum: 1 }),
     created_by: ActorRef,
@@ -133,10 +133,10 @@ export const KnowledgeItemView = closed(
 
 const Outcome = closed(
   {
-    index: integer({ description: 'Place of the item in the body, from 0' }),
+    index: integer({ description: 'Position of the item in the body, from 0' }),
     status: oneOf(['created', 'existing', 'failed']),
     item_id: nullable(idOf('KnowledgeItem')),
-    error: nullable(text(500, { description: 'Of a failed one: the code of the error' })),
+    error: nullable(text(500, { description: 'For a failed item, the code of the error' })),
   },
   { $id: 'KnowledgeItemOutcome' },
 );
@@ -148,7 +148,7 @@ export const KnowledgeItemBatchView = closed(
     failed: integer(),
     outcomes: listOf(Outcome, { maxItems: 500 }),
   },
-  { $id: 'KnowledgeItemBatchView', description: 'What became of each item of a batch, in its order' },
+  { $id: 'KnowledgeItemBatchView', description: 'The outcome of each item of a batch, in order' },
 );
 
 export const KnowledgeItemVersionView = closed(
@@ -164,16 +164,16 @@ export const KnowledgeItemVersionView = closed(
     reason: nullable(text(500)),
     created_at: Timestamp,
   },
-  { $id: 'KnowledgeItemVersionView', description: 'The words of an item under one number' },
+  { $id: 'KnowledgeItemVersionView', description: 'The content of one version of an item' },
 );
 
 export const KnowledgeChunkView = closed(
   {
     id: idOf('Other'),
     item_id: idOf('KnowledgeItem'),
-    ord: integer({ description: 'Place in the item, from 0' }),
+    ord: integer({ description: 'Position in the item, from 0' }),
     text: text(200_000, { description: 'Exactly the content from char_start to char_end' }),
-    context: nullable(text(2_000, { description: 'Title, headings and table header above it: searched, and not quoted' })),
+    context: nullable(text(2_000, { description: 'Title, headings and table header above it; searched, but not quoted' })),
     char_start: integer({ description: 'In Unicode code points' }),
     char_end: integer(),
     page: nullable(integer({ minimum: 1 })),
@@ -182,7 +182,7 @@ export const KnowledgeChunkView = closed(
     embedding_model: nullable(text(120)),
     embedded_at: nullable(Timestamp),
   },
-  { $id: 'KnowledgeChunkView', description: 'The part of an item that searches find' },
+  { $id: 'KnowledgeChunkView', description: 'A part of an item that searches find' },
 );
 
 export const ItemFilters = closed({

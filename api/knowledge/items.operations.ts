@@ -33,7 +33,7 @@ export const itemOperations = {
     '/knowledge-bases/{kb_id}/items',
     {
       summary: 'List items',
-      description: 'Items of a base, newest first. q looks in their titles. A page ends early at 4 MiB of content.',
+      description: 'Items of a base, newest first. q searches their titles. A page ends early at 4 MiB of content.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -56,7 +56,7 @@ export const itemOperations = {
     {
       summary: 'Create an item',
       description:
-        'Creates an item and indexes it. When a live item of the base has this content or external id, on_duplicate says what happens: 200 with that item, 409, or another item of the same content.',
+        'Creates and indexes an item. If a live item of the base has this content or external id, on_duplicate determines the result: 200 with that item, 409, or another item with the same content.',
       access: 'member',
       mcp: true,
       fails: ['not_found', 'already_exists', 'resource_frozen'],
@@ -86,7 +86,7 @@ export const itemOperations = {
     '/knowledge-items/{item_id}',
     {
       summary: 'Read an item',
-      description: 'One item at its current version.',
+      description: 'Returns one item at its current version.',
       access: 'viewer',
       mcp: true,
       etag: true,
@@ -105,7 +105,7 @@ export const itemOperations = {
     {
       summary: 'Change an item',
       description:
-        'Changes what is sent and keeps the rest. Another content, title, tags or metadata make a new version; another content below admin sends a reviewed item back to pending. Equal content changes nothing.',
+        'Changes the fields that are sent and keeps the rest. Changing content, title, tags or metadata creates a new version; a change of content by a caller below admin returns a reviewed item to pending. Equal content changes nothing.',
       access: 'member',
       fails: ['resource_frozen'],
       audit: 'update',
@@ -133,7 +133,7 @@ export const itemOperations = {
     {
       summary: 'Delete an item',
       description:
-        'No search, list or relation shows it any more. It can be restored, without its relations, until the retention of its base is over.',
+        'The item no longer appears in searches, lists or relations. It can be restored, without its relations, until the retention period of its base is over.',
       access: 'member',
       mcp: true,
       fails: ['resource_frozen'],
@@ -153,7 +153,7 @@ export const itemOperations = {
     '/knowledge-items/{item_id}/restore',
     {
       summary: 'Restore an item',
-      description: 'Makes a deleted item live again, in the state that it had, indexed anew and without its relations.',
+      description: 'Restores a deleted item in its former state, re-indexed and without its relations.',
       access: 'admin',
       fails: ['state_conflict', 'already_exists', 'resource_frozen'],
       audit: 'update',
@@ -190,7 +190,7 @@ export const itemOperations = {
     '/knowledge-items/{item_id}/chunks',
     {
       summary: 'List the chunks of an item',
-      description: 'The parts that searches find and quote, in their order.',
+      description: 'Returns the parts that searches find and quote, in order.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',

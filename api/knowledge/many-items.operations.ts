@@ -28,7 +28,7 @@ export const manyItemsOperations = {
     '/knowledge-bases/{kb_id}/items/batch',
     {
       summary: 'Create many items',
-      description: 'Creates up to 500 items, each for itself: an item that fails does not keep the others from being created.',
+      description: 'Creates up to 500 items independently: a failed item does not prevent the others from being created.',
       access: 'member',
       fails: ['not_found', 'resource_frozen'],
       audit: 'create',
@@ -59,7 +59,7 @@ export const manyItemsOperations = {
     {
       summary: 'Curate many items',
       description:
-        'Moves items to another state: those named, or all that a filter finds, 1,000 at most. Items whose state does not lead there stay as they are and are named.',
+        'Moves items to another state: the given items, or all that match a filter, at most 1,000. Items that cannot move to that state are left unchanged and listed.',
       access: 'admin',
       fails: ['not_found', 'resource_frozen'],
       audit: 'approve',
@@ -73,7 +73,7 @@ export const manyItemsOperations = {
     },
     async (ctx, { params, body }) => {
       if ((body.item_ids === undefined) === (body.filter === undefined))
-        throw invalid('/item_ids', 'required', 'Name items or a filter, and not both.');
+        throw invalid('/item_ids', 'required', 'Name either items or a filter, not both.');
       const base = await requireBase(ctx, params.kb_id, { right: 'curate', isLocked: true });
       const { curation_state: curationState, source_id: sourceId, ...rest } = body.filter ?? {};
       const isDryRun = body.dry_run ?? false;
@@ -96,7 +96,7 @@ export const manyItemsOperations = {
     {
       summary: 'Curate an item',
       description:
-        'Moves an item from pending to reviewed to promoted, has it superseded by another, or retires it and takes it back as reviewed. Promoting needs an admin.',
+        'Moves an item from pending to reviewed to promoted, replaces it with another (superseded), or retires it and returns it to reviewed. Promoting requires the role admin.',
       access: 'member',
       fails: ['state_conflict', 'resource_frozen'],
       audit: 'approve',

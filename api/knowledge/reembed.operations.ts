@@ -22,7 +22,9 @@ const maxPauseMs = 500;
 const Reembed = closed(
   {
     slug: BaseSlug,
-    embedding_model: Type.Optional(nullable(text(120, { minLength: 1, description: 'Default: the deployment’s; none: words alone' }))),
+    embedding_model: Type.Optional(
+      nullable(text(120, { minLength: 1, description: 'Defaults to that of the deployment; none: lexical search only' })),
+    ),
   },
   { $id: 'Reembed' },
 );
@@ -32,9 +34,9 @@ export const reembedOperations = {
   reembedKnowledgeBase: post(
     '/knowledge-bases/{kb_id}/reembed',
     {
-      summary: 'Embed a knowledge base afresh',
+      summary: 'Re-embed a knowledge base',
       description:
-        'Makes a base of another embedding model, or of the same, with all that the old one holds, and has it take its place: grants and policy move to it with their ids, agents and personas that name the old one use it. Until then the old base is searched and read as before, and its content stays as it is. The answer waits up to 10 seconds for that; X-Run-Id names the run, which says how far it is and can be cancelled. Of a run that fails or is cancelled nothing stays.',
+        'Creates a base with another or the same embedding model from the contents of the old base, and replaces the old base with it: grants and policy move to it with their ids, and agents and personas that name the old base use the new one. Until then, the old base can be searched and read as before, but its content cannot be changed. The reply waits up to 10 seconds for completion; X-Run-Id names the run, which shows the progress and can be cancelled. A run that fails or is cancelled leaves nothing behind.',
       access: 'admin',
       fails: ['not_found', 'state_conflict', 'already_exists', 'resource_frozen'],
       spends: true,
@@ -69,7 +71,7 @@ export const reembedOperations = {
   ),
 };
 
-/** Looks at the run's row until it has ended, in transactions of their own, or nobody waits any more. */
+/** Polls the run's row, in separate transactions, until it has ended or the client no longer waits. */
 async function waitForEnd(ctx: Ctx, runId: string): Promise<void> {
   const { deps, tenant, actor, correlationId } = ctx;
   const end = performance.now() + waitMs;
@@ -82,7 +84,7 @@ async function waitForEnd(ctx: Ctx, runId: string): Promise<void> {
   });
 }
 
-/** The base as it is by now; null where the run has failed and taken it back. */
+/** The current base; null if the run has failed and removed it. */
 async function viewOf(ctx: Ctx, kbId: string) {
   const { deps, tenant, actor, correlationId, caller, floor } = ctx;
   try {

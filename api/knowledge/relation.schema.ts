@@ -23,7 +23,7 @@ export const KnowledgeRelationView = closed(
     to_item_id: idOf('KnowledgeItem'),
     type: oneOf(knowledgeRelationTypes),
     note: nullable(text(500)),
-    depth: integer({ minimum: 1, maximum: 3, description: 'How many relations lead from the item to the farther end' }),
+    depth: integer({ minimum: 1, maximum: 3, description: 'Number of relations between the item and the farther end' }),
     created_at: Timestamp,
   },
   { $id: 'KnowledgeRelationView', description: 'A directed link between two items of one base' },
@@ -34,7 +34,7 @@ export const RelationFilters = closed({
     oneOf(relationDirections, { default: 'both', description: 'Follow relations to the item (in), from it (out), or both' }),
   ),
   type: Type.Optional(oneOf(knowledgeRelationTypes, { description: 'Only relations of this type' })),
-  depth: Type.Optional(integer({ minimum: 1, maximum: 3, default: 1, description: 'How far from the item relations are followed' })),
+  depth: Type.Optional(integer({ minimum: 1, maximum: 3, default: 1, description: 'How many relations are followed from the item' })),
 });
 
 /** The wire form of a relation. */

@@ -19,7 +19,8 @@ export const relationOperations = {
     '/knowledge-items/{item_id}/relations',
     {
       summary: 'List relations',
-      description: 'Relations around an item, nearest first, 200 at most. Deleted items and what lies behind them are left out.',
+      description:
+        'Relations around an item, nearest first, at most 200. Deleted items and whatever is only reachable through them are omitted.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -39,7 +40,7 @@ export const relationOperations = {
     '/knowledge-items/{item_id}/relations',
     {
       summary: 'Create a relation',
-      description: 'Links an item to another of its base; once for each type.',
+      description: 'Links an item to another item of its base, at most once per type.',
       access: 'member',
       fails: ['already_exists', 'resource_frozen'],
       audit: 'create',
@@ -63,7 +64,7 @@ export const relationOperations = {
     '/knowledge-relations/{relation_id}',
     {
       summary: 'Delete a relation',
-      description: 'Removes the link; its items stay.',
+      description: 'Removes the link; the items stay.',
       access: 'member',
       fails: ['resource_frozen'],
       audit: 'delete',

@@ -19,7 +19,7 @@ export const knowledgeSearchOperations = {
     {
       summary: 'Search a knowledge base',
       description:
-        'Finds passages by words (lexical), by meaning (vector) or by both, fused by rank, and quotes them as they stand in the current content. degraded names each leg that did not run over the whole base; mode vector has nothing to fall back to and is refused instead. A base that a re-embed still builds is 409.',
+        'Finds passages by words (lexical), by meaning (vector) or by both, fused by rank, and quotes them verbatim from the current content. degraded lists each leg that did not cover the whole base; mode vector has no fallback and is refused instead. 409 for a base that a re-embed is still building.',
       access: 'viewer',
       mcp: true,
       fails: ['state_conflict', ...fails],
@@ -38,7 +38,7 @@ export const knowledgeSearchOperations = {
     {
       summary: 'Search several knowledge bases',
       description:
-        'Searches every base that the caller may read, or those named in kb_ids. Each base ranks on its own, with its own embedding model, and then they take turns by rank. Whoever reads more than 200 names those to search. Superseded bases and those being built are not searched.',
+        'Searches every base that the caller can read, or those named in kb_ids. Each base is ranked separately with its own embedding model, and the results are interleaved by rank. Callers who can read more than 200 bases must name the ones to search. Superseded bases and bases being built are not searched.',
       access: 'viewer',
       mcp: true,
       fails,
@@ -67,7 +67,7 @@ function embeddingDepsOf({ deps, tenant, actor, correlationId }: Ctx): Embedding
   };
 }
 
-/** No transaction is open while a model makes the vector: each statement stands alone. */
+/** No transaction is open while a model computes the vector: each statement runs in autocommit. */
 async function searched(
   ctx: Ctx,
   body: Static<typeof KnowledgeSearch>,
@@ -82,7 +82,7 @@ async function searched(
     const embed = meteredQueries(embeddingDepsOf(ctx), caller);
     return searchBases({ read: (work) => work(tx), models: deps.embedder, embed, now: deps.now }, bases, request);
   });
-  // Nobody waits for it, and an answer is good without it.
+  // The request does not wait for it, and the answer is valid without it.
   const read: SearchDeps['read'] = (work) => withAutocommit(deps.db, alone, work);
   void noteUse(read, result.hits, deps.now()).catch((err: unknown) => deps.log.warn({ err }, 'use of items was not noted'));
   return toSearchView(result, request);

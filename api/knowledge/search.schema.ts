@@ -11,20 +11,20 @@ import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from 
 
 const searchFields = {
   query: text(2_000, { minLength: 1, description: 'Words or a question' }),
-  mode: Type.Optional(oneOf(searchModes, { description: 'hybrid unless given: both legs, fused by rank' })),
-  top_k: Type.Optional(integer({ minimum: 1, maximum: 100, description: '10 unless given' })),
+  mode: Type.Optional(oneOf(searchModes, { description: 'Defaults to hybrid: both legs, fused by rank' })),
+  top_k: Type.Optional(integer({ minimum: 1, maximum: 100, description: 'Defaults to 10' })),
   min_score: Type.Optional(
-    nullable(
-      Type.Number({ minimum: 0, maximum: 1, description: 'Hits below it are left out; what decay takes from a score does not count' }),
-    ),
+    nullable(Type.Number({ minimum: 0, maximum: 1, description: 'Hits below this score are omitted; decay is not taken into account' })),
   ),
   filters: Type.Optional(KnowledgeSearchFilters),
   valid_at: Type.Optional(
-    nullable(Type.String({ format: 'date-time', description: 'Items valid then; now unless given, null: any time' })),
+    nullable(Type.String({ format: 'date-time', description: 'Only items that are valid at this time; defaults to now, null: any time' })),
   ),
-  latest_only: Type.Optional(Type.Boolean({ description: 'Without superseded items; true unless given' })),
-  include_pending: Type.Optional(Type.Boolean({ description: 'Also items that nobody has reviewed; as the base says unless given' })),
-  exact: Type.Optional(Type.Boolean({ description: 'Compares with every vector in place of the index; false unless given' })),
+  latest_only: Type.Optional(Type.Boolean({ description: 'Excludes superseded items; defaults to true' })),
+  include_pending: Type.Optional(
+    Type.Boolean({ description: 'Includes items that have not been reviewed; defaults to the setting of the base' }),
+  ),
+  exact: Type.Optional(Type.Boolean({ description: 'Compares with every vector instead of using the index; defaults to false' })),
 };
 
 export const KnowledgeSearch = closed(searchFields, { $id: 'KnowledgeSearch' });
@@ -36,7 +36,7 @@ export const KnowledgeSearchAcross = closed(
         minItems: 1,
         maxItems: maxSearchedBases,
         uniqueItems: true,
-        description: 'Every readable base unless given',
+        description: 'Defaults to every readable base',
       }),
     ),
   },
@@ -50,7 +50,7 @@ const ScoreParts = closed(
     vector: nullable(Type.Number({ minimum: -1, maximum: 1, description: 'Cosine' })),
     vector_rank: nullable(integer({ minimum: 1 })),
   },
-  { $id: 'KnowledgeScoreParts', description: 'What each leg gave; null: it did not find the passage' },
+  { $id: 'KnowledgeScoreParts', description: 'The result of each leg; null if it did not find the passage' },
 );
 
 export const KnowledgeHit = closed(
@@ -62,7 +62,7 @@ export const KnowledgeHit = closed(
     title: nullable(text(300)),
     uri: nullable(text(2_000)),
     page: nullable(integer({ minimum: 1 })),
-    quote: text(20_000, { description: 'The passage, as it stands in the current content' }),
+    quote: text(20_000, { description: 'The passage, verbatim from the current content' }),
     char_start: integer({ description: 'In code points of the content' }),
     char_end: integer(),
     score: Type.Number({ minimum: 0, maximum: 1 }),
@@ -73,12 +73,12 @@ export const KnowledgeHit = closed(
     valid_until: nullable(Timestamp),
     superseded_by_id: nullable(idOf('KnowledgeItem')),
   },
-  { $id: 'KnowledgeHit', description: 'A passage with where it stands' },
+  { $id: 'KnowledgeHit', description: 'A passage with its location' },
 );
 
 const DegradedLeg = closed(
   { kb_id: nullable(idOf('KnowledgeBase')), leg: oneOf(searchLegs), reason: oneOf(degradedReasons) },
-  { $id: 'KnowledgeDegradedLeg', description: 'A leg that did not run over the whole of a base' },
+  { $id: 'KnowledgeDegradedLeg', description: 'A leg that did not cover the whole base' },
 );
 
 export const KnowledgeSearchView = closed(
@@ -91,7 +91,7 @@ export const KnowledgeSearchView = closed(
   { $id: 'KnowledgeSearchView', description: 'Passages that answer a query, with citations' },
 );
 
-/** What a body asks for, with what it leaves out. `now`: when items have to be valid unless it says otherwise. */
+/** Converts a body to a search, with defaults. `now`: the time at which items must be valid unless the body says otherwise. */
 export function toSearchRequest(body: Static<typeof KnowledgeSearch>, now: Date): SearchRequest {
   return {
     query: body.query,

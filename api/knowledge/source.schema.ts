@@ -10,7 +10,7 @@ export const SourceParams = closed({ source_id: idOf('KnowledgeSource') });
 
 const Warning = closed(
   { code: text(60), detail: text(500) },
-  { $id: 'KnowledgeSourceWarning', description: 'Something of the bytes that was not taken as it is; the rest was' },
+  { $id: 'KnowledgeSourceWarning', description: 'Something in the file that could not be used as it is; the rest was' },
 );
 
 const SourceError = closed(
@@ -34,7 +34,7 @@ export const KnowledgeSourceView = closed(
     attachment_id: nullable(idOf('Attachment')),
     media_type: nullable(text(255)),
     content_hash: nullable(text(64, { description: 'SHA-256 of its bytes at the last sync, hexadecimal' })),
-    extractor: nullable(text(120, { description: 'What made items of it, and how they were cut' })),
+    extractor: nullable(text(120, { description: 'The parser that created its items, and how they were chunked' })),
     state: oneOf(knowledgeSourceStates),
     item_count: integer(),
     chunk_count: integer(),
@@ -46,7 +46,7 @@ export const KnowledgeSourceView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'KnowledgeSourceView', description: 'A file, a page or a text that items are made of' },
+  { $id: 'KnowledgeSourceView', description: 'A file, a page or a text from which items are created' },
 );
 
 export const KnowledgeSourceCreate = closed(
@@ -63,13 +63,13 @@ export const KnowledgeSourceCreate = closed(
 );
 
 export const SourceFilters = closed({
-  state: Type.Optional(oneOf(knowledgeSourceStates, { description: 'Only sources whose ingestion stands here' })),
-  kind: Type.Optional(oneOf(knowledgeSourceKinds, { description: 'Only sources made of this' })),
+  state: Type.Optional(oneOf(knowledgeSourceStates, { description: 'Only sources in this ingestion state' })),
+  kind: Type.Optional(oneOf(knowledgeSourceKinds, { description: 'Only sources of this kind' })),
   q: Type.Optional(Q),
 });
 
 export const SourceDelete = closed({
-  keep_items: Type.Optional(Type.Boolean({ description: 'Its items stay, without a source', default: false })),
+  keep_items: Type.Optional(Type.Boolean({ description: 'Keeps its items, without a source', default: false })),
 });
 
 /** The view of a source. */

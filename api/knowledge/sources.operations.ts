@@ -18,13 +18,13 @@ import {
 const bodyLimitBytes = 4 * 1_024 * 1_024;
 const location = (view: { readonly id: string }) => `/knowledge-sources/${view.id}`;
 
-/** Sources: files, pages and texts that items are made of. */
+/** Sources: files, pages and texts from which items are created. */
 export const sourceOperations = {
   listKnowledgeSources: list(
     '/knowledge-bases/{kb_id}/sources',
     {
       summary: 'List sources',
-      description: 'Sources of a base, newest first. q looks in title and address.',
+      description: 'Sources of a base, newest first. q searches title and address.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -43,7 +43,7 @@ export const sourceOperations = {
     {
       summary: 'Add a source',
       description:
-        'Has a durable run read a file, a page or a text and make items of it: text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, JSON, JSON Lines and mail. state says how far it is; a source ends ready or failed with its error. Items show up all at once.',
+        'Starts a durable run that reads a file, a page or a text and creates items from it: text, Markdown, HTML, PDF, Word, PowerPoint, Excel, CSV, JSON, JSON Lines and mail. state shows the progress; a source ends as ready, or as failed with its error. All items appear at once.',
       access: 'member',
       mcp: true,
       fails: ['not_found', 'state_conflict', 'resource_frozen'],
@@ -70,7 +70,7 @@ export const sourceOperations = {
     '/knowledge-sources/{source_id}',
     {
       summary: 'Read a source',
-      description: 'One source with its state, warnings and error.',
+      description: 'Returns one source with its state, warnings and error.',
       access: 'viewer',
       mcp: true,
       params: SourceParams,
@@ -88,7 +88,7 @@ export const sourceOperations = {
     {
       summary: 'Sync a source',
       description:
-        'Reads the source anew. Bytes that are those of the last sync change nothing; of others, passages with the same words keep their items, and the rest is replaced at once.',
+        'Reads the source again. Unchanged bytes change nothing; otherwise passages with the same words keep their items, and the rest is replaced at once.',
       access: 'member',
       fails: ['not_found', 'state_conflict', 'resource_frozen'],
       audit: 'submit',
@@ -109,7 +109,7 @@ export const sourceOperations = {
     '/knowledge-sources/{source_id}',
     {
       summary: 'Delete a source',
-      description: 'Deletes a source and its items; with keep_items they stay without a source. 409 while a run is at work on it.',
+      description: 'Deletes a source and its items; with keep_items, the items stay without a source. 409 while a run is working on it.',
       access: 'member',
       fails: ['not_found', 'state_conflict', 'resource_frozen'],
       audit: 'delete',

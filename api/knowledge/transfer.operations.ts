@@ -12,7 +12,7 @@ export const transferOperations = {
     {
       summary: 'Export a knowledge base',
       description:
-        'Has a durable run write sources, live items and relations as JSON Lines, packed with gzip. Its attachment_id is the file, which stays for 7 days and is read by whoever manages the base. The last line holds the number of lines and the SHA-256 of all before it. Files of sources are not in it.',
+        'Starts a durable run that writes sources, live items and relations as JSON Lines, compressed with gzip. Its attachment_id is the file, which is kept for 7 days and can be read by managers of the base. The last line contains the number of lines and the SHA-256 of all lines before it. Files of sources are not included.',
       access: 'admin',
       fails: ['not_found', 'state_conflict'],
       audit: 'submit',
@@ -37,7 +37,7 @@ export const transferOperations = {
     {
       summary: 'Import a bundle into a knowledge base',
       description:
-        'Has a durable run read a file that an export wrote. One whose last line is missing or wrong is refused before its first row; then each row lands or is an error with line and offset. New ids are made and references follow them. Vectors count where model and dimension are those of the base.',
+        'Starts a durable run that imports a file written by an export. A file whose last line is missing or wrong is refused before the first row; otherwise each row is imported or reported as an error with line and offset. New ids are assigned and references are adapted. Vectors are imported if their model and dimension match the base.',
       access: 'admin',
       fails: ['not_found', 'state_conflict', 'resource_frozen'],
       audit: 'submit',

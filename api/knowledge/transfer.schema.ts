@@ -17,12 +17,16 @@ export const KnowledgeImport = closed(
     mode: Type.Optional(
       oneOf(['create', 'upsert'], {
         default: 'create',
-        description: 'What becomes of an item whose external id, or else content, the base has: an error of its line, or its fields change',
+        description:
+          'What happens to an item whose external id, or otherwise content, already exists in the base: its line is an error, or the existing item is updated',
       }),
     ),
-    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Counts and reports errors, and writes nothing' })),
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Only counts and reports errors, and writes nothing' })),
     keep_state: Type.Optional(
-      Type.Boolean({ default: false, description: 'New items keep curation state, trust and origin; else they are pending' }),
+      Type.Boolean({
+        default: false,
+        description: 'Whether new items keep their curation state, trust and origin; otherwise they are pending',
+      }),
     ),
     include_grants: Type.Optional(Type.Boolean({ default: false, description: 'Grants to principals that exist here' })),
   },

@@ -11,12 +11,12 @@ import { demandScopes } from './step-up.ts';
 import { toolOf } from './tool-call.ts';
 import { answerWhenDone } from './waiting-answer.ts';
 
-/** What stands in a batch: a message, or why it is none. */
+/** An entry of a batch: a message, or why it is not one. */
 type Entry =
   | { readonly kind: 'message'; readonly message: RpcMessage }
   | { readonly kind: 'broken'; readonly value: unknown; readonly fault: RpcFault };
 
-/** Nothing says how many a server has to take; each may start a run or wait for one. */
+/** The specification sets no maximum; each message may start a run or wait for one. */
 export const maxMessages = 20;
 /** The only revision with batches. Its clients send no version header, which came with the next one. */
 const version = '2025-03-26';
@@ -51,9 +51,9 @@ export async function answerBatch(ctx: RawCtx, http: Http, values: readonly unkn
 
 function refuseUnfit(values: readonly unknown[], { request }: Http): void {
   const named = request.headers['mcp-protocol-version'];
-  if (values.length === 0) throw invalidMessage('A batch must hold a message.');
-  if (named !== undefined && named !== version) throw invalidMessage(`Send one message in a body: only ${version} has batches.`);
-  if (values.length > maxMessages) throw invalidMessage(`A batch must hold no more than ${maxMessages} messages.`);
+  if (values.length === 0) throw invalidMessage('A batch must contain at least one message.');
+  if (named !== undefined && named !== version) throw invalidMessage(`Send one message per body: only ${version} supports batches.`);
+  if (values.length > maxMessages) throw invalidMessage(`A batch must contain at most ${maxMessages} messages.`);
 }
 
 function entryOf(value: unknown): Entry {
@@ -86,8 +86,8 @@ async function answer(
   { request, isFirst, signal }: { request: RpcRequest; isFirst: boolean; signal: AbortSignal },
 ): Promise<string> {
   try {
-    if (request.method === 'initialize') throw invalidMessage('initialize must come alone.');
-    if (eraOf(request, http.request.headers) === 'stateless') throw invalidMessage(`Only ${version} has batches.`);
+    if (request.method === 'initialize') throw invalidMessage('initialize must not be part of a batch.');
+    if (eraOf(request, http.request.headers) === 'stateless') throw invalidMessage(`Only ${version} supports batches.`);
     const caller = isFirst ? ctx.caller : await callerNow(ctx.deps, http.request);
     stateOf(http.request).caller = caller;
     return await workOf(newExchange({ deps: ctx.deps, log: ctx.log, caller }, http, 'session'), request).work(signal);

@@ -5,7 +5,7 @@ import type { Deps } from '../http/operation/deps.ts';
 import { stateOf } from '../http/operation/request-state.ts';
 import { checkFloor, refuseRestricted } from '../http/credentials/role-floor.ts';
 
-/** Who calls by now, for a request that lasts: its credential is looked at as at its start. Throws what a new request with it would be refused with. */
+/** Returns the current caller of a long request: checks its credential again, as at its start. Throws what a new request with it would get. */
 export async function callerNow(deps: Deps, request: FastifyRequest): Promise<Caller> {
   const { operation } = stateOf(request);
   const caller = await authenticate(deps, request, operation);

@@ -7,7 +7,7 @@ import { inputSchemaOf } from './tool-schema.ts';
 /** The tools of a deployment: its operations that are flagged `mcp`, in the contract's order. */
 export interface Catalogue {
   find(name: string): RegisteredOperation | null;
-  /** Names of what a caller may call, joined: whoever has the same has the same list. */
+  /** The joined names of the tools that a caller may call: callers with the same key have the same list. */
   keyOf(caller: Caller): string;
   /** The JSON array for tools/list. */
   listFor(caller: Caller): string;
@@ -17,7 +17,7 @@ const known = new WeakMap<readonly RegisteredOperation[], Catalogue>();
 const maxLists = 200;
 const askable = [...oauthScopes.keys()];
 
-/** The catalogue over the mounted operations, made once. */
+/** The catalogue of the mounted operations, created once. */
 export function catalogueOf(operations: readonly RegisteredOperation[]): Catalogue {
   const made = known.get(operations) ?? makeCatalogue(operations.filter((operation) => operation.mcp === true));
   known.set(operations, made);

@@ -25,7 +25,7 @@ export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPoli
   const organizationId = organizationOf(ctx.caller);
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
   const refusal = refusalOfUrl(url, policy);
-  if (refusal !== null) throw invalid('/url', 'egress', `The URL is refused: ${refusal}`);
+  if (refusal !== null) throw invalid('/url', 'egress', `The URL is not allowed: ${refusal}`);
   return policy;
 }
 
@@ -98,7 +98,7 @@ function factsOf(session: McpSession): Partial<Discovery> {
 }
 
 async function afterError(way: Way, asked: Asked, error: unknown): Promise<Partial<Discovery>> {
-  if (way.signal.aborted) return { warnings: ['the server gave no answer within 15 s'] };
+  if (way.signal.aborted) return { warnings: ['the server did not answer within 15 s'] };
   if (error instanceof McpError && error.kind === 'unauthorized') {
     const facts = await describeAuth(way, asked.url, error.challenge).catch(() => null);
     const { authorizationServers = [], scopes = [], registration = 'none' as const } = facts ?? {};
@@ -115,7 +115,7 @@ async function afterError(way: Way, asked: Asked, error: unknown): Promise<Parti
   throw error;
 }
 
-/** A server that sends the token back shows it to nobody. */
+/** Masks the token in case the server sends it back. */
 function masked(found: Discovery, token: string | undefined): Discovery {
   if (token === undefined) return found;
   const { conceal, mask } = createTextMask(() => '[token]');

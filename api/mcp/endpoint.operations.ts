@@ -18,7 +18,7 @@ const MessageId = Type.Unsafe<string | number>({
   minimum: -maxInteger,
   maximum: maxInteger,
   maxLength: 1_000,
-  description: 'Of a request; none on a notification',
+  description: 'Id of a request; absent on a notification',
 });
 
 /** One JSON-RPC 2.0 message; open by design. */
@@ -26,15 +26,18 @@ const McpMessage = Type.Object(
   {
     jsonrpc: Type.Literal('2.0', { description: 'Version of JSON-RPC' }),
     id: Type.Optional(MessageId),
-    method: Type.Optional(Type.String({ maxLength: 200, description: 'What is asked for' })),
-    params: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'Of the method' })),
+    method: Type.Optional(Type.String({ maxLength: 200, description: 'The requested method' })),
+    params: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'Parameters of the method' })),
   },
   { $id: 'McpMessage', additionalProperties: true, description: 'A message of the Model Context Protocol' },
 );
 
 /** One message, or several. */
 const McpBody = Type.Unsafe<object>({
-  oneOf: [McpMessage, Type.Array(McpMessage, { minItems: 1, maxItems: maxMessages, description: 'A batch; 2025-03-26 alone has them' })],
+  oneOf: [
+    McpMessage,
+    Type.Array(McpMessage, { minItems: 1, maxItems: maxMessages, description: 'A batch; only 2025-03-26 supports them' }),
+  ],
 });
 
 /** What a request of JSON-RPC 2.0 is answered with: one of `result` and `error`. What breaks the protocol fails with it too. */
@@ -44,15 +47,15 @@ const McpAnswer = closed(
     id: Type.Unsafe<string | number | null>({
       type: ['string', 'number', 'null'],
       maxLength: 1_048_576,
-      description: 'As the request gave it; null where none could be read',
+      description: 'As in the request; null if none could be read',
     }),
-    result: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'By the method' })),
+    result: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'Depends on the method' })),
     error: Type.Optional(
       closed(
         {
           code: Type.Integer({ minimum: -maxInteger, maximum: maxInteger, description: 'JSON-RPC 2.0 §5.1 and MCP' }),
           message: Type.String({ maxLength: 1_000 }),
-          data: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'By the code' })),
+          data: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'Depends on the code' })),
         },
         { $id: 'McpError', description: 'Why the message was refused' },
       ),
@@ -64,7 +67,7 @@ const McpAnswer = closed(
 const McpReply = Type.Unsafe<object>({
   $id: 'McpReply',
   description: 'The answer to a message, or those to a batch',
-  oneOf: [McpAnswer, Type.Array(McpAnswer, { minItems: 1, maxItems: maxMessages, description: 'Of a batch, in its order' })],
+  oneOf: [McpAnswer, Type.Array(McpAnswer, { minItems: 1, maxItems: maxMessages, description: 'For a batch, in its order' })],
 });
 
 /** The endpoint of the Model Context Protocol (Streamable HTTP): its tools are operations of this contract. */
@@ -74,14 +77,14 @@ export const endpointOperations = {
     {
       summary: 'Send an MCP message',
       description:
-        'The Model Context Protocol over Streamable HTTP: 2025-03-26 to 2025-11-25 with a session, 2026-07-28 without. Each tool is an operation of this contract and answers as its route; a call that takes longer becomes an event stream.',
+        'The Model Context Protocol over Streamable HTTP: 2025-03-26 to 2025-11-25 with a session, 2026-07-28 without. Each tool is an operation of this contract and answers as its route; a longer call is answered with an event stream.',
       access: 'viewer',
       fails: ['resource_forbidden'],
       audit: 'none',
       success: [200, 202],
       produces: 'application/json',
       view: McpReply,
-      alsoProduces: { 'text/event-stream': plainText('The same answer as an event, behind news of its progress') },
+      alsoProduces: { 'text/event-stream': plainText('The same answer as an event, after events about its progress') },
       alsoFailsAs: { 'application/json': McpAnswer },
       body: McpBody,
       // The message that any client may begin with.
@@ -104,7 +107,7 @@ export const endpointOperations = {
     '/mcp',
     {
       summary: 'Listen to the MCP server',
-      description: 'Event stream of an MCP session: tells when the list of tools has changed. Without a session 405.',
+      description: 'Opens the event stream of an MCP session, which reports changes of the list of tools. 405 without a session.',
       access: 'viewer',
       fails: ['resource_forbidden', 'not_found', 'method_not_allowed'],
       produces: 'text/event-stream',
@@ -123,7 +126,7 @@ export const endpointOperations = {
     '/mcp',
     {
       summary: 'End an MCP session',
-      description: 'Ends the session that Mcp-Session-Id names; its streams end with it. Without a session 405.',
+      description: 'Ends the session named by Mcp-Session-Id, including its streams. 405 without a session.',
       access: 'viewer',
       fails: ['resource_forbidden', 'not_found', 'method_not_allowed'],
       audit: 'none',
@@ -141,15 +144,15 @@ export const endpointOperations = {
 /** A page of a stranger must not reach a deployment through its visitor's browser (MCP, Streamable HTTP: security). Clients that are no browser send no Origin. */
 function refuseForeignOrigin(env: ApiEnv, origin: string | undefined): void {
   if (origin === undefined || origin === env.publicUrl || env.corsOrigins.includes(origin)) return;
-  throw fail('resource_forbidden', { reason: 'origin_not_allowed', detail: 'Pages of this origin may not use the endpoint.' });
+  throw fail('resource_forbidden', { reason: 'origin_not_allowed', detail: 'Pages of this origin are not allowed to use the endpoint.' });
 }
 
 /** The session that GET and DELETE name. 400 for a version that is not served; 405 without a session, which newer versions have none of. */
 function demandSessionId(headers: Readonly<IncomingHttpHeaders>): string {
   const id = sessionIdOf(headers);
   if (id === null)
-    throw fail('method_not_allowed', { detail: 'Without a session only POST is served.', headers: { allow: 'POST, OPTIONS' } });
+    throw fail('method_not_allowed', { detail: 'Without a session, only POST is supported.', headers: { allow: 'POST, OPTIONS' } });
   const version = headers['mcp-protocol-version'];
   if (version === undefined || (typeof version === 'string' && isSessionVersion(version.trim()))) return id;
-  throw fail('malformed_request', { detail: 'MCP-Protocol-Version names a version that is not served within sessions.' });
+  throw fail('malformed_request', { detail: 'MCP-Protocol-Version names a version that is not supported within sessions.' });
 }

@@ -3,7 +3,7 @@ import { isJson, rpcCodes, RpcFault, type Json, type RpcMessage } from './json-r
 
 /** Revisions with a handshake and a session, newest first. */
 export const sessionVersions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
-/** Revisions in which each request says everything about itself, newest first. */
+/** Revisions in which each request is self-contained, newest first. */
 export const statelessVersions = ['2026-07-28'] as const;
 
 export const metaKeys = {
@@ -63,7 +63,7 @@ function demandMeta(params: Json): void {
 
 function checkVersion(named: string | null, claim: unknown): void {
   const wanted = typeof claim === 'string' ? claim : named;
-  if (named !== null && wanted !== named) throw mismatch('MCP-Protocol-Version names another revision than _meta.');
+  if (named !== null && wanted !== named) throw mismatch('MCP-Protocol-Version names a different revision from _meta.');
   if (wanted !== null && !isIn(statelessVersions, wanted)) throw unsupported(wanted, statelessVersions);
 }
 
@@ -72,14 +72,14 @@ function checkHeaders(message: Extract<RpcMessage, { kind: 'request' }>, headers
   if (named === null) throw mismatch('MCP-Protocol-Version is missing.');
   const method = headerOf(headers, 'mcp-method');
   if (method === null) throw mismatch('Mcp-Method is missing.');
-  if (method !== message.method) throw mismatch('Mcp-Method names another method than the body.');
+  if (method !== message.method) throw mismatch('Mcp-Method names a different method from the body.');
 
   const field = Object.hasOwn(nameFields, message.method) ? nameFields[message.method] : undefined;
   const inBody = field === undefined ? undefined : message.params[field];
   if (typeof inBody !== 'string') return;
   const name = headerOf(headers, 'mcp-name');
   if (name === null) throw mismatch('Mcp-Name is missing.');
-  if (decoded(name) !== inBody) throw mismatch('Mcp-Name names something else than the body.');
+  if (decoded(name) !== inBody) throw mismatch('Mcp-Name does not match the body.');
 }
 
 /** A header's text without the white space around it; null where it is missing. */
@@ -101,7 +101,7 @@ function mismatch(text: string): RpcFault {
 }
 
 function unsupported(requested: string, supported: readonly string[]): RpcFault {
-  return new RpcFault(rpcCodes.unsupportedVersion, 'The protocol version is not served.', {
+  return new RpcFault(rpcCodes.unsupportedVersion, 'The protocol version is not supported.', {
     status: 400,
     details: { supported: [...supported], requested: requested.slice(0, 100) },
   });

@@ -10,9 +10,9 @@ export interface EventStream {
   end(): void;
 }
 
-/** Proxies close what is silent for longer. */
+/** Proxies close connections that are silent for longer. */
 const commentMs = 15_000;
-/** A client that leaves so much unread is told nothing more; one message may be larger than this. */
+/** The maximum number of unsent bytes before a client is disconnected; a single message may be larger. */
 const maxUnsentBytes = 4 * 1024 * 1024;
 /** How long an ended stream waits for a client that takes nothing. */
 const lingerMs = 5_000;

@@ -5,7 +5,7 @@ import { findForbiddenText } from '../http/input/text-scan.ts';
 export type Json = Record<string, unknown>;
 export type RpcId = string | number;
 
-/** A message from a client. What it answers to us is taken and dropped: this server asks for nothing. */
+/** A message from a client. Responses are accepted and dropped, because this server sends no requests. */
 export type RpcMessage =
   | { readonly kind: 'request'; readonly id: RpcId; readonly method: string; readonly params: Json }
   | { readonly kind: 'notification'; readonly method: string; readonly params: Json }
@@ -25,7 +25,7 @@ export const rpcCodes = {
   unsupportedVersion: -32_022,
 } as const;
 
-/** A refusal in the words of the protocol: what is wrong is the message, not what its tool was asked. */
+/** A protocol error: the message is wrong, not the arguments of its tool. */
 export class RpcFault extends Error {
   override readonly name = 'RpcFault';
   readonly code: number;
@@ -65,9 +65,9 @@ export function readJson(body: unknown): { readonly value: unknown; readonly has
   return { value, hasMarks };
 }
 
-/** Takes a value as one message. Throws RpcFault 400 for what is none. */
+/** Parses a value as one message. Throws RpcFault 400 if it is not one. */
 export function messageOf(value: unknown): RpcMessage {
-  if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalidMessage('The body is no JSON-RPC 2.0 message.');
+  if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalidMessage('The body is not a JSON-RPC 2.0 message.');
 
   const { id, method, params } = value;
   if (typeof method !== 'string') {
@@ -113,7 +113,7 @@ export function isJson(value: unknown): value is Json {
 export function refuseMarks(value: unknown): void {
   const isAllowed = Array.isArray(value) ? /^\/\d+\/params\/arguments/ : /^\/params\/arguments/;
   const pointer = findForbiddenText(value).numbers.find((found) => !isAllowed.test(found));
-  if (pointer !== undefined) throw invalidMessage(`${pointer} is a number that can not be kept exactly.`);
+  if (pointer !== undefined) throw invalidMessage(`${pointer} is a number that cannot be represented exactly.`);
 }
 
 function isWithin(value: unknown, depth: number): boolean {
@@ -121,7 +121,7 @@ function isWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((child) => isWithin(child, depth - 1));
 }
 
-/** What is no message by JSON-RPC 2.0 is 400 (MCP, Streamable HTTP: sending messages). */
+/** 400 for anything that is not a JSON-RPC 2.0 message (MCP, Streamable HTTP: sending messages). */
 export function invalidMessage(message: string): RpcFault {
   return new RpcFault(rpcCodes.invalidRequest, message, { status: 400 });
 }

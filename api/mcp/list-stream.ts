@@ -7,7 +7,7 @@ import type { Http, RawCtx } from './exchange.ts';
 export interface ListStream {
   /** Sent at once. */
   readonly first: string | null;
-  /** Sent whenever the caller's list of tools has become another; null where nobody asked for that: the stream ends at once. */
+  /** Sent whenever the caller's list of tools has changed; null if the client did not subscribe to that, so that the stream ends at once. */
   readonly changed: string | null;
   /** Sent before the server itself ends the stream. */
   readonly last: string | null;
@@ -15,10 +15,10 @@ export interface ListStream {
   readonly isAlive: () => Promise<boolean>;
 }
 
-/** How soon a revoked credential ends the stream and a changed role is told. */
+/** The delay after which a revoked credential ends the stream and a changed role is reported. */
 const checkMs = 5_000;
 
-/** Keeps an event stream open and tells on it when what the caller may call has changed. 429 and 503 come before its first byte. */
+/** Keeps an event stream open and reports on it when the caller's tools have changed. 429 and 503 come before its first byte. */
 export function serveListStream(ctx: RawCtx, http: Http, stream: ListStream): void {
   const { deps, caller, log } = ctx;
   const slot = deps.hub.admit(principalOf(caller));

@@ -11,7 +11,7 @@ type Method = (exchange: Exchange, request: RpcRequest) => Awaited;
 export const capabilities = { tools: { listChanged: true } };
 export const instructions =
   'Tools of a Longhaul deployment: agents, their runs and what they use. Start a run with createRun, wait for it with waitForRun and read what it said with listRunMessages. Errors carry code, detail and whether the same call can succeed later.';
-/** A list is the caller's own, and soon asked for again. */
+/** A list is private to the caller and refreshed soon. */
 const cacheHints = ['"ttlMs":60000', '"cacheScope":"private"'];
 
 const common: Readonly<Record<string, Method>> = { 'tools/list': listTools, 'tools/call': toolCall };
@@ -35,8 +35,8 @@ function discover(exchange: Exchange, request: RpcRequest): Awaited {
 }
 
 function listTools(exchange: Exchange, request: RpcRequest): Awaited {
-  // One page holds them all, so no cursor was ever given out.
-  if (request.params['cursor'] !== undefined) throw new RpcFault(rpcCodes.invalidParams, 'The cursor is none of ours.');
+  // One page contains them all, so no cursor was ever issued.
+  if (request.params['cursor'] !== undefined) throw new RpcFault(rpcCodes.invalidParams, 'The cursor is invalid.');
   const { caller, deps } = exchange.ctx;
   const tools = `"tools":${catalogueOf(deps.operations).listFor(caller)}`;
   return told(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);

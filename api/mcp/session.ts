@@ -18,7 +18,7 @@ export function sessionIdOf(headers: Readonly<IncomingHttpHeaders>): string | nu
 /** Throws RpcFault: 400 without a session, 404 for one that has ended or is another principal's, so that the client begins anew. */
 export async function demandSession(ctx: RawCtx, { request }: Http): Promise<void> {
   const id = sessionIdOf(request.headers);
-  if (id === null) throw new RpcFault(rpcCodes.refused, 'Mcp-Session-Id is missing: initialize first.', { status: 400 });
+  if (id === null) throw new RpcFault(rpcCodes.refused, 'Mcp-Session-Id is missing. Send initialize first.', { status: 400 });
   if (await touchMcpSession(storeOf(ctx), id, principalOf(ctx.caller))) return;
-  throw new RpcFault(rpcCodes.sessionUnknown, 'The session is unknown: initialize again.', { status: 404 });
+  throw new RpcFault(rpcCodes.sessionUnknown, 'The session is unknown. Send initialize again.', { status: 404 });
 }

@@ -17,7 +17,7 @@ export function demandScopes({ caller, deps }: Pick<RawCtx, 'caller' | 'deps'>, 
 
   const scopes = [...new Set([...(caller.scopes ?? []), ...lacking])].filter((scope) => oauthScopes.has(scope));
   throw fail('scope_insufficient', {
-    detail: `the credential lacks the scope ${lacking.join(' and ')}`,
+    detail: `The credential lacks the scope ${lacking.join(' and ')}.`,
     context: { required_scopes: lacking },
     headers: { 'www-authenticate': challengeText(deps.env.publicUrl, { resource: 'mcp', scopes, error: 'insufficient_scope' }) },
   });

@@ -7,7 +7,7 @@ import type { Exchange, RawCtx } from './exchange.ts';
 import { isJson, resultText, rpcCodes, RpcFault, type Json, type RpcRequest } from './json-rpc.ts';
 import type { Awaited } from './waiting-answer.ts';
 
-/** What a reply of the route says in headers, for whoever builds on it. */
+/** Headers of the route's reply that the tool result repeats for clients. */
 const toldHeaders = ['etag', 'location', 'retry-after', 'idempotency-replayed'];
 
 /**
@@ -31,7 +31,7 @@ export function toolCall(exchange: Exchange, request: RpcRequest): Awaited {
   };
 }
 
-/** The operation that a request calls as a tool; null for any other request, and for a name that is none. */
+/** Returns the operation that a request calls as a tool; null for any other request, and for an unknown name. */
 export function toolOf({ deps }: Pick<RawCtx, 'deps'>, { method, params }: RpcRequest): RegisteredOperation | null {
   const { name } = params;
   return method === 'tools/call' && typeof name === 'string' ? catalogueOf(deps.operations).find(name) : null;

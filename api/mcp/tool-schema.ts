@@ -55,7 +55,7 @@ function fieldsOf(body: Json): Json {
   return { properties, required };
 }
 
-/** What tells the forms apart takes the values of all. */
+/** The discriminating field accepts the values of all forms. */
 function eitherOf(known: unknown, schema: Json): Json {
   if (!isJson(known)) return schema;
   const values = [known, schema].flatMap((one) => textsOf(one['x-extensible-enum'] ?? one['enum']));
@@ -63,8 +63,8 @@ function eitherOf(known: unknown, schema: Json): Json {
 }
 
 function headersOf(operation: RegisteredOperation): Json {
-  const key = { type: 'string', minLength: 1, maxLength: 255, description: 'A repeat under the same key gets the first answer again' };
-  const tag = { type: 'string', maxLength: 1_000, description: 'Entity tag that the row must still have' };
+  const key = { type: 'string', minLength: 1, maxLength: 255, description: 'A repeat with the same key gets the first answer again' };
+  const tag = { type: 'string', maxLength: 1_000, description: 'Entity tag that the resource must still have' };
   return {
     ...(operation.idempotent ? { [keyArgument]: key } : {}),
     ...(operation.ifMatch === null ? {} : { [tagArgument]: tag }),

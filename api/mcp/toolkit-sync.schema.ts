@@ -14,7 +14,7 @@ export const McpDiscover = closed(
   {
     url: text(2_000, { minLength: 1, description: 'The MCP endpoint of the server' }),
     transport: Type.Optional(oneOf(mcpTransports, { default: 'auto' })),
-    token: Type.Optional(text(16_384, { minLength: 1, description: 'Sent as bearer token, once; it is not stored' })),
+    token: Type.Optional(text(16_384, { minLength: 1, description: 'Sent once as bearer token; not stored' })),
   },
   { $id: 'McpDiscover' },
 );
@@ -33,7 +33,7 @@ export const McpDiscoveryView = closed(
       authorization_servers: listOf(text(2_048), { maxItems: 20 }),
       scopes: Scopes,
       registration: oneOf(['preregistered', 'metadata_document', 'dynamic', 'none'], {
-        description: 'How a client comes to be known to the authorization server',
+        description: 'How a client can register with the authorization server',
       }),
     }),
     tools: listOf(
@@ -50,7 +50,7 @@ export const McpDiscoveryView = closed(
     warnings: listOf(text(500), { maxItems: 50 }),
     duration_ms: integer(),
   },
-  { $id: 'McpDiscoveryView', description: 'What an MCP server says of itself; nothing of it is stored' },
+  { $id: 'McpDiscoveryView', description: 'What an MCP server says about itself; nothing is stored' },
 );
 
 export const McpSync = closed(
@@ -58,7 +58,7 @@ export const McpSync = closed(
     note: Type.Optional(nullable(RevisionNote)),
     authorization: Type.Optional(
       closed({
-        code: text(4_096, { minLength: 1, description: 'What the authorization server sent the person back with' }),
+        code: text(4_096, { minLength: 1, description: 'What the authorization server returned through the person’s browser' }),
         state: text(200, { minLength: 1 }),
       }),
     ),
@@ -90,12 +90,14 @@ export const McpToolkitStatusView = closed(
         scopes: Scopes,
         expires_at: nullable(Timestamp),
         last_error: nullable(text(500)),
-        authorization_url: nullable(text(8_192, { description: 'Where the person has to agree; code and state come back in a sync' })),
+        authorization_url: nullable(
+          text(8_192, { description: 'Where the person must consent; the resulting code and state are sent in a sync' }),
+        ),
       }),
-      { description: "The shared one and the caller's own; admins see all" },
+      { description: "The shared grant and the caller's own; admins see all" },
     ),
   },
-  { $id: 'McpToolkitStatusView', description: 'How an MCP toolkit stands, by its rows: the server is not asked' },
+  { $id: 'McpToolkitStatusView', description: 'The stored state of an MCP toolkit; the server is not contacted' },
 );
 
 /** The wire form of a toolkit's status. */

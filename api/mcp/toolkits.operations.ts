@@ -28,9 +28,9 @@ export const mcpToolkitOperations = {
   discoverMcpServer: post(
     '/mcp/discover',
     {
-      summary: 'Look at an MCP server',
+      summary: 'Probe an MCP server',
       description:
-        'Connects once, within 15 seconds, and tells what the server offers and how it wants its callers authorized. Stores nothing. A server that does not answer is an answer, too: reachable false.',
+        'Connects once, within 15 seconds, and returns what the server offers and how it requires callers to be authorized. Stores nothing. If the server does not answer, the reply has reachable false.',
       access: 'admin',
       audit: 'submit',
       success: [200],
@@ -55,7 +55,7 @@ export const mcpToolkitOperations = {
     {
       summary: 'Sync an MCP toolkit',
       description:
-        'Lists the tools of the server as a new revision, which becomes inactive, unchanged or failed. Tools in force that changed or are gone are quarantined at once. One sync at a time; code and state of a consent are given here once.',
+        'Stores the tools of the server as a new revision, which becomes inactive, unchanged or failed. Active tools that have changed or disappeared are quarantined at once. Only one sync runs at a time; the code and state of a consent are sent here once.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'submit',
@@ -72,7 +72,7 @@ export const mcpToolkitOperations = {
       const { organizationId } = toolkit;
       if (toolkit.kind !== 'mcp') throw fail('state_conflict', { reason: 'not_mcp', detail: 'The toolkit is not of kind mcp.' });
       if (organizationId === null)
-        throw fail('state_conflict', { reason: 'platform_toolkit', detail: 'A toolkit of the platform is not synced with a server.' });
+        throw fail('state_conflict', { reason: 'platform_toolkit', detail: 'A toolkit of the platform cannot be synced with a server.' });
       if (body.authorization !== undefined) {
         // A toolkit of this kind holds this config.
         const principal = principalOf(ctx, toolkit.config as unknown as McpToolkitConfig);
@@ -95,8 +95,8 @@ export const mcpToolkitOperations = {
   getMcpToolkitStatus: get(
     '/mcp/toolkits/{toolkit_id}/status',
     {
-      summary: 'Read how an MCP toolkit stands',
-      description: 'The last sync, quarantined tools and grants, by what the rows say: the server is not asked.',
+      summary: 'Read the state of an MCP toolkit',
+      description: 'Returns the last sync, quarantined tools and grants as stored; the server is not contacted.',
       access: 'viewer',
       fails: ['state_conflict'],
       params: McpToolkitParams,
@@ -140,6 +140,7 @@ function isAdminOf({ caller }: Ctx, workspaceId: string | null): boolean {
 function principalOf(ctx: Ctx, { auth }: McpToolkitConfig): McpPrincipal {
   if (auth.type !== 'oauth' || auth.mode === 'shared') return sharedPrincipal;
   const { userId } = ctx.caller;
-  if (userId === null) throw fail('state_conflict', { reason: 'user_needed', detail: 'Each user gives consent of their own here.' });
+  if (userId === null)
+    throw fail('state_conflict', { reason: 'user_needed', detail: 'Each user must give their own consent for this toolkit.' });
   return { kind: 'user', id: userId };
 }

@@ -6,7 +6,7 @@ import { notificationText, sendJson } from './json-rpc.ts';
 /** Work whose answer may take its time. */
 export interface Awaited {
   readonly progressToken: string | number | null;
-  /** Gives the answer as JSON and never throws; the signal says that nobody waits any more. */
+  /** Returns the answer as JSON and never throws; the signal is aborted when the client no longer waits. */
   readonly work: (signal: AbortSignal) => Promise<string>;
 }
 
@@ -14,7 +14,7 @@ export interface Awaited {
 const patienceMs = 10_000;
 const progressMs = 2_000;
 
-/** Answers with JSON what is soon done; what asks for progress or takes longer becomes an event stream. Leaving ends the wait, not the work. */
+/** Answers short work with JSON; work that reports progress or takes longer becomes an event stream. Disconnecting ends the wait, not the work. */
 export async function answerWhenDone(http: Http, awaited: Awaited): Promise<void> {
   const left = new AbortController();
   const response = http.reply.raw;
@@ -46,7 +46,7 @@ async function within(working: Promise<string>, timeoutMs: number): Promise<stri
   }
 }
 
-/** Seconds that have gone by: how far the work is nobody knows, but clients wait on as long as the number grows. */
+/** Reports elapsed seconds: the real progress is unknown, but clients keep waiting as long as the number grows. */
 function reportProgress(stream: EventStream, progressToken: string | number): () => void {
   const startedAt = performance.now();
   const tell = () => {

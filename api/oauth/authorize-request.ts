@@ -67,7 +67,8 @@ function judge(
 
   if (isOtherType) throw oauthFail('unsupported_response_type', 'response_type must be code.');
   if (violations.length > 0) throw oauthFail('invalid_request', detailOf(violations), { errors: violations });
-  if (!client.grantTypes.includes('authorization_code')) throw oauthFail('unauthorized_client', 'The client may not ask for codes.');
+  if (!client.grantTypes.includes('authorization_code'))
+    throw oauthFail('unauthorized_client', 'The client is not allowed to request codes.');
 
   const resource = resourceOf(deps.env.publicUrl, query.resource);
   const scopes = scopesToAsk(query.scope, { client, resource: resource.kind });

@@ -23,7 +23,7 @@ export const authorizeOperations = {
     {
       summary: 'Ask a user for access',
       description:
-        'Checks what a client asks for and opens a transaction on which the user decides. A browser gets a page to sign in and consent, or is sent to that of the deployment; where it can be sent nowhere, a page that says what is wrong.',
+        'Checks a client’s request and opens a transaction for the user to decide. A browser gets a page to sign in and consent, or is redirected to that of the deployment; if it cannot be redirected, it gets a page that says what is wrong.',
       access: 'none',
       fails: ['oauth_request_invalid'],
       query: AuthorizeQuery,
@@ -43,7 +43,7 @@ export const authorizeOperations = {
     {
       summary: 'Decide on a request for access',
       description:
-        'The signed-in user approves, all or some of the scopes, or denies. Each transaction takes one decision; the reply says where the browser goes.',
+        'The signed-in user approves all or some of the scopes, or denies the request. Each transaction accepts one decision; the reply says where to send the browser.',
       access: 'viewer',
       fails: ['oauth_request_invalid', 'not_found', 'state_conflict', 'gone'],
       audit: 'approve',
@@ -81,7 +81,8 @@ async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) 
   const scopes = body.decision === 'approve' ? chosen(request.scope.split(' '), body.scopes) : [];
   const client = await findClient(ctx.deps.db, clientId);
 
-  if (!client || client.isDeleted) throw new OauthFailure('oauth_request_invalid', 'invalid_client', { detail: 'The client is gone.' });
+  if (!client || client.isDeleted)
+    throw new OauthFailure('oauth_request_invalid', 'invalid_client', { detail: 'The client no longer exists.' });
   // Whose grant it is: the organization of the person, whatever the caller is narrowed to.
   const who = { userId, organizationId: ctx.caller.view ? null : ctx.caller.organizationId };
 
@@ -101,6 +102,6 @@ async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) 
 function chosen(asked: readonly string[], wanted: readonly string[] | undefined): readonly string[] {
   const foreign = wanted?.findIndex((name) => !asked.includes(name)) ?? -1;
 
-  if (foreign >= 0) throw invalid(`/scopes/${foreign}`, 'range', 'is no scope that the client has asked for');
+  if (foreign >= 0) throw invalid(`/scopes/${foreign}`, 'range', 'is not a scope that the client requested');
   return wanted ?? asked;
 }

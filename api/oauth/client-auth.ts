@@ -3,7 +3,7 @@ import { isClientSecret } from '../../db/oauth/client-secrets.ts';
 import { clientRefused, oauthFail } from '../http/credentials/oauth-failure.ts';
 import type { IdentifyRequest } from '../http/operation/operation.ts';
 
-/** Who a client says it is, and by what secret; null for none. */
+/** The client id that a client claims, and its secret; null for none. */
 interface Claim {
   readonly clientId: string;
   readonly secret: string | null;
@@ -47,16 +47,16 @@ function limitKeyOf(client: FoundClient | null, address: string): string {
 function readClaim(rawHeaders: readonly string[], fields: ClientFields): Claim {
   const [header, second] = authorizationsIn(rawHeaders);
 
-  if (second !== undefined) throw oauthFail('invalid_request', 'There is more than one Authorization header.');
+  if (second !== undefined) throw oauthFail('invalid_request', 'The request has more than one Authorization header.');
   if (header !== undefined && fields.client_secret !== undefined)
     throw oauthFail('invalid_request', 'The client authenticates in two ways at once.');
   if (header !== undefined) {
     const claim = readBasic(header);
     if (fields.client_id !== undefined && fields.client_id !== claim.clientId)
-      throw oauthFail('invalid_request', 'client_id is not the client that authenticates.');
+      throw oauthFail('invalid_request', 'client_id does not match the authenticated client.');
     return claim;
   }
-  if (fields.client_id === undefined) throw oauthFail('invalid_request', 'There is no client authentication and no client_id.');
+  if (fields.client_id === undefined) throw oauthFail('invalid_request', 'The request has neither client authentication nor a client_id.');
   return { clientId: fields.client_id, secret: fields.client_secret ?? null };
 }
 

@@ -47,10 +47,12 @@ async function readDocument({ deps, correlationId }: Asking, clientId: string): 
 /** What keeps a document from standing for a client: the rules of registration, and that it can hold no secret. */
 function faultOfDocument(document: Readonly<Record<string, unknown>>): string | null {
   if (shape.check(document, false).length > 0) return 'has members of the wrong type';
-  if (findForbiddenText(document).pointers.length > 0) return 'holds text that can not be stored';
-  if ('client_secret' in document) return 'holds a secret';
+  if (findForbiddenText(document).pointers.length > 0) return 'contains text that cannot be stored';
+  if ('client_secret' in document) return 'contains a secret';
   try {
-    return accept(document).tokenEndpointAuthMethod === 'none' ? null : 'asks for an authentication that a public document can not have';
+    return accept(document).tokenEndpointAuthMethod === 'none'
+      ? null
+      : 'asks for an authentication method that a public document cannot use';
   } catch (error) {
     if (error instanceof Failure) return error.detail;
     throw error;

@@ -7,7 +7,7 @@ import { listOf, nullable, text } from '../http/input/schema.ts';
 import { knownScopes } from './scope-rules.ts';
 import { authMethods } from './discovery.schema.ts';
 
-const RedirectUri = text(2_048, { description: 'Compared exactly; on a loopback address the port may differ' });
+const RedirectUri = text(2_048, { description: 'Compared exactly; on a loopback address the port can differ' });
 const TypeName = text(100);
 
 /** RFC 7591 §2. Open on purpose: members that are unknown here are ignored. */
@@ -24,7 +24,7 @@ export const ClientRegistrationRequest = Type.Object(
 );
 export type ClientMetadata = Static<typeof ClientRegistrationRequest>;
 
-/** What is stored of a client's word about itself. */
+/** The part of a client's metadata that is stored. */
 export type AcceptedMetadata = Pick<NewClient, 'clientName' | 'redirectUris' | 'tokenEndpointAuthMethod' | 'grantTypes' | 'scope'>;
 
 const ownGrants = ['authorization_code', 'refresh_token'];
@@ -39,8 +39,8 @@ export function acceptMetadata(metadata: ClientMetadata, usualGrants: readonly s
   const method = authMethods.find((name) => name === (metadata.token_endpoint_auth_method ?? 'none'));
 
   redirectUris.forEach(refuseRedirect);
-  if (!grants.includes('authorization_code')) throw unfit('/grant_types', 'must hold authorization_code');
-  if (metadata.response_types && !metadata.response_types.includes('code')) throw unfit('/response_types', 'must hold code');
+  if (!grants.includes('authorization_code')) throw unfit('/grant_types', 'must contain authorization_code');
+  if (metadata.response_types && !metadata.response_types.includes('code')) throw unfit('/response_types', 'must contain code');
   if (!method) throw unfit('/token_endpoint_auth_method', 'must be none, client_secret_basic or client_secret_post');
 
   return {

@@ -13,12 +13,12 @@ const problem = styled(part('problem.html'));
 const headers = guardHeaders({ style, script });
 const problemHeaders = guardHeaders({ style, script: null });
 
-/** What somebody can do who was sent here by an application; everything else is for its developer. */
+/** What a user who was sent here by an application can do; everything else is for its developer. */
 const advice: Readonly<Record<string, string | undefined>> = {
   oauth_request_invalid:
-    'The application that sent you here made a mistake, or is not known here. Nothing was granted. Go back to it and start again; if that does not help, tell the people who made it.',
-  rate_limited: 'Too many requests came from your network. Wait a little, then reload this page.',
-  service_unavailable: 'The service can not be reached at the moment. Wait a little, then reload this page.',
+    'The application that sent you here made a mistake, or is not known here. Nothing was granted. Go back to it and start again. If that does not help, contact its developers.',
+  rate_limited: 'Too many requests came from your network. Wait a moment, then reload this page.',
+  service_unavailable: 'The service cannot be reached at the moment. Wait a moment, then reload this page.',
 };
 
 /**
@@ -31,7 +31,7 @@ export function consentPage(transaction: AuthorizationTransaction): WebPage {
   return { html: `${before}${json}${after}`, headers };
 }
 
-/** What a browser is shown where no page of an authorization can be: it names no more than the envelope does, and links nowhere. */
+/** The page for a browser if there is no authorization page: it reveals no more than the envelope, and has no links. */
 export function problemPage(envelope: ErrorEnvelopeView): WebPage {
   const texts: Readonly<Record<string, string>> = {
     advice: advice[envelope.code] ?? 'Something went wrong. Go back to the application and start again.',

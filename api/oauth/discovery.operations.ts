@@ -13,7 +13,7 @@ import {
   toServerMetadata,
 } from './discovery.schema.ts';
 
-// URLs in them come from the configuration, whatever Host says.
+// URLs in them come from the configuration, never from the Host header.
 const publicly = { access: 'none', transaction: 'none', cors: 'any' } as const;
 
 export const discoveryOperations = {
@@ -33,7 +33,7 @@ export const discoveryOperations = {
     {
       ...publicly,
       summary: 'Read the metadata of the API as a protected resource',
-      description: 'Who issues tokens for the API, and with which scopes (RFC 9728).',
+      description: 'Returns who issues tokens for the API, and with which scopes (RFC 9728).',
       view: OauthResourceMetadata,
     },
     async (ctx) => published(toResourceMetadata(ctx.deps.env.publicUrl, 'api')),
@@ -44,7 +44,7 @@ export const discoveryOperations = {
     {
       ...publicly,
       summary: 'Read the metadata of another protected resource',
-      description: 'The same for the MCP endpoint, by its path; any other path is unknown.',
+      description: 'Returns the same for the MCP endpoint, by its path; any other path is unknown.',
       params: closed({ resource_path: Type.String({ minLength: 1, maxLength: 1_024, description: 'Path of the resource: mcp' }) }),
       view: OauthResourceMetadata,
     },
@@ -59,14 +59,14 @@ export const discoveryOperations = {
     {
       ...publicly,
       summary: 'Read the public keys that sign tokens',
-      description: 'The present key, its successor, and those retired within the hour (RFC 7517).',
+      description: 'Returns the current key, its successor, and keys retired within the last hour (RFC 7517).',
       view: JsonWebKeySet,
     },
     async (ctx) => published(toJsonWebKeySet(await ctx.deps.identity.signingKeys.published())),
   ),
 };
 
-/** A document that may be kept for a while and asked for again by its ETag. */
+/** A document that can be cached for a while and revalidated by its ETag. */
 function published<View>(view: View) {
   const hash = createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 22);
   return reply(view, { headers: { 'cache-control': documentCaching, 'etag': `"${hash}"` } });

@@ -42,7 +42,7 @@ export const OauthResourceMetadata = closed(
     resource_name: text(200),
     resource_documentation: Url,
   },
-  { $id: 'OauthResourceMetadata', description: 'Which tokens a resource takes, and who issues them' },
+  { $id: 'OauthResourceMetadata', description: 'Which tokens a resource accepts, and who issues them' },
 );
 
 const JsonWebKeyView = closed(

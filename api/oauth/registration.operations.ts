@@ -22,7 +22,7 @@ export const registrationOperations = {
     {
       summary: 'Register a client',
       description:
-        'Lets an application register itself (RFC 7591); refused unless the deployment has dynamic registration switched on. Unused for 30 days it is deleted.',
+        'Lets an application register itself (RFC 7591); refused unless dynamic registration is enabled in the deployment. A registration that is unused for 30 days is deleted.',
       access: 'none',
       fails: ['oauth_request_invalid', 'registration_disabled'],
       audit: 'create',
@@ -41,7 +41,7 @@ export const registrationOperations = {
     {
       ...byRegistration,
       summary: 'Read a registration',
-      description: 'The client as it is registered, shown to whoever holds its registration token (RFC 7592). A secret is not shown again.',
+      description: 'Returns the registered client to the holder of its registration token (RFC 7592). The secret is not shown again.',
       transaction: 'none',
       view: OauthClientRegistrationView,
     },
@@ -73,7 +73,7 @@ export const registrationOperations = {
 async function precheckRegistration({ deps, limits, limitAddress }: PrecheckRequest): Promise<void> {
   if (!deps.env.oauth.dynamicRegistration) {
     throw fail('registration_disabled', {
-      detail: 'Clients can not register themselves here: the operator makes them, or sets OAUTH_DYNAMIC_REGISTRATION=true.',
+      detail: 'Dynamic registration is off. An operator can register the client, or set OAUTH_DYNAMIC_REGISTRATION=true.',
     });
   }
   await limits.consume([{ policy: 'oauth_register', key: limitAddress }]);
@@ -108,5 +108,7 @@ async function identifyRegistration({
 }
 
 function wrongToken(): OauthFailure {
-  return new OauthFailure('credential_invalid', 'invalid_token', { detail: 'The client is unknown or the token is not its own.' });
+  return new OauthFailure('credential_invalid', 'invalid_token', {
+    detail: 'The client is unknown, or the token is not its registration token.',
+  });
 }

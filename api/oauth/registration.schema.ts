@@ -4,14 +4,14 @@ import { oauthScopes } from '../http/credentials/scopes.ts';
 import { closed, integer, listOf, oneOf, text, Url } from '../http/input/schema.ts';
 import { authMethods } from './discovery.schema.ts';
 
-export const RegistrationParams = closed({ client_id: text(1_024, { minLength: 1, description: 'As the registration gave it' }) });
+export const RegistrationParams = closed({ client_id: text(1_024, { minLength: 1, description: 'As returned by the registration' }) });
 
 /** RFC 7591 §3.2.1 and RFC 7592 §3. What is absent is left out, since strict clients refuse null. */
 export const OauthClientRegistrationView = closed(
   {
     client_id: text(1_024),
     client_id_issued_at: integer({ description: 'Unix seconds' }),
-    client_secret: Type.Optional(text(100, { description: 'In the reply of the registration only' })),
+    client_secret: Type.Optional(text(100, { description: 'Only in the reply to the registration' })),
     client_secret_expires_at: Type.Optional(integer({ description: '0: never' })),
     registration_access_token: text(100),
     registration_client_uri: Url,

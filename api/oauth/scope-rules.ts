@@ -11,7 +11,7 @@ export function chooseScopes(
 
   for (const name of names) {
     if (!oauthScopes.has(name)) throw oauthFail('invalid_scope', 'A scope is unknown.');
-    if (!isWithin(name, allowed)) throw oauthFail('invalid_scope', 'A scope is more than was granted.');
+    if (!isWithin(name, allowed)) throw oauthFail('invalid_scope', 'A requested scope was not granted.');
   }
   return names;
 }
@@ -29,17 +29,17 @@ export function scopesToAsk(
   const names = chooseScopes(asked, { allowed: null, fallback: usualScopes(client.scope, resource) });
   const within = names.filter((name) => isWithin(name, bound));
 
-  if (within.length === 0) throw oauthFail('invalid_scope', 'The scopes are more than the client may ask for.');
+  if (within.length === 0) throw oauthFail('invalid_scope', 'The client is not allowed to request all of these scopes.');
   return within;
 }
 
-/** What is asked for when a request names no scope: what the client is for, else reading. */
+/** The scopes of a request that names none: those of the client, else reading. */
 export function usualScopes(clientScope: string | null, resource: 'api' | 'mcp'): readonly string[] {
   if (clientScope !== null) return clientScope.split(' ');
   return resource === 'api' ? ['*:read'] : resourceScopes.mcp;
 }
 
-/** Those of a list that this deployment knows; null when none is left, which means all of them. */
+/** Returns the scopes of a list that this deployment knows; null if none is left, which means all. */
 export function knownScopes(text: string | null | undefined): string | null {
   const known = [...new Set((text ?? '').split(/\s+/))].filter((name) => oauthScopes.has(name));
   return known.length > 0 ? known.join(' ') : null;

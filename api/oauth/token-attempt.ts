@@ -88,12 +88,12 @@ async function attemptClient(asked: IdentifyRequest, client: FoundClient, form: 
   const caller = callerOfClient(client, { scopes });
 
   // Only pre-registered, confidential clients of an organization have this grant; a row without one is no such client.
-  if (!caller || client.authMethod === 'none') throw oauthFail('unauthorized_client', 'The client may not act for itself.');
+  if (!caller || client.authMethod === 'none') throw oauthFail('unauthorized_client', 'The client is not allowed to act for itself.');
   return { kind: 'client', caller, client, scopes, resource: resource.identifier };
 }
 
 function refuseGrant(client: FoundClient, grant: string): void {
-  if (!client.grantTypes.includes(grant)) throw oauthFail('unauthorized_client', 'The client may not use this grant type.');
+  if (!client.grantTypes.includes(grant)) throw oauthFail('unauthorized_client', 'The client is not allowed to use this grant type.');
 }
 
 /** A resource may be named again, and never changed (RFC 8707 §2.2). */

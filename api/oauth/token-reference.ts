@@ -21,7 +21,7 @@ export interface ReferenceAttempt {
 
 const inactive: Introspection = { active: false };
 
-/** Looks a token up for its own client; what is foreign, dead or no token at all is one answer. */
+/** Looks up a token for its own client; a foreign, expired or invalid token gets the same answer. */
 export async function attemptReference(asked: IdentifyRequest<TokenReference>): Promise<ReferenceAttempt> {
   // `mount` has validated the form against OauthTokenReference before.
   const form = asked.body;

@@ -38,7 +38,7 @@ export const tokenOperations = {
     {
       ...byClients,
       summary: 'Revoke a token',
-      description: "Ends the grant behind one of the client's own tokens. Whatever else is sent is answered alike (RFC 7009).",
+      description: "Ends the grant behind one of the client's own tokens. Any other token gets the same answer (RFC 7009).",
       cors: 'any',
       body: OauthTokenReference,
       example: { body: { token: 'lh_rt_example' } },
@@ -55,8 +55,9 @@ export const tokenOperations = {
     '/oauth/introspect',
     {
       ...byClients,
-      summary: 'Ask about a token',
-      description: "Tells a confidential client about its own live tokens; of all others only that they aren't active (RFC 7662).",
+      summary: 'Introspect a token',
+      description:
+        "Returns details of a confidential client's own active tokens; for all others, only that they are not active (RFC 7662).",
       transaction: 'none',
       body: OauthTokenReference,
       example: { body: { token: 'lh_rt_example' } },

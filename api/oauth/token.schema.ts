@@ -3,7 +3,7 @@ import { closed, integer, oneOf, text, Url } from '../http/input/schema.ts';
 
 // Open on purpose: fields that are unknown here are ignored (RFC 6749 §3.2). An absent value is left out, never null.
 const ClientFields = {
-  client_id: Type.Optional(text(1_024, { description: 'Where no Authorization header names the client' })),
+  client_id: Type.Optional(text(1_024, { description: 'If no Authorization header identifies the client' })),
   client_secret: Type.Optional(text(500, { description: 'client_secret_post' })),
 };
 
@@ -11,10 +11,10 @@ export const OauthTokenForm = Type.Object(
   {
     grant_type: text(100, { description: 'authorization_code, refresh_token or client_credentials' }),
     code: Type.Optional(text(200)),
-    redirect_uri: Type.Optional(text(2_048, { description: 'That of the authorization request' })),
+    redirect_uri: Type.Optional(text(2_048, { description: 'The redirect_uri of the authorization request' })),
     code_verifier: Type.Optional(text(128, { minLength: 43, pattern: '^[A-Za-z0-9._~-]+$', description: 'RFC 7636 §4.1' })),
     refresh_token: Type.Optional(text(200)),
-    scope: Type.Optional(text(1_000, { description: 'Less than was granted' })),
+    scope: Type.Optional(text(1_000, { description: 'A subset of the granted scopes' })),
     resource: Type.Optional(text(2_048)),
     ...ClientFields,
   },
@@ -32,8 +32,8 @@ export const OauthTokenView = closed(
   {
     access_token: text(6_000),
     token_type: oneOf(['Bearer']),
-    expires_in: integer({ description: 'How long the access token is good for, in seconds from now' }),
-    refresh_token: Type.Optional(text(100, { description: 'Good for one refresh' })),
+    expires_in: integer({ description: 'Lifetime of the access token, in seconds from now' }),
+    refresh_token: Type.Optional(text(100, { description: 'Valid for one refresh' })),
     scope: text(1_000),
   },
   { $id: 'OauthTokenView', description: 'RFC 6749 §5.1' },
@@ -51,6 +51,6 @@ export const OauthIntrospectionView = closed(
     exp: Type.Optional(integer({ description: 'Unix seconds' })),
     token_type: Type.Optional(oneOf(['Bearer'])),
   },
-  { $id: 'OauthIntrospectionView', description: 'RFC 7662 §2.2; only active when it is false' },
+  { $id: 'OauthIntrospectionView', description: 'RFC 7662 §2.2; contains only active if it is false' },
 );
 export type Introspection = Static<typeof OauthIntrospectionView>;

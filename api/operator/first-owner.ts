@@ -17,7 +17,7 @@ export async function prepareOwner({ deps, body }: IdentifyRequest<Static<typeof
 
   if (password === undefined) {
     if (deps.env.mail === null)
-      throw invalid('/owner/password', 'required', 'this deployment sends no mails, so the owner needs a password');
+      throw invalid('/owner/password', 'required', 'this deployment cannot send mail, so the owner needs a password');
     return { passwordHash: null };
   }
   const subject = { email: normalizeEmail(email), fullName: fullName ?? null, hasFactor: false, pointer: '/owner/password' };

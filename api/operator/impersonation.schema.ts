@@ -44,9 +44,9 @@ export const ImpersonationTokenView = closed(
     impersonation: ImpersonationView,
     access_token: text(100),
     token_type: oneOf(['Bearer']),
-    expires_in: integer({ maximum: 3_600, description: 'How long it goes on, in seconds from now' }),
+    expires_in: integer({ maximum: 3_600, description: 'Remaining lifetime, in seconds from now' }),
   },
-  { $id: 'ImpersonationTokenView', description: 'An impersonation with its token, which is shown once and has no refresh' },
+  { $id: 'ImpersonationTokenView', description: 'An impersonation with its token, which is shown only once and cannot be refreshed' },
 );
 
 export function toImpersonationView(row: ImpersonationRow): Static<typeof ImpersonationView> {

@@ -22,7 +22,7 @@ export const impersonationOperations = {
       ...changing,
       summary: 'Work as a user',
       description:
-        'Gives a token with the role and scope of an active user, for at most an hour and without refresh. Everything done with it names the operator, and each reply carries X-Impersonation-Id.',
+        "Returns a token with the role and scope of an active user, for at most an hour and without refresh. Everything done with it is recorded under the operator's name, and each reply carries X-Impersonation-Id.",
       fails: ['state_conflict'],
       success: [201],
       body: ImpersonationStart,
@@ -56,7 +56,7 @@ export const impersonationOperations = {
     {
       ...byOperators,
       summary: 'List impersonations',
-      description: 'Who worked as whom, why and how long, newest first. from and to bound the start.',
+      description: 'Who worked as whom, why and for how long, newest first. from and to limit the start.',
       paging: 'keyset',
       query: ImpersonationFilters,
       view: ImpersonationView,
@@ -69,7 +69,8 @@ export const impersonationOperations = {
     {
       ...changing,
       summary: 'End an impersonation',
-      description: 'Its token is refused from the next request on, and its open streams end within 5 seconds. Repeats change nothing.',
+      description:
+        'Its token is refused from the next request on, and its open streams end within 5 seconds. Repeating the request changes nothing.',
       params: ImpersonationParams,
     },
     async (ctx, { params }) => {

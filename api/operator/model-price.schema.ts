@@ -5,7 +5,7 @@ import { PriceBucketName, PriceModel, PriceTier } from '../http/views/price-view
 import { Currency } from '../http/views/zones.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 
-export const PriceParams = closed({ price_id: idOf('Other', 'One that is not in force yet') });
+export const PriceParams = closed({ price_id: idOf('Other', 'A price that is not yet in force') });
 
 const PriceAmount = Type.Unsafe<string | number>({
   type: ['string', 'number'],
@@ -19,15 +19,18 @@ export const PriceCreate = closed(
     model: PriceModel,
     tier: Type.Optional({ ...PriceTier, default: 'standard' }),
     bucket: PriceBucketName,
-    unit: Type.Optional(oneOf(priceUnits, { description: 'Follows from the bucket: `call` of call, else `1m_tokens`; another is 422' })),
+    unit: Type.Optional(
+      oneOf(priceUnits, { description: 'Determined by the bucket: `call` for call, otherwise `1m_tokens`; any other value is 422' }),
+    ),
     price: PriceAmount,
     currency: Type.Optional({ ...Currency, description: 'ISO 4217; the billing currency of the deployment' }),
-    effective_from: Type.Optional({ ...Timestamp, description: 'Now or later; now' }),
-    source: Type.Optional(text(200, { minLength: 1, description: 'Where it was read' })),
+    effective_from: Type.Optional({ ...Timestamp, description: 'Now or later; defaults to now' }),
+    source: Type.Optional(text(200, { minLength: 1, description: 'Where the price was found' })),
     confirm_unusual: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Accepts above 1000 or below 0.001 for 1m_tokens, above 100 for a call: mostly a unit taken for another',
+        description:
+          'Accepts prices above 1000 or below 0.001 for 1m_tokens, or above 100 for a call, which usually result from a wrong unit',
       }),
     ),
   },
@@ -37,7 +40,7 @@ export const PriceCreate = closed(
 export const PriceImport = closed(
   {
     rows: listOf(PriceCreate, { minItems: 1, maxItems: 2_000 }),
-    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Stores nothing and says what it would' })),
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Stores nothing and reports what would be stored' })),
   },
   { $id: 'PriceImport' },
 );
@@ -46,7 +49,7 @@ const PriceImportRow = closed(
   {
     index: integer(),
     outcome: oneOf(['created', 'unchanged', 'rejected']),
-    price_id: nullable(idOf('Other', 'null in a dry run and of a rejected row')),
+    price_id: nullable(idOf('Other', 'null in a dry run and for a rejected row')),
     error: nullable(closed({ rule: text(60), message: text(300) })),
   },
   { $id: 'PriceImportRow' },
@@ -60,7 +63,7 @@ export const PriceImportView = closed(
     rejected: integer(),
     rows: listOf(PriceImportRow, { maxItems: 2_000 }),
   },
-  { $id: 'PriceImportView', description: 'What became of each row' },
+  { $id: 'PriceImportView', description: 'The outcome of each row' },
 );
 
 export function toPriceImportView(outcomes: readonly PriceOutcome[], isDryRun: boolean): Static<typeof PriceImportView> {

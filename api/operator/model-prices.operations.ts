@@ -16,7 +16,7 @@ export const modelPriceOperations = {
       ...byOperators,
       summary: 'Set a price',
       description:
-        'A price of a model from now or from a later instant on. Calls that began before keep what they cost. A price that looks like one of another unit is refused (`unusual_price`).',
+        'Sets a price of a model from now or from a later time. Calls that began earlier keep their cost. A price that seems to have the wrong unit is refused (`unusual_price`).',
       audit: 'create',
       idempotent: true,
       fails: ['already_exists'],
@@ -37,7 +37,7 @@ export const modelPriceOperations = {
       ...byOperators,
       summary: 'Import prices',
       description:
-        'Stores each row that keeps the rules and says what became of each. A row whose price is in force already is unchanged, so that the same import can be sent again.',
+        'Stores each valid row and reports the outcome of each row. A row whose price is already in force is unchanged, so the same import can be repeated.',
       audit: 'create',
       idempotent: true,
       bodyLimitBytes: 2 * 1_024 * 1_024,
@@ -59,8 +59,8 @@ export const modelPriceOperations = {
     '/model-prices/{price_id}',
     {
       ...byOperators,
-      summary: 'Delete a price that has not begun',
-      description: 'Only before it is in force, else 409 (`in_force`): what calls were priced by stays.',
+      summary: 'Delete a future price',
+      description: 'Only possible before the price is in force, otherwise 409 (`in_force`): prices that calls used are kept.',
       audit: 'delete',
       fails: ['state_conflict'],
       params: PriceParams,

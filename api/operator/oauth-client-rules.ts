@@ -11,7 +11,7 @@ import type { OauthClientCreate } from './oauth-client.schema.ts';
 type Body = Static<typeof OauthClientCreate>;
 type CheckedClient = Omit<NewClient, 'clientId' | 'kind' | 'secretHash'>;
 
-/** Judges what an operator says about a new client. Throws 422 at the field that doesn't fit the others. */
+/** Validates an operator's new client. Throws 422 at the field that doesn't match the others. */
 export function checkNewClient(body: Body): CheckedClient {
   const grantTypes = body.grant_types ?? ['authorization_code', 'refresh_token'];
   const method = body.token_endpoint_auth_method ?? 'client_secret_basic';
@@ -25,7 +25,7 @@ export function checkNewClient(body: Body): CheckedClient {
     throw invalid('/redirect_uris', 'required', 'is required for authorization_code');
   }
   if (grantTypes.includes('refresh_token') && !grantTypes.includes('authorization_code')) {
-    throw invalid('/grant_types', 'range', 'refresh_token needs authorization_code');
+    throw invalid('/grant_types', 'range', 'refresh_token requires authorization_code');
   }
   if (grantTypes.includes('client_credentials')) checkOwnGrant(body, method);
   else refuseHome(body);
@@ -55,13 +55,13 @@ export async function readHome(ctx: Ctx, client: CheckedClient): Promise<Pick<Ne
   if (workspaceId === null && workspacesOf(ctx.caller) !== null) throw fail('role_insufficient', { reason: 'scope_too_wide' });
   const home = await homeOfClient(ctx, { organizationId, workspaceId });
 
-  if (!home.hasOrganization) throw invalid('/organization_id', 'reference', 'refers to an organization that does not exist');
-  if (workspaceId !== null && !home.hasWorkspace) throw invalid('/workspace_id', 'reference', 'refers to a workspace that does not exist');
+  if (!home.hasOrganization) throw invalid('/organization_id', 'reference', 'does not refer to an existing organization');
+  if (workspaceId !== null && !home.hasWorkspace) throw invalid('/workspace_id', 'reference', 'does not refer to an existing workspace');
   return { organizationId, workspaceId };
 }
 
 function checkOwnGrant(body: Body, method: string): void {
-  if (method === 'none') throw invalid('/token_endpoint_auth_method', 'range', 'client_credentials needs a client with a secret');
+  if (method === 'none') throw invalid('/token_endpoint_auth_method', 'range', 'client_credentials requires a client with a secret');
   if (!body.organization_id) throw invalid('/organization_id', 'required', 'is required for client_credentials');
   if (!body.role) throw invalid('/role', 'required', 'is required for client_credentials');
 }
@@ -69,7 +69,7 @@ function checkOwnGrant(body: Body, method: string): void {
 // Said for nothing, they would look like a bound that isn't there.
 function refuseHome(body: Body): void {
   for (const name of ['organization_id', 'workspace_id', 'role'] as const) {
-    if (body[name]) throw invalid(`/${name}`, 'range', 'is for client_credentials only');
+    if (body[name]) throw invalid(`/${name}`, 'range', 'is only allowed for client_credentials');
   }
 }
 
@@ -77,6 +77,6 @@ function checkScope(scope: string | null): string | null {
   if (scope === null || scope.trim() === '') return null;
   const names = [...new Set(scope.trim().split(/ +/))];
 
-  if (names.some((name) => !oauthScopes.has(name))) throw invalid('/scope', 'enum', 'holds a scope that is unknown');
+  if (names.some((name) => !oauthScopes.has(name))) throw invalid('/scope', 'enum', 'contains an unknown scope');
   return names.join(' ');
 }

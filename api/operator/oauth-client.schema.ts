@@ -6,7 +6,7 @@ import { closed, idOf, listOf, nullable, oneOf, Q, text, Timestamp } from '../ht
 
 const clientRoles = ['viewer', 'member', 'admin'] as const;
 const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials'] as const;
-const RedirectUri = text(2_048, { description: 'Compared exactly; on a loopback address the port may differ' });
+const RedirectUri = text(2_048, { description: 'Compared exactly; on a loopback address the port can differ' });
 
 export const OauthClientParams = closed({ client_id: text(1_024, { minLength: 1, description: 'Public id of the client' }) });
 
@@ -23,9 +23,9 @@ export const OauthClientCreate = closed(
     grant_types: Type.Optional(
       listOf(oneOf(grantTypes), { minItems: 1, maxItems: 3, uniqueItems: true, default: ['authorization_code', 'refresh_token'] }),
     ),
-    scope: Type.Optional(nullable(text(400, { description: 'What it may ask for; everything without it' }))),
-    organization_id: Type.Optional(nullable(idOf('Organization', 'Where client_credentials acts'))),
-    workspace_id: Type.Optional(nullable(idOf('Workspace', 'Narrows client_credentials to one workspace'))),
+    scope: Type.Optional(nullable(text(400, { description: 'The scopes it can request; defaults to all' }))),
+    organization_id: Type.Optional(nullable(idOf('Organization', 'The organization in which client_credentials acts'))),
+    workspace_id: Type.Optional(nullable(idOf('Workspace', 'Restricts client_credentials to one workspace'))),
     role: Type.Optional(nullable(oneOf(clientRoles, { description: 'Required for client_credentials' }))),
   },
   { $id: 'OauthClientCreate' },
@@ -52,7 +52,7 @@ export const OauthClientView = closed(shown, { $id: 'OauthClientView', descripti
 
 export const OauthClientSecretView = closed(
   { ...shown, client_secret: nullable(text(100, { description: 'null for public clients' })) },
-  { $id: 'OauthClientSecretView', description: 'A client with the secret that is shown once' },
+  { $id: 'OauthClientSecretView', description: 'A client with its secret, which is shown only once' },
 );
 
 export function toOauthClientView(client: ShownClient): Static<typeof OauthClientView> {

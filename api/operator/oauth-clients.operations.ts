@@ -22,7 +22,7 @@ export const oauthClientOperations = {
     {
       ...byOperators,
       summary: 'List OAuth clients',
-      description: 'Pre-registered clients, those that registered themselves, and those that name themselves by a metadata document.',
+      description: 'Pre-registered clients, clients that registered themselves, and clients that are identified by a metadata document.',
       query: OauthClientQuery,
       view: OauthClientView,
       paging: 'keyset',
@@ -36,7 +36,7 @@ export const oauthClientOperations = {
     {
       ...byOperators,
       summary: 'Pre-register an OAuth client',
-      description: 'For applications that ask users for access, or that act for one organization by themselves (client_credentials).',
+      description: 'For applications that ask users for access, or that act for one organization on their own (client_credentials).',
       audit: 'create',
       idempotent: true,
       secretReply: true,
@@ -53,7 +53,7 @@ export const oauthClientOperations = {
       ...byOperators,
       summary: 'Rotate the secret of an OAuth client',
       description:
-        'Gives a new secret; the old one is dead at once, with the tokens that the client got for itself. A public client has none: 409.',
+        'Returns a new secret; the old one stops working at once, as do the tokens that the client obtained for itself. 409 for a public client, which has no secret.',
       audit: 'update',
       fails: ['state_conflict'],
       secretReply: true,
@@ -76,7 +76,7 @@ export const oauthClientOperations = {
       ...byOperators,
       summary: 'Delete an OAuth client',
       description:
-        'Ends the client, every grant that users have given it, and its own tokens. One that names itself by a document stays shut out.',
+        'Ends the client, every grant that users have given it, and its own tokens. A client identified by a metadata document stays blocked.',
       audit: 'delete',
       params: OauthClientParams,
     },

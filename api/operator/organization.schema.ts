@@ -18,7 +18,7 @@ export const OrganizationCreate = closed(
       password: Type.Optional(
         text(256, {
           minLength: 8,
-          description: 'With it the owner is made at once, else invited by mail; demanded where there is no mailer',
+          description: 'If given, the owner is created at once, otherwise invited by mail; required if the deployment has no mailer',
         }),
       ),
     }),
@@ -39,13 +39,13 @@ export const PurgeView = closed(
     id: idOf('Purge'),
     organization_id: idOf('Organization'),
     status: oneOf(purgeStatuses),
-    step: nullable(text(60, { description: 'Table or step at work, or the one that failed' })),
+    step: nullable(text(60, { description: 'Current table or step, or the one that failed' })),
     counts: Type.Record(Type.String({ maxLength: 60 }), integer(), { description: 'Rows deleted so far, by table' }),
     started_at: nullable(Timestamp),
     finished_at: nullable(Timestamp),
     created_at: Timestamp,
   },
-  { $id: 'PurgeView', description: 'The removal of everything an organization had' },
+  { $id: 'PurgeView', description: 'The removal of all data of an organization' },
 );
 
 export function toPurgeView(row: PurgeRow): Static<typeof PurgeView> {

@@ -30,7 +30,7 @@ export const operatorOrganizationOperations = {
       ofPlatform: true,
       summary: 'Create an organization',
       description:
-        'Makes an organization with its settings, a first workspace and its owner: at once when a password is sent, else by an invitation to the address.',
+        'Creates an organization with its settings, a first workspace and its owner. The owner is created at once if a password is sent, otherwise by an invitation to the address.',
       audit: 'create',
       fails: ['already_exists'],
       idempotent: true,
@@ -56,7 +56,7 @@ export const operatorOrganizationOperations = {
       ...byOperators,
       summary: 'Suspend an organization',
       description:
-        'Schedules pause, live runs are cancelled and nothing can be written; reading and signing in go on. Repeats change nothing.',
+        'Schedules pause, live runs are cancelled and nothing can be changed; reading and signing in remain possible. Repeating the request changes nothing.',
       audit: 'update',
       fails: ['state_conflict'],
       params: OrganizationParams,
@@ -79,7 +79,7 @@ export const operatorOrganizationOperations = {
     {
       ...byOperators,
       summary: 'Resume an organization',
-      description: 'Takes a suspended organization, or a deleted one within its grace, back into use. Runs that were cancelled stay so.',
+      description: 'Reactivates a suspended organization, or a deleted one within its grace period. Cancelled runs stay cancelled.',
       audit: 'update',
       fails: ['state_conflict'],
       params: OrganizationParams,
@@ -101,7 +101,7 @@ export const operatorOrganizationOperations = {
       ...byOperators,
       summary: 'Delete an organization',
       description:
-        'Suspends it and begins a grace of 30 days, after which it is purged; until then it can be resumed. Repeats change nothing.',
+        'Suspends it and begins a grace period of 30 days, after which it is purged; until then it can be resumed. Repeating the request changes nothing.',
       audit: 'delete',
       params: OrganizationParams,
     },
@@ -119,7 +119,7 @@ export const operatorOrganizationOperations = {
       ...byOperators,
       summary: 'Purge an organization',
       description:
-        'Removes everything a deleted organization had but the usage ledger and a tombstone, without waiting for the end of its grace. Repeats give the same purge; a failed one is queued again. Once it is done the organization is 404.',
+        'Removes all data of a deleted organization except the usage ledger and a tombstone, without waiting for the end of its grace period. Repeating the request returns the same purge; a failed one is queued again. Once it is done, the organization is 404.',
       audit: 'purge',
       fails: ['state_conflict'],
       idempotent: true,

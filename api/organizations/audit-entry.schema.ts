@@ -8,7 +8,7 @@ import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } f
 export const AuditEntryParams = closed({ entry_id: idOf('AuditEntry') });
 
 export const AuditEntryFilters = closed({
-  actor_id: Type.Optional(idOf('Other', 'Who held the credential, or as whom it was done')),
+  actor_id: Type.Optional(idOf('Other', 'Who held the credential, or as whom the action was done')),
   action: Type.Optional(oneOf(auditActions)),
   resource_type: Type.Optional(text(60, { minLength: 1 })),
   from: Type.Optional(Timestamp),
@@ -29,7 +29,7 @@ export const AuditEntryView = closed(
     action: oneOf(auditActions),
     resource_type: text(60),
     resource_id: nullable(text(200)),
-    resource_label: nullable(text(254, { description: 'Its name at the time; that of a user is the present one, null once deleted' })),
+    resource_label: nullable(text(254, { description: 'Its name at the time; for a user, the current name, or null once deleted' })),
     outcome: oneOf(auditOutcomes),
     changes: FreeObject,
     operation_id: nullable(text(100)),
@@ -37,7 +37,7 @@ export const AuditEntryView = closed(
     ip: nullable(text(60)),
     user_agent: nullable(text(400)),
     seq: nullable(integer({ minimum: 1, description: 'Its number in the chain of the organization, without gaps' })),
-    sealed: Type.Boolean({ description: 'True once it can no longer be changed unnoticed' }),
+    sealed: Type.Boolean({ description: 'True once a change to it would be detected' }),
   },
   { $id: 'AuditEntryView', description: 'Who did what, when and as whom' },
 );

@@ -9,7 +9,7 @@ export const auditLogOperations = {
     {
       summary: 'List audit entries',
       description:
-        'Who did what, newest first: entries of the workspaces that the caller may read at the role admin; those of the organization as a whole only for callers of the whole organization. actor_id finds who held the credential and as whom it was done.',
+        'Who did what, newest first: entries of the workspaces in which the caller has the role admin; entries of the organization as a whole only for callers with access to the whole organization. actor_id matches both who held the credential and as whom the action was done.',
       access: 'admin',
       paging: 'keyset',
       order: 'created_at, newest first',
@@ -23,7 +23,7 @@ export const auditLogOperations = {
     '/audit-log/{entry_id}',
     {
       summary: 'Read an audit entry',
-      description: 'One entry of the audit log, with what was changed and its number in the sealed chain.',
+      description: 'Returns one entry of the audit log, with the changes and its number in the sealed chain.',
       access: 'admin',
       params: AuditEntryParams,
       view: AuditEntryView,

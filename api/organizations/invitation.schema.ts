@@ -16,8 +16,8 @@ export const InvitationCreate = closed(
   {
     email: Email,
     role: oneOf(grantRoles, { description: "At most the caller's own" }),
-    scope: Type.Optional(oneOf(invitationScopes, { description: "The caller's own when left out" })),
-    workspace_id: Type.Optional(nullable(idOf('Workspace', 'Home of the user to be'))),
+    scope: Type.Optional(oneOf(invitationScopes, { description: "Defaults to the caller's own" })),
+    workspace_id: Type.Optional(nullable(idOf('Workspace', 'Home of the future user'))),
   },
   { $id: 'InvitationCreate' },
 );
@@ -50,7 +50,7 @@ export const InvitationView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'InvitationView', description: 'Lets whoever reads a mailbox become a user, once' },
+  { $id: 'InvitationView', description: 'Lets the reader of a mailbox become a user, once' },
 );
 
 export function toInvitationView(row: InvitationRow): Static<typeof InvitationView> {

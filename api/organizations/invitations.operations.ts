@@ -21,7 +21,8 @@ export const invitationOperations = {
     '/invitations',
     {
       summary: 'List invitations',
-      description: 'Invitations to the workspaces of the caller, and to the organization for callers of all of it; newest first.',
+      description:
+        'Invitations to the workspaces of the caller, and to the organization for callers with access to all of it; newest first.',
       access: 'admin',
       paging: 'keyset',
       query: InvitationQuery,
@@ -33,13 +34,13 @@ export const invitationOperations = {
   createInvitation: post(
     '/invitations',
     {
-      summary: 'Invite somebody',
+      summary: 'Invite a user',
       description:
-        "Mails a link by which the reader becomes a user of at most the caller's own rank; by a service key or a connected app a viewer or member. An earlier invitation of the address is revoked. At most 100 are pending in an organization.",
+        "Mails a link with which the reader becomes a user with at most the caller's own role; a service key or a connected app can only invite viewers and members. An earlier invitation of the address is revoked. At most 100 invitations can be pending per organization.",
       access: 'admin',
       fails: ['not_found', 'already_exists', 'state_conflict'],
       audit: 'create',
-      // An account made in another's name would outlive the delegation.
+      // An account created on another user's behalf would outlive the delegation.
       notDelegable: true,
       idempotent: true,
       location: (view: { readonly id: string }) => `/invitations/${view.id}`,
@@ -76,7 +77,7 @@ export const invitationOperations = {
     '/invitations/{invitation_id}',
     {
       summary: 'Revoke an invitation',
-      description: 'Its link is dead at once. One that was accepted is 409; asking again gives the same answer.',
+      description: 'Its link stops working at once. 409 for an accepted invitation; repeating the request returns the same answer.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
@@ -94,9 +95,9 @@ export const invitationOperations = {
   resendInvitation: post(
     '/invitations/{invitation_id}/resend',
     {
-      summary: 'Send an invitation again',
+      summary: 'Resend an invitation',
       description:
-        'Mails a new link with a new end; the old link is dead at once. Whoever sends it anew vouches for it from then on. Once a minute, ten times in all.',
+        'Mails a new link with a new expiry; the old link stops working at once. The caller who resends it counts as the inviter from then on. At most once a minute and ten times in all.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',
@@ -123,7 +124,7 @@ export const invitationOperations = {
     {
       summary: 'Accept an invitation',
       description:
-        'Makes the invited user, by token and address together, and signs them in as a login would. Whatever is wrong with token or address is one and the same 410.',
+        'Creates the invited user, identified by token and address together, and signs them in as a login would. Any problem with the token or address gets the same 410.',
       access: 'none',
       fails: ['state_conflict', 'gone', 'resource_frozen'],
       audit: 'create',

@@ -19,14 +19,16 @@ export const WorkspaceMemberView = closed(
     user_id: idOf('User'),
     email: Email,
     full_name: nullable(text(200)),
-    role: oneOf(grantRoles, { description: 'In effect in this workspace: of a grant the lower of granted and home role' }),
+    role: oneOf(grantRoles, {
+      description: 'The effective role in this workspace: for a grant, the lower of the granted and the home role',
+    }),
     home_role: oneOf(grantRoles),
-    source: oneOf(memberSources, { description: 'A home here, a grant, or a place in the whole organization' }),
+    source: oneOf(memberSources, { description: 'A home in this workspace, a grant, or access to the whole organization' }),
     is_active: Type.Boolean(),
     granted_by_user_id: nullable(idOf('User')),
     granted_at: nullable(Timestamp),
   },
-  { $id: 'WorkspaceMemberView', description: 'Somebody who may work in a workspace' },
+  { $id: 'WorkspaceMemberView', description: 'A user who can work in a workspace' },
 );
 
 export const WorkspaceMemberPut = closed({ role: oneOf(grantRoles) }, { $id: 'WorkspaceMemberPut' });

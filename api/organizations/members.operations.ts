@@ -11,8 +11,7 @@ export const memberOperations = {
     '/workspaces/{workspace_id}/members',
     {
       summary: 'List the members of a workspace',
-      description:
-        'Everybody who may work in the workspace, and by what, in the order of user_id, newest first. q looks in address and name.',
+      description: 'Everyone who can work in the workspace, and why, in the order of user_id, newest first. q searches address and name.',
       access: 'viewer',
       paging: 'keyset',
       order: 'user_id',
@@ -33,7 +32,7 @@ export const memberOperations = {
     {
       summary: 'Grant a role in a workspace',
       description:
-        'Lets a user whose home is another workspace of the organization work in this one, with at most the home role. Counts on the next request. Somebody above member takes a session of a person.',
+        'Lets a user whose home is another workspace of the organization work in this one, with at most their home role. Takes effect on the next request. A role above member requires a user session.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',
@@ -55,7 +54,7 @@ export const memberOperations = {
     '/workspaces/{workspace_id}/members/{user_id}',
     {
       summary: 'End a grant in a workspace',
-      description: 'Takes the role of a user in a workspace that is not their home. Counts on the next request.',
+      description: 'Removes the role of a user in a workspace that is not their home. Takes effect on the next request.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',

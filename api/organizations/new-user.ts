@@ -26,7 +26,7 @@ export async function prepareUser({ deps, caller, body, limits }: IdentifyReques
   refuseUnattended(caller, role);
   if (!isPerson(caller)) refusePasswordByKey(password, deps.env.mail !== null);
   if (password === undefined && deps.env.mail === null)
-    throw invalid('/password', 'required', 'this deployment sends no mails, so the user needs a password');
+    throw invalid('/password', 'required', 'this deployment cannot send mail, so the user needs a password');
   if (organizationId !== null) await limits.consume([{ policy: 'user_create', key: organizationId }]);
   if (password === undefined) return { passwordHash: null };
 
@@ -34,10 +34,10 @@ export async function prepareUser({ deps, caller, body, limits }: IdentifyReques
   return { passwordHash: await hashNewPassword(deps, password, subject) };
 }
 
-/** The person chooses the password by the mailed link, so that a key knows nobody's; where no mails are sent, a key makes nobody. */
+/** The user chooses the password by the mailed link, so that a key never knows it; if no mail can be sent, a key cannot create users. */
 function refusePasswordByKey(password: string | undefined, sendsMails: boolean): void {
   if (password !== undefined)
-    throw sessionRequired('a key or a connected app sets no password: leave it out, and the user chooses one by mail');
+    throw sessionRequired('a key or a connected app cannot set a password; omit it, and the user chooses one by mail');
   if (!sendsMails)
-    throw sessionRequired("this deployment sends no mails, so a user needs a password, which only a person's own session sets");
+    throw sessionRequired('this deployment cannot send mail, so a user needs a password, which can only be set from a user session');
 }

@@ -15,7 +15,7 @@ export const OrganizationUpdate = closed(
 export const OwnershipTransfer = closed(
   {
     user_id: idOf('User', 'Who becomes an owner of the whole organization'),
-    from_user_id: Type.Optional(idOf('User', 'The owner who becomes an admin; sent by operators only, and by them always')),
+    from_user_id: Type.Optional(idOf('User', 'The owner who becomes an admin; required from operators, not allowed from others')),
   },
   { $id: 'OwnershipTransfer' },
 );

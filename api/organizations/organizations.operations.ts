@@ -18,7 +18,7 @@ export const organizationOperations = {
     '/organizations',
     {
       summary: 'List organizations',
-      description: "The caller's own organization; for operators every one, newest first. q looks in name and slug.",
+      description: "The caller's own organization; for operators all organizations, newest first. q searches name and slug.",
       access: 'viewer',
       paging: 'keyset',
       query: NameQuery,
@@ -47,7 +47,7 @@ export const organizationOperations = {
     '/organizations/{organization_id}',
     {
       summary: 'Change an organization',
-      description: 'Changes name, slug or time zone; for owners of the whole organization.',
+      description: 'Changes name, slug or time zone; only for owners of the whole organization.',
       access: 'owner',
       fails: ['already_exists'],
       audit: 'update',
@@ -72,7 +72,7 @@ export const organizationOperations = {
     '/organizations/{organization_id}/settings',
     {
       summary: "Read an organization's settings",
-      description: 'What the organization decides about sign-in, invitations and how long its history is kept.',
+      description: "Returns the organization's settings for sign-in, invitations and retention.",
       access: 'admin',
       etag: true,
       params: OrganizationParams,
@@ -89,7 +89,7 @@ export const organizationOperations = {
     {
       summary: "Change an organization's settings",
       description:
-        'Changes what is sent and keeps the rest; needs a factor verified within the last 10 minutes. egress_allowlist and git_installations are for operators.',
+        'Changes the fields that are sent and keeps the rest; requires a factor verified within the last 10 minutes. Only operators can set egress_allowlist and git_installations.',
       access: 'owner',
       audit: 'update',
       etag: true,
@@ -110,9 +110,9 @@ export const organizationOperations = {
   transferOwnership: post(
     '/organizations/{organization_id}/transfer-ownership',
     {
-      summary: 'Hand over the ownership',
+      summary: 'Transfer the ownership',
       description:
-        'In one step the user named becomes an owner of the whole organization and the caller an admin; needs a factor verified within the last 10 minutes.',
+        'In one step, the named user becomes an owner of the whole organization and the caller an admin; requires a factor verified within the last 10 minutes.',
       access: 'owner',
       fails: ['state_conflict'],
       audit: 'update',
@@ -153,7 +153,7 @@ async function updateSettings(ctx: Ctx, organizationId: string, body: Static<typ
 
   const changes = changesOf(before, wanted, settingNames);
   const after = hasAny(changes) ? await changeSettings(ctx, before, settings) : before;
-  // The next request reads the row; what is open by sessions without a factor ends now.
+  // The next request reads the row; open streams of sessions without a factor end now.
   if (after.require_mfa && !before.require_mfa) ctx.outgoing.revoked.push(`organization:${organizationId}`);
   ctx.audit({ resourceType: 'organization_settings', resourceId: organizationId, organizationId, changes });
   return after;
@@ -164,17 +164,17 @@ function refuseOperatorSettings({ caller }: Ctx, body: Static<typeof Organizatio
   if (field) throw operatorOnly(field);
 }
 
-// The caller hands over what is theirs; an operator owns nothing and says whose it was.
+// The caller transfers their own ownership; an operator owns nothing and names the previous owner.
 function refuseGiver({ caller }: Ctx, fromUserId: string | undefined): void {
   if (caller.role !== 'operator' && fromUserId !== undefined) throw operatorOnly('from_user_id');
 }
 
 function giverOf({ caller }: Ctx, fromUserId: string | undefined): string {
   const giver = caller.role === 'operator' ? fromUserId : caller.userId;
-  if (!giver) throw invalid('/from_user_id', 'required', 'an operator names the owner who becomes an admin');
+  if (!giver) throw invalid('/from_user_id', 'required', 'is required: an operator must name the owner who becomes an admin');
   return giver;
 }
 
 function operatorOnly(field: string) {
-  return fail('resource_forbidden', { reason: 'operator_only', detail: `only an operator may send ${field}`, context: { field } });
+  return fail('resource_forbidden', { reason: 'operator_only', detail: `Only an operator can set ${field}.`, context: { field } });
 }

@@ -16,15 +16,15 @@ export const SecretFilters = closed({
 });
 
 export const SecretScope = closed({
-  scope: Type.Optional(oneOf(scopes, { description: "The caller's own when left out; workspace when one is named" })),
+  scope: Type.Optional(oneOf(scopes, { description: "Defaults to the caller's own; workspace if one is named" })),
   workspace_id: Type.Optional(idOf('Workspace')),
 });
 
 export const SecretPut = closed(
   {
-    value: text(16_384, { minLength: 1, description: 'Never given back' }),
+    value: text(16_384, { minLength: 1, description: 'Never returned' }),
     description: Type.Optional(nullable(SecretDescription)),
-    scope: Type.Optional(nullable(oneOf(scopes, { description: "The caller's own when left out; workspace when one is named" }))),
+    scope: Type.Optional(nullable(oneOf(scopes, { description: "Defaults to the caller's own; workspace if one is named" }))),
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
   },
   { $id: 'SecretPut' },
@@ -38,16 +38,16 @@ export const SecretView = closed(
     organization_id: nullable(idOf('Organization')),
     workspace_id: nullable(idOf('Workspace')),
     description: nullable(SecretDescription),
-    value_version: integer({ minimum: 1, description: 'How often the value was set' }),
+    value_version: integer({ minimum: 1, description: 'How often the value has been set' }),
     updated_by_user_id: nullable(idOf('User')),
     last_used_at: nullable(Timestamp),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'SecretView', description: 'Name and place of a secret, without its value' },
+  { $id: 'SecretView', description: 'Name and scope of a secret, without its value' },
 );
 
-/** The wire form of a secret. The value is no part of the row it takes. */
+/** The wire form of a secret. The row that it takes does not contain the value. */
 export function toSecretView(row: SecretRow) {
   return {
     id: row.id,

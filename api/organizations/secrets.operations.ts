@@ -16,7 +16,7 @@ export const secretOperations = {
     {
       summary: 'List secrets',
       description:
-        'Names and places of the secrets that the caller sees, by name; values are never given back. Values of a single tool are not in it.',
+        'Names and scopes of the secrets that the caller can see, by name; values are never returned. Secrets of a single tool are not included.',
       access: 'member',
       paging: 'keyset',
       order: 'name',
@@ -31,7 +31,7 @@ export const secretOperations = {
     {
       summary: 'Set a secret',
       description:
-        'Sets the value of a name in one place: makes it or replaces it. A description that is left out stays. Tools take the new value with their next call.',
+        'Creates or replaces the secret of a name in one scope. An omitted description is kept. Tools use the new value from their next call on.',
       ...putSecretRight,
       params: SecretParams,
       body: SecretPut,
@@ -53,7 +53,7 @@ export const secretOperations = {
     {
       summary: 'Delete a secret',
       description:
-        'Deletes the value of a name in one place. While a tool needs it and would find no other, the answer is 409 with the ids of at most 20.',
+        'Deletes the secret of a name in one scope. While a tool needs it and has no other value for it, the answer is 409 with the ids of at most 20 such tools.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',
@@ -74,7 +74,7 @@ export const secretOperations = {
 async function placeOfSecret(ctx: Ctx, query: Static<typeof SecretScope>): Promise<Pick<RowScope, 'scope' | 'workspaceId'>> {
   if (query.workspace_id === undefined) return resolveNewRowScope(ctx, query, { openWhenSuspended: true }).catch(toQueryFailure);
   if (query.scope !== undefined && query.scope !== 'workspace')
-    throw invalidQuery('range', `a secret of scope ${query.scope} has no workspace`);
+    throw invalidQuery('range', `must be omitted: a secret of scope ${query.scope} has no workspace`);
   return { scope: 'workspace', workspaceId: query.workspace_id };
 }
 

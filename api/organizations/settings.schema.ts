@@ -6,14 +6,17 @@ import { formats } from '../http/input/formats.ts';
 import { closed, idOf, integer, listOf, nullable, text, Timestamp } from '../http/input/schema.ts';
 
 const Host = text(253, { minLength: 1, pattern: '^(?:[^\\s/@:?#\\[\\]]+|\\[[0-9A-Fa-f:.]+\\])$', description: 'A host, IPv6 in brackets' });
-const Port = nullable(integer({ minimum: 1, maximum: 65_535, description: "Null: the scheme's own" }));
+const Port = nullable(integer({ minimum: 1, maximum: 65_535, description: 'Null: the default port of the scheme' }));
 
 const fields = {
   require_mfa: Type.Boolean({
     description:
-      'Who has no second factor must enrol one first, who has one must have verified the session by it; acts at the next request of every session and connected app, and ends what they have open',
+      'Users without a second factor must enrol one first, and users with one must have verified the session with it; applies at the next request of every session and connected app, and ends their open streams',
   }),
-  allowed_email_domains: listOf(text(253, { minLength: 1 }), { maxItems: 50, description: 'Domains of new users; empty: any' }),
+  allowed_email_domains: listOf(text(253, { minLength: 1 }), {
+    maxItems: 50,
+    description: 'Allowed mail domains of new users; empty: any',
+  }),
   session_idle_days: days(1, 90, 'A session ends this long after its last use'),
   session_absolute_days: days(1, 365, 'A session ends this long after the login'),
   invitation_days: days(1, 30, 'How long an invitation can be accepted'),
@@ -21,17 +24,17 @@ const fields = {
   failed_login_retention_days: days(7, 365, 'How long failed logins are kept'),
   delivery_retention_days: days(7, 365, 'How long deliveries are kept'),
   workspace_retention_days: days(7, 365, 'How long an archived workspace can be restored'),
-  run_retention_days: nullable(days(1, 3_650, 'How long runs are kept; null: for good')),
+  run_retention_days: nullable(days(1, 3_650, 'How long runs are kept; null: forever')),
 } satisfies Partial<Record<SettingName, TSchema>>;
 
 const byOperators = {
   egress_allowlist: listOf(closed({ host: Host, port: Port, allow_http: Type.Boolean() }), {
     maxItems: 100,
-    description: 'What tools may reach beside public HTTPS addresses; written by operators',
+    description: 'What tools can reach besides public HTTPS addresses; set by operators',
   }),
   git_installations: listOf(closed({ installation_id: integer({ minimum: 1 }), workspace_id: idOf('Workspace') }), {
     maxItems: 500,
-    description: 'Git installations that are known to be of a workspace; written by operators',
+    description: 'Git installations that are known to belong to a workspace; set by operators',
   }),
 };
 
@@ -40,7 +43,7 @@ export const operatorSettings = ['egress_allowlist', 'git_installations'] as con
 
 export const OrganizationSettingsView = closed(
   { organization_id: idOf('Organization'), ...fields, ...byOperators, updated_at: Timestamp },
-  { $id: 'OrganizationSettingsView', description: 'What an organization decides about itself' },
+  { $id: 'OrganizationSettingsView', description: 'The settings of an organization' },
 );
 
 export const OrganizationSettingsUpdate = closed(
@@ -51,7 +54,7 @@ export const OrganizationSettingsUpdate = closed(
     ),
     git_installations: Type.Optional(byOperators.git_installations),
   },
-  { $id: 'OrganizationSettingsUpdate', description: 'What is left out stays; arrays are replaced whole' },
+  { $id: 'OrganizationSettingsUpdate', description: 'Omitted fields are kept; arrays are replaced as a whole' },
 );
 
 export function toSettingsView(row: SettingsRow): Static<typeof OrganizationSettingsView> {
@@ -96,7 +99,7 @@ export function toSettings(body: Static<typeof OrganizationSettingsUpdate>): Par
 function storedDomain(domain: string, at: number): string {
   const folded = domain.trim().normalize('NFC').toLowerCase();
   if (!formats.email(`a@${folded}`) || folded.includes('*'))
-    throw invalid(`/allowed_email_domains/${at}`, 'format', 'must be the domain of an address');
+    throw invalid(`/allowed_email_domains/${at}`, 'format', 'must be the domain of a mail address');
   return folded;
 }
 

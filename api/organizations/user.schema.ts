@@ -19,9 +19,9 @@ export const UserCreate = closed(
     email: Email,
     full_name: Type.Optional(nullable(FullName)),
     role: oneOf(roles, { description: "At most the caller's own" }),
-    scope: Type.Optional(oneOf(scopes, { description: "The caller's own when left out" })),
+    scope: Type.Optional(oneOf(scopes, { description: "Defaults to the caller's own" })),
     workspace_id: Type.Optional(nullable(idOf('Workspace', 'Home of a user of scope workspace'))),
-    password: Type.Optional(text(256, { minLength: 1, description: 'Without one the user gets a mail to choose it' })),
+    password: Type.Optional(text(256, { minLength: 1, description: 'Without one, the user gets a mail to choose a password' })),
   },
   { $id: 'UserCreate' },
 );
@@ -31,8 +31,8 @@ export const UserUpdate = closed({ full_name: Type.Optional(nullable(FullName)) 
 export const UserRolePut = closed(
   {
     role: oneOf(roles, { description: "At most the caller's own" }),
-    scope: Type.Optional(oneOf(scopes, { description: 'Left out, scope and home stay' })),
-    workspace_id: Type.Optional(nullable(idOf('Workspace', 'The new home; left out, the home stays'))),
+    scope: Type.Optional(oneOf(scopes, { description: 'If omitted, scope and home stay unchanged' })),
+    workspace_id: Type.Optional(nullable(idOf('Workspace', 'The new home; if omitted, the home stays unchanged'))),
   },
   { $id: 'UserRolePut' },
 );

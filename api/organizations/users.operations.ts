@@ -17,7 +17,7 @@ export const userOperations = {
     '/users',
     {
       summary: 'List users',
-      description: 'Users that the caller sees, newest first. q looks in address and name.',
+      description: 'Users that the caller can see, newest first. q searches address and name.',
       access: 'admin',
       paging: 'keyset',
       query: UserQuery,
@@ -31,11 +31,11 @@ export const userOperations = {
     {
       summary: 'Create a user',
       description:
-        "Makes a user of at most the caller's own rank; a service key or a connected app makes viewers and members, and sets no password. Without a password the user gets a mail to choose one. An address that is in use anywhere is 409; at most 200 users an organization and day.",
+        "Creates a user with at most the caller's own role; a service key or a connected app can only create viewers and members, and cannot set a password. Without a password, the user gets a mail to choose one. 409 if the address is in use anywhere; at most 200 users per organization and day.",
       access: 'admin',
       fails: ['not_found', 'already_exists'],
       audit: 'create',
-      // An account made in another's name would outlive the delegation.
+      // An account created on another user's behalf would outlive the delegation.
       notDelegable: true,
       idempotent: true,
       location: (view: { readonly id: string }) => `/users/${view.id}`,
@@ -64,10 +64,10 @@ export const userOperations = {
     '/users/{user_id}',
     {
       summary: 'Read a user',
-      description: 'Oneself always; others as far as the caller sees them.',
+      description: "Returns the caller's own user, or another user that the caller can see.",
       access: 'viewer',
       etag: true,
-      // last_login_at changes beside the version.
+      // last_login_at changes independently of the version.
       notModified: false,
       params: UserParams,
       view: UserView,
@@ -82,7 +82,7 @@ export const userOperations = {
     '/users/{user_id}',
     {
       summary: 'Change a user',
-      description: 'Changes the name: oneself, or an admin for others. The address is changed by its owner through /auth/me.',
+      description: 'Changes the name: users can change their own, admins those of others. Users change their own address at /auth/me.',
       access: 'viewer',
       audit: 'update',
       etag: true,
@@ -106,7 +106,7 @@ export const userOperations = {
     {
       summary: 'Set role, scope and home of a user',
       description:
-        "Gives a rank of at most the caller's own to a user who doesn't outrank the caller; counts on the next request. Above member it takes a person's session. An organization keeps one active owner.",
+        "Sets a role of at most the caller's own for a user who doesn't have a higher role than the caller; takes effect on the next request. A role above member requires a user session. An organization must keep at least one active owner.",
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',
@@ -132,7 +132,7 @@ export const userOperations = {
     '/users/{user_id}/deactivate',
     {
       summary: 'Deactivate a user',
-      description: 'Ends sessions, service keys and streams of a user at once and for good; reactivating brings none of them back.',
+      description: 'Ends all sessions, service keys and streams of a user at once; reactivating the user does not restore them.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',
@@ -154,7 +154,8 @@ export const userOperations = {
     '/users/{user_id}/reactivate',
     {
       summary: 'Reactivate a user',
-      description: "Lets a deactivated user sign in again. What has ended stays ended. One above member takes a person's session.",
+      description:
+        'Lets a deactivated user sign in again. Ended sessions and keys stay ended. A user with a role above member requires a user session.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',
@@ -177,7 +178,7 @@ export const userOperations = {
     {
       summary: 'Delete a user',
       description:
-        'Erases address, name, credentials, grants, sessions and keys in one step; the id stays in the audit log and the address is free again.',
+        'Erases address, name, credentials, grants, sessions and keys in one step; the id stays in the audit log, and the address becomes available again.',
       access: 'owner',
       fails: ['state_conflict'],
       audit: 'delete',

@@ -20,7 +20,7 @@ export const WorkspaceView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'WorkspaceView', description: 'A room inside an organization, with agents, runs and members of its own' },
+  { $id: 'WorkspaceView', description: 'A part of an organization with its own agents, runs and members' },
 );
 
 export const WorkspaceCreate = closed(
@@ -33,7 +33,7 @@ export const WorkspaceCreate = closed(
   },
   {
     $id: 'WorkspaceCreate',
-    description: "Left out, the slug is made from the name, the time zone is the organization's and the currency USD",
+    description: "If omitted, the slug is derived from the name, the time zone is the organization's, and the currency is USD",
   },
 );
 

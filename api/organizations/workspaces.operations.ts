@@ -20,7 +20,8 @@ export const workspaceOperations = {
     '/organizations/{organization_id}/workspaces',
     {
       summary: 'List the workspaces of an organization',
-      description: 'Workspaces of one organization that the caller sees, archived ones among them, newest first. q looks in name and slug.',
+      description:
+        'Workspaces of one organization that the caller can see, including archived ones, newest first. q searches name and slug.',
       access: 'viewer',
       paging: 'keyset',
       params: OrganizationParams,
@@ -34,8 +35,7 @@ export const workspaceOperations = {
     '/organizations/{organization_id}/workspaces',
     {
       summary: 'Create a workspace',
-      description:
-        'Creates a workspace; only for callers with access to the whole organization. A slug that is left out is made from the name.',
+      description: 'Creates a workspace; only for callers with access to the whole organization. An omitted slug is derived from the name.',
       access: 'admin',
       fails: ['already_exists', 'state_conflict'],
       audit: 'create',
@@ -67,7 +67,7 @@ export const workspaceOperations = {
     '/workspaces',
     {
       summary: 'List workspaces',
-      description: 'Workspaces that the caller sees, archived ones among them, newest first. q looks in name and slug.',
+      description: 'Workspaces that the caller can see, including archived ones, newest first. q searches name and slug.',
       access: 'viewer',
       paging: 'keyset',
       query: NameQuery,
@@ -80,7 +80,7 @@ export const workspaceOperations = {
     '/workspaces/{workspace_id}',
     {
       summary: 'Read a workspace',
-      description: 'One workspace, archived or not.',
+      description: 'Returns one workspace, archived or not.',
       access: 'viewer',
       etag: true,
       params: WorkspaceParams,
@@ -96,7 +96,7 @@ export const workspaceOperations = {
     '/workspaces/{workspace_id}',
     {
       summary: 'Change a workspace',
-      description: 'Changes what is sent and keeps the rest.',
+      description: 'Changes the fields that are sent and keeps the rest.',
       access: 'admin',
       fails: ['already_exists'],
       audit: 'update',
@@ -122,7 +122,8 @@ export const workspaceOperations = {
     '/workspaces/{workspace_id}',
     {
       summary: 'Archive a workspace',
-      description: 'Triggers stop and live runs are cancelled; it can be restored until the retention of archived workspaces has passed.',
+      description:
+        'Triggers stop and live runs are cancelled; the workspace can be restored until the retention period of archived workspaces has passed.',
       access: 'owner',
       fails: ['state_conflict'],
       audit: 'delete',
@@ -140,7 +141,7 @@ export const workspaceOperations = {
     '/workspaces/{workspace_id}/restore',
     {
       summary: 'Restore a workspace',
-      description: 'Takes an archived workspace back into use: its triggers go on; runs that were cancelled stay so.',
+      description: 'Reactivates an archived workspace: its triggers resume; cancelled runs stay cancelled.',
       access: 'owner',
       fails: ['already_exists', 'state_conflict'],
       audit: 'update',

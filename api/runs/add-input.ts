@@ -19,7 +19,7 @@ type Added<K extends RunInputAdd['kind']> = Extract<RunInputAdd, { kind: K }>;
 
 const maxOutputBytes = 1_048_576;
 
-/** Gives a live run what a person or client has for it. Throws 409 `run_finished` with the run when it has ended, 422 for what does not fit. */
+/** Adds input from a person or client to a live run. Throws 409 `run_finished` with the run if it has ended, 422 for invalid input. */
 export async function addInput(ctx: Ctx, place: RunScope, body: RunInputAdd): Promise<void> {
   switch (body.kind) {
     case 'message':
@@ -35,9 +35,9 @@ export async function addInput(ctx: Ctx, place: RunScope, body: RunInputAdd): Pr
 
 async function addMessageInput(ctx: Ctx, place: RunScope, body: Added<'message'>): Promise<void> {
   const { text, json, attachments: named = [] } = body;
-  if (text === undefined && json === undefined) throw invalid('', 'required', 'text or json is demanded');
+  if (text === undefined && json === undefined) throw invalid('', 'required', 'text or json is required');
   const ids = named.map((file) => file.attachment_id);
-  if (new Set(ids).size < ids.length) throw invalid('/attachments', 'uniqueItems', 'a file is named twice');
+  if (new Set(ids).size < ids.length) throw invalid('/attachments', 'uniqueItems', 'an attachment is named twice');
   const files = ids.length === 0 ? null : await attachmentsForRuns(ctx, [{ ids, workspaceId: place.workspace_id }], '/attachments');
   const attachments = files?.(0) ?? [];
 

@@ -5,24 +5,26 @@ import { RunView } from './run.schema.ts';
 import { ArgsHash } from './tool-call.schema.ts';
 
 const AnyJson = (description: string) => Type.Unsafe<unknown>({ description });
-const Comment = text(2_000, { minLength: 1, description: 'Of a rejection it is what the agent is told' });
+const Comment = text(2_000, { minLength: 1, description: 'For a rejection, the text that the agent gets' });
 
 export const ApprovalFilters = closed({ status: Type.Optional(oneOf(approvalStatuses)) });
 
 const ApprovalAnswer = closed(
   {
     approval_id: idOf('Approval', 'A question of the run or of a descendant'),
-    decision: oneOf(approvalDecisions, { description: 'One of those that the question offers' }),
+    decision: oneOf(approvalDecisions, { description: 'One of the decisions that the question allows' }),
     edited_args: Type.Optional(ToolArguments),
-    response: Type.Optional(AnyJson('With respond: the result in place of the call’s own, or the answer; fits response_schema')),
+    response: Type.Optional(
+      AnyJson('With respond: the answer, or the result to use instead of the call’s own; must match response_schema'),
+    ),
     comment: Type.Optional(nullable(Comment)),
     args_hash: Type.Optional(ArgsHash),
   },
-  { $id: 'ApprovalAnswer', description: 'edited_args goes with edit, response with respond' },
+  { $id: 'ApprovalAnswer', description: 'edited_args is required with edit, response with respond' },
 );
 
 export const RunApprovalsResolve = closed(
-  { resolutions: listOf(ApprovalAnswer, { minItems: 1, maxItems: 50, description: 'All are applied, or none' }) },
+  { resolutions: listOf(ApprovalAnswer, { minItems: 1, maxItems: 50, description: 'Either all are applied, or none' }) },
   { $id: 'RunApprovalsResolve' },
 );
 
@@ -45,26 +47,26 @@ export const ApprovalView = closed(
     args: nullable(FreeObject),
     args_hash: nullable(ArgsHash),
     response_schema: nullable(FreeObject),
-    decisions: listOf(oneOf(approvalDecisions), { maxItems: 4, description: 'What may be answered' }),
+    decisions: listOf(oneOf(approvalDecisions), { maxItems: 4, description: 'The allowed decisions' }),
     critical: Type.Boolean(),
     approver_floor: oneOf(['member', 'admin']),
     expires_at: Timestamp,
     on_expiry: oneOf(['deny', 'fail']),
     edited_args: nullable(FreeObject),
-    response: AnyJson('What was responded; null for a consent, whose code nobody reads again'),
+    response: AnyJson('The response; null for a consent, whose code cannot be read again'),
     comment: nullable(Comment),
     resolved_by: nullable(ApprovalResolver),
     resolved_at: nullable(Timestamp),
     created_at: Timestamp,
   },
-  { $id: 'ApprovalView', description: 'A question that a run puts to people' },
+  { $id: 'ApprovalView', description: 'A question of a run to people' },
 );
 
 export const ApprovalResolutionView = closed(
   {
-    items: listOf(ApprovalView, { maxItems: 50, description: 'The questions as they stand now, in the order of the answers' }),
+    items: listOf(ApprovalView, { maxItems: 50, description: 'The current state of the questions, in the order of the answers' }),
     applied: integer(),
-    unchanged: integer({ description: 'Had the same answer already' }),
+    unchanged: integer({ description: 'Questions that already had the same answer' }),
     run: RunView,
   },
   { $id: 'ApprovalResolutionView' },

@@ -16,7 +16,7 @@ export const approvalOperations = {
     '/runs/{run_id}/approvals',
     {
       summary: 'List the approvals of a run',
-      description: 'Questions that the run and its descendants have put to people.',
+      description: 'Questions of the run and its descendants to people.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -33,7 +33,7 @@ export const approvalOperations = {
     {
       summary: 'Answer approvals of a run',
       description:
-        'Answers one or many questions of the run or its descendants, all or none. The same answer again changes nothing; another one is 409. Questions about critical tools need an admin.',
+        'Answers one or more questions of the run or its descendants, all or none. Repeating the same answer changes nothing; a different one is 409. Questions about critical tools require an admin.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'approve',

@@ -78,7 +78,7 @@ async function cancelEvaluation(ctx: Ctx, filter: CancelFilter) {
 }
 
 function filterOf(filter: NonNullable<Body['filter']>): CancelFilter {
-  if (Object.keys(filter).length === 0) throw invalid('/filter', 'minProperties', 'at least one field is demanded');
+  if (Object.keys(filter).length === 0) throw invalid('/filter', 'minProperties', 'at least one field is required');
   return filter;
 }
 
@@ -102,7 +102,7 @@ function note(ctx: Ctx, runs: readonly RunAddress[], { continues, ...counts }: V
 }
 
 function exactlyOne() {
-  const message = 'exactly one of ids and filter is demanded';
+  const message = 'exactly one of ids and filter is required';
   const errors: Violation[] = [{ in: 'body', pointer: '', name: null, rule: 'oneOf', message }];
   return fail('validation_failed', { detail: message, errors });
 }

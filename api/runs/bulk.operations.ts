@@ -8,7 +8,7 @@ export const bulkOperations = {
     '/runs/batch',
     {
       summary: 'Start many runs',
-      description: 'Up to 100 starts in one transaction, in their order; a start that is refused says why and hinders no other.',
+      description: 'Up to 100 starts in one transaction, in order; a refused start returns its reason and does not affect the others.',
       access: 'member',
       audit: 'submit',
       idempotent: true,
@@ -27,7 +27,7 @@ export const bulkOperations = {
     {
       summary: 'Cancel many runs',
       description:
-        'Cancels runs by id, or every live run that a filter matches: what has not begun ends at once, the others are asked to end. Above 500 matches the rest is cancelled after the answer (continues).',
+        'Cancels runs by id, or every live run that matches a filter: runs that have not begun end at once, the others are asked to end. Beyond 500 matches, the rest is cancelled after the reply (continues).',
       access: 'admin',
       audit: 'submit',
       idempotent: true,

@@ -7,13 +7,15 @@ const { agent_id, session_key, trigger_id, evaluation_run_id } = RunFilters.prop
 
 const RunCancelFilter = closed(
   { agent_id, session_key, trigger_id, evaluation_run_id },
-  { $id: 'RunCancelFilter', description: 'Live runs of these; at least one is demanded, and all that are given have to fit' },
+  { $id: 'RunCancelFilter', description: 'Matches live runs; at least one field is required, and all given fields must match' },
 );
 
 export const RunBulkCancel = closed(
   {
     ...RunCancel.properties,
-    ids: Type.Optional(listOf(idOf('Run'), { minItems: 1, maxItems: 200, description: 'The runs; exactly one of ids and filter' })),
+    ids: Type.Optional(
+      listOf(idOf('Run'), { minItems: 1, maxItems: 200, description: 'The runs; exactly one of ids and filter is required' }),
+    ),
     filter: Type.Optional(RunCancelFilter),
   },
   { $id: 'RunBulkCancel' },
@@ -21,21 +23,21 @@ export const RunBulkCancel = closed(
 
 export const RunBulkCancelView = closed(
   {
-    matched: integer({ description: 'Runs found; with a filter all of them, also those that are still to be cancelled' }),
-    cancelled: integer({ description: 'Ended at once, since they had not begun' }),
-    cancelling: integer({ description: 'Asked to end' }),
+    matched: integer({ description: 'Number of runs found; with a filter, including those that are still to be cancelled' }),
+    cancelled: integer({ description: 'Runs that ended at once because they had not begun' }),
+    cancelling: integer({ description: 'Runs that were asked to end' }),
     already_finished: integer(),
-    not_found: integer({ description: 'Ids that name no run which the caller sees' }),
-    continues: Type.Boolean({ description: 'More match than one request ends: the rest is cancelled from now on' }),
+    not_found: integer({ description: 'Ids of runs that do not exist or that the caller cannot see' }),
+    continues: Type.Boolean({ description: 'Whether more runs match than one request can end; the rest is cancelled after the reply' }),
   },
-  { $id: 'RunBulkCancelView', description: 'What a cancel of many runs has come to so far' },
+  { $id: 'RunBulkCancelView', description: 'The outcome of a bulk cancel so far' },
 );
 
 const { wait_timeout_s: _wait, review: _review, input: _input, ...startProperties } = RunCreate.properties;
 
 const RunBatchStart = closed(
   { ...startProperties, input: RunInput, mode: Type.Optional(oneOf(['async'], { default: 'async' })) },
-  { $id: 'RunBatchStart', description: 'A start as of POST /runs, without waiting' },
+  { $id: 'RunBatchStart', description: 'A start as in POST /runs, without waiting' },
 );
 
 export const RunBatchCreate = closed(
@@ -45,10 +47,10 @@ export const RunBatchCreate = closed(
 
 const RunBatchItem = closed(
   { index: integer({ maximum: 99 }), status: oneOf(['created', 'failed']), run: nullable(RunView), error: nullable(ErrorEnvelope) },
-  { $id: 'RunBatchItem', description: 'What became of one start' },
+  { $id: 'RunBatchItem', description: 'The outcome of one start' },
 );
 
 export const RunBatchView = closed(
   { items: listOf(RunBatchItem, { maxItems: 100 }), created: integer(), failed: integer() },
-  { $id: 'RunBatchView', description: 'What became of each start, in their order' },
+  { $id: 'RunBatchView', description: 'The outcome of each start, in order' },
 );

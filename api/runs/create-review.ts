@@ -12,7 +12,7 @@ import type { RunCreate } from './run.schema.ts';
 type Body = Type.Static<typeof RunCreate>;
 type Review = NonNullable<Body['review']>;
 
-/** Fields that say what a run is about; a review says it itself. */
+/** Fields that define what a run is about; a review defines it itself. */
 const excluded = [
   'agent_id',
   'agent_slug',
@@ -31,7 +31,7 @@ const excluded = [
 export async function createReview(ctx: Ctx, body: Body, review: Review): Promise<StartedRun> {
   for (const name of excluded)
     if (body[name] !== undefined && body[name] !== null)
-      throw invalid(`/${name}`, 'excludes', 'is not taken with review, which says what the run is about', { excludes: 'review' });
+      throw invalid(`/${name}`, 'excludes', 'must be omitted with review, which defines what the run is about', { excludes: 'review' });
   checkKeys('/metadata', body.metadata, 50);
   checkBytes('/metadata', body.metadata, 8_192);
 

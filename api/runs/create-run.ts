@@ -50,7 +50,7 @@ export function startedBy(ctx: Ctx) {
   } satisfies Partial<StartRun>;
 }
 
-/** For whom the agent works: the caller unless somebody is named. Ids of users have one spelling, names of guests are their own. */
+/** For whom the agent works: the caller, unless a subject is given. Ids of users are normalized, names of guests are kept as they are. */
 function subjectOf({ caller }: Ctx, { subject }: Body): StartRun['subject'] {
   if (!subject) return caller.userId === null ? null : { kind: 'user', id: caller.userId };
   return subject.kind === 'user' ? { kind: 'user', id: subject.id.toLowerCase() } : subject;
@@ -58,9 +58,10 @@ function subjectOf({ caller }: Ctx, { subject }: Body): StartRun['subject'] {
 
 /** An input as it was sent; its files are looked up by their ids. Throws 422 for one that says nothing or names a file twice. */
 export function inputOf({ text, json, attachments = [] }: NonNullable<Body['input']>) {
-  if (text === undefined && json === undefined) throw invalid('/input', 'required', 'text or json is demanded');
+  if (text === undefined && json === undefined) throw invalid('/input', 'required', 'text or json is required');
   const attachmentIds = attachments.map((file) => file.attachment_id);
-  if (new Set(attachmentIds).size < attachmentIds.length) throw invalid('/input/attachments', 'uniqueItems', 'a file is named twice');
+  if (new Set(attachmentIds).size < attachmentIds.length)
+    throw invalid('/input/attachments', 'uniqueItems', 'an attachment is named twice');
   return { ...(text === undefined ? {} : { text }), ...(json === undefined ? {} : { json }), attachmentIds };
 }
 
@@ -73,8 +74,9 @@ function refuseShape(body: Body, now: Date): void {
 
 function refuseDelay({ start_after: startAfter, mode }: Body, now: Date): void {
   if (!startAfter) return;
-  if (mode === 'wait') throw invalid('/start_after', 'excludes', 'a run that starts later is not waited for', { excludes: 'mode' });
-  if (new Date(startAfter).getTime() > now.getTime() + maxDelayMs) throw invalid('/start_after', 'maximum', 'at most 366 days ahead');
+  if (mode === 'wait') throw invalid('/start_after', 'excludes', 'a run with start_after cannot be waited for', { excludes: 'mode' });
+  if (new Date(startAfter).getTime() > now.getTime() + maxDelayMs)
+    throw invalid('/start_after', 'maximum', 'must be at most 366 days ahead');
 }
 
 function agentOf(body: Body): StartRun['agent'] {
@@ -84,7 +86,7 @@ function agentOf(body: Body): StartRun['agent'] {
 }
 
 function exactlyOne() {
-  const message = 'exactly one of agent_id and agent_slug is demanded';
+  const message = 'exactly one of agent_id and agent_slug is required';
   const errors: Violation[] = [{ in: 'body', pointer: '', name: null, rule: 'oneOf', message }];
   return fail('validation_failed', { detail: message, errors });
 }

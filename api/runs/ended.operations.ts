@@ -15,7 +15,7 @@ export const endedOperations = {
     {
       summary: 'Retry or fork a run',
       description:
-        'Asks a run that has ended once more: a new run takes the place of its turn, if that is the conversation’s last. With fork_at_message_id the new run goes on from a message in a conversation of its own, with copies of what was said before.',
+        'Retries a run that has ended: a new run replaces its turn, which must be the last of the conversation. With fork_at_message_id, the new run continues from a message in a separate conversation, with copies of the earlier messages.',
       access: 'member',
       fails: ['already_exists', 'state_conflict'],
       audit: 'submit',
@@ -40,7 +40,7 @@ export const endedOperations = {
     {
       summary: 'Purge a run',
       description:
-        'Erases a run that has ended, with the runs of its sub-agents: input, output, messages, steps, approvals and frames, for good. What it cost stays in the ledger.',
+        "Permanently erases a run that has ended, including its sub-agents' runs: input, output, messages, steps, approvals and frames. Its cost stays in the ledger.",
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'purge',

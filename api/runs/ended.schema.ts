@@ -16,7 +16,7 @@ export const RunRetry = closed(
       nullable(
         idOf(
           'Message',
-          'Goes on from this message in a conversation of its own: a user’s is asked again or replaced by input, any other is kept and answered by input',
+          'Continues from this message in a separate conversation: a user’s message is asked again or replaced by input, any other message is kept and followed by input',
         ),
       ),
     ),
@@ -25,5 +25,5 @@ export const RunRetry = closed(
     limits: Type.Optional(RunLimitsInput),
     on_busy,
   },
-  { $id: 'RunRetry', description: 'May be empty; input and session_key only with fork_at_message_id' },
+  { $id: 'RunRetry', description: 'Can be empty; input and session_key are only allowed with fork_at_message_id' },
 );

@@ -14,7 +14,7 @@ export const inputOperations = {
     {
       summary: 'Add input to a run',
       description:
-        'Steers a live run with a message, answers what its agent asked, or gives the results of calls that the client executes, for the run and its descendants. A run that has ended answers 409.',
+        'Steers a live run with a message, answers a question of its agent, or delivers the results of calls that the client executes, for the run and its descendants. 409 for a run that has ended.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'submit',

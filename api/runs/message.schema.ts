@@ -13,7 +13,7 @@ const ContentBlock = Type.Unsafe<ContentBlockView>({
   oneOf: [
     closed(
       { type: oneOf(['text', 'reasoning_summary', 'refusal']), text: BlockText },
-      { $id: 'TextBlock', description: 'Words of a person or the model' },
+      { $id: 'TextBlock', description: 'Text from a person or the model' },
     ),
     closed(
       { type: oneOf(['json']), value: Type.Unsafe<unknown>({ description: 'Any JSON value' }) },
@@ -33,25 +33,27 @@ export const MessageView = closed(
   {
     id: idOf('Message'),
     run_id: idOf('Run'),
-    turn: integer({ description: 'Turn of the conversation; 0 while the run waits in line' }),
+    turn: integer({ description: 'Turn of the conversation; 0 while the run is queued' }),
     pos: integer({ description: 'Place within the run' }),
     step: nullable(integer()),
     role: oneOf(['user', 'assistant', 'tool', 'system']),
     origin: oneOf(['user', 'model', 'system', 'injected']),
     content: listOf(ContentBlock, { maxItems: 1_000 }),
     tool_call_ids: listOf(idOf('ToolCall'), { maxItems: 1_000 }),
-    tool_calls: listOf(MessageToolCall, { maxItems: 1_000, description: 'Those of tool_call_ids, in the order of the model' }),
+    tool_calls: listOf(MessageToolCall, { maxItems: 1_000, description: 'The calls of tool_call_ids, in the order of the model' }),
     tool_call_id: nullable(idOf('ToolCall')),
     model: nullable(text(200)),
     stop_reason: nullable(oneOf(['stop', 'tool_calls', 'max_output', 'refused', 'cancelled', 'error'])),
     state: oneOf(['pending', 'committed', 'discarded']),
     created_at: Timestamp,
   },
-  { $id: 'MessageView', description: 'One message of a conversation, whole' },
+  { $id: 'MessageView', description: 'One complete message of a conversation' },
 );
 
 export const MessageFilters = closed({
-  scope: Type.Optional(oneOf(['run', 'conversation'], { default: 'run', description: 'conversation: everything up to and with this run' })),
+  scope: Type.Optional(
+    oneOf(['run', 'conversation'], { default: 'run', description: 'conversation: all messages up to and including this run' }),
+  ),
   include_discarded: Type.Optional(Type.Boolean({ default: false })),
   message_id: Type.Optional(idOf('Message')),
   tool_call_id: Type.Optional(idOf('ToolCall', 'The message that answers this call')),

@@ -10,7 +10,7 @@ import type { RunRetry } from './ended.schema.ts';
 
 type Body = Type.Static<typeof RunRetry>;
 
-/** Asks a run once more, as the caller. Throws 422 for what only a fork takes, else what `retryRun` throws. */
+/** Retries a run as the caller. Throws 422 for fields that only a fork accepts, else what `retryRun` throws. */
 export async function retryOf(ctx: Ctx, runId: string, body: Body): Promise<StartedRun> {
   const ask = askOf(body);
   const run = await requireRun(ctx, runId);
@@ -33,5 +33,5 @@ function askOf(body: Body): RetryAsk {
 }
 
 function onlyWithFork(pointer: string): Error {
-  return invalid(pointer, 'dependentRequired', 'only a fork takes it: name fork_at_message_id too');
+  return invalid(pointer, 'dependentRequired', 'is only allowed in a fork: give fork_at_message_id too');
 }

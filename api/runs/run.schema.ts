@@ -20,13 +20,13 @@ import { PendingToolCall } from './tool-call.schema.ts';
 export const RunParams = closed({ run_id: idOf('Run') });
 
 const InputText = text(262_144, { minLength: 1 });
-const SessionKey = text(400, { minLength: 1, description: 'Runs of one key share a conversation' });
+const SessionKey = text(400, { minLength: 1, description: 'Runs with the same key share a conversation' });
 const onBusyKinds = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
 const admissions = ['started', 'queued', 'delayed', 'steered'] as const;
 
 const AttachmentInput = closed(
   { attachment_id: idOf('Attachment') },
-  { $id: 'AttachmentInput', description: 'A file that was uploaded before' },
+  { $id: 'AttachmentInput', description: 'A previously uploaded file' },
 );
 
 export const RunInput = closed(
@@ -34,10 +34,10 @@ export const RunInput = closed(
     text: Type.Optional(InputText),
     json: Type.Optional(FreeObject),
     attachments: Type.Optional(
-      listOf(AttachmentInput, { maxItems: 20, description: 'Files for the agent; they stay and are seen as long as the run is' }),
+      listOf(AttachmentInput, { maxItems: 20, description: 'Files for the agent; they are kept and visible as long as the run' }),
     ),
   },
-  { $id: 'RunInput', description: 'What the agent is asked; text or json is demanded' },
+  { $id: 'RunInput', description: 'The input for the agent; text or json is required' },
 );
 
 const SubjectInput = closed(
@@ -48,41 +48,46 @@ const SubjectInput = closed(
 export const RunLimitsInput = closed(
   {
     max_steps: Type.Optional(integer({ minimum: 1, maximum: 500 })),
-    max_duration_s: Type.Optional(integer({ minimum: 10, maximum: 604_800, description: 'Waiting does not count' })),
+    max_duration_s: Type.Optional(integer({ minimum: 10, maximum: 604_800, description: 'Time spent waiting does not count' })),
     max_output_tokens: Type.Optional(nullable(integer({ minimum: 1, maximum: 200_000 }))),
     max_cost: Type.Optional(nullable(Amount)),
-    max_children: Type.Optional(integer({ minimum: 0, maximum: 50, description: 'Sub-agents in all, at any depth' })),
+    max_children: Type.Optional(integer({ minimum: 0, maximum: 50, description: 'Total number of sub-agents, at any depth' })),
     max_depth: Type.Optional(integer({ minimum: 0, maximum: 5 })),
     approval_ttl_s: Type.Optional(integer({ minimum: 30, maximum: 2_592_000, description: 'How long a question waits for its answer' })),
     on_expiry: Type.Optional(
-      oneOf(['deny', 'fail'], { description: 'What a question without an answer does: its call is denied, or the run fails' }),
+      oneOf(['deny', 'fail'], { description: 'What happens when a question expires: its call is denied, or the run fails' }),
     ),
-    on_budget: Type.Optional(oneOf(['fail', 'wait'], { description: 'What a full budget does: the run fails, or waits' })),
+    on_budget: Type.Optional(oneOf(['fail', 'wait'], { description: 'What happens when a budget is exhausted: the run fails, or waits' })),
   },
-  { $id: 'RunLimitsInput', description: 'Bounds of this run; they only lower those of the revision' },
+  { $id: 'RunLimitsInput', description: 'Limits of this run; they can only lower those of the revision' },
 );
 
 const ReviewInput = closed(
   {
     binding_id: idOf('RepoBinding', 'The bound repository'),
     pull_number: integer({ minimum: 1, maximum: 2_147_483_647, description: 'Its number at the Git host' }),
-    full: Type.Optional(Type.Boolean({ default: false, description: 'Everything is judged, not only what is new' })),
+    full: Type.Optional(Type.Boolean({ default: false, description: 'Reviews everything, not only what is new' })),
     post: Type.Optional(
-      Type.Boolean({ default: true, description: 'false: nothing is written to the Git host, and nothing is remembered' }),
+      Type.Boolean({ default: true, description: 'false: nothing is written to the Git host, and no findings are stored' }),
     ),
     instructions: Type.Optional(nullable(text(4_000, { minLength: 1, description: 'What to look at' }))),
   },
-  { $id: 'ReviewInput', description: 'A pull request to be reviewed by the binding’s agent; agent and input are not named then' },
+  { $id: 'ReviewInput', description: 'A pull request to review with the binding’s agent; agent and input must be omitted' },
 );
 
 export const RunCreate = closed(
   {
     workspace_id: Type.Optional(idOf('Workspace')),
-    agent_id: Type.Optional(idOf('Agent', 'The agent; exactly one of agent_id and agent_slug')),
+    agent_id: Type.Optional(idOf('Agent', 'The agent; exactly one of agent_id and agent_slug is required')),
     agent_slug: Type.Optional(Slug),
-    revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Any revision of the agent; default the active one'))),
+    revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Any revision of the agent; defaults to the active one'))),
     persona_slug: Type.Optional(
-      nullable(text(200, { minLength: 1, description: 'A persona of the agent; default the conversation’s, else the agent’s own' })),
+      nullable(
+        text(200, {
+          minLength: 1,
+          description: 'A persona of the agent; defaults to that of the conversation, otherwise to that of the agent',
+        }),
+      ),
     ),
     input: Type.Optional(RunInput),
     review: Type.Optional(ReviewInput),
@@ -92,7 +97,7 @@ export const RunCreate = closed(
       oneOf(onBusyKinds, {
         default: 'enqueue',
         description:
-          'When the conversation has an active run: wait in line, be refused, take its place (interrupt keeps what it said, rollback discards it), or steer it: the input joins the active run',
+          'When the conversation has an active run: queue the new run, reject it, replace the active run (interrupt keeps its output, rollback discards it), or steer: the input joins the active run',
       }),
     ),
     mode: Type.Optional(oneOf(['async', 'wait'], { default: 'async' })),
@@ -109,7 +114,7 @@ export const RunCancel = closed(
     policy: Type.Optional(
       oneOf(['interrupt', 'rollback'], {
         default: 'interrupt',
-        description: 'interrupt keeps what was said, rollback discards the turn with its input',
+        description: 'interrupt keeps the output so far, rollback discards the turn with its input',
       }),
     ),
     reason: Type.Optional(nullable(text(500, { minLength: 1 }))),
@@ -152,7 +157,7 @@ const RunInputView = closed(
     attachments: listOf(AttachmentRef, { maxItems: 20 }),
     truncated: Type.Boolean(),
   },
-  { $id: 'RunInputView', description: 'The input; lists cut texts at 500 characters' },
+  { $id: 'RunInputView', description: 'The input; lists truncate texts to 500 characters' },
 );
 
 const RunOutput = closed(
@@ -162,7 +167,7 @@ const RunOutput = closed(
     attachments: listOf(AttachmentRef, { maxItems: 20 }),
     truncated: Type.Boolean(),
   },
-  { $id: 'RunOutput', description: 'The final answer; lists cut texts at 500 characters' },
+  { $id: 'RunOutput', description: 'The final answer; lists truncate texts to 500 characters' },
 );
 
 const Tokens = closed(
@@ -172,12 +177,12 @@ const Tokens = closed(
 
 export const UsageTotals = closed(
   { model_calls: integer(), tokens: Tokens, cost_amount: Decimal, currency: text(3, { minLength: 3 }), estimated: Type.Boolean() },
-  { $id: 'UsageTotals', description: 'What was used and what it cost' },
+  { $id: 'UsageTotals', description: 'Usage and cost' },
 );
 
 const RunUsage = closed(
   { own: UsageTotals, subtree: UsageTotals },
-  { $id: 'RunUsage', description: 'Of the run alone, and with its descendants' },
+  { $id: 'RunUsage', description: 'For the run alone, and including its descendants' },
 );
 
 const RunLimits = closed(
@@ -192,7 +197,7 @@ const RunLimits = closed(
     on_expiry: oneOf(['deny', 'fail']),
     on_budget: oneOf(['fail', 'wait']),
   },
-  { $id: 'RunLimits', description: 'Bounds of the run, capped by its revision' },
+  { $id: 'RunLimits', description: 'Limits of the run, capped by its revision' },
 );
 
 const RunError = closed(
@@ -227,7 +232,7 @@ export const RunView = closed(
     waiting_on: nullable(oneOf(waitingOn)),
     waiting_until: nullable(Timestamp),
     finish_reason: nullable(oneOf(finishReasons)),
-    queue_position: nullable(integer({ minimum: 1, description: '1 = next; null when active' })),
+    queue_position: nullable(integer({ minimum: 1, description: 'Position in the queue, 1 = next; null when active' })),
     input: RunInputView,
     output: nullable(RunOutput),
     error: nullable(RunError),
@@ -236,13 +241,13 @@ export const RunView = closed(
     usage: RunUsage,
     steps: integer(),
     depth: integer(),
-    last_seq: integer({ description: 'Number of the last frame of its stream' }),
-    pending_approvals: integer({ description: 'With those of descendants' }),
+    last_seq: integer({ description: 'Sequence number of the last frame of its stream' }),
+    pending_approvals: integer({ description: 'Including those of descendants' }),
     pending_tool_calls: nullable(
       listOf(PendingToolCall, {
         maxItems: 50,
         description:
-          'What clients are to execute now, for the run and its descendants, oldest first; more follow as results come. Null in lists',
+          'Tool calls that clients must execute now, for the run and its descendants, oldest first; more can follow as results arrive. Null in lists',
       }),
     ),
     on_busy: oneOf(onBusyKinds),

@@ -26,7 +26,7 @@ export const runs = area('Runs', {
     '/runs',
     {
       summary: 'List runs',
-      description: 'Runs that the caller may see. Texts of input and output are cut at 500 characters.',
+      description: 'Runs that the caller can see. Texts of input and output are truncated to 500 characters.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -41,7 +41,7 @@ export const runs = area('Runs', {
     {
       summary: 'Start a run',
       description:
-        'Starts a turn with an agent: 202 with the queued run, or with mode wait 200 once it has ended or waits. Runs of one session key follow each other.',
+        'Starts a turn with an agent. Returns 202 with the queued run, or, with mode wait, 200 once it has ended or is waiting. Runs with the same session key run one after the other.',
       access: 'member',
       fails: ['state_conflict', 'not_found'],
       audit: 'submit',
@@ -72,7 +72,7 @@ export const runs = area('Runs', {
     '/runs/{run_id}',
     {
       summary: 'Read a run',
-      description: 'The current state of a run, with its full input and output.',
+      description: 'Returns the current state of a run with its full input and output.',
       access: 'viewer',
       mcp: true,
       params: RunParams,
@@ -86,7 +86,7 @@ export const runs = area('Runs', {
     {
       summary: 'Cancel a run',
       description:
-        'Ends a queued run at once and asks a running or waiting one to end. Repeats change nothing; a run that has ended answers 409.',
+        'Ends a queued run at once and asks a running or waiting run to end. Repeating the request changes nothing; 409 for a run that has ended.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'submit',
@@ -114,7 +114,7 @@ export const runs = area('Runs', {
     {
       summary: 'Wait for a run',
       description:
-        'Answers as soon as the run has ended or waits for somebody, else after timeout_s with the run as it is and Retry-After.',
+        'Answers as soon as the run has ended or is waiting for someone, otherwise after timeout_s with the current run and Retry-After.',
       access: 'viewer',
       mcp: true,
       params: RunParams,
@@ -137,7 +137,7 @@ export const runs = area('Runs', {
     '/runs/{run_id}/messages',
     {
       summary: 'List the messages of a run',
-      description: 'Messages of the run, or of its conversation up to and including it, in full.',
+      description: 'Returns the full messages of the run, or of its conversation up to and including the run.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -154,7 +154,7 @@ export const runs = area('Runs', {
     '/runs/{run_id}/steps',
     {
       summary: 'List the steps of a run',
-      description: 'Model and tool calls of the run with their tries, times and usage, oldest first.',
+      description: 'Returns model and tool calls of the run with their tries, times and usage, oldest first.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',

@@ -46,7 +46,7 @@ function toItemView(ctx: Ctx, outcome: StartedRun | Failure, index: number): Vie
   };
 }
 
-/** Places are told by the body that was sent. */
+/** Violations name locations in the body that was sent. */
 function within<V extends Pick<Violation, 'in' | 'pointer'>>(violation: V, index: number): V {
   return violation.in === 'body' && violation.pointer !== null
     ? { ...violation, pointer: `/items/${index}${violation.pointer}` }

@@ -22,7 +22,7 @@ const StepRetry = closed(
     at: Timestamp,
     delay_ms: integer(),
   },
-  { $id: 'StepRetry', description: 'An attempt that was lost and why' },
+  { $id: 'StepRetry', description: 'A try that failed, and why' },
 );
 
 export const RunStepView = closed(

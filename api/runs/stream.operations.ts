@@ -14,7 +14,7 @@ export const streamOperations = {
     {
       summary: 'Watch a run',
       description:
-        'The run’s frames as server-sent events, from the start, from behind after_seq or Last-Event-ID, or live only with replay=false, until run.finished. Frames and grammar: GET /stream-protocol. Leaving cancels nothing.',
+        'Streams the run’s frames as server-sent events until run.finished: from the start, after after_seq or Last-Event-ID, or only live frames with replay=false. Frames and grammar: GET /stream-protocol. Disconnecting does not cancel the run.',
       access: 'viewer',
       fails: ['cursor_invalid'],
       params: StreamParams,
@@ -42,12 +42,12 @@ export const streamOperations = {
   createStreamToken: post(
     '/runs/{run_id}/stream-token',
     {
-      summary: 'Make a stream token',
+      summary: 'Create a stream token',
       description:
-        'A token that opens one WebSocket of one run, once, within 60 s, as the caller; it goes into the socket’s first message, never into a URL.',
+        'Returns a token that opens one WebSocket for one run, once, within 60 s, as the caller; send it in the first message of the socket, never in a URL.',
       access: 'viewer',
       audit: 'submit',
-      // Reading goes on.
+      // Reading remains possible.
       openWhenSuspended: true,
       resourceType: 'run',
       scope: 'runs:read',

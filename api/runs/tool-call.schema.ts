@@ -5,14 +5,14 @@ export const ArgsHash = text(64, { minLength: 64, description: 'SHA-256 of the c
 
 const Slug = text(120, { description: 'The tool’s name, as the model wrote it' });
 const Truncated = Type.Boolean({
-  description: 'args is null since the arguments before it fill 256 KiB; the step of this tool_call_id has them',
+  description: 'args is null because the preceding arguments fill 256 KiB; the step of this tool_call_id has them',
 });
 
 /** Named by `tool_results` of POST /runs/{run_id}/input. */
 export const PendingToolCall = closed(
   {
     tool_call_id: idOf('ToolCall'),
-    run_id: idOf('Run', 'The run or the descendant that asks'),
+    run_id: idOf('Run', 'The run or the descendant that made the call'),
     slug: Slug,
     args: nullable(FreeObject),
     args_hash: ArgsHash,
@@ -29,7 +29,7 @@ export const MessageToolCall = closed(
     args: nullable(FreeObject),
     args_hash: nullable(ArgsHash),
     truncated: Truncated,
-    client_owned: Type.Boolean({ description: 'A client executes it, and not the platform' }),
+    client_owned: Type.Boolean({ description: 'A client executes it, not the platform' }),
     deadline_at: nullable(Timestamp),
   },
   { $id: 'MessageToolCall', description: 'A call that the message asks for; deadline_at is given while it waits for its client' },

@@ -5,7 +5,7 @@ import { isTerminal } from '../../workflows/contracts/runs/runs.ts';
 import type { Ctx } from '../http/operation/operation.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
 
-/** Terminal or waiting: nothing more happens until somebody does something. */
+/** Terminal or waiting: nothing more happens until a person or client acts. */
 export function isSettled(run: Pick<RunRow, 'status'>): boolean {
   return isTerminal(run.status) || run.status === 'waiting';
 }

@@ -15,7 +15,7 @@ const shownIdsMax = 1_000;
 
 export const SessionRevocationView = closed(
   {
-    revoked_count: integer({ description: 'Sessions that ended by this' }),
+    revoked_count: integer({ description: 'Sessions that this request ended' }),
     session_ids: listOf(idOf('Session'), { maxItems: shownIdsMax }),
   },
   { $id: 'SessionRevocationView', description: 'The sessions that a revocation has ended' },

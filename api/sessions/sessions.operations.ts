@@ -17,8 +17,8 @@ export const sessions = area('Sessions', {
     '/sessions',
     {
       ...own,
-      summary: "List one's sessions",
-      description: "The caller's own devices and connected apps, newest first; ended ones only when asked for.",
+      summary: 'List your sessions',
+      description: "The caller's own devices and connected apps, newest first; ended ones only on request.",
       paging: 'keyset',
       query: SessionQuery,
       view: SessionView,
@@ -36,7 +36,7 @@ export const sessions = area('Sessions', {
     {
       ...own,
       summary: 'Read the current session',
-      description: 'The session of the access token. An impersonation has none: 404.',
+      description: 'Returns the session of the access token. 404 for an impersonation, which has no session.',
       view: SessionView,
     },
     async (ctx) => {
@@ -51,8 +51,8 @@ export const sessions = area('Sessions', {
     '/sessions/{session_id}',
     {
       ...own,
-      summary: "Read one of one's sessions",
-      description: "A device or connected app of the caller's own, live or ended; another's is 404.",
+      summary: 'Read one of your sessions',
+      description: "Returns one of the caller's own devices or connected apps, live or ended; 404 for those of others.",
       params: SessionParams,
       view: SessionView,
     },
@@ -66,7 +66,7 @@ export const sessions = area('Sessions', {
       ...own,
       summary: 'Sign a device out',
       description:
-        'Ends a session with its tokens and open streams at once, and what was asked for in it: a change of address, an unused code; of the current one it is a logout. Asking again gives the same answer.',
+        'Ends a session with its tokens and open streams at once, together with what was requested in it: a change of address, an unused code. Ending the current session is a logout. Repeating the request returns the same answer.',
       audit: 'logout',
       params: SessionParams,
     },
@@ -84,7 +84,7 @@ export const sessions = area('Sessions', {
       ...own,
       summary: 'Sign every other device out',
       description:
-        "Ends all of the caller's sessions but the current one, connected apps too, and whatever is under way: half-done sign-ins, links of mails, a change of address.",
+        "Ends all of the caller's sessions except the current one, including connected apps, and whatever is in progress: unfinished sign-ins, mailed links, a change of address.",
       audit: 'logout',
       success: [200],
       view: SessionRevocationView,
@@ -105,7 +105,7 @@ export const sessions = area('Sessions', {
       access: 'admin',
       summary: 'Sign a user out everywhere',
       description:
-        "Ends all sessions of a user whom the caller sees and who doesn't outrank the caller, connected apps too, and whatever is under way: half-done sign-ins, links of mails, a change of address.",
+        "Ends all sessions of a user whom the caller can see and who doesn't have a higher role than the caller, including connected apps, and whatever is in progress: unfinished sign-ins, mailed links, a change of address.",
       audit: 'logout',
       success: [200],
       params: SessionOwnerParams,
@@ -127,7 +127,7 @@ function ownerOf({ userId }: Caller): string {
   return userId;
 }
 
-/** Where the entry of what one does to oneself belongs: of an operator to no organization, whatever the view. */
+/** The scope of the audit entry for a caller's action on their own account: for an operator no organization, whatever the view. */
 function homeOf({ caller }: Pick<Ctx, 'caller'>): { organizationId: string | null; workspaceId: string | null } {
   return caller.role === 'operator'
     ? { organizationId: null, workspaceId: null }

@@ -16,13 +16,14 @@ import type { SkillImportBody } from './skill.schema.ts';
 
 const longest = { slug: 64, description: 1_024, instructions: 65_536, document: documentChars, documents: skillDocuments } as const;
 
-/** Reads the bundle or the markdown that a body brings. 422 for what makes no skill, 409 for an attachment that is not ready. */
+/** Reads the bundle or the markdown of a body. 422 if it is not a valid skill, 409 for an attachment that is not ready. */
 export async function readImport(request: IdentifyRequest<SkillImportBody>): Promise<ReadImport> {
   const { body } = request;
   const hasAttachment = typeof body.attachment_id === 'string';
   if (hasAttachment === (typeof body.markdown === 'string'))
-    throw invalid('/attachment_id', 'required', 'Send an attachment or markdown, and not both.');
-  if (hasAttachment && (body.files?.length ?? 0) > 0) throw invalid('/files', 'unknown_field', 'The files of an attachment lie in it.');
+    throw invalid('/attachment_id', 'required', 'Send either an attachment or markdown, not both.');
+  if (hasAttachment && (body.files?.length ?? 0) > 0)
+    throw invalid('/files', 'unknown_field', 'The documents of an attachment must be inside it.');
 
   const bundle = await (hasAttachment ? readAttachment(request, body) : readMarkdown(request, body));
   const read = toImport(bundle, body, hasAttachment ? '/attachment_id' : '/markdown');
@@ -52,7 +53,7 @@ async function storeFiles({ deps, caller }: IdentifyRequest, files: SkillBundle[
   }
   if (others.length === 0 || isSkipping) return kept;
   for (const { stored } of kept) await deps.storage.remove(stored.storageKey);
-  throw invalid('/attachment_id', 'unsupported_files', `Files of types that are not kept: ${namesOf(others)}.`, {
+  throw invalid('/attachment_id', 'unsupported_files', `The bundle contains files of types that cannot be stored: ${namesOf(others)}.`, {
     names: others.slice(0, 50),
   });
 }
@@ -75,7 +76,7 @@ function namesOf(names: readonly string[]): string {
 async function readMarkdown({ deps, caller }: IdentifyRequest, body: SkillImportBody): Promise<SkillBundle> {
   const files = body.files ?? [];
   const second = files.findIndex(({ path }) => isSkillFile(path));
-  if (second !== -1) throw invalid(`/files/${second}/path`, 'uniqueItems', 'The markdown is the SKILL.md already.');
+  if (second !== -1) throw invalid(`/files/${second}/path`, 'uniqueItems', 'The markdown already is the SKILL.md.');
   return {
     ...(await skillReaderOf(deps).read(organizationOf(caller), { kind: 'markdown', source: body.markdown ?? '', pointer: '/markdown' })),
     documents: files.map(({ path, content }) => ({ name: path, content })),
@@ -84,16 +85,16 @@ async function readMarkdown({ deps, caller }: IdentifyRequest, body: SkillImport
 
 function toImport(bundle: SkillBundle, body: SkillImportBody, pointer: string): Omit<ReadImport, 'files'> {
   const slug = body.slug ?? slugOf(bundle.name ?? '');
-  if (slug === '') throw invalid('/slug', 'required', 'The front matter gives no name: send a slug.');
+  if (slug === '') throw invalid('/slug', 'required', 'The front matter has no name. Send a slug.');
   if (slug.length > longest.slug)
-    throw invalid('/slug', 'maxLength', 'The name is too long for a slug: send one.', { limit: longest.slug });
+    throw invalid('/slug', 'maxLength', 'The name is too long for a slug. Send a slug.', { limit: longest.slug });
   const { description, instructions, documents, files, warnings } = bundle;
-  if (description === null || description === '') throw invalid(pointer, 'required', 'The front matter gives no description.');
+  if (description === null || description === '') throw invalid(pointer, 'required', 'The front matter has no description.');
   if (description.length > longest.description) throw tooLong(pointer, 'description', longest.description);
-  if (instructions === '') throw invalid(pointer, 'required', 'There is no text behind the front matter.');
+  if (instructions === '') throw invalid(pointer, 'required', 'There is no text after the front matter.');
   if (instructions.length > longest.instructions) throw tooLong(pointer, 'text behind the front matter', longest.instructions);
   if (documents.length + files.length > longest.documents)
-    throw invalid(pointer, 'maxItems', `A skill has at most ${longest.documents} documents.`, { limit: longest.documents });
+    throw invalid(pointer, 'maxItems', `A skill can have at most ${longest.documents} documents.`, { limit: longest.documents });
   if (documents.some(({ content }) => content.length > longest.document)) throw tooLong(pointer, 'content of a document', longest.document);
 
   const referenceDocs = toStoredDocs(documents, { pointer: pointer === '/markdown' ? '/files' : pointer, field: 'path' });
@@ -101,7 +102,7 @@ function toImport(bundle: SkillBundle, body: SkillImportBody, pointer: string): 
 }
 
 function tooLong(pointer: string, what: string, limit: number) {
-  return invalid(pointer, 'maxLength', `The ${what} is over ${limit} characters.`, { limit });
+  return invalid(pointer, 'maxLength', `The ${what} has more than ${limit} characters.`, { limit });
 }
 
 /** `PDF processing` becomes `pdf-processing`. */

@@ -21,11 +21,11 @@ export function toStoredDocs(docs: readonly DocInput[], at: { readonly pointer: 
     const pointer = `${at.pointer}/${index}/${at.field}`;
     const fault = faultOfSkillPath(doc.name);
     if (fault !== null) throw invalid(pointer, 'path', `The name of a document ${fault}.`);
-    if (names.has(doc.name)) throw invalid(pointer, 'uniqueItems', 'Two documents have one name.');
+    if (names.has(doc.name)) throw invalid(pointer, 'uniqueItems', 'Two documents have the same name.');
     names.add(doc.name);
     bytes += Buffer.byteLength(doc.content);
   }
   if (bytes > documentsBytes)
-    throw invalid(at.pointer, 'maxLength', `The documents hold over ${documentsBytes} bytes.`, { limit: documentsBytes });
+    throw invalid(at.pointer, 'maxLength', `The documents have more than ${documentsBytes} bytes together.`, { limit: documentsBytes });
   return docs.map((doc) => toStoredDoc({ name: doc.name, content: doc.content, mediaType: doc.media_type ?? null }));
 }

@@ -10,7 +10,7 @@ import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q
 export const SkillParams = closed({ skill_id: idOf('Skill') });
 
 const SkillSlug = text(64, { minLength: 1, pattern: '^[a-z0-9][a-z0-9._-]*$', description: 'The name under which agents load it' });
-const SkillDescription = text(1_024, { minLength: 1, description: 'Tells the model what the skill is good for, before it loads it' });
+const SkillDescription = text(1_024, { minLength: 1, description: 'Tells the model what the skill is for, before the model loads it' });
 const Instructions = text(65_536, { minLength: 1, description: 'Markdown' });
 const DocumentName = text(skillPathLength, { minLength: 1, description: 'Relative path' });
 const DocumentContent = text(262_144);
@@ -21,12 +21,12 @@ const ReferenceDoc = closed(
   {
     name: DocumentName,
     media_type: MediaType,
-    size_chars: integer({ description: 'Of a file that is no text: its bytes' }),
+    size_chars: integer({ description: 'Size in bytes, for a file that is not text' }),
     sha256: text(64, { minLength: 64 }),
     content: Type.Optional(DocumentContent),
-    attachment_id: Type.Optional(idOf('Attachment', 'The file, of a document that is no text or too long for one')),
+    attachment_id: Type.Optional(idOf('Attachment', 'The file, if the document is not text or is too long')),
   },
-  { $id: 'ReferenceDoc', description: 'A document of a skill; lists leave the content out, and a file has none' },
+  { $id: 'ReferenceDoc', description: 'A document of a skill; lists omit the content, and a file has none' },
 );
 
 const ReferenceDocInput = closed(
@@ -71,7 +71,7 @@ export const SkillVersionView = closed(
     created_by: ActorRef,
     created_at: Timestamp,
   },
-  { $id: 'SkillVersionView', description: 'A skill as it stood at one version' },
+  { $id: 'SkillVersionView', description: 'A skill at one of its versions' },
 );
 
 const place = {
@@ -86,7 +86,7 @@ export const SkillCreate = closed(
     instructions: Instructions,
     reference_docs: Type.Optional(listOf(ReferenceDocInput, { maxItems: maxDocuments })),
     ...place,
-    owner_agent_id: Type.Optional(nullable(idOf('Agent', 'This agent may load it as soon as it is reviewed'))),
+    owner_agent_id: Type.Optional(nullable(idOf('Agent', 'The agent that can load it as soon as it is reviewed'))),
     owner_user_id: Type.Optional(nullable(idOf('User', 'Private to this user and their runs; admins see it too'))),
     is_active: Type.Optional(Type.Boolean({ default: true })),
   },
@@ -116,7 +116,7 @@ export const SkillImport = closed(
     slug: Type.Optional(nullable(SkillSlug)),
     ...place,
     on_conflict: Type.Optional(oneOf(['reject', 'new_version'], { default: 'reject' })),
-    skip_unsupported: Type.Optional(Type.Boolean({ default: false, description: 'Leaves out files of types that are not kept' })),
+    skip_unsupported: Type.Optional(Type.Boolean({ default: false, description: 'Omits files of types that cannot be stored' })),
   },
   { $id: 'SkillImport' },
 );
@@ -124,8 +124,8 @@ export const SkillImport = closed(
 export const SkillCurate = closed(
   {
     to: oneOf(curationStates),
-    version: integer({ minimum: 1, description: 'The version that was looked at; 409 when it is not the current one' }),
-    superseded_by: Type.Optional(nullable(idOf('Skill', 'The promoted skill that takes its place; only with superseded'))),
+    version: integer({ minimum: 1, description: 'The version that was reviewed; 409 if it is not the current one' }),
+    superseded_by: Type.Optional(nullable(idOf('Skill', 'The promoted skill that replaces it; only with superseded'))),
     note: Type.Optional(nullable(text(1_000, { description: 'Kept in the audit log' }))),
   },
   { $id: 'SkillCurate' },

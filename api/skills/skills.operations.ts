@@ -36,7 +36,7 @@ export const skills = area('Skills', {
     {
       summary: 'List skills',
       description:
-        'Skills that the caller sees, newest first, without the content of their documents; private ones of others only for admins. q looks in slug and description. A page ends early at 4 MiB.',
+        'Skills that the caller can see, newest first, without the content of their documents; private skills of others only for admins. q searches slug and description. A page ends early at 4 MiB.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -51,7 +51,7 @@ export const skills = area('Skills', {
     '/skills',
     {
       summary: 'Create a skill',
-      description: 'Creates a pending skill of version 1. Agents load it once a curator has promoted it.',
+      description: 'Creates a pending skill with version 1. Agents can load it once a curator has promoted it.',
       access: 'member',
       fails: ['not_found', 'already_exists'],
       audit: 'create',
@@ -88,7 +88,7 @@ export const skills = area('Skills', {
     {
       summary: 'Import a skill',
       description:
-        'Reads a SKILL.md with its documents, out of an uploaded zip or out of the body, as a pending skill: name becomes the slug, the text behind the front matter the instructions. What else the front matter says is kept and never obeyed; scripts are documents like others. Front matter is YAML whose texts are taken as they stand: a colon or # inside of one is its own; what YAML would read otherwise is told in the audit log, with its line. Files that are no text, or too long for a document, belong to the skill as attachments.',
+        'Creates a pending skill from a SKILL.md with its documents, from an uploaded zip or from the body: name becomes the slug, and the text after the front matter the instructions. Other front matter is kept but never acted on; scripts are ordinary documents. Front matter is YAML whose texts are taken verbatim: a colon or # inside a text belongs to it; whatever YAML would read differently is recorded in the audit log with its line. Files that are not text, or are too long for a document, become attachments of the skill.',
       access: 'member',
       fails: ['not_found', 'already_exists'],
       audit: 'create',
@@ -126,11 +126,11 @@ export const skills = area('Skills', {
     '/skills/{skill_id}',
     {
       summary: 'Read a skill',
-      description: 'One skill at its current version, with its documents.',
+      description: 'Returns one skill at its current version, with its documents.',
       access: 'viewer',
       mcp: true,
       etag: true,
-      // Its uses are counted beside the version.
+      // Its uses are counted independently of the version.
       notModified: false,
       params: SkillParams,
       view: SkillView,
@@ -146,7 +146,7 @@ export const skills = area('Skills', {
     {
       summary: 'Change a skill',
       description:
-        'Changes what is sent and keeps the rest. Another text is a new version that waits for its curator; until then agents load the version that was promoted last.',
+        'Changes the fields that are sent and keeps the rest. A changed text becomes a new version that must be curated; until then, agents load the last promoted version.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'update',
@@ -172,7 +172,7 @@ export const skills = area('Skills', {
     '/skills/{skill_id}',
     {
       summary: 'Delete a skill',
-      description: 'No agent loads it any more, runs in flight included. Its slug may be taken again. Its files go with it.',
+      description: 'Agents can no longer load it, including runs in flight. Its slug becomes available again. Its files are deleted too.',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,
@@ -191,7 +191,7 @@ export const skills = area('Skills', {
     {
       summary: 'Curate a skill',
       description:
-        'Moves a skill from pending to reviewed to promoted, has a promoted one superseded by another, retires one or takes it back as pending. What was looked at is named by its version.',
+        'Moves a skill from pending to reviewed to promoted, replaces a promoted skill with another (superseded), retires a skill or returns it to pending. version names the version that was reviewed.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'approve',
@@ -207,7 +207,7 @@ export const skills = area('Skills', {
         throw invalid(
           '/superseded_by',
           supersededBy === null ? 'required' : 'unknown_field',
-          'A superseded skill, and no other, names the one that takes its place.',
+          'superseded_by is required for superseded and not allowed for any other state.',
         );
       const { skill, from } = await curateSkill(ctx, params.skill_id, { to: body.to, version: body.version, supersededBy });
 

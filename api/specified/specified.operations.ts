@@ -13,7 +13,7 @@ function later<A extends Access>(access: A, params: ReturnType<typeof closed> | 
     status: 'specified',
     view: Later,
     summary: 'Not mounted',
-    description: 'Specified and not mounted yet; answers 404.',
+    description: 'Specified but not implemented yet; answers 404.',
   } as const;
 }
 

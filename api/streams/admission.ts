@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { HubLimits } from './limits.ts';
 
-/** A place taken by an open stream; given back once. */
+/** A slot taken by an open stream; released once. */
 export interface Slot {
   release(): void;
 }
@@ -10,7 +10,7 @@ export interface Admission {
   take(principal: string): Slot;
 }
 
-/** Who has streams open, and how many; one for all of them. */
+/** The number of open streams of a principal; one object for all of them. */
 interface Tenure {
   readonly principal: string;
   streams: number;
@@ -35,13 +35,13 @@ export function createStreamQuota(limits: Pick<HubLimits, 'streams' | 'streamsPe
       if (total >= limits.streams)
         throw fail('rate_limited', {
           reason: 'streams',
-          detail: `This process serves ${limits.streams} streams already, its most (STREAMS_PER_PROCESS).`,
+          detail: `This process already serves its maximum of ${limits.streams} streams (STREAMS_PER_PROCESS).`,
           retryAfterS,
         });
       if (tenure.streams >= limits.streamsPerPrincipal)
         throw fail('rate_limited', {
           reason: 'streams_per_principal',
-          detail: `You have ${limits.streamsPerPrincipal} open streams, the most of one caller here (STREAMS_PER_PRINCIPAL). Close one.`,
+          detail: `You already have ${limits.streamsPerPrincipal} open streams, the maximum per caller (STREAMS_PER_PRINCIPAL). Close one first.`,
           retryAfterS,
         });
       tenures.set(principal, tenure);

@@ -10,7 +10,7 @@ import { StreamConnection, type Sink, type StreamRight } from './connection.ts';
 import type { Hub } from './hub.ts';
 import type { NoticeRun, StreamAnswer } from './notice.ts';
 
-/** Where a client wants to go on. `lastEventId` is the header as sent and wins over after_seq. */
+/** Where a client wants to resume. `lastEventId` is the header as sent and takes precedence over after_seq. */
 export interface StreamRequest {
   readonly caller: Caller;
   readonly runId: string;

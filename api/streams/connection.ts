@@ -11,7 +11,7 @@ import { isLast, type StreamFrame } from './stream-frame.ts';
 
 /** The wire under a connection: SSE or WebSocket. */
 export interface Sink {
-  /** Bytes handed over and not yet taken by the network. */
+  /** Bytes that were handed over but not yet sent. */
   readonly unsentBytes: number;
   /** Writes whole frames in one go. */
   send(frames: readonly StreamFrame[], channel: RunChannel): void;
@@ -83,7 +83,7 @@ export class StreamConnection implements Watcher, Held {
     if (this.#stalledSince === 0) this.advance();
   }
 
-  /** The wire has taken what it had. */
+  /** Called when the wire has sent its buffer. */
   drained(): void {
     this.#stalledSince = 0;
     this.advance();

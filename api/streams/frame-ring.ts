@@ -42,7 +42,7 @@ export class FrameRing {
     return this.#frames.slice(begin, end);
   }
 
-  /** Server-sent events of frames in one piece, made once for all who get the same ones. */
+  /** The server-sent events of several frames in one buffer, encoded once for all readers of the same frames. */
   joinedSse(frames: readonly StreamFrame[]): Buffer {
     const first = frames[0]?.seq ?? 0;
     const last = frames.at(-1)?.seq ?? 0;

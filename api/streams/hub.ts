@@ -78,7 +78,7 @@ export class Hub implements StreamHost {
     this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
-  /** Aborted by a drain: whoever only waits gives up. */
+  /** Aborted by a drain, so that pure waits give up. */
   get draining(): AbortSignal {
     return this.#draining.signal;
   }
@@ -136,7 +136,7 @@ export class Hub implements StreamHost {
     return () => void this.#held.delete(held);
   }
 
-  /** Counts an ended stream out and gives its place back. */
+  /** Removes an ended stream and releases its slot. */
   leave(connection: StreamConnection, { channel, slot }: OpenStream): void {
     slot.release();
     this.#connections.delete(connection);
@@ -157,7 +157,7 @@ export class Hub implements StreamHost {
   /** SIGTERM: no new streams; the open ones get a notice and end, to come back elsewhere. */
   async drain(): Promise<void> {
     this.#draining.abort();
-    const failure = fail('service_unavailable', { reason: 'draining', detail: 'The process stops; come back.' });
+    const failure = fail('service_unavailable', { reason: 'draining', detail: 'The process is shutting down. Try again.' });
     for (const connection of [...this.#connections]) connection.close(failure, 'draining');
   }
 
@@ -220,7 +220,7 @@ export class Hub implements StreamHost {
     }
   }
 
-  /** One query for all; without the database nobody is put out, and nothing new is shown either. */
+  /** One query for all; without the database, no stream is closed, and nothing new is shown either. */
   async #checkAccess(asked: readonly Held[]): Promise<void> {
     if (this.#isCheckingAccess || asked.length === 0) return;
     this.#isCheckingAccess = true;

@@ -29,9 +29,9 @@ export function createOpenings(
     async inTurn(step, socket, work) {
       const waiting = new AbortController();
       const giveUp = (failure: () => Failure) => () => waiting.abort(failure());
-      const left = giveUp(() => fail('service_unavailable', { detail: 'The client has left.' }));
+      const left = giveUp(() => fail('service_unavailable', { detail: 'The client has disconnected.' }));
       const drained = giveUp(() => fail('service_unavailable', { reason: 'draining', retryAfterS: 1 }));
-      const late = giveUp(() => fail('service_unavailable', { detail: 'Too many streams are being opened.', retryAfterS: 5 }));
+      const late = giveUp(() => fail('service_unavailable', { detail: 'Too many streams are being opened at once.', retryAfterS: 5 }));
       const since = performance.now();
       const look = () => {
         const leftMs = Math.min(since + openingMs, Math.max(since, answeredAt) + openingSilentMs) - performance.now();

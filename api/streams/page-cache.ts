@@ -6,7 +6,7 @@ import { streamFrame, type StreamFrame } from './stream-frame.ts';
 export interface ArchivePage {
   readonly frames: readonly StreamFrame[];
   readonly coveredTo: number;
-  /** Ends before what was asked for, or may do so, since its frames are long. */
+  /** Whether the page ends, or may end, before the requested range because its frames are long. */
   readonly isTruncated: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface PageCache {
    * `coveredTo` nothing is missing. One query reads the blocks that the next 500 frames touch; whoever wants the same shares it.
    */
   read(runId: string, from: number, upTo: number): Promise<ArchivePage>;
-  /** Forgets what nobody wanted for a while; called every second. */
+  /** Evicts pages that have not been requested for a while; called every second. */
   tick(now: number): void;
 }
 

@@ -8,18 +8,19 @@ import { defaultHubLimits } from './limits.ts';
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
 const descriptions: Record<FrameType, string> = {
-  'run.started': 'The run has begun: what it is and by which limits.',
-  'run.status': 'A change of the run’s state, its place in the line, or a new attempt, which discards the messages it names.',
-  'message.delta': 'A piece of an answer as it is written; advisory, message.completed repeats the whole.',
-  'reasoning.delta': 'A piece of the model’s reasoning; advisory.',
-  'message.completed': 'A whole message of user, assistant or system.',
-  'tool.call': 'A tool call: started, args_delta and progress are advisory, ready has the whole arguments, executing its deadline.',
+  'run.started': 'The run has begun: its description and its limits.',
+  'run.status': 'A change of the run’s state or its position in the queue, or a new attempt, which discards the messages it names.',
+  'message.delta': 'A part of an answer as it is written; advisory: message.completed repeats the whole message.',
+  'reasoning.delta': 'A part of the model’s reasoning; advisory.',
+  'message.completed': 'A complete message from the user, the assistant or the system.',
+  'tool.call':
+    'A tool call: started, args_delta and progress are advisory, ready contains the complete arguments, executing contains its deadline.',
   'tool.result': 'The end of a tool call.',
-  'approval.requested': 'A question to people; it alone suffices to decide.',
+  'approval.requested': 'A question to people, with everything that is needed to decide.',
   'approval.resolved': 'Its answer, expiry or withdrawal.',
   'sub_agent': 'A child run begins, waits or ends; its own frames are copied with origin_seq.',
-  'usage': 'Tokens and cost of one model call, with totals.',
-  'error': 'A fault the run goes on after (as an event: run.error). With seq null a notice for this connection alone.',
+  'usage': 'Tokens and cost of one model call, with the totals.',
+  'error': 'An error after which the run continues (as an event: run.error). With seq null, a notice for this connection only.',
   'run.finished': 'The last frame of the stream.',
 };
 

@@ -25,7 +25,7 @@ const controlKeptMs = 3_600_000;
 type Entry = [id: string, fields: string[]];
 type Reply = [key: string, entries: Entry[]][] | null;
 
-/** One blocking connection over the control stream and many runs. It re-sends nothing: after any fault the loop starts anew from the last numbers. */
+/** One blocking connection over the control stream and many runs. It re-sends nothing: after any error, the loop restarts from the last numbers. */
 export class RedisReader {
   readonly #deps: ReaderDeps;
   readonly #channels = new Map<string, RunChannel>();

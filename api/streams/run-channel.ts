@@ -67,7 +67,7 @@ export class RunChannel {
     for (const watcher of [...this.watchers]) watcher.lose();
   }
 
-  /** Hands out what continues the sequence and drops the rest; gives the number of frames handed out. */
+  /** Delivers frames that continue the sequence and drops the rest; returns the number of delivered frames. */
   #handOutAll(texts: readonly string[]): number {
     const before = this.handedOut;
     for (const text of texts) {

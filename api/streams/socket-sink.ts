@@ -4,7 +4,7 @@ import { closeCodes, type CloseName } from './close-reasons.ts';
 import type { Sink } from './connection.ts';
 import { textBytesOf } from './stream-frame.ts';
 
-/** What is left of a socket this long after its close is destroyed. */
+/** A socket is destroyed this long after its close. */
 const lingerMs = 5_000;
 const limitUnanswered = 2;
 

@@ -17,7 +17,7 @@ export interface SseOptions {
 
 /** How long a browser waits before it comes back, in ms. */
 const retryMs = 2_000;
-/** What is left of a response this long after its end is destroyed. */
+/** A response is destroyed this long after its end. */
 const lingerMs = 5_000;
 
 /** Answers an opened stream as server-sent events. The end of a client is taken from the response; it cancels no run. */

@@ -1,6 +1,6 @@
 import { ownTypeOf, seqOf, typeOf } from '../../db/streams/frame-text.ts';
 
-/** A frame as it is handed out; its encodings are made once for all readers. */
+/** A frame as it is delivered; it is encoded once for all readers. */
 export interface StreamFrame {
   readonly seq: number;
   readonly text: string;

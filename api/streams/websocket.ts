@@ -16,7 +16,7 @@ import { SocketSink } from './socket-sink.ts';
 
 const maxMessageBytes = 64 * 1024;
 const firstFrameMs = 5_000;
-/** Sockets that have not said yet who they are. */
+/** The maximum number of sockets that are not authenticated yet. */
 const limitUnnamed = 1_000;
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -61,7 +61,10 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
   let isNamed = false;
   let isDone = false;
 
-  const timer = setTimeout(() => refuse(fail('unauthenticated', { detail: 'No first message came.' }), 'no_first_frame'), firstFrameMs);
+  const timer = setTimeout(
+    () => refuse(fail('unauthenticated', { detail: 'The first message did not arrive in time.' }), 'no_first_frame'),
+    firstFrameMs,
+  );
   socket.on('message', (message: Buffer, isBinary: boolean) => {
     if (!isNamed) void name(message, isBinary);
   });

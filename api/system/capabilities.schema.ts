@@ -20,7 +20,9 @@ const Features = closed({
   attachments: Type.Boolean(),
   code_exec: Type.Boolean({ description: 'Tools of kind code_exec run JavaScript in a sandbox' }),
   code_exec_strict: Type.Boolean({ description: 'And any language, isolated by the kernel' }),
-  code_review: Type.Boolean({ description: 'Pull requests are reviewed: this machine has git 2.39 or later, as bulk workers must' }),
+  code_review: Type.Boolean({
+    description: 'Pull requests can be reviewed: this machine has git 2.39 or later, which bulk workers need too',
+  }),
   evaluations: Type.Boolean(),
   knowledge: Type.Boolean(),
   mcp: Type.Boolean(),
@@ -35,10 +37,10 @@ export const CapabilitiesView = closed(
     oauth: closed({ dynamic_registration: Type.Boolean(), client_metadata_documents: Type.Boolean(), scopes: listOf(text(60)) }),
     mfa: closed({
       methods: listOf(oneOf(['totp', 'recovery_code'])),
-      required: Type.Boolean({ description: 'By the organization of the caller' }),
+      required: Type.Boolean({ description: 'Whether the organization of the caller requires it' }),
     }),
     embeddings: closed({
-      default_model: text(120, { description: 'none: embeddings are switched off' }),
+      default_model: text(120, { description: 'none: embeddings are disabled' }),
       models: listOf(closed({ name: text(120), dim: integer({ minimum: 1, maximum: 16_000 }) })),
     }),
     channels: listOf(text(60)),
@@ -47,7 +49,7 @@ export const CapabilitiesView = closed(
     rate_limits: listOf(closed({ policy: oneOf(limitPolicies), quota: integer(), window_s: integer() })),
     websocket_path: text(200),
   },
-  { $id: 'CapabilitiesView', description: 'What is switched on, and the limits that clients must know' },
+  { $id: 'CapabilitiesView', description: 'Enabled features, and the limits that clients need to know' },
 );
 
 /** What the environment alone does not tell. */
@@ -61,7 +63,7 @@ interface CapabilitiesState {
   readonly hasGit: boolean;
 }
 
-/** What this contract can do today; a switch says nothing about why it is off. */
+/** The capabilities of this deployment; a feature that is off does not say why. */
 export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Static<typeof CapabilitiesView> {
   return {
     contract_version: '0.1.0',

@@ -15,7 +15,7 @@ export const contractOperations = {
       ...publicly,
       produces: 'application/json',
       summary: 'Read the OpenAPI document',
-      description: 'The OpenAPI 3.1 document of every live operation, those for operators included.',
+      description: 'The OpenAPI 3.1 document of all live operations, including those for operators.',
     },
     async (ctx, _input, http) => sendDocument(http.request, http.reply, ctx.deps.documents.openapi),
   ),
@@ -71,7 +71,7 @@ export const contractOperations = {
       view: DeprecationView,
       paging: 'keyset',
       summary: 'List deprecations',
-      description: 'Parts of the contract that are on their way out, with the day of their end and what replaces them.',
+      description: 'Deprecated parts of the contract, with the date of their removal and their replacement.',
     },
     async (ctx) =>
       sliceOf(

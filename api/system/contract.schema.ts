@@ -17,19 +17,19 @@ export const ErrorCatalogueView = closed(
         status: integer({ minimum: 400, maximum: 599 }),
         retryable: Type.Boolean({ description: 'The same request, unchanged, can succeed later' }),
         title: text(100),
-        when: text(500, { description: 'When it is thrown' }),
+        when: text(500, { description: 'When it occurs' }),
         remedy: text(500, { description: 'What to do' }),
       }),
       { maxItems: 100 },
     ),
   },
-  { $id: 'ErrorCatalogueView', description: 'Every code that a failing reply may carry' },
+  { $id: 'ErrorCatalogueView', description: 'Every code that an error reply can contain' },
 );
 
 export const StreamProtocolView = closed(
   {
     version: integer({ minimum: 1, maximum: 1_000 }),
-    heartbeat_s: integer({ minimum: 1, maximum: 600, description: 'Seconds between two signs of life' }),
+    heartbeat_s: integer({ minimum: 1, maximum: 600, description: 'Seconds between two heartbeats' }),
     envelope: JsonSchema,
     frames: listOf(closed({ type: oneOf(frameTypes), description: text(500), schema: JsonSchema }), { maxItems: 50 }),
     close_codes: listOf(
@@ -54,7 +54,7 @@ export const DeprecationView = closed(
     replacement: nullable(text(500)),
     note: text(1_000),
   },
-  { $id: 'DeprecationView', description: 'A part of the contract that is on its way out' },
+  { $id: 'DeprecationView', description: 'A deprecated part of the contract' },
 );
 
 export function toErrorCatalogueView(): Static<typeof ErrorCatalogueView> {

@@ -11,8 +11,8 @@ export const healthOperations = {
     '/health/live',
     {
       ...probe,
-      summary: 'Tell that the process lives',
-      description: 'Answers as long as the event loop turns, also while draining; looks at nothing else.',
+      summary: 'Check liveness',
+      description: 'Answers as long as the event loop runs, also while draining; checks nothing else.',
     },
     async (ctx) => toHealthView(healthOf(ctx.deps).live()),
   ),
@@ -21,9 +21,9 @@ export const healthOperations = {
     '/health/ready',
     {
       ...probe,
-      summary: 'Tell whether the process can serve',
+      summary: 'Check readiness',
       description:
-        'Looks at PostgreSQL, Redis, Temporal and migrations. Without Redis or Temporal it is degraded and still 200; so it is while the namespace of Temporal lacks what the deployment needs. 503 with the checks in the context otherwise.',
+        'Checks PostgreSQL, Redis, Temporal and migrations. Without Redis or Temporal, or while the Temporal namespace lacks something the deployment needs, the process is degraded but still answers 200. Otherwise 503, with the checks in the context.',
     },
     async (ctx) => toHealthView(refuseUnavailable(await healthOf(ctx.deps).ready())),
   ),
@@ -32,8 +32,8 @@ export const healthOperations = {
     '/health/startup',
     {
       ...probe,
-      summary: 'Tell whether the process has started',
-      description: 'Turns 200 once routes, documents and migrations are in place, and stays so.',
+      summary: 'Check startup',
+      description: 'Answers 200 once routes, documents and migrations are in place, and continues to do so.',
     },
     async (ctx) => toHealthView(await started(ctx)),
   ),
@@ -48,7 +48,7 @@ async function started(ctx: Ctx): Promise<HealthState> {
 function refuseUnavailable(state: HealthState): HealthState {
   if (state.status !== 'unavailable') return state;
   throw fail('service_unavailable', {
-    detail: 'The process can not serve now.',
+    detail: 'The process is not ready to serve requests.',
     retryAfterS: 1,
     context: { checks: state.checks, draining: state.draining },
   });

@@ -5,17 +5,17 @@ import { closed, integer, listOf, nullable, oneOf } from '../http/input/schema.t
 export const HealthView = closed(
   {
     status: oneOf(['ok', 'degraded', 'unavailable']),
-    draining: Type.Boolean({ description: 'The process has been told to end' }),
+    draining: Type.Boolean({ description: 'Whether the process is shutting down' }),
     checks: listOf(
       closed({
         name: oneOf(healthComponents),
         status: oneOf(['ok', 'failed', 'skipped']),
         latency_ms: nullable(integer({ maximum: 60_000 })),
       }),
-      { maxItems: 10, description: 'Empty where nothing is looked at' },
+      { maxItems: 10, description: 'Empty if nothing is checked' },
     ),
   },
-  { $id: 'HealthView', description: 'What a probe learns about one process' },
+  { $id: 'HealthView', description: 'The state of one process' },
 );
 
 export function toHealthView(state: HealthState): Static<typeof HealthView> {

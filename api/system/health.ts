@@ -21,7 +21,7 @@ export interface Health {
   live(): HealthState;
   /** Four checks in parallel, at most 1 s each; one result serves all who ask within 1 s. */
   ready(): Promise<HealthState>;
-  /** Whether migrations have once been found in place; true for good from then on. */
+  /** Whether migrations have once been found complete; true permanently from then on. */
   started(): Promise<boolean>;
 }
 

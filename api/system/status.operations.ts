@@ -153,7 +153,7 @@ async function orNull<T>(problems: Problems, part: string, read: () => Promise<T
     return await Promise.race([read(), timeout]);
   } catch (error) {
     const isTimeout = error instanceof Error && error.message.startsWith('no answer');
-    problems.push({ part, message: isTimeout ? 'gave no answer within two seconds' : 'could not be read' });
+    problems.push({ part, message: isTimeout ? 'did not answer within two seconds' : 'could not be read' });
     return null;
   } finally {
     clearTimeout(timer);

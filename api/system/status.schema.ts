@@ -16,7 +16,7 @@ const TemporalStatus = closed({ latency_ms: latencyMs }, { $id: 'TemporalStatus'
 const OutboxStatus = closed(
   {
     due: integer(),
-    oldest_due_age_s: nullable(integer({ description: 'Age in seconds of the oldest row that is due' })),
+    oldest_due_age_s: nullable(integer({ description: 'Age in seconds of the row that has been due the longest' })),
     failing: integer({ description: 'Due rows that failed before' }),
   },
   { $id: 'OutboxStatus' },
@@ -48,5 +48,5 @@ export const SystemStatusView = closed(
     }),
     problems: listOf(closed({ part: text(60), message: text(500) }), { maxItems: 20, description: 'Parts that could not be read' }),
   },
-  { $id: 'SystemStatusView', description: 'State of the deployment; a part that can not be read is null and stands in problems' },
+  { $id: 'SystemStatusView', description: 'State of the deployment; a part that cannot be read is null and listed in problems' },
 );

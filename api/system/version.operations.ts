@@ -24,8 +24,8 @@ export const versionOperations = {
       access: 'viewer',
       scope: null,
       view: CapabilitiesView,
-      summary: 'Read what is switched on',
-      description: 'Switches, limits and quotas of this deployment that clients must know.',
+      summary: 'Read the capabilities',
+      description: 'Features, limits and quotas of this deployment that clients need to know.',
     },
     async (ctx) => {
       const { organizationId } = ctx.tenant;

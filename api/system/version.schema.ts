@@ -14,7 +14,7 @@ export const VersionView = closed(
     agent_import_schema_version: integer({ minimum: 1, maximum: 1_000 }),
     build: closed({ version: text(60), commit: nullable(text(64)), built_at: nullable(Timestamp) }),
   },
-  { $id: 'VersionView', description: 'What runs here' },
+  { $id: 'VersionView', description: 'The running build' },
 );
 
 export function toVersionView(build: ApiEnv['build']): Static<typeof VersionView> {

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { httpMethods } from '../../db/tools/tool-config.ts';
 import { closed, integer, listOf, nullable, oneOf, text } from '../http/input/schema.ts';
 
-/** Name of a secret; its value never stands in a config. */
+/** Name of a secret; a config never contains its value. */
 export const SecretName = text(100, { minLength: 1, pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$', description: 'Name of a secret' });
 
 const HeaderName = text(100, { minLength: 1, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" });
@@ -44,7 +44,7 @@ const authForms = {
 /** One of the forms, told apart by `type`, so that a fault is told of the form that was meant. */
 export const HttpAuth = Type.Unsafe<Type.Static<(typeof authForms)[keyof typeof authForms]>>({
   type: 'object',
-  description: 'How the request proves who sends it; secret is the name of one',
+  description: 'How the request authenticates; secret is the name of a secret',
   discriminator: { propertyName: 'type' },
   oneOf: Object.values(authForms),
 });
@@ -75,7 +75,7 @@ export const HttpToolConfig = closed(
         success: Type.Optional(
           listOf(integer({ minimum: 100, maximum: 599 }), {
             maxItems: 20,
-            description: 'Statuses that count as success; none means any 2xx',
+            description: 'Statuses that count as success; empty means any 2xx',
           }),
         ),
       }),

@@ -42,25 +42,25 @@ const CodeExecToolConfig = closed(
     memory_mb: Type.Optional(integer({ minimum: 16, maximum: 256, default: 64 })),
     cpu_ms: Type.Optional(integer({ minimum: 100, maximum: 60_000, default: 5_000 })),
     source: Type.Optional(
-      nullable(text(65_536, { minLength: 1, description: 'A fixed program; the model then sends its input only, by your input_schema' })),
+      nullable(
+        text(65_536, { minLength: 1, description: 'A fixed program; the model then only sends its input, according to your input_schema' }),
+      ),
     ),
   },
-  { $id: 'CodeExecToolConfig', description: 'Code in a sandbox without network, files and secrets' },
+  { $id: 'CodeExecToolConfig', description: 'Code in a sandbox without network, files or secrets' },
 );
 
 /** Without defaults in the schema: it stands beside null, where a validator fills none. */
 const SearchMapping = closed(
   {
-    query: Type.Optional(
-      text(100, { minLength: 1, pattern: '^[^&=#]+$', description: 'Parameter that carries the query; q when left out' }),
-    ),
+    query: Type.Optional(text(100, { minLength: 1, pattern: '^[^&=#]+$', description: 'Parameter that carries the query; defaults to q' })),
     count: Type.Optional(nullable(text(100, { minLength: 1, pattern: '^[^&=#]+$', description: 'Parameter for the number of results' }))),
     key_header: Type.Optional({
       ...HeaderName,
-      description: 'Header of the key; authorization, the one when left out, sends it as Bearer',
+      description: 'Header for the key; defaults to authorization, which sends it as Bearer',
     }),
-    results: Type.Optional({ ...Pointer, description: 'JSON pointer to the array of results; /results when left out' }),
-    title: Type.Optional({ ...Pointer, description: 'Within a result; /title when left out, and so on' }),
+    results: Type.Optional({ ...Pointer, description: 'JSON pointer to the array of results; defaults to /results' }),
+    title: Type.Optional({ ...Pointer, description: 'Pointer within a result; defaults to /title, and so on' }),
     url: Type.Optional(Pointer),
     snippet: Type.Optional(Pointer),
     published_at: Type.Optional(nullable(Pointer)),
@@ -71,7 +71,7 @@ const SearchMapping = closed(
 const WebSearchToolConfig = closed(
   {
     provider: oneOf(searchProviders),
-    base_url: Type.Optional(nullable(text(2_048, { minLength: 1, description: 'Of searxng and http_json' }))),
+    base_url: Type.Optional(nullable(text(2_048, { minLength: 1, description: 'Only with searxng and http_json' }))),
     secret: Type.Optional(nullable(SecretName)),
     max_results: Type.Optional(integer({ minimum: 1, maximum: 20, default: 8 })),
     include_domains: Type.Optional(listOf(DomainName, { maxItems: 50 })),
@@ -85,9 +85,9 @@ const WebSearchToolConfig = closed(
 
 const AgentRef = closed(
   {
-    id: Type.Optional(idOf('Agent', 'id or slug is demanded')),
+    id: Type.Optional(idOf('Agent', 'id or slug is required')),
     slug: Type.Optional(
-      text(200, { minLength: 1, description: 'The nearest agent of this slug: workspace, then organization, then platform' }),
+      text(200, { minLength: 1, description: 'The nearest agent with this slug: workspace, then organization, then platform' }),
     ),
     scope: Type.Optional(nullable(oneOf(scopes))),
   },
@@ -109,7 +109,7 @@ const DelegateToolConfig = closed(
     output: Type.Optional(oneOf(delegateOutputs, { default: 'text' })),
     max_cost: Type.Optional(nullable(text(40, { pattern: '^[0-9]{1,12}(?:\\.[0-9]{1,12})?$', description: 'Decimal' }))),
   },
-  { $id: 'DelegateToolConfig', description: 'The agent that is asked, and what it gets' },
+  { $id: 'DelegateToolConfig', description: 'The agent that is called, and what it gets' },
 );
 
 const ScheduleToolConfig = closed(
@@ -122,7 +122,7 @@ const ScheduleToolConfig = closed(
     max_active: Type.Optional(integer({ minimum: 1, maximum: 50, default: 10 })),
     horizon_days: Type.Optional(integer({ minimum: 1, maximum: 365, default: 90 })),
   },
-  { $id: 'ScheduleToolConfig', description: 'What an agent may plan for itself or another' },
+  { $id: 'ScheduleToolConfig', description: 'What an agent can schedule for itself or another agent' },
 );
 
 /** The form of a config, by the kind of the tool. */

@@ -12,7 +12,7 @@ import { validatorFor } from '../http/input/validator.ts';
 import { configSchemas } from './kind-config.schema.ts';
 import { refuseForeignAim } from './secret-aim-rules.ts';
 
-/** What decides beside the rows whether the caller may make or change a tool. */
+/** The rules, besides the rows, that decide whether the caller may create or change a tool. */
 export function toolRules(ctx: Ctx): ToolRules {
   return {
     checksFor: (home) => toolChecks(ctx, home),
@@ -39,5 +39,5 @@ const validators = new Map(
 /** 422 unless a config that came without its kind has that kind's form. */
 function checkConfigForm(kind: string, config: Readonly<Record<string, unknown>>): void {
   const errors = validators.get(kind)?.check({ config }, true) ?? [];
-  if (errors.length > 0) throw fail('validation_failed', { detail: 'The config has not the form of its kind.', errors });
+  if (errors.length > 0) throw fail('validation_failed', { detail: 'The config does not match its kind.', errors });
 }

@@ -3,7 +3,7 @@ import type { Tool } from '../../db/tools/tool.entity.ts';
 import type { NewToolSettings, ToolSettings } from '../../domain/tools/tool-fields.ts';
 import type { ToolCreate, ToolUpdate } from './tool.schema.ts';
 
-/** What a body says of a tool; what it leaves out is undefined. */
+/** The settings of a tool in a body; omitted ones are undefined. */
 export function toToolSettings(body: Static<typeof ToolUpdate>): ToolSettings {
   return {
     displayName: body.display_name,
@@ -21,12 +21,12 @@ export function toToolSettings(body: Static<typeof ToolUpdate>): ToolSettings {
   };
 }
 
-/** What a body says of a new tool, where it lies aside. */
+/** The settings of a new tool in a body, except its row scope. */
 export function toNewToolSettings(body: Static<typeof ToolCreate>): NewToolSettings {
   return { ...toToolSettings(body), slug: body.slug, kind: body.kind, description: body.description };
 }
 
-/** What audit entries tell of a tool; a config names secrets and holds none. */
+/** The fields of a tool in audit entries; a config names secrets and contains none. */
 export function auditedFields(tool: Tool) {
   return {
     display_name: tool.displayName,

@@ -12,7 +12,7 @@ export const toolSecretOperations = {
     {
       summary: 'Set secrets of a tool',
       description:
-        'Sets values that this tool alone uses, before those of its workspace and organization. Names that are left out keep their values. Values are never returned.',
+        'Sets values that only this tool uses, in preference to those of its workspace and organization. Omitted names keep their values. Values are never returned.',
       access: 'admin',
       audit: 'update',
       notDelegable: true,
@@ -34,7 +34,8 @@ export const toolSecretOperations = {
     '/tools/{tool_id}/secrets/{name}',
     {
       summary: 'Delete a secret of a tool',
-      description: "Deletes the tool's own value of a name. It then uses that of its workspace or organization, if there is one.",
+      description:
+        "Deletes the tool's own value of a name. The tool then uses the value of its workspace or organization, if there is one.",
       access: 'admin',
       audit: 'delete',
       notDelegable: true,

@@ -18,14 +18,14 @@ import { ToolTest, ToolTestView, toToolTestView } from './tool-test.schema.ts';
 const firstPauseMs = 40;
 const maxPauseMs = 400;
 
-/** What a repeat finds whose first request died while it waited: the test went on without anybody. */
+/** The result for a repeat whose first request died while it waited: the test continued, but no request received its result. */
 const notWaitedFor: ToolTestResult = {
   status: 'timed_out',
   output: null,
   output_type: 'text',
   truncated: false,
   total_chars: 0,
-  error: { code: 'timed_out', message: 'nobody waited for the result of this test', retryable: true },
+  error: { code: 'timed_out', message: 'no caller waited for the result of this test', retryable: true },
   request: null,
   duration_ms: 0,
 };
@@ -36,7 +36,7 @@ export const toolTestOperations = {
     {
       summary: 'Test a tool',
       description:
-        'Runs the tool once with given arguments, outside a run, and waits at most 60 seconds. A tool that writes needs the role admin. dry_run renders the request and sends nothing.',
+        'Runs the tool once with the given arguments, outside a run, and waits at most 60 seconds. A tool that writes requires the role admin. dry_run renders the request and sends nothing.',
       access: 'member',
       fails: ['state_conflict', 'upstream_timeout'],
       audit: 'submit',
@@ -82,6 +82,6 @@ async function waitForResult(
       if (value !== null) return value;
       await delay(pauseMs);
     }
-    throw fail('upstream_timeout', { detail: 'The test has given no result within 60 seconds.' });
+    throw fail('upstream_timeout', { detail: 'The test returned no result within 60 seconds.' });
   });
 }

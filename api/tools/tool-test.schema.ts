@@ -14,7 +14,7 @@ export const ToolTest = closed(
 export const ToolTestView = closed(
   {
     status: oneOf(['succeeded', 'failed', 'timed_out']),
-    output: Type.Unsafe<unknown>({ description: 'Text or JSON, cut as for a model; null without one' }),
+    output: Type.Unsafe<unknown>({ description: 'Text or JSON, truncated as for a model; null without a result' }),
     output_type: oneOf(['text', 'json']),
     truncated: Type.Boolean(),
     total_chars: integer(),
@@ -38,7 +38,7 @@ export const ToolTestView = closed(
     ),
     duration_ms: integer(),
   },
-  { $id: 'ToolTestView', description: 'What came of a test; secrets stand in it by name' },
+  { $id: 'ToolTestView', description: 'The result of a test; secrets only appear by name' },
 );
 
 /** The wire form of a test's result. */

@@ -27,14 +27,14 @@ const settable = {
   ),
   effect: Type.Optional(oneOf(effects)),
   concurrency: Type.Optional(oneOf(concurrencies, { description: 'exclusive: one call at a time in a workspace' })),
-  critical: Type.Optional(Type.Boolean({ description: 'Each call waits for an admin' })),
-  client_owned: Type.Optional(Type.Boolean({ description: 'Never executed here: the client answers the call' })),
+  critical: Type.Optional(Type.Boolean({ description: 'Whether each call waits for an admin' })),
+  client_owned: Type.Optional(Type.Boolean({ description: 'Never executed by the platform: the client answers the call' })),
   response_max_chars: Type.Optional(integer({ minimum: 100, maximum: 200_000 })),
   timeout_s: Type.Optional(
     integer({
       minimum: 1,
       maximum: 86_400,
-      description: 'At most 600, of delegate and client-owned tools 86,400; 60 and 3,600 when left out',
+      description: 'At most 600, or 86,400 for delegate and client-owned tools; defaults to 60, or 3,600',
     }),
   ),
   is_active: Type.Optional(Type.Boolean()),
@@ -76,7 +76,9 @@ export const ToolUpdate = closed(
 );
 
 export const ToolDelete = closed({
-  force: Type.Optional(Type.Boolean({ description: 'Also while active revisions use it; their next runs go without it', default: false })),
+  force: Type.Optional(
+    Type.Boolean({ description: 'Deletes it even while active revisions use it; their next runs go without it', default: false }),
+  ),
 });
 
 // Any name: one that no secret can have is as absent as others.
@@ -90,7 +92,7 @@ export const ToolSecretsPut = closed(
       maxProperties: 20,
       propertyNames: { type: 'string', maxLength: 100, pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$' },
       additionalProperties: { type: 'string', minLength: 1, maxLength: 16_384 },
-      description: 'Values by the names of secrets_required; never given back',
+      description: 'Values by the names in secrets_required; never returned',
     }),
   },
   { $id: 'ToolSecretsPut' },
@@ -119,7 +121,7 @@ export const ToolView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'ToolView', description: 'A tool that agents may call; secrets appear by name only' },
+  { $id: 'ToolView', description: 'A tool that agents can call; secrets only appear by name' },
 );
 
 export const ToolFilters = closed({

@@ -26,7 +26,7 @@ const mcpAuthForms = {
   oauth: closed(
     {
       type: oneOf(['oauth']),
-      mode: Type.Optional(oneOf(['shared', 'per_user'], { default: 'shared', description: 'One grant for all, or one of each user' })),
+      mode: Type.Optional(oneOf(['shared', 'per_user'], { default: 'shared', description: 'One grant for all users, or one per user' })),
       scopes: Type.Optional(
         listOf(text(200, { minLength: 1, pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' }), { maxItems: 50, default: [] }),
       ),
@@ -39,7 +39,7 @@ const mcpAuthForms = {
 /** One of the forms, told apart by `type`. */
 const McpAuth = Type.Unsafe<Type.Static<(typeof mcpAuthForms)[keyof typeof mcpAuthForms]>>({
   type: 'object',
-  description: 'How the server is told who calls',
+  description: 'How the platform authenticates to the server',
   discriminator: { propertyName: 'type' },
   oneOf: Object.values(mcpAuthForms),
 });
@@ -50,7 +50,7 @@ const McpToolkitConfig = closed(
     transport: Type.Optional(oneOf(mcpTransports, { default: 'auto' })),
     auth: Type.Optional(McpAuth),
     on_change: Type.Optional(
-      oneOf(['block', 'keep'], { default: 'block', description: 'What a sync does with tools in force that it finds changed or gone' }),
+      oneOf(['block', 'keep'], { default: 'block', description: 'What a sync does with active tools that have changed or disappeared' }),
     ),
     sync_interval_s: Type.Optional(nullable(integer({ minimum: 3_600, maximum: 31_536_000 }))),
   },
@@ -59,13 +59,16 @@ const McpToolkitConfig = closed(
 
 const OpenApiToolkitConfig = closed(
   {
-    base_url: text(1_000, { minLength: 1, description: 'What the paths of the document are below; its own servers are not used' }),
+    base_url: text(1_000, {
+      minLength: 1,
+      description: 'Base address for the paths of the document; the document’s own servers are not used',
+    }),
     auth: Type.Optional(HttpAuth),
   },
   { $id: 'OpenApiToolkitConfig', description: 'Where the API of a document is and how it is reached' },
 );
 
-const ManualToolkitConfig = closed({}, { $id: 'ManualToolkitConfig', description: 'Nothing: each tool brings its own config along' });
+const ManualToolkitConfig = closed({}, { $id: 'ManualToolkitConfig', description: 'Empty: each tool has its own config' });
 
 export const toolkitConfigs = {
   mcp: McpToolkitConfig,
@@ -82,5 +85,5 @@ const validators = {
 /** 422 unless a config that came without its kind has that kind's form. */
 export function checkToolkitConfig(kind: ToolkitKind, config: Readonly<Record<string, unknown>>): void {
   const errors = validators[kind].check({ config }, true);
-  if (errors.length > 0) throw fail('validation_failed', { detail: 'The config has not the form of its kind.', errors });
+  if (errors.length > 0) throw fail('validation_failed', { detail: 'The config does not match its kind.', errors });
 }

@@ -10,7 +10,7 @@ const OpenApiSource = closed(
   {
     type: oneOf(['openapi']),
     document: Type.Optional(
-      text(4 * 1024 * 1024, { minLength: 1, description: 'OpenAPI 3.0 to 3.2 as JSON or YAML text; or an attachment is named' }),
+      text(4 * 1024 * 1024, { minLength: 1, description: 'OpenAPI 3.0 to 3.2 as JSON or YAML text; alternatively, give an attachment' }),
     ),
     attachment_id: Type.Optional(
       Type.Unsafe<string>({ ...idOf('Attachment'), description: 'A document of at most 25 MiB, as text in UTF-8' }),
@@ -18,13 +18,13 @@ const OpenApiSource = closed(
     include: Type.Optional(
       listOf(text(128, { minLength: 1 }), {
         uniqueItems: true,
-        description: 'Ids or tags of the operations that become tools; all when left out',
+        description: 'Ids or tags of the operations that become tools; defaults to all',
       }),
     ),
     exclude: Type.Optional(
       listOf(text(128, { minLength: 1 }), {
         uniqueItems: true,
-        description: 'Ids or tags of operations that become none, whatever include says',
+        description: 'Ids or tags of operations to exclude, even if include names them',
       }),
     ),
   },
@@ -38,13 +38,13 @@ const ManualTool = closed({
   input_schema: Type.Optional(FreeObject),
   output_schema: Type.Optional(nullable(FreeObject)),
   config: HttpToolConfig,
-  effect: Type.Optional(oneOf(toolEffects, { description: 'By its method when left out' })),
-  concurrency: Type.Optional(oneOf(toolConcurrencies, { description: 'Its effect when left out' })),
+  effect: Type.Optional(oneOf(toolEffects, { description: 'Defaults to the effect of its method' })),
+  concurrency: Type.Optional(oneOf(toolConcurrencies, { description: 'Defaults to its effect' })),
 });
 
 const ManualSource = closed({ type: oneOf(['manual']), tools: listOf(ManualTool) }, { $id: 'ManualSource' });
 
-/** What tools are made from, told apart by `type`. */
+/** The source of tools, discriminated by `type`. */
 const RevisionSource = Type.Unsafe<Type.Static<typeof OpenApiSource> | Type.Static<typeof ManualSource>>({
   type: 'object',
   description: 'What the tools are made from',
@@ -71,7 +71,7 @@ const ToolOverrides = closed({
 export const ToolkitRevisionActivate = closed(
   {
     approve: Type.Unsafe<'all' | string[]>({
-      description: 'All tools of the revision or the names of those that are approved; the others stay as they are in force',
+      description: 'All tools of the revision, or the names of those to approve; the others keep their active version',
       oneOf: [oneOf(['all']), listOf(ToolName, { uniqueItems: true })],
     }),
     overrides: Type.Optional(

@@ -49,7 +49,7 @@ export const toolkitRevisionOperations = {
     {
       summary: 'Add a revision to a toolkit',
       description:
-        'Makes tools from an OpenAPI document (3.0 to 3.2, text of at most 4 MiB or an attachment of at most 25, references inside it only) or of a list, and tells tool by tool how they differ from the active revision. Nothing is in force before the revision is activated. include and exclude choose operations first; one that cannot be sent, or is beyond the first 200 or 4 MiB together, is left out and listed with the reason. A document with no usable operation is refused.',
+        'Creates tools from an OpenAPI document (3.0 to 3.2, text of at most 4 MiB or an attachment of at most 25 MiB, with internal references only) or from a list, and returns for each tool how it differs from the active revision. Nothing takes effect before the revision is activated. include and exclude select operations first; an operation that cannot be sent, or exceeds 200 operations or 4 MiB in total, is omitted and listed with the reason. A document without a usable operation is refused.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'create',
@@ -100,7 +100,7 @@ export const toolkitRevisionOperations = {
     {
       summary: 'Activate a revision of a toolkit',
       description:
-        'Approves tools as the revision holds them: they are made, changed, or given back to service; tools that it does not hold go. An older revision rolls back. Runs in flight keep the versions that they began with. Effects that a server claims are not believed: a remote tool is a write unless overrides says read.',
+        'Approves tools as defined in the revision: they are created, changed or released from quarantine; tools that it does not contain are removed. Activating an older revision rolls back. Runs in flight keep the versions with which they began. Effects claimed by a server are not trusted: a remote tool counts as write unless overrides says read.',
       access: 'admin',
       fails: ['already_exists', 'state_conflict'],
       audit: 'approve',
@@ -123,7 +123,7 @@ export const toolkitRevisionOperations = {
   ),
 };
 
-/** What is approved comes into force, with the secrets that it names. */
+/** The approved tools take effect, with the secrets that they name. */
 async function refuseForeignAims(
   ctx: Ctx,
   toolkit: Toolkit,
@@ -145,9 +145,9 @@ interface Asked {
 async function toolsOf(ctx: Ctx, toolkit: Toolkit, { body, read }: Asked): Promise<SourceTools> {
   const { source } = body;
   if (toolkit.kind === 'mcp')
-    throw invalid('/source/type', 'enum', 'The tools of an MCP server come with a sync, not with a document.', { kind: 'mcp' });
+    throw invalid('/source/type', 'enum', 'The tools of an MCP server are read in a sync, not from a document.', { kind: 'mcp' });
   if (source.type !== toolkit.kind)
-    throw invalid('/source/type', 'enum', 'The source is not of the kind of the toolkit.', { kind: toolkit.kind });
+    throw invalid('/source/type', 'enum', 'The source does not match the kind of the toolkit.', { kind: toolkit.kind });
   if (source.type === 'manual') return toolsByHand(source.tools, await toolChecks(ctx, toolkit));
   if (read instanceof Failure) throw read;
   if (read === null) throw new Error('A document of a toolkit that is visible was not read');

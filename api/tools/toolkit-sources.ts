@@ -29,7 +29,7 @@ export async function readSource(request: IdentifyRequest<ToolkitRevisionCreate>
     const ctx = { ...tx, caller: request.caller, floor: request.floor };
     await requireToolkit(ctx, String(request.params['toolkit_id']));
     if ((source.document === undefined) === (source.attachment_id === undefined))
-      throw invalid('/source', 'oneOf', 'Either a document or an attachment is demanded.');
+      throw invalid('/source', 'oneOf', 'Either a document or an attachment is required.');
 
     const isInline = source.document !== undefined;
     const document = source.document ?? (await bytesOfAttachment(request, ctx, source.attachment_id ?? ''));
@@ -69,7 +69,13 @@ function refuseProblems({ problems, unknown }: OpenApiReading, pointer: string):
   }));
   for (const { list, position } of unknown) {
     const place = `/source/${list}/${position}`;
-    errors.push({ in: 'body', pointer: place, name: null, rule: 'reference', message: 'names no operation and no tag of the document' });
+    errors.push({
+      in: 'body',
+      pointer: place,
+      name: null,
+      rule: 'reference',
+      message: 'names neither an operation nor a tag of the document',
+    });
   }
-  if (errors.length > 0) throw fail('validation_failed', { detail: 'The document can not be used.', errors: errors.slice(0, 50) });
+  if (errors.length > 0) throw fail('validation_failed', { detail: 'The document cannot be used.', errors: errors.slice(0, 50) });
 }

@@ -26,7 +26,7 @@ const ToolkitSlug = text(40, { minLength: 1, pattern: '^[a-z0-9][a-z0-9_-]*$', d
 const Secrets = listOf(SecretName, {
   maxItems: 10,
   uniqueItems: true,
-  description: 'What its tools need beside the secrets of auth; in force with the next activation',
+  description: 'What its tools need besides the secrets of auth; takes effect with the next activation',
 });
 
 const ToolkitCreateFields = closed({
@@ -59,7 +59,7 @@ export const ToolkitUpdate = closed(
     secrets_required: Type.Optional(Secrets),
     is_active: Type.Optional(Type.Boolean()),
   },
-  { $id: 'ToolkitUpdate', description: 'A config replaces the former one whole' },
+  { $id: 'ToolkitUpdate', description: 'A config replaces the previous one as a whole' },
 );
 
 export const ToolkitView = closed(
@@ -82,7 +82,7 @@ export const ToolkitView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'ToolkitView', description: 'A versioned group of tools: an MCP server, an OpenAPI document, or made by hand' },
+  { $id: 'ToolkitView', description: 'A versioned group of tools: from an MCP server, from an OpenAPI document, or created manually' },
 );
 
 /** The wire form of a toolkit. */

@@ -20,7 +20,7 @@ export const toolkitOperations = {
     '/toolkits',
     {
       summary: 'List toolkits',
-      description: 'Toolkits that the caller sees, newest first: MCP servers, OpenAPI documents, and groups made by hand.',
+      description: 'Toolkits that the caller can see, newest first: MCP servers, OpenAPI documents, and manually created groups.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -34,7 +34,7 @@ export const toolkitOperations = {
     {
       summary: 'Create a toolkit',
       description:
-        'Creates a toolkit without tools. They come with its first revision (of a document, by hand, or of a sync with the MCP server) and are in force once that is activated.',
+        'Creates a toolkit without tools. They come with its first revision (from a document, created manually, or from a sync with the MCP server) and take effect once that is activated.',
       access: 'admin',
       fails: ['already_exists', 'not_found'],
       audit: 'create',
@@ -63,11 +63,11 @@ export const toolkitOperations = {
     '/toolkits/{toolkit_id}',
     {
       summary: 'Read a toolkit',
-      description: 'One toolkit with its config and the numbers of its tools. Secrets appear by name only.',
+      description: 'Returns one toolkit with its config and the numbers of its tools. Secrets only appear by name.',
       access: 'viewer',
       mcp: true,
       etag: true,
-      // Syncs and activations change the numbers beside the version.
+      // Syncs and activations change the numbers independently of the version.
       notModified: false,
       params: ToolkitParams,
       view: ToolkitView,
@@ -80,7 +80,7 @@ export const toolkitOperations = {
     {
       summary: 'Change a toolkit',
       description:
-        'Changes what is sent and keeps the rest; a config replaces the former one whole. Another address, transport or auth quarantines all its tools until a revision is activated; an address or token server of another origin drops the secret values that its tools have of their own, and takes the right to set the secrets that the config names (403).',
+        'Changes the fields that are sent and keeps the rest; a config replaces the previous one as a whole. Changing the address, transport or auth quarantines all its tools until a revision is activated; an address or token server with a different origin erases the tools’ own secret values, and requires permission to set the secrets that the config names (403).',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',
@@ -105,7 +105,7 @@ export const toolkitOperations = {
     {
       summary: 'Delete a toolkit',
       description:
-        'Deletes a toolkit with its tools and what it held to reach its server. While the active revision of an agent binds it or one of its tools, the answer is 409 with the ids of at most 20.',
+        'Deletes a toolkit with its tools and its credentials for the server. While the active revision of an agent uses it or one of its tools, the answer is 409 with the ids of at most 20 such agents.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',

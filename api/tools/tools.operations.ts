@@ -20,7 +20,7 @@ export const tools = area('Tools', {
     '/tools',
     {
       summary: 'List tools',
-      description: 'Tools that the caller sees, newest first. q looks in slug, display name and description.',
+      description: 'Tools that the caller can see, newest first. q searches slug, display name and description.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -36,7 +36,7 @@ export const tools = area('Tools', {
     {
       summary: 'Create a tool',
       description:
-        'Creates a tool that revisions can bind by id or slug. The kind decides the form of config, and also what the model may send, except for http tools, code with a fixed source and client-owned tools.',
+        'Creates a tool that revisions can bind by id or slug. The kind determines the form of config, and also the input schema, except for http tools, code with a fixed source and client-owned tools.',
       access: 'admin',
       fails: ['already_exists', 'not_found'],
       audit: 'create',
@@ -70,7 +70,7 @@ export const tools = area('Tools', {
     '/tools/{tool_id}',
     {
       summary: 'Read a tool',
-      description: 'One tool with its config. Secrets appear by name only.',
+      description: 'Returns one tool with its config. Secrets only appear by name.',
       access: 'viewer',
       mcp: true,
       etag: true,
@@ -88,7 +88,7 @@ export const tools = area('Tools', {
     {
       summary: 'Change a tool',
       description:
-        'Changes what is sent and keeps the rest; config is replaced whole. Runs in flight keep the tool as they began with it, but one that becomes inactive or critical is refused at its next call. A config that sends secrets to another origin (scheme, host, port) drops the values that the tool has of its own: set them again. A secret of its workspace or organization is aimed at another origin only by who may set that secret (403).',
+        'Changes the fields that are sent and keeps the rest; config is replaced as a whole. Runs in flight keep the tool as it was when they began, but a tool that becomes inactive or critical is refused at its next call. A config that sends secrets to a different origin (scheme, host, port) erases the tool’s own values: set them again. Only callers who can set a secret of its workspace or organization can redirect that secret to a different origin (403).',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',
@@ -114,7 +114,7 @@ export const tools = area('Tools', {
     {
       summary: 'Delete a tool',
       description:
-        'Deletes a tool with its own secret values. While active revisions use it the answer is 409 with the ids of at most 20 agents, unless force is true: then their runs go on without it.',
+        'Deletes a tool with its own secret values. While active revisions use it, the answer is 409 with the ids of at most 20 agents, unless force is true: then their runs continue without it.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'delete',

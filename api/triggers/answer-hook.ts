@@ -13,7 +13,7 @@ import type { HookReceipt } from './webhook-delivery.schema.ts';
 
 const maxWaitMs = 25_000;
 
-/** A delivery that is answered for: its own, or the one that it repeats. */
+/** The delivery that is answered: the request's own, or the one that it repeats. */
 interface Answered {
   readonly deliveryId: string;
   readonly runId: string | null;
@@ -23,7 +23,7 @@ interface Answered {
   readonly status: number;
 }
 
-/** Answers a request to a hook: what is new starts a run in this transaction, what repeats another is answered as that was. */
+/** Answers a request to a hook: a new delivery starts a run in this transaction, a repeat gets the answer of the first. */
 export async function answerHook(ctx: Ctx, taken: TakenHook, method: 'POST' | 'GET') {
   if (taken.kind === 'challenge')
     return reply<unknown>(null, { status: 200, text: { contentType: 'text/plain; charset=utf-8', body: taken.challenge } });
@@ -50,7 +50,7 @@ async function take(ctx: Ctx, { hook, start }: VerifiedHook): Promise<Answered> 
   const outcome = start === null ? null : await startDelivery(ctx, hook, start);
   if (outcome?.kind === 'refused') {
     const { failure } = outcome;
-    // What may succeed in a moment leaves nothing; its sender comes again.
+    // A retryable failure leaves nothing behind; its sender retries.
     if (start !== null && !failure.retryable) await ctx.commitNow((tx) => keepRefused(tx, hook, failedOf(start.delivery, failure)));
     throw failure;
   }
@@ -66,12 +66,12 @@ function receiptOf({ deliveryId, runId, eventId, isCoalesced, isDuplicate }: Omi
   return { delivery_id: deliveryId, run_id: runId, event_id: eventId, deduplicated: isDuplicate, coalesced: isCoalesced };
 }
 
-/** A run that goes on without its sender; GET answers 200 in every mode. */
+/** The reply for a run that continues without its sender; GET answers 200 in every mode. */
 function outlived(runId: string, method: 'POST' | 'GET') {
   return method === 'GET' ? { status: 200 } : { status: 202, headers: { location: `/runs/${runId}` } };
 }
 
-/** Waits until the run has ended or waits for somebody, at most 25 s; holds no connection. Null: it is erased. */
+/** Waits at most 25 s until the run has ended or is waiting for someone; holds no connection. Returns null if it was erased. */
 async function waitForRun(ctx: Ctx, runId: string): Promise<RunRow | null> {
   const { deps, tenant, actor, correlationId } = ctx;
   const read = async () => (await transact(deps.db, { tenant, actor, correlationId }, (tx) => readRunRow(tx, runId))).value;
@@ -109,6 +109,10 @@ async function outcomeOf(ctx: Ctx, { hook, answered, run, method }: Outcome) {
 
 async function warnOfPath(ctx: Ctx, deliveryId: string): Promise<void> {
   const { deps, tenant, actor, correlationId } = ctx;
-  const warning = { code: 'missing_value', field: 'response_path', message: 'The outcome has nothing there; the sender got null.' };
+  const warning = {
+    code: 'missing_value',
+    field: 'response_path',
+    message: 'response_path finds nothing in the outcome; the sender got null.',
+  };
   await transact(deps.db, { tenant, actor, correlationId }, (tx) => warnOfDelivery(tx, deliveryId, warning));
 }

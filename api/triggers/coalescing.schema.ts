@@ -7,28 +7,34 @@ export const Coalescing = closed(
   {
     mode: oneOf(['none', ...coalescingModes], {
       description:
-        'none: each delivery is a run; debounce: one run when none has come for the window; throttle: one run a window, the first at once; batch: one run for what comes in the window',
+        'none: one run per delivery; debounce: one run once no delivery has arrived for the window; throttle: one run per window, the first at once; batch: one run for all deliveries in the window',
     }),
-    key_template: Type.Optional(
-      nullable(text(400, { description: 'Deliveries for which it gives the same belong together; null: all do' })),
-    ),
+    key_template: Type.Optional(nullable(text(400, { description: 'Deliveries with the same key are grouped; null: all are' }))),
     event_time_path: Type.Optional(
       nullable(
-        text(400, { description: 'JSON pointer to the sender’s own time in the body, RFC 3339 or Unix; says which is first and last' }),
+        text(400, {
+          description: 'JSON pointer to the sender’s timestamp in the body, RFC 3339 or Unix; determines which delivery is first and last',
+        }),
       ),
     ),
     window_seconds: Type.Optional(integer({ minimum: 1, maximum: 3_600, description: 'Required unless mode is none' })),
     max_wait_seconds: Type.Optional(
-      nullable(integer({ minimum: 2, maximum: 86_400, description: 'Of debounce: the longest wait of the first; null: ten windows' })),
+      nullable(
+        integer({
+          minimum: 2,
+          maximum: 86_400,
+          description: 'Only with debounce: the maximum wait of the first delivery; null: ten windows',
+        }),
+      ),
     ),
     payload: Type.Optional(
-      oneOf(coalescedPayloads, { description: 'Whose data templates see; all: each as one of `items`. last unless given' }),
+      oneOf(coalescedPayloads, { description: 'Which delivery’s data templates use; all: each as one of `items`. Defaults to last' }),
     ),
     max_batch: Type.Optional(
       integer({
         minimum: 1,
         maximum: 500,
-        description: 'Of batch, and where all count: so many deliveries a run at most. 100 unless given',
+        description: 'With batch, or when all deliveries are used: the maximum number of deliveries per run. Defaults to 100',
       }),
     ),
   },

@@ -7,7 +7,7 @@ import { closed, FreeObject, idOf, integer, Name, nullable, text, Timestamp } fr
 import { Coalescing, coalescingOf, toCoalescingView } from './coalescing.schema.ts';
 import { InputTemplate, KeyTemplate, SubjectTemplate } from './webhook-endpoint.schema.ts';
 
-export const TriggerParams = closed({ trigger_id: idOf('EventTrigger', 'What listens to events') });
+export const TriggerParams = closed({ trigger_id: idOf('EventTrigger', 'An event trigger') });
 
 export const KindGlob = text(120, {
   minLength: 1,
@@ -16,21 +16,23 @@ export const KindGlob = text(120, {
 const Filter = {
   ...FreeObject,
   description:
-    'What an event must meet: a rule of JsonLogic over id, event_kind, source, subject, payload, depth, root_event_id, cause_run_id and occurred_at, with var, ==, != (both strict), <, <=, >, >=, in, and, or, !, missing; at most 100 nodes, 10 levels',
+    'A condition that events must meet: a JsonLogic rule over id, event_kind, source, subject, payload, depth, root_event_id, cause_run_id and occurred_at, with var, ==, != (both strict), <, <=, >, >=, in, and, or, !, missing; at most 100 nodes, 10 levels',
 };
-const Prompt = text(65_536, { minLength: 1, description: 'Liquid over event, now and, where a group counts as a whole, items' });
+const Prompt = text(65_536, { minLength: 1, description: 'Liquid template with event, now and, if a whole group is used, items' });
 const MaxDepth = integer({
   minimum: 1,
   maximum: 10,
-  description: 'An event with so many runs before it in its chain starts no other. 3 unless given',
+  description: 'An event with this many runs before it in its chain starts no further run. Defaults to 3',
 });
 const IsActive = Type.Boolean({ description: 'false: it starts nothing' });
 
 const changeable = {
   filter: nullable(Filter),
   input_template: nullable(InputTemplate),
-  session_key_template: nullable(KeyTemplate('Events with the same key are turns of one conversation; null: each is one of its own')),
-  persona_slug_template: nullable(KeyTemplate('Persona of the run; null: the conversation’s or the agent’s')),
+  session_key_template: nullable(
+    KeyTemplate('Events with the same key are turns of one conversation; null: each event is a separate conversation'),
+  ),
+  persona_slug_template: nullable(KeyTemplate('Persona of the run; null: that of the conversation or the agent')),
   subject_template: nullable(SubjectTemplate),
 };
 
@@ -45,12 +47,12 @@ export const EventTriggerView = closed(
     coalescing: Coalescing,
     max_depth: MaxDepth,
     is_active: IsActive,
-    match_count: integer({ description: 'Events that its kind, depth and filter have let pass' }),
+    match_count: integer({ description: 'Number of events that passed its kind, depth and filter' }),
     created_by_user_id: nullable(idOf('User')),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'EventTriggerView', description: 'What starts a run of an agent when something happens' },
+  { $id: 'EventTriggerView', description: 'Starts a run of an agent when an event happens' },
 );
 
 const optional = {
@@ -65,7 +67,7 @@ export const EventTriggerCreate = closed(
   {
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
     name: Name,
-    agent_id: idOf('Agent', 'Whose runs are started'),
+    agent_id: idOf('Agent', 'The agent whose runs are started'),
     event_kind: KindGlob,
     prompt_template: Prompt,
     ...optional,
@@ -79,7 +81,7 @@ export const EventTriggerCreate = closed(
 export const EventTriggerUpdate = closed(
   {
     name: Type.Optional(Name),
-    agent_id: Type.Optional(idOf('Agent', 'Whose runs are started')),
+    agent_id: Type.Optional(idOf('Agent', 'The agent whose runs are started')),
     event_kind: Type.Optional(KindGlob),
     prompt_template: Type.Optional(Prompt),
     ...optional,
@@ -87,12 +89,12 @@ export const EventTriggerUpdate = closed(
     max_depth: Type.Optional(MaxDepth),
     is_active: Type.Optional(IsActive),
   },
-  { $id: 'EventTriggerUpdate', description: 'What is sent is changed, the rest kept; null clears' },
+  { $id: 'EventTriggerUpdate', description: 'The fields that are sent are changed, the rest is kept; null clears a field' },
 );
 
 export const TriggerFilters = closed({
   agent_id: Type.Optional(idOf('Agent', 'Only triggers of this agent')),
-  is_active: Type.Optional(Type.Boolean({ description: 'Only triggers that start runs, or only others' })),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only active triggers, or only inactive ones' })),
 });
 
 /** The fields of a new trigger. 422 for coalescing without a window. */

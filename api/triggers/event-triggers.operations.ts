@@ -26,7 +26,7 @@ export const eventTriggerOperations = {
     '/event-triggers',
     {
       summary: 'List event triggers',
-      description: 'Triggers that the caller sees, newest first.',
+      description: 'Triggers that the caller can see, newest first.',
       access: 'viewer',
       paging: 'keyset',
       mcp: true,
@@ -44,7 +44,8 @@ export const eventTriggerOperations = {
     '/event-triggers',
     {
       summary: 'Create an event trigger',
-      description: 'Starts a run of an agent for each event of a kind that meets a filter. At most 200 a workspace.',
+      description:
+        'Creates a trigger that starts a run of an agent for each event of a kind that passes a filter. At most 200 per workspace.',
       access: 'admin',
       fails: ['not_found', 'state_conflict'],
       audit: 'create',
@@ -77,10 +78,10 @@ export const eventTriggerOperations = {
     '/event-triggers/{trigger_id}',
     {
       summary: 'Read an event trigger',
-      description: 'One trigger, with the number of events that it has taken.',
+      description: 'Returns one trigger with the number of events that it has accepted.',
       access: 'viewer',
       etag: true,
-      // That number grows beside the version.
+      // That number grows independently of the version.
       notModified: false,
       mcp: true,
       params: TriggerParams,
@@ -97,7 +98,7 @@ export const eventTriggerOperations = {
     {
       summary: 'Change an event trigger',
       description:
-        'Changes what is sent and keeps the rest. Events that come afterwards are judged by it; switched off, it drops what waits.',
+        'Changes the fields that are sent and keeps the rest. Applies to later events; deactivating the trigger drops waiting events.',
       access: 'admin',
       audit: 'update',
       etag: true,
@@ -121,7 +122,7 @@ export const eventTriggerOperations = {
     '/event-triggers/{trigger_id}',
     {
       summary: 'Delete an event trigger',
-      description: 'It starts nothing from now on, and what waits of it is dropped. Runs that it has started go on.',
+      description: 'It starts no further runs, and its waiting events are dropped. Runs that it has started continue.',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,

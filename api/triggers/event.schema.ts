@@ -10,16 +10,16 @@ const Kind = text(120, {
   minLength: 1,
   description: 'One to six segments of a-z, 0-9 and _, joined by dots, such as shop.order_paid',
 });
-const Subject = text(200, { description: 'What it is about: an order, a customer' });
-const Payload = { ...FreeObject, description: 'What it says; at most 64 KB' };
-const DedupeKey = text(200, { minLength: 1, description: 'An event that comes again under it within 24 hours counts once' });
+const Subject = text(200, { description: 'What the event is about, for example an order or a customer' });
+const Payload = { ...FreeObject, description: 'The data of the event; at most 64 KB' };
+const DedupeKey = text(200, { minLength: 1, description: 'Events with the same key within 24 hours count only once' });
 const OccurredAt = { ...Timestamp, description: 'When it happened' };
 
 const EventMatch = closed({
   trigger_id: idOf('EventTrigger'),
   outcome: oneOf(matchOutcomes, {
     description:
-      'started: a run has its data; coalescing: waits for others; merged: a run of others stands for it; dropped: its trigger went before; filtered: the filter does not take it; depth_exceeded: too many runs lie before it; capped: its chain has started 200 runs; failed: no run could be started',
+      'started: a run has its data; coalescing: it waits for others; merged: it was merged into a run of others; dropped: its trigger was deleted or deactivated first; filtered: the filter rejected it; depth_exceeded: too many runs precede it; capped: its chain has started 200 runs; failed: no run could be started',
   }),
   run_id: nullable(idOf('Run')),
   error_code: nullable(text(200, { description: 'Why it failed' })),
@@ -33,12 +33,12 @@ export const EventView = closed(
     subject: nullable(Subject),
     payload: Payload,
     dedupe_key: nullable(DedupeKey),
-    depth: integer({ description: 'How many runs lie before it in its chain' }),
-    root_event_id: idOf('Event', 'The first event of its chain; its own id where it is the first'),
+    depth: integer({ description: 'Number of runs before it in its chain' }),
+    root_event_id: idOf('Event', 'The first event of its chain; its own id if it is the first'),
     cause_run_id: nullable(idOf('Run', 'The run that caused it')),
-    deduplicated: Type.Boolean({ description: 'It was published before, and this is the first one' }),
+    deduplicated: Type.Boolean({ description: 'Whether it was already published, so that this is the first event' }),
     fan_out: oneOf(['pending', 'done'], { description: 'done: every trigger of its kind has been judged' }),
-    matches: listOf(EventMatch, { maxItems: 10_000, description: 'What became of it for each trigger of its kind' }),
+    matches: listOf(EventMatch, { maxItems: 10_000, description: 'The outcome for each trigger of its kind' }),
     occurred_at: OccurredAt,
     created_at: Timestamp,
   },
@@ -62,8 +62,8 @@ export const EventFilters = closed({
     ...KindGlob,
     description: 'Only events of this kind; * stands for one segment, ** at the end for one or more',
   }),
-  from: Type.Optional({ ...Timestamp, description: 'Only events that came then or later' }),
-  to: Type.Optional({ ...Timestamp, description: 'Only events that came before' }),
+  from: Type.Optional({ ...Timestamp, description: 'Only events received at this time or later' }),
+  to: Type.Optional({ ...Timestamp, description: 'Only events received before this time' }),
 });
 
 /** The wire form of an event. */

@@ -15,7 +15,7 @@ export const events = area('Events', {
     {
       summary: 'Publish an event',
       description:
-        'Says that something happened; each active trigger of its kind starts a run or says why not. Under a dedupe_key it counts once in 24 hours, and its repeat gets the first. Requests of tools of a run carry X-Longhaul-Run, by which an event is one deeper in its chain.',
+        'Publishes an event; each active trigger of its kind starts a run or records why not. With a dedupe_key, it counts once in 24 hours, and a repeat returns the first event. Requests from a run’s tools carry X-Longhaul-Run, which places an event one level deeper in its chain.',
       access: 'member',
       audit: 'submit',
       idempotent: true,
@@ -51,7 +51,7 @@ export const events = area('Events', {
     '/events',
     {
       summary: 'List events',
-      description: 'Events of the last 90 days that the caller sees, newest first, with what became of each.',
+      description: 'Events of the last 90 days that the caller can see, newest first, with their outcomes.',
       access: 'viewer',
       paging: 'keyset',
       mcp: true,

@@ -4,7 +4,7 @@ import { publishesOnly } from '../../domain/webhooks/start-delivery.ts';
 import { fillHook, fillKey, shownHeadersOf, shownQueryOf, type HookWarning, type SeenRequest } from '../../ports/hooks/texts.ts';
 import type { Templates } from '../../ports/templates/templates.ts';
 
-/** What an endpoint makes of a request by its templates. */
+/** The result of rendering the endpoint's templates with a request. */
 export interface FilledDelivery {
   /** Null: the run is filled when its group closes, or there is none. */
   readonly texts: FilledTexts | null;

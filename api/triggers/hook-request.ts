@@ -23,12 +23,12 @@ export function headersOf(headers: IncomingHttpHeaders): Record<string, string |
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
 }
 
-/** Parameters as they came; one that comes more often is all of its values, joined by commas. Throws `malformed_request` for a bad escape. */
+/** The query parameters; the values of a repeated one are joined by commas. Throws `malformed_request` for an invalid escape. */
 export function queryOf(search: string): Record<string, string> {
   return Object.fromEntries([...groupPairs(search)].map(([name, values]) => [name, values.join(',')]));
 }
 
-/** By what a request may be known as a repeat, whatever it turns out to prove: for the one look-up that also finds its endpoint. */
+/** Digests by which a request can be recognized as a repeat, however it is verified: for the single look-up that also finds its endpoint. */
 export function candidateDigests(request: HookRequest): Buffer[] {
   const claim = readSignature(request);
   return [...(claim ? signedDigests(claim) : []), ...plainDigests(request)];

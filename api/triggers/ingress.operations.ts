@@ -15,7 +15,7 @@ const HookParams = closed({
 /** The sender's own parameters, whatever they are; `token` among them where no header can carry it. */
 const HookQuery = Type.Object({}, { additionalProperties: true });
 
-const HookBody = Type.Unsafe<Buffer>({ description: 'Whatever the sender says: JSON, a form or text of at most 1 MiB' });
+const HookBody = Type.Unsafe<Buffer>({ description: 'Any content from the sender: JSON, a form or text of at most 1 MiB' });
 
 const fails: readonly ErrorCode[] = ['signature_invalid', 'budget_exceeded', 'method_not_allowed', 'state_conflict'];
 
@@ -26,7 +26,7 @@ export const ingress = area('Ingress', {
     {
       summary: 'Deliver by GET',
       description:
-        'Starts a run with the agent of an endpoint that takes GET. The shared token comes as X-Webhook-Token, else as token; answers 200 in every mode.',
+        'Starts a run with the agent of an endpoint that accepts GET. The shared token is sent as X-Webhook-Token, or as the parameter token; answers 200 in every mode.',
       access: 'ingress',
       fails,
       transaction: 'writes',
@@ -49,7 +49,7 @@ export const ingress = area('Ingress', {
     {
       summary: 'Deliver a webhook',
       description:
-        'Starts a run with the agent of the endpoint, or what the endpoint says: an event, a run together with others. A signature in the form of Standard Webhooks, Svix, Stripe, Slack, GitHub or X-Signature-256 is verified, or a token. A delivery that comes again within 24 hours gets the first answer and starts nothing.',
+        'Starts a run with the agent of the endpoint, or does what the endpoint defines: publishes an event, or joins a run with other deliveries. Verifies a token, or a signature in the format of Standard Webhooks, Svix, Stripe, Slack, GitHub or X-Signature-256. A delivery repeated within 24 hours gets the first answer and starts nothing.',
       access: 'ingress',
       fails,
       audit: 'none',

@@ -12,67 +12,78 @@ import { times } from './schedule.schema.ts';
 
 const statuses = ['upcoming', ...occurrenceStatuses] as const;
 const Kind = oneOf(occurrenceKinds, {
-  description: 'regular: by the clock; manual: by a request; backfill: a past instant that was asked for',
+  description: 'regular: by the schedule; manual: by a request; backfill: for a past time, on request',
 });
-const LocalTime = text(40, { description: 'The same by the clocks of its zone, with offset' });
+const LocalTime = text(40, { description: 'The same in local time of the zone, with offset' });
 
 export const OccurrenceFilters = closed({
-  status: Type.Optional(oneOf(statuses, { description: 'Only occurrences that came to this' })),
+  status: Type.Optional(oneOf(statuses, { description: 'Only occurrences with this outcome' })),
   kind: Type.Optional(oneOf(occurrenceKinds, { description: 'Only occurrences of this kind' })),
   from: Type.Optional({ ...Timestamp, description: 'Due at this time or later' }),
   to: Type.Optional({ ...Timestamp, description: 'Due before this time' }),
   upcoming: Type.Optional(
-    integer({ maximum: 50, default: 0, description: 'So many coming instants ahead of the first page, beyond its limit' }),
+    integer({ maximum: 50, default: 0, description: 'Number of upcoming times to list before the first page, in addition to its limit' }),
   ),
 });
 
 export const ScheduleOccurrenceView = closed(
   {
-    id: nullable(idOf('ScheduleOccurrence', 'Null: it is still to come')),
+    id: nullable(idOf('ScheduleOccurrence', 'Null for a future occurrence')),
     schedule_id: idOf('Schedule'),
     kind: Kind,
     nominal_at: { ...Timestamp, description: 'When it is or was due, without jitter' },
     local_time: LocalTime,
-    shifted_from: nullable(text(40, { description: 'The time that was meant, where the clocks leapt over it' })),
+    shifted_from: nullable(text(40, { description: 'The intended time, if the clocks skipped it' })),
     status: oneOf(statuses, {
       extensible: true,
       description:
-        'upcoming; started: its run is live, or has ended as succeeded, failed or cancelled; buffered: it waits for the end of another; skipped_overlap: another was live; skipped_dst: the second of a time that the clocks show twice; missed: it was handled too late, or by nobody',
+        'upcoming; started: its run is live, or has ended as succeeded, failed or cancelled; buffered: it waits for another run to end; skipped_overlap: another run was live; skipped_dst: the second occurrence of a time that the clocks show twice; missed: it was handled too late, or not at all',
     }),
-    overlap: oneOf([...overlaps], { description: 'What was to be done beside a live run' }),
+    overlap: oneOf([...overlaps], { description: 'What to do if another run was live' }),
     run_id: nullable(idOf('Run', 'The run that it started')),
-    backfill_id: nullable(idOf('ScheduleBackfill', 'The backfill that asked for it')),
+    backfill_id: nullable(idOf('ScheduleBackfill', 'The backfill that requested it')),
     reason: nullable(
       text(200, {
         description:
-          'More about it, for programs: late, never_fired, buffer_full, replaced, template, an error code of the start; of one that was started persona_unknown, where it has the default persona',
+          'Details for programs: late, never_fired, buffer_full, replaced, template, or an error code of the start; for a started one, persona_unknown if it uses the default persona',
       }),
     ),
     started_at: nullable({ ...Timestamp, description: 'When its run was started' }),
     finished_at: nullable({ ...Timestamp, description: 'When it ended' }),
   },
-  { $id: 'ScheduleOccurrenceView', description: 'One instant of a schedule and what became of it' },
+  { $id: 'ScheduleOccurrenceView', description: 'One occurrence of a schedule and its outcome' },
 );
 
 export const ScheduleTrigger = closed(
-  { overlap: Type.Optional(oneOf(overlaps, { description: 'What is done while a run of it is live; the schedule’s own unless given' })) },
-  { $id: 'ScheduleTrigger', description: 'How a schedule is fired now' },
+  {
+    overlap: Type.Optional(
+      oneOf(overlaps, { description: 'What to do while another run of the schedule is live; defaults to the setting of the schedule' }),
+    ),
+  },
+  { $id: 'ScheduleTrigger', description: 'How to fire a schedule now' },
 );
 
 export const ScheduleBackfill = closed(
   {
-    from: { ...Timestamp, description: 'First instant, included' },
-    to: { ...Timestamp, description: 'Last instant, included; in the past, at most 366 days after from' },
+    from: { ...Timestamp, description: 'Start of the range, inclusive' },
+    to: { ...Timestamp, description: 'End of the range, inclusive; in the past, at most 366 days after from' },
     overlap: Type.Optional(
       oneOf(backfillOverlaps, {
         default: 'sequential',
-        description: 'sequential: one run after the other; allow_all: beside each other, at most ten starts a second',
+        description: 'sequential: one run after the other; allow_all: concurrently, at most ten starts per second',
       }),
     ),
-    max_runs: Type.Optional(integer({ minimum: 1, maximum: 1_000, default: 100, description: '422 with the number if there are more' })),
-    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Tells what it would start, and starts nothing' })),
+    max_runs: Type.Optional(
+      integer({
+        minimum: 1,
+        maximum: 1_000,
+        default: 100,
+        description: 'The request is refused with 422 and the number if there are more',
+      }),
+    ),
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Reports what it would start, and starts nothing' })),
   },
-  { $id: 'ScheduleBackfill', description: 'Past instants whose runs are to be started now' },
+  { $id: 'ScheduleBackfill', description: 'Past times whose runs are started now' },
 );
 
 export const ScheduleBackfillView = closed(
@@ -81,29 +92,29 @@ export const ScheduleBackfillView = closed(
     schedule_id: idOf('Schedule'),
     from: Timestamp,
     to: Timestamp,
-    overlap: oneOf(backfillOverlaps, { description: 'Whether its runs are one after the other' }),
-    planned: integer({ description: 'Instants that are to start a run' }),
-    already_run: integer({ description: 'Instants that are left out: they have a run' }),
-    instants: listOf({ ...Timestamp }, { maxItems: 100, description: 'The first of those that are to start one' }),
+    overlap: oneOf(backfillOverlaps, { description: 'Whether its runs follow one another' }),
+    planned: integer({ description: 'Number of times that will start a run' }),
+    already_run: integer({ description: 'Number of times that are omitted because they already have a run' }),
+    instants: listOf({ ...Timestamp }, { maxItems: 100, description: 'The first of the times that will start a run' }),
     dry_run: Type.Boolean({ description: 'Nothing is started' }),
     status: oneOf(backfillStatuses, {
       extensible: true,
-      description: 'done: each instant was started; cancelled: the schedule was deleted before',
+      description: 'done: all runs were started; cancelled: the schedule was deleted first',
     }),
     started: integer({ description: 'Runs that were started' }),
     failed: integer({ description: 'Starts that were refused' }),
     created_at: Timestamp,
   },
-  { $id: 'ScheduleBackfillView', description: 'A backfill; its occurrences show what becomes of it' },
+  { $id: 'ScheduleBackfillView', description: 'A backfill; its occurrences show the outcome' },
 );
 
 export const SchedulePreview = closed(
   {
     ...times,
-    after: Type.Optional({ ...Timestamp, description: 'Instants after this time; now unless given' }),
-    count: Type.Optional(integer({ minimum: 1, maximum: 50, default: 10, description: 'How many instants' })),
+    after: Type.Optional({ ...Timestamp, description: 'Times after this time; defaults to now' }),
+    count: Type.Optional(integer({ minimum: 1, maximum: 50, default: 10, description: 'How many times to return' })),
   },
-  { $id: 'SchedulePreview', description: 'Times as a schedule has them, exactly one of cron, every_seconds and run_at' },
+  { $id: 'SchedulePreview', description: 'The times of a schedule: exactly one of cron, every_seconds and run_at' },
 );
 
 export const SchedulePreviewView = closed(
@@ -115,7 +126,7 @@ export const SchedulePreviewView = closed(
         local_time: LocalTime,
         note: nullable(
           oneOf(['shifted', 'first_of_two', 'second_of_two'], {
-            description: 'shifted: the clocks leap over the time that is meant; first_of_two, second_of_two: they show it twice',
+            description: 'shifted: the clocks skip the intended time; first_of_two, second_of_two: the clocks show it twice',
           }),
         ),
       }),
@@ -124,13 +135,17 @@ export const SchedulePreviewView = closed(
     warnings: listOf(
       closed({
         code: oneOf(['dst_gap', 'dst_repeat'], { description: 'What the clocks do' }),
-        at: { ...Timestamp, description: 'The first instant after the gap, or the second one of a time that comes twice' },
+        at: { ...Timestamp, description: 'The first time after the gap, or the second occurrence of a time that the clocks show twice' },
         message: text(500, { description: 'What that means for it' }),
       }),
-      { maxItems: 20, description: 'Clock changes of the next 400 days that it falls into' },
+      { maxItems: 20, description: 'Clock changes in the next 400 days that affect it' },
     ),
     min_gap_seconds: nullable(
-      Type.Number({ minimum: 0, maximum: 1e10, description: 'Shortest time between two of the next instants; null: there are not two' }),
+      Type.Number({
+        minimum: 0,
+        maximum: 1e10,
+        description: 'Shortest interval between two upcoming times; null if there are fewer than two',
+      }),
     ),
   },
   { $id: 'SchedulePreviewView', description: 'What a schedule with these times would do' },
@@ -180,7 +195,7 @@ export function toUpcomingView(scheduleId: string, overlap: Overlap, strike: Sch
   };
 }
 
-/** The wire form of a backfill that has just been made, or would be. */
+/** The wire form of a backfill that has just been created, or of a dry run. */
 export function toBackfillView(
   scheduleId: string,
   asked: { readonly from: Date; readonly to: Date; readonly overlap: (typeof backfillOverlaps)[number] },

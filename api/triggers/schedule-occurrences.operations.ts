@@ -33,7 +33,7 @@ export const scheduleOccurrenceOperations = {
     {
       summary: 'Fire a schedule now',
       description:
-        'Does at once what an instant of the schedule would, also while it is paused: starts a run, or lets it wait or leaves it out beside a live one. A start that is refused is the refusal, and no occurrence.',
+        'Fires the schedule at once, even while it is paused: starts a run, or buffers or skips it while another run is live. If the start is refused, the request fails and no occurrence is recorded.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'submit',
@@ -60,9 +60,9 @@ export const scheduleOccurrenceOperations = {
   backfillSchedule: post(
     '/schedules/{schedule_id}/backfill',
     {
-      summary: 'Start runs of past instants',
+      summary: 'Start runs for past times',
       description:
-        'Starts a run for each past instant of a range that has none. They run beside what the clock starts, one after the other unless allow_all. More than max_runs is 422 with the number in context.planned; dry_run tells and starts nothing.',
+        'Starts a run for each past time of a range that has none. They run alongside regular runs, one after the other unless overlap is allow_all. More than max_runs is 422 with the number in context.planned; dry_run reports the plan and starts nothing.',
       access: 'admin',
       audit: 'submit',
       idempotent: true,
@@ -90,7 +90,7 @@ export const scheduleOccurrenceOperations = {
     {
       summary: 'List the occurrences of a schedule',
       description:
-        'Instants of the schedule and what became of them, the latest first, for 400 days. upcoming puts so many that are still to come ahead of the first page, the farthest first.',
+        'Occurrences of the schedule and their outcomes, latest first, kept for 400 days. upcoming adds this many future ones before the first page, latest first.',
       access: 'viewer',
       paging: 'keyset',
       params: ScheduleParams,
@@ -114,7 +114,8 @@ export const scheduleOccurrenceOperations = {
     '/schedules/preview',
     {
       summary: 'Preview the times of a schedule',
-      description: 'Tells in plain words when such times run, the next instants, and where clock changes meet them. Writes nothing.',
+      description:
+        'Returns a plain description of these times, the next occurrences, and the clock changes that affect them. Stores nothing.',
       access: 'viewer',
       audit: 'none',
       transaction: 'none',
@@ -146,7 +147,7 @@ async function upcomingOf(
   const now = await databaseTime(ctx.em);
   const strikes = strikesAfter(timetableOf(timesOf(schedule)), {
     after: Math.max(now.getTime(), from === undefined ? 0 : new Date(from).getTime() - 1),
-    // One at a time that comes twice may be skipped.
+    // An occurrence at a time that the clocks show twice may be skipped.
     count: 2 * count,
     until: to === undefined ? null : new Date(to).getTime() - 1,
   });

@@ -8,7 +8,7 @@ import { fieldsSet } from '../http/operation/changes.ts';
 import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { SubjectTemplate } from './webhook-endpoint.schema.ts';
 
-export const ScheduleParams = closed({ schedule_id: idOf('Schedule', 'Whose runs a clock starts') });
+export const ScheduleParams = closed({ schedule_id: idOf('Schedule', 'The schedule, by the id that `GET /schedules` shows') });
 
 const Cron = text(200, {
   minLength: 1,
@@ -20,21 +20,21 @@ const EverySeconds = integer({
   maximum: 31_536_000,
   description: 'Seconds from one run to the next, counted from starts_at, else from the creation',
 });
-const RunAt = { ...Timestamp, description: 'The one time at which it runs' };
-const Timezone = text(100, { minLength: 1, description: 'IANA name of the zone whose clocks cron means' });
+const RunAt = { ...Timestamp, description: 'The single time at which it runs' };
+const Timezone = text(100, { minLength: 1, description: 'IANA name of the time zone in which cron is evaluated' });
 const Dst = closed(
   {
     gap: oneOf(['shift', 'skip'], {
-      description: 'A time that the clocks leap over: once at the first instant after the gap, or not at all',
+      description: 'A time that the clocks skip: runs once at the first time after the gap, or not at all',
     }),
-    repeat: oneOf(['once', 'twice'], { description: 'A time that the clocks show twice: the first one, or both' }),
+    repeat: oneOf(['once', 'twice'], { description: 'A time that the clocks show twice: runs at the first occurrence, or at both' }),
   },
-  { $id: 'ScheduleDst', description: 'What becomes of cron when clocks change; nothing where its hour field is *' },
+  { $id: 'ScheduleDst', description: 'How cron behaves when clocks change; no effect if its hour field is *' },
 );
-const StartsAt = { ...Timestamp, description: 'It runs at this time or later; null: from its creation on' };
-const EndsAt = { ...Timestamp, description: 'It does not run after this time; null: without end' };
+const StartsAt = { ...Timestamp, description: 'Earliest time at which it runs; null: from its creation on' };
+const EndsAt = { ...Timestamp, description: 'Latest time at which it runs; null: no end' };
 
-/** When a schedule runs, each of them optional: what its creation, its change and a preview have in common. */
+/** The optional fields that define when a schedule runs: common to its creation, its change and a preview. */
 export const times = {
   cron: Type.Optional(nullable(Cron)),
   every_seconds: Type.Optional(nullable(EverySeconds)),
@@ -48,30 +48,35 @@ export const times = {
 const Name = text(200, { minLength: 1, description: 'What it is called' });
 const Prompt = text(65_536, {
   minLength: 1,
-  description: 'Liquid over schedule (id, name, nominal_at, local_time) and now: what a run is asked',
+  description: 'Liquid template with schedule (id, name, nominal_at, local_time) and now: the input of each run',
 });
 const InputTemplate = {
   ...FreeObject,
-  description: 'JSON input of a run, its texts templates; one that is exactly one {{ path }} keeps its type',
+  description: 'JSON input of each run, whose texts are templates; a text that is exactly one {{ path }} keeps the type of its value',
 };
-const SessionKey = text(400, { description: 'Runs with the same key are turns of one conversation; null: each is one of its own' });
-const PersonaSlug = text(400, { description: 'Persona of a run; null, or one that the agent has not: the agent’s default' });
+const SessionKey = text(400, {
+  description: 'Runs with the same key are turns of one conversation; null: each run is a separate conversation',
+});
+const PersonaSlug = text(400, { description: 'Persona of each run; null, or a persona that the agent does not have: the agent’s default' });
 const Overlap = oneOf(overlaps, {
   description:
-    'What is done while a run of it is live: skip the instant, buffer_one of them until that run has ended, cancel_other, or allow_all to run beside each other',
+    'What to do while another run of the schedule is live: skip, buffer_one until that run has ended, cancel_other, or allow_all to run concurrently',
 });
-const CatchUp = integer({ minimum: 10, maximum: 604_800, description: 'How late an instant may still start; after that it is missed' });
-const Jitter = integer({ maximum: 3_600, description: 'A run starts up to so much later, never past the next instant' });
-const PauseAfter = integer({ maximum: 100, description: 'Failures in a row that pause it; 0: never' });
-const IsActive = Type.Boolean({ description: 'false: paused. What is due meanwhile is dropped' });
+const CatchUp = integer({ minimum: 10, maximum: 604_800, description: 'How late an occurrence can still start; after that, it is missed' });
+const Jitter = integer({
+  maximum: 3_600,
+  description: 'A run starts with a delay of up to this much, but never after the next occurrence',
+});
+const PauseAfter = integer({ maximum: 100, description: 'Number of consecutive failures that pause it; 0: never' });
+const IsActive = Type.Boolean({ description: 'false: paused. Occurrences that are due while it is paused are dropped' });
 const PauseReason = text(200, {
-  description: 'Why it is paused: what a person says, or failures, agent_deleted, workspace_archived, organization_suspended',
+  description: 'Why it is paused: a reason given by a person, or failures, agent_deleted, workspace_archived, organization_suspended',
 });
 
 export const ScheduleView = closed(
   {
     id: idOf('Schedule'),
-    agent_id: idOf('Agent', 'Whose runs it starts'),
+    agent_id: idOf('Agent', 'The agent whose runs it starts'),
     name: Name,
     description: text(2_000, { description: 'When it runs, in plain words' }),
     cron: nullable(Cron),
@@ -92,16 +97,17 @@ export const ScheduleView = closed(
     pause_after_failures: PauseAfter,
     is_active: IsActive,
     pause_reason: nullable(PauseReason),
-    next_run_at: nullable({ ...Timestamp, description: 'The next instant, without jitter; null: none, or it is paused' }),
-    last_occurrence_at: nullable({ ...Timestamp, description: 'The last instant that was due; null: none was' }),
+    next_run_at: nullable({ ...Timestamp, description: 'The next occurrence, without jitter; null if there is none or it is paused' }),
+    last_occurrence_at: nullable({ ...Timestamp, description: 'The last occurrence that was due; null if there was none' }),
     sync_state: oneOf(scheduleSyncStates, {
-      description: 'Whether the clock service has it as it is here: pending for a moment after a change, error while it does not take it',
+      description:
+        'Whether the scheduler is in sync with this schedule: pending briefly after a change, error while the scheduler does not accept it',
     }),
     created_by_user_id: nullable(idOf('User', 'Who made it; null: a key, or the platform')),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'ScheduleView', description: 'A clock that starts runs of an agent' },
+  { $id: 'ScheduleView', description: 'A schedule that starts runs of an agent' },
 );
 
 const changeable = {
@@ -132,7 +138,7 @@ const kept = {
 export const ScheduleCreate = closed(
   {
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
-    agent_id: idOf('Agent', 'Whose runs it starts; in its workspace or wider'),
+    agent_id: idOf('Agent', 'The agent whose runs it starts; in its workspace or a wider scope'),
     name: Name,
     prompt_template: Prompt,
     ...changeable,
@@ -144,20 +150,20 @@ export const ScheduleUpdate = closed(
   { name: Type.Optional(Name), prompt_template: Type.Optional(Prompt), ...kept },
   {
     $id: 'ScheduleUpdate',
-    description: 'What is sent is changed, the rest kept. One of cron, every_seconds and run_at takes the place of the others',
+    description: 'The fields that are sent are changed, the rest is kept. Each of cron, every_seconds and run_at replaces the others',
   },
 );
 
 export const ScheduleFilters = closed({
   agent_id: Type.Optional(idOf('Agent', 'Only schedules of this agent')),
-  is_active: Type.Optional(Type.Boolean({ description: 'Only schedules that run, or only paused ones' })),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only active schedules, or only paused ones' })),
   q: Type.Optional(text(200, { minLength: 1, description: 'Text in the name' })),
 });
 
 type Create = Static<typeof ScheduleCreate>;
 type Update = Static<typeof ScheduleUpdate>;
 
-/** What a schedule has of which nothing is said. */
+/** The default settings of a schedule. */
 const defaults = {
   cron: null,
   everySeconds: null,

@@ -26,7 +26,7 @@ export const scheduleOperations = {
     '/schedules',
     {
       summary: 'List schedules',
-      description: 'Schedules that the caller sees, newest first. q looks in the name.',
+      description: 'Schedules that the caller can see, newest first. q searches the name.',
       access: 'viewer',
       paging: 'keyset',
       query: ScheduleFilters,
@@ -44,7 +44,7 @@ export const scheduleOperations = {
     {
       summary: 'Create a schedule',
       description:
-        'Makes a clock that starts runs of an agent; nothing starts by that. Exactly one of cron, every_seconds and run_at. A broken cron is 422 with the position. At most 500 a workspace.',
+        'Creates a schedule that starts runs of an agent; creating it does not start a run. Requires exactly one of cron, every_seconds and run_at. An invalid cron is 422 with the position. At most 500 per workspace.',
       access: 'member',
       fails: ['not_found', 'state_conflict'],
       audit: 'create',
@@ -77,10 +77,10 @@ export const scheduleOperations = {
     '/schedules/{schedule_id}',
     {
       summary: 'Read a schedule',
-      description: 'One schedule, with its next and its last instant.',
+      description: 'Returns one schedule with its next and last occurrence.',
       access: 'viewer',
       etag: true,
-      // The clock and the sync change the view beside the version.
+      // The clock and the sync change the view independently of the version.
       notModified: false,
       params: ScheduleParams,
       view: ScheduleView,
@@ -96,7 +96,7 @@ export const scheduleOperations = {
     {
       summary: 'Change a schedule',
       description:
-        'Changes what is sent and keeps the rest; null clears. is_active false pauses: what is due meanwhile is dropped. Other times, and going on after a pause, count from now.',
+        'Changes the fields that are sent and keeps the rest; null clears a field. is_active false pauses the schedule: occurrences that are due in the meantime are dropped. New times, and resuming after a pause, count from now.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'update',
@@ -122,7 +122,7 @@ export const scheduleOperations = {
     '/schedules/{schedule_id}',
     {
       summary: 'Delete a schedule',
-      description: 'It starts nothing from now on; what it has buffered and its backfills are cancelled. Runs that it has started go on.',
+      description: 'It starts no further runs; its buffered occurrences and backfills are cancelled. Runs that it has started continue.',
       access: 'member',
       audit: 'delete',
       openWhenSuspended: true,

@@ -64,7 +64,7 @@ export async function takeHook(
   if (verified.result === 'invalid' || verified.result === 'missing') return refuse(asked, { hook, verified, request });
   await limits.consume([{ policy: 'webhook_endpoint', key: hook.id, quota: hook.rateLimitPerMinute }]);
   if (hopsOf(request.headers[hopsHeader]) >= maxHops)
-    throw fail('state_conflict', { reason: 'loop', detail: 'The request has come through too many hooks of this deployment.' });
+    throw fail('state_conflict', { reason: 'loop', detail: 'The request has passed through too many hooks of this deployment.' });
 
   const body = parseHookBody(request.body, request.headers['content-type']);
   const challenge = challengeIn(verified, body);
@@ -80,7 +80,7 @@ interface Judged {
   readonly request: HookRequest;
 }
 
-/** What is not verified has a bucket of its own, a row while there are few, and no body. */
+/** An unverified request counts in a separate bucket, is stored as a row while there are few, and without its body. */
 async function refuse(asked: Asked, { hook, verified, request }: Judged): Promise<TakenHook> {
   await asked.limits.consume([{ policy: 'ingress', key: `${hook.id}:${asked.limitAddress}` }]);
   const status = hook.unverifiedAck ? statusOf(hook, request) : 401;
@@ -142,7 +142,7 @@ export function handOverOf(
 export function templateFailure(): Failure {
   return fail('validation_failed', {
     reason: 'template_limit',
-    detail: 'The templates of the endpoint can not be filled with this request.',
+    detail: 'The templates of the endpoint cannot be rendered with this request.',
   });
 }
 
@@ -151,7 +151,7 @@ export function failedOf(kept: DeliveryStart['delivery'], failure: Failure): Ref
   return { ...kept, status: 'failed', runId: null, error: errorOf(failure), responseStatus: failure.status };
 }
 
-/** What is kept of a verified request. */
+/** The stored part of a verified request. */
 function keptOf({ hook, verified, request }: Judged, body: unknown = null): DeliveryStart['delivery'] {
   const { eventTimePath = null } = hook.coalescing ?? {};
   return {
@@ -171,13 +171,13 @@ function keptOf({ hook, verified, request }: Judged, body: unknown = null): Deli
   };
 }
 
-/** Of its own, since the request goes on to be refused. */
+/** In a separate transaction, because the request is then refused. */
 async function write({ deps, correlationId }: Asked, hook: FoundHook, row: RefusedDelivery): Promise<void> {
   const tenant = workspaceTenant(hook.organizationId, hook.workspaceId);
   await withAutocommit(deps.db, { tenant, actor: systemActor, correlationId }, (tx) => keepRefused(tx, hook, row));
 }
 
-/** What the mode answers to a delivery that was taken. */
+/** The status with which the mode answers an accepted delivery. */
 export function statusOf({ responseMode }: Pick<FoundHook, 'responseMode'>, { method }: Pick<HookRequest, 'method'>): number {
   return method === 'GET' || responseMode === 'sync' || responseMode === 'ack' ? 200 : 202;
 }
@@ -196,7 +196,7 @@ function digestOfBody({ body, headers }: HookRequest): string {
     .digest('hex');
 }
 
-/** The endpoint as who asks: it sees its workspace, and nothing asks it for a role. */
+/** The endpoint as caller: it can see its workspace, and no operation checks its role. */
 function callerOf(hook: FoundHook): Caller {
   return {
     ...nobody,

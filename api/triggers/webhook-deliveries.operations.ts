@@ -35,7 +35,7 @@ export const webhookDeliveryOperations = {
     {
       summary: 'Test a webhook endpoint',
       description:
-        'Tells what the endpoint would make of a delivery: whether it is verified, what the run would be asked. Starts nothing and writes nothing.',
+        'Shows how the endpoint would handle a delivery: whether it is verified, and the input of the run. Starts nothing and stores nothing.',
       access: 'member',
       audit: 'none',
       success: [200],
@@ -55,7 +55,7 @@ export const webhookDeliveryOperations = {
     {
       summary: 'List the deliveries of an endpoint',
       description:
-        'Requests that came to the endpoint, newest first, and what became of them. Bodies are kept by delivery_retention_days, rows 90 days.',
+        'Requests to the endpoint, newest first, and their outcomes. Bodies are kept for delivery_retention_days, rows for 90 days.',
       access: 'member',
       paging: 'keyset',
       params: EndpointParams,
@@ -73,7 +73,7 @@ export const webhookDeliveryOperations = {
     {
       summary: 'Replay a delivery',
       description:
-        'Takes a stored delivery once more, as if it came now: a new delivery with the endpoint as it is today. 409 for one that was rejected, and once its body is gone.',
+        'Handles a stored delivery again, as a new delivery with the current endpoint. 409 for a rejected delivery, and once its body is no longer stored.',
       access: 'member',
       fails: ['state_conflict'],
       audit: 'submit',
@@ -99,10 +99,10 @@ export const webhookDeliveryOperations = {
 type StoredDelivery = Awaited<ReturnType<typeof readDelivery>>;
 
 async function replay(ctx: Ctx, endpoint: WebhookEndpointRow, stored: StoredDelivery): Promise<string> {
-  if (!endpoint.isActive) throw conflict('endpoint_inactive', 'The endpoint takes nothing now.');
-  if (stored.status === 'rejected') throw conflict('not_replayable', 'The delivery was not verified, and nothing of it is kept.');
-  if (stored.status === 'coalescing') throw conflict('not_replayable', 'The delivery has not become a run yet.');
-  if (stored.body === null) throw conflict('body_erased', 'The body of the delivery is not kept any more.');
+  if (!endpoint.isActive) throw conflict('endpoint_inactive', 'The endpoint is not active.');
+  if (stored.status === 'rejected') throw conflict('not_replayable', 'The delivery was not verified, so nothing of it was stored.');
+  if (stored.status === 'coalescing') throw conflict('not_replayable', 'The delivery has not started a run yet.');
+  if (stored.body === null) throw conflict('body_erased', 'The body of the delivery is no longer stored.');
 
   const request: HookRequest = { method: stored.method, headers: stored.headers, query: stored.query, body: stored.body };
   const now = await databaseTime(ctx.em);
@@ -154,8 +154,7 @@ async function inTemplates<R>(fill: () => Promise<R>): Promise<R> {
 
 /** The request that a test describes, as it would come. 422 where its body is given twice. */
 function requestOf(endpoint: WebhookEndpointRow, test: WebhookTestBody): HookRequest {
-  if (test.body !== undefined && test.raw_body !== undefined)
-    throw invalid('/raw_body', 'excluded', 'is given instead of body, not beside it');
+  if (test.body !== undefined && test.raw_body !== undefined) throw invalid('/raw_body', 'excluded', 'must not be combined with body');
   const headers = Object.fromEntries(Object.entries(test.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   const text = test.raw_body ?? (test.body === undefined ? '' : JSON.stringify(test.body));
   return {

@@ -8,7 +8,7 @@ import { fieldsSet } from '../http/operation/changes.ts';
 import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
 import { Coalescing, coalescingOf, toCoalescingView } from './coalescing.schema.ts';
 
-export const EndpointParams = closed({ endpoint_id: idOf('WebhookEndpoint', 'Whose address deliveries come to') });
+export const EndpointParams = closed({ endpoint_id: idOf('WebhookEndpoint', 'The endpoint that receives the deliveries') });
 
 const methods = [...hookMethods, 'PUT'] as const;
 const modes = ['async', 'sync', 'callback', 'ack'] as const;
@@ -16,19 +16,19 @@ const modes = ['async', 'sync', 'callback', 'ack'] as const;
 const Slug = text(120, {
   minLength: 1,
   pattern: '^[a-z0-9][a-z0-9_-]*$',
-  description: 'The last part of its address, `/hooks/{workspace_id}/{slug}`; free in its workspace',
+  description: 'The last part of its address, `/hooks/{workspace_id}/{slug}`; unique in its workspace',
 });
-const Method = oneOf(methods, { description: 'The method that it takes; PUT is not mounted' });
+const Method = oneOf(methods, { description: 'The method that it accepts; PUT is not supported' });
 const VerificationKind = oneOf(verifications, {
-  description: 'How a sender proves itself: a signature, a token that is sent along, or not at all; then the run may only read',
+  description: 'How senders are verified: by a signature, by a token, or not at all, in which case the run can only read',
 });
 const Mode = oneOf(modes, {
   description:
-    'What a sender gets: async 202 with the run, ack 200 without it, sync the outcome of the run (25 s at most, then 202), callback 202 and later the outcome at callback_url',
+    'The reply to the sender: async 202 with the run, ack 200 without it, sync the outcome of the run (after at most 25 s, then 202), callback 202 and later the outcome to callback_url',
 });
 const Prompt = text(65_536, {
   minLength: 1,
-  description: 'Liquid over body, headers, query, method, endpoint and now; `fence` puts what a stranger sent between marks',
+  description: 'Liquid template with body, headers, query, method, endpoint and now; `fence` encloses external content in markers',
 });
 export const InputTemplate = {
   ...FreeObject,
@@ -37,13 +37,13 @@ export const InputTemplate = {
 export const KeyTemplate = (description: string) => text(400, { description });
 export const SubjectTemplate = closed(
   {
-    kind: oneOf(['user', 'guest'], { description: 'A user of the workspace, or somebody whom only the sender knows' }),
+    kind: oneOf(['user', 'guest'], { description: 'A user of the workspace, or someone known only to the sender' }),
     id: text(400, { minLength: 1, description: 'Template of the id' }),
   },
   { $id: 'SubjectTemplate', description: 'For whom runs work' },
 );
 const ResponsePath = text(400, {
-  description: 'JSON pointer into {run_id, status, finish_reason, output}: what a sync endpoint answers alone instead of the receipt',
+  description: 'JSON pointer into {run_id, status, finish_reason, output}: the part that a sync endpoint returns instead of the receipt',
 });
 const CallbackUrl = text(2_000, {
   minLength: 1,
@@ -51,12 +51,19 @@ const CallbackUrl = text(2_000, {
 });
 const EventKind = text(120, {
   minLength: 1,
-  description: 'Kind of the event that each delivery is, such as shop.order_paid: instead of a run in mode ack, else beside it',
+  description:
+    'Publishes each delivery as an event of this kind, such as shop.order_paid: instead of a run in mode ack, otherwise in addition to it',
 });
-const RateLimit = integer({ minimum: 1, maximum: 10_000, description: 'Verified requests a minute' });
-const UnverifiedAck = Type.Boolean({ description: 'What is not verified gets the answer of the mode and starts nothing; false: 401' });
+const RateLimit = integer({ minimum: 1, maximum: 10_000, description: 'Maximum number of verified requests per minute' });
+const UnverifiedAck = Type.Boolean({
+  description: 'Unverified requests get the usual reply of the mode and start nothing; false: they get 401',
+});
 const IsActive = Type.Boolean({ description: 'false: its address answers 404' });
-const Secret = text(256, { minLength: 16, pattern: '^[\\x21-\\x7e]+$', description: 'A secret of your own; without it one is made' });
+const Secret = text(256, {
+  minLength: 16,
+  pattern: '^[\\x21-\\x7e]+$',
+  description: 'A secret of your choice; if omitted, one is generated',
+});
 
 const shown = {
   id: idOf('WebhookEndpoint'),
@@ -64,13 +71,15 @@ const shown = {
   slug: Slug,
   http_method: Method,
   verification: VerificationKind,
-  secret_set: Type.Boolean({ description: 'It has a secret' }),
-  rotation_active: Type.Boolean({ description: 'The secret before the newest still counts' }),
-  secret_overlap_until: nullable({ ...Timestamp, description: 'Until when it does; null: it does not' }),
+  secret_set: Type.Boolean({ description: 'Whether it has a secret' }),
+  rotation_active: Type.Boolean({ description: 'Whether the previous secret is still valid' }),
+  secret_overlap_until: nullable({ ...Timestamp, description: 'Until when the previous secret is valid; null if it is not' }),
   prompt_template: Prompt,
   input_template: nullable(InputTemplate),
-  session_key_template: nullable(KeyTemplate('Deliveries with the same key are turns of one conversation; null: each is one of its own')),
-  persona_slug_template: nullable(KeyTemplate('Persona of the run; null: the conversation’s or the agent’s')),
+  session_key_template: nullable(
+    KeyTemplate('Deliveries with the same key are turns of one conversation; null: each delivery is a separate conversation'),
+  ),
+  persona_slug_template: nullable(KeyTemplate('Persona of the run; null: that of the conversation or the agent')),
   subject_template: nullable(SubjectTemplate),
   response_mode: Mode,
   response_path: nullable(ResponsePath),
@@ -79,7 +88,7 @@ const shown = {
   rate_limit_per_minute: RateLimit,
   coalescing: Coalescing,
   unverified_ack: UnverifiedAck,
-  call_count: integer({ description: 'Deliveries that it has taken' }),
+  call_count: integer({ description: 'Number of accepted deliveries' }),
   is_active: IsActive,
   created_at: Timestamp,
 } as const;
@@ -90,7 +99,7 @@ export const WebhookEndpointView = closed(shown, {
 });
 
 export const WebhookEndpointSecretView = closed(
-  { ...shown, secret: nullable(text(256, { description: 'Shown this once and never again; null: nothing is verified' })) },
+  { ...shown, secret: nullable(text(256, { description: 'Shown only once; null if nothing is verified' })) },
   { $id: 'WebhookEndpointSecretView', description: 'An endpoint with its new secret' },
 );
 
@@ -106,7 +115,7 @@ const changeable = {
 export const WebhookEndpointCreate = closed(
   {
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
-    agent_id: idOf('Agent', 'Whose runs are started'),
+    agent_id: idOf('Agent', 'The agent whose runs are started'),
     slug: Slug,
     http_method: Type.Optional({ ...Method, default: 'POST' }),
     verification: Type.Optional({ ...VerificationKind, default: 'hmac_sha256' }),
@@ -120,7 +129,7 @@ export const WebhookEndpointCreate = closed(
     unverified_ack: Type.Optional({ ...UnverifiedAck, default: false }),
     is_active: Type.Optional({ ...IsActive, default: true }),
   },
-  { $id: 'WebhookEndpointCreate', description: 'A new endpoint; its method, verification, slug and agent stay' },
+  { $id: 'WebhookEndpointCreate', description: 'A new endpoint; its method, verification, slug and agent cannot be changed later' },
 );
 
 export const WebhookEndpointUpdate = closed(
@@ -132,29 +141,32 @@ export const WebhookEndpointUpdate = closed(
     coalescing: Type.Optional(nullable(Coalescing)),
     is_active: Type.Optional(nullable(IsActive)),
   },
-  { $id: 'WebhookEndpointUpdate', description: 'What is sent is changed, the rest kept; null sets what a new endpoint would have' },
+  {
+    $id: 'WebhookEndpointUpdate',
+    description: 'The fields that are sent are changed, the rest is kept; null resets a field to its default',
+  },
 );
 
 export const WebhookSecretRotate = closed(
   {
     overlap_seconds: Type.Optional(
-      integer({ maximum: 604_800, default: 86_400, description: 'How long the secret before counts too; 0: not at all' }),
+      integer({ maximum: 604_800, default: 86_400, description: 'How long the previous secret remains valid; 0: not at all' }),
     ),
     secret: Type.Optional(Secret),
   },
-  { $id: 'WebhookSecretRotate', description: 'How the secret is replaced' },
+  { $id: 'WebhookSecretRotate', description: 'How to replace the secret' },
 );
 
 export const EndpointFilters = closed({
   agent_id: Type.Optional(idOf('Agent', 'Only endpoints of this agent')),
-  is_active: Type.Optional(Type.Boolean({ description: 'Only endpoints that take requests, or only others' })),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only active endpoints, or only inactive ones' })),
   q: Type.Optional(text(120, { minLength: 1, description: 'Text in the slug' })),
 });
 
 type Create = Static<typeof WebhookEndpointCreate>;
 type Update = Static<typeof WebhookEndpointUpdate>;
 
-/** What an endpoint has of which nothing is said. */
+/** The default settings of an endpoint. */
 const defaults = {
   promptTemplate: '{{ body | json | fence }}',
   inputTemplate: null,
@@ -172,7 +184,7 @@ const defaults = {
 /** The fields of a new endpoint. 422 for PUT, and for coalescing without a window. */
 export function newEndpointFields(body: Create): EndpointFields {
   const { http_method: method = 'POST', event_kind: eventKind = null } = body;
-  if (method === 'PUT') throw invalid('/http_method', 'method_not_mounted', 'PUT is not mounted');
+  if (method === 'PUT') throw invalid('/http_method', 'method_not_mounted', 'PUT is not supported');
   return {
     ...defaults,
     ...changedEndpointFields(body),

@@ -30,7 +30,7 @@ export const webhookEndpointOperations = {
     '/webhook-endpoints',
     {
       summary: 'List webhook endpoints',
-      description: 'Endpoints that the caller sees, newest first. q looks in the slug.',
+      description: 'Endpoints that the caller can see, newest first. q searches the slug.',
       access: 'viewer',
       paging: 'keyset',
       query: EndpointFilters,
@@ -47,7 +47,7 @@ export const webhookEndpointOperations = {
     '/webhook-endpoints',
     {
       summary: 'Create a webhook endpoint',
-      description: 'Makes an address at which another system starts runs of an agent. At most 200 a workspace.',
+      description: 'Creates an address at which another system starts runs of an agent. At most 200 per workspace.',
       access: 'admin',
       fails: ['not_found', 'already_exists', 'state_conflict'],
       audit: 'create',
@@ -86,10 +86,10 @@ export const webhookEndpointOperations = {
     '/webhook-endpoints/{endpoint_id}',
     {
       summary: 'Read a webhook endpoint',
-      description: 'One endpoint, with the number of deliveries that it has taken.',
+      description: 'Returns one endpoint with the number of accepted deliveries.',
       access: 'viewer',
       etag: true,
-      // That number grows beside the version.
+      // That number grows independently of the version.
       notModified: false,
       params: EndpointParams,
       view: WebhookEndpointView,
@@ -104,7 +104,8 @@ export const webhookEndpointOperations = {
     '/webhook-endpoints/{endpoint_id}',
     {
       summary: 'Change a webhook endpoint',
-      description: 'Changes what is sent and keeps the rest; null sets what a new endpoint would have. The next request is taken by it.',
+      description:
+        'Changes the fields that are sent and keeps the rest; null resets a field to its default. Applies from the next request on.',
       access: 'admin',
       audit: 'update',
       etag: true,
@@ -128,7 +129,8 @@ export const webhookEndpointOperations = {
     '/webhook-endpoints/{endpoint_id}',
     {
       summary: 'Delete a webhook endpoint',
-      description: 'Its address answers 404 at once, its secrets are erased and its slug is free. Runs that it has started go on.',
+      description:
+        'Its address answers 404 at once, its secrets are erased and its slug becomes available again. Runs that it has started continue.',
       access: 'admin',
       audit: 'delete',
       openWhenSuspended: true,
@@ -148,7 +150,7 @@ export const webhookEndpointOperations = {
     '/webhook-endpoints/{endpoint_id}/rotate-secret',
     {
       summary: 'Rotate the secret of an endpoint',
-      description: 'Gives a new secret. The one before counts too until the overlap is over; at most two do.',
+      description: 'Returns a new secret. The previous one remains valid until the overlap is over; at most two are valid at a time.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',

@@ -8,9 +8,9 @@ export interface Item {
 
 /** The API as one caller sees it. */
 export interface Client {
-  /** Gives the body of a success. Throws SetupError with what the API says otherwise, or when nobody answers. */
+  /** Returns the body of a successful reply. Throws SetupError with the API's error otherwise, or if the API does not answer. */
   call(method: string, path: string, body?: object): Promise<Item>;
-  /** The first item of a list that fits; null when none does. Seeds are small: the first 200 are looked at. */
+  /** Returns the first matching item of a list, or null. Seeds are small, so only the first 200 are checked. */
   find(path: string, fits: (item: Item) => boolean): Promise<Item | null>;
 }
 
@@ -23,7 +23,7 @@ export function clientOf(baseUrl: string, credential: string | null): Client {
     };
     const answer = await fetch(baseUrl + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }).catch(
       () => {
-        throw new SetupError(`No API answers at ${baseUrl}: start the processes first (npm start).`);
+        throw new SetupError(`No API answers at ${baseUrl}. Start the processes first (npm start).`);
       },
     );
     const text = await answer.text();
@@ -39,22 +39,25 @@ export function clientOf(baseUrl: string, credential: string | null): Client {
   };
 }
 
-/** Somebody's password, and the file that it was read from. */
+/** A user's password, and the file from which it was read. */
 export interface SignIn {
   readonly email: string;
   readonly password: string;
   readonly keptIn: string;
 }
 
-/** A client of somebody who signs in with a password. Throws SetupError when the password is refused or a second factor is demanded. */
+/** Returns a client for a user who signs in with a password. Throws SetupError if the password is refused or a second factor is required. */
 export async function signIn(baseUrl: string, { email, password, keptIn }: SignIn): Promise<Client> {
   const session = await clientOf(baseUrl, null)
     .call('POST', '/auth/login', { email, password })
     .catch((error: unknown) => {
       if (!(error instanceof RefusedError) || error.status !== 401) throw error;
-      throw new SetupError(`${email} can't sign in with the password in ${keptIn}: if it has been changed, write the present one there.`);
+      throw new SetupError(
+        `${email} cannot sign in with the password in ${keptIn}. If the password has been changed, write the current one there.`,
+      );
     });
-  if (typeof session['access_token'] !== 'string') throw new SetupError(`${email} has a second factor: a seed signs in by password alone.`);
+  if (typeof session['access_token'] !== 'string')
+    throw new SetupError(`${email} has a second factor, but the seed can only sign in with a password.`);
   return clientOf(baseUrl, session['access_token']);
 }
 

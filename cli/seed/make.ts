@@ -9,16 +9,16 @@ export interface SeedContext {
   readonly password: string;
   /** Where password and keys are kept. */
   readonly secretsFile: string;
-  /** Plaintexts of service keys by organization, as earlier seeds were shown them. */
+  /** Plaintexts of service keys by organization, stored by earlier seeds. */
   readonly keys: ReadonlyMap<string, string>;
-  /** Hears of each thing: whether it was made now. */
+  /** Called for each thing, with whether it was created now. */
   readonly tell: (what: string, isMade: boolean) => void;
   readonly keepKey: (slug: string, plaintext: string) => void;
 }
 
 /**
- * One organization with all that is in it, each part only where it is missing. Gives the ids of its runs that wait for an approval now. Throws SetupError
- * where the API refuses.
+ * Creates one organization with everything in it, each part only if it is missing. Returns the ids of its runs that wait for an approval now. Throws SetupError
+ * if the API refuses.
  */
 export async function makeOrganization(context: SeedContext, plan: OrganizationPlan): Promise<readonly string[]> {
   const organization = await ensure(context, `organization ${plan.slug}`, {
@@ -63,7 +63,7 @@ function creationOf(plan: OrganizationPlan, password: string) {
   };
 }
 
-/** Its agents read the reference of this deployment: a page that is there without a network. */
+/** Its agents read the reference of this deployment, a page that is available without network access. */
 async function allowOwnPages({ operator, baseUrl }: SeedContext, organizationId: string): Promise<void> {
   const { protocol, hostname, port } = new URL(baseUrl);
   const isPlain = protocol === 'http:';
@@ -77,7 +77,7 @@ async function allowOwnPages({ operator, baseUrl }: SeedContext, organizationId:
 
 interface AsOwner {
   readonly owner: Client;
-  /** Its main one, where people and agents are. */
+  /** Its main workspace, which has the people and agents. */
   readonly workspaceId: string;
 }
 
@@ -119,7 +119,7 @@ async function makeAgents(context: SeedContext, plan: OrganizationPlan, { owner,
   }
 }
 
-/** A skill serves agents once it is promoted, which it is step by step. */
+/** Promotes a skill step by step, because agents can only load promoted ones. */
 async function promote(owner: Client, made: Item): Promise<void> {
   const curate = (to: string) => owner.call('POST', `/skills/${made.id}/curate`, { to, version: made['version'] });
   if (made['curation_state'] === 'pending') await curate('reviewed');
@@ -127,8 +127,8 @@ async function promote(owner: Client, made: Item): Promise<void> {
 }
 
 /**
- * A client of the organization's service key. The API shows a key once: one whose plaintext nobody has written down, because the seed that made it was
- * killed or somebody rotated it, is rotated.
+ * Returns a client with the organization's service key. The API shows a key once: a key whose plaintext was not stored, because the seed that created it was
+ * killed or because it was rotated elsewhere, is rotated.
  */
 async function makeKey(context: SeedContext, plan: OrganizationPlan, { owner, workspaceId }: AsOwner): Promise<Client> {
   const name = 'seed';
@@ -155,7 +155,7 @@ async function makeRuns(context: SeedContext, plan: OrganizationPlan, client: Cl
     const found = await client.find(`/runs?session_key=${sessionKey}`, () => true);
     const start = { agent_slug: agent, input: { text }, session_key: sessionKey };
     let run = found ?? (await client.call('POST', '/runs', isCancelled ? { ...start, start_after: inADay() } : { ...start, mode: 'wait' }));
-    // Also one that an earlier seed started and was killed before it cancelled it.
+    // Also a run of an earlier seed that was killed before it could cancel the run.
     if (isCancelled && run['finished_at'] === null) {
       run = await client.call('POST', `/runs/${run.id}/cancel`, { reason: 'The question was withdrawn.' });
     }

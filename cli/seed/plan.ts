@@ -1,4 +1,4 @@
-/** One of the organizations that a seed makes. */
+/** One of the organizations that a seed creates. */
 export interface OrganizationPlan {
   readonly slug: string;
   readonly name: string;
@@ -53,7 +53,7 @@ export const skill = {
 const model = 'builtin/extractive';
 const instructions = 'Answer from the pages that you read.';
 
-/** Agents by what becomes of their runs. They cost nothing: the builtin model needs no key. */
+/** Agents with different outcomes of their runs. They cost nothing: the builtin model needs no key. */
 export const agents = [
   {
     slug: 'reader',

@@ -12,28 +12,28 @@ import { emailOf, organizations } from './plan.ts';
 
 const file = 'seed.json';
 
-/** What `seed.json` holds: one password for all people, and the service keys, which the API shows once. */
+/** The content of `seed.json`: one password for all users, and the service keys, which the API shows only once. */
 interface Secrets {
   readonly password: string;
   readonly service_keys: Readonly<Record<string, string>>;
 }
 
 /**
- * `longhaul seed`: two organizations to try things with, through the API of the deployment that runs from the state folder. What is there already
- * stays as it is, but a service key whose plaintext is lost is rotated. Throws SetupError without a deployment, where DATABASE_URL names
- * another database than its, or where its API refuses.
+ * `longhaul seed`: creates two organizations for experiments, through the API of the deployment that runs from the state folder. Existing rows
+ * are left unchanged, except that a service key whose plaintext is lost is rotated. Throws SetupError without a deployment, if DATABASE_URL names
+ * another database, or if its API refuses.
  */
 export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
   const stateDir = stateDirOf(env);
   const access = readAccess(readStateFile(stateDir, 'access.json'));
-  if (access === null) throw new SetupError('No deployment has been made here yet: run `npm start` first.');
+  if (access === null) throw new SetupError('There is no deployment here yet. Run `npm start` first.');
   checkSettings(env);
   refuseForeignDatabase(stateDir, env);
   const baseUrl = env['API_INTERNAL_URL'] || access.base_url;
 
   let secrets = readSecrets(stateDir);
   const keep = (changed: Secrets) => writeStateFile(stateDir, file, (secrets = changed));
-  // Before it is used: a seed that is killed in the middle goes on with the same.
+  // Stored before use: if a seed is killed halfway, the next one uses the same secrets.
   keep(secrets);
   const secretsFile = join(stateDir, file);
   const operator = await signIn(baseUrl, {
@@ -84,13 +84,13 @@ interface Described {
 }
 
 function describe({ password, service_keys: keys }: Secrets, { baseUrl, waiting, secretsFile, log }: Described): void {
-  log(`Sign in with POST ${baseUrl}/auth/login, everybody with the password ${password}\n`);
+  log(`Sign in with POST ${baseUrl}/auth/login; every user has the password ${password}\n`);
   for (const plan of organizations) {
     log(`  ${plan.name}`);
     for (const { role } of plan.people) log(`    ${role.padEnd(12)} ${emailOf(plan, role)}`);
     log(`    ${'service key'.padEnd(12)} ${keys[plan.slug] ?? ''}`);
   }
-  if (waiting.length > 0) log('\nRuns that wait for an approval (GET lists what they ask, POST answers)');
+  if (waiting.length > 0) log('\nRuns that wait for an approval (GET lists the questions, POST answers them)');
   for (const id of waiting) log(`    ${baseUrl}/runs/${id}/approvals`);
-  log(`\nPassword and keys are also in ${secretsFile}.`);
+  log(`\nThe password and the keys are also in ${secretsFile}.`);
 }

@@ -11,11 +11,11 @@ export interface ChildCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Takes both outputs; appended to, and bounded at each start. */
+  /** Receives stdout and stderr; appended to, and truncated at each start. */
   readonly logFile: string;
-  /** A program and arguments put before the command that change its user. */
+  /** A program with arguments that is put before the command to change its user. */
   readonly userPrefix?: readonly string[];
-  /** What the kernel sends the child when this process dies, however it dies. */
+  /** The signal that the kernel sends to the child when this process dies, in whatever way. */
   readonly deathSignal: NodeJS.Signals;
 }
 
@@ -28,7 +28,7 @@ export interface Child {
 }
 
 /**
- * Starts the command in a process group of its own, so that Ctrl-C reaches only its launcher, which then stops its children in order.
+ * Starts the command in a separate process group, so that Ctrl-C reaches only the launcher, which then stops its children in order.
  * @throws SetupError when it can't be run at all.
  */
 export function startChild(command: ChildCommand): Child {
@@ -106,7 +106,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Says which process a pid means: two processes that get the same number one after the other differ in it. Null when there is none.
+ * Returns the identity of the process with a pid, which differs between successive processes with the same pid. Null if there is none.
  * From /proc on Linux (start in clock ticks since boot, and the boot), else from ps.
  */
 export function identityOf(pid: number): string | null {
@@ -130,7 +130,7 @@ function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }
 
-/** `setpriv` comes after the change of user, since the kernel forgets the death signal there. Where there is none, the next start ends what was left. */
+/** `setpriv` comes after the change of user, because the kernel then clears the death signal. Without it, the next start ends leftover children. */
 function deathPrefix(signal: NodeJS.Signals): readonly string[] {
   hasSetpriv ??= runs('setpriv', '--pdeathsig', 'SIGTERM', 'true');
   return hasSetpriv ? ['setpriv', '--pdeathsig', signal, '--'] : [];

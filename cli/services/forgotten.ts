@@ -10,7 +10,7 @@ const variables: Readonly<Record<ServiceName, string>> = {
 };
 
 /**
- * A deployment on services of its own is not moved to new, empty ones here because a shell lacks their variables.
+ * Prevents a deployment with its own services from being moved to new, empty ones just because a shell lacks their variables.
  * @throws SetupError that names them.
  */
 export function refuseForgotten(state: State, env: ServiceEnv): void {
@@ -18,7 +18,7 @@ export function refuseForgotten(state: State, env: ServiceEnv): void {
   const forgotten = Object.entries(variables).filter(([name, variable]) => !env[variable] && !existsSync(state.path(name)));
   if (forgotten.length === 0) return;
   throw new SetupError(
-    `The deployment of ${state.dir} uses services of its own: set ${forgotten.map(([, variable]) => variable).join(', ')} as when it was made ` +
-      '(`npx longhaul env` prints what its processes use). To begin a new deployment here, set LONGHAUL_STATE_DIR to another folder.',
+    `The deployment of ${state.dir} uses its own services. Set ${forgotten.map(([, variable]) => variable).join(', ')} to the values with which it was created ` +
+      '(`npx longhaul env` prints what its processes use). To create a new deployment instead, set LONGHAUL_STATE_DIR to another folder.',
   );
 }

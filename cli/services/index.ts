@@ -24,13 +24,13 @@ export interface ServiceAddresses {
 export interface Services extends ServiceAddresses {
   readonly state: State;
   readonly roster: Roster;
-  /** The services that were started here, in the order in which they start and stop; none for those given by URL. */
+  /** The services that were started here, in the order in which they start and stop; services given by URL have none. */
   readonly restartables: readonly Restartable[];
-  /** What lives now: name and pid. */
+  /** The live child processes: name and pid. */
   readonly children: readonly RosterEntry[];
-  /** Stops and starts one that was started here, with the same port and data. Also brings back one that was killed. */
+  /** Restarts a service that was started here, with the same port and data. Also restarts one that was killed. */
   restart(name: ServiceName): Promise<void>;
-  /** Stops what was started here and lets go of the state folder. */
+  /** Stops what was started here and releases the state folder. */
   stop(): Promise<void>;
 }
 
@@ -38,14 +38,14 @@ export interface StartOptions {
   readonly stateDir: string;
   readonly env: ServiceEnv;
   readonly log: (line: string) => void;
-  /** For tests: no flush to the disk, and a Temporal that knows nothing of former ones, whose schedules would go on. */
+  /** For tests: no flush to the disk, and a fresh Temporal store, so that no earlier schedules continue. */
   readonly isEphemeral?: boolean;
-  /** Where the wheels are kept; default `<stateDir>/wheels`. Several state folders may share one. */
+  /** The folder of the wheels; default `<stateDir>/wheels`. Several state folders can share one. */
   readonly wheelsDir?: string;
 }
 
 /**
- * Gives PostgreSQL, Redis and Temporal: each from its URL in `env` (DATABASE_URL, REDIS_URL, TEMPORAL_ADDRESS), else started here from
+ * Provides PostgreSQL, Redis and Temporal: each from its URL in `env` (DATABASE_URL, REDIS_URL, TEMPORAL_ADDRESS), else started here from
  * the pinned wheels, in the state folder. All are ready when it resolves; if one can't be, none is left running.
  * @throws StateBusyError when another process runs from the folder, SetupError with what to do when something is missing.
  */
@@ -132,7 +132,7 @@ function assemble(
   };
 }
 
-/** All at once; waits for each before it says that one failed, so that none starts behind our back. */
+/** Starts all at once; waits for every start before it rejects, so that none is still starting afterwards. */
 async function startAll(restartables: readonly Restartable[]): Promise<void> {
   const outcomes = await Promise.allSettled(restartables.map((restartable) => restartable.start()));
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');

@@ -1,24 +1,24 @@
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** A log file and what came before it (`.1`) hold about so much each. */
+/** The approximate maximum size of a log file and of its predecessor (`.1`), each. */
 export const maxLogBytes = 10_000_000;
 const pollEveryMs = 500;
 
-/** Opens a log file for a child, which appends to it for as long as it lives, whatever becomes of its launcher. */
+/** Opens a log file for a child, which appends to it for as long as it lives, even if its launcher dies. */
 export function openLog(logFile: string): number {
   mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
   boundLog(logFile);
   return openSync(logFile, 'a', 0o600);
 }
 
-/** Keeps the log files of a folder bounded while others write to them; gives what ends that. A file may outgrow its limit for half a second. */
+/** Keeps the log files of a folder bounded while others write to them; returns a function that stops this. A file can exceed its limit for half a second. */
 export function keepLogsBounded(folder: string): () => void {
   const look = () => {
     try {
       for (const name of readdirSync(folder)) if (name.endsWith('.log')) boundLog(join(folder, name));
     } catch {
-      // A disk in trouble, or no log yet: the next look may fare better, and who keeps the processes alive goes on.
+      // A disk error, or no log yet: the next check may succeed, and the supervisor continues.
     }
   };
   const timer = setInterval(look, pollEveryMs).unref();
@@ -26,8 +26,8 @@ export function keepLogsBounded(folder: string): () => void {
 }
 
 /**
- * Moves what stands in a file over its limit to `<file>.1`, the newest of it, in whole lines, and empties the file: it is not renamed, since whoever
- * writes to it has it open. As with logrotate's `copytruncate`, a line that comes between the two may be lost. Where there is no room for a
+ * Moves the newest content of a file over its limit to `<file>.1`, in whole lines, and empties the file. The file is not renamed, because its writer
+ * has it open. As with logrotate's `copytruncate`, a line written between the two steps can be lost. If there is no space for a
  * copy, the file is emptied all the same.
  */
 function boundLog(logFile: string): void {

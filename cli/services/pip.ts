@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { runToEnd } from './child.ts';
 import type { ServiceEnv } from './service.ts';
 
-/** Packages of one requirements file with hashes, in a folder of their own. */
+/** The packages of one requirements file with hashes, in a separate folder. */
 export interface Installation {
   readonly requirementsFile: string;
   /** The folder under which each installation has one, named by its requirements and the platform. */
   readonly wheelsDir: string;
   readonly env: ServiceEnv;
-  /** Called when something has to be fetched. */
+  /** Called if something must be downloaded. */
   readonly onInstall: () => void;
   /** Throws when the folder lacks something. */
   readonly check: (folder: string) => void;
-  /** Makes the folder smaller: takes out what nobody uses. */
+  /** Makes the folder smaller by removing what is not used. */
   readonly slim?: (folder: string) => void;
 }
 
@@ -24,7 +24,7 @@ export class PipError extends Error {
 }
 
 /**
- * Installs into `<wheelsDir>/<hash>`, once, and gives that folder: it appears as a whole, by a rename, and never changes after, so several processes
+ * Installs once into `<wheelsDir>/<hash>` and returns that folder: it appears atomically, by a rename, and never changes afterwards, so several processes
  * may call this at the same time. Throws a PipError.
  */
 export async function installOnce({ requirementsFile, wheelsDir, env, onInstall, check, slim }: Installation): Promise<string> {
@@ -48,13 +48,13 @@ export async function installOnce({ requirementsFile, wheelsDir, env, onInstall,
   return folder;
 }
 
-/** The folder of an installation that was made before; null where there is none. */
+/** Returns the folder of an existing installation; null if there is none. */
 export function installedFolder(installation: Pick<Installation, 'requirementsFile' | 'wheelsDir'>): string | null {
   const folder = folderOf(installation);
   return existsSync(folder) ? folder : null;
 }
 
-/** Its name changes with the requirements and with the machine, for a folder that is shared or copied. */
+/** The name depends on the requirements and the machine, because the folder may be shared or copied. */
 function folderOf({ requirementsFile, wheelsDir }: Pick<Installation, 'requirementsFile' | 'wheelsDir'>): string {
   const requirements = readFileSync(requirementsFile, 'utf8');
   const stamp = createHash('sha256').update(`${requirements}\n${process.platform}-${process.arch}`).digest('hex').slice(0, 16);
@@ -84,7 +84,7 @@ async function installInto(
   if (code !== 0) throw new PipError(output.trim().split('\n').slice(-8).join('\n'));
 }
 
-/** Another process may have been faster; its folder is as good. */
+/** Another process may have been faster; its folder is just as good. */
 function renameInto(temporary: string, folder: string): void {
   try {
     renameSync(temporary, folder);

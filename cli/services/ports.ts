@@ -4,8 +4,8 @@ import { SetupError } from '../setup-error.ts';
 import type { State } from '../state.ts';
 
 /**
- * Below the range from which Linux and macOS take the ports of outgoing connections: while a service is away for a second, no
- * client may be given its port (on one machine a client can even connect to itself there).
+ * Below the range from which Linux and macOS take the ports of outgoing connections: while a service is down for a second, no
+ * client may get its port (on one machine, a client can even connect to itself there).
  */
 const servicePorts: PortRange = { from: 20_000, to: 32_000 };
 
@@ -17,7 +17,7 @@ interface PortRange {
 
 /**
  * The port on 127.0.0.1 for `name`: the configured one, else the one used last if it is free, else a free one, which is saved.
- * @throws SetupError when the configured one is no port or is taken.
+ * @throws SetupError if the configured one is not a port or is taken.
  */
 export async function choosePort(state: State, name: string, configured: string | undefined): Promise<number> {
   if (configured !== undefined && configured !== '') return configuredPort(name, configured);
@@ -49,7 +49,7 @@ export function isPortFree(port: number): Promise<boolean> {
 async function configuredPort(name: string, configured: string): Promise<number> {
   const port = portOf(name, configured);
 
-  if (!(await isPortFree(port))) throw new SetupError(`The port ${port} that is set for ${name} is in use.`);
+  if (!(await isPortFree(port))) throw new SetupError(`The port ${port} configured for ${name} is in use.`);
   return port;
 }
 
@@ -61,7 +61,7 @@ function portOf(name: string, configured: string): number {
 }
 
 /**
- * A port on 127.0.0.1 that is free, and is no port of an outgoing connection while whoever is to listen there is away; none of those that are `taken`.
+ * Returns a free port on 127.0.0.1 outside the range of outgoing connections, so that it stays free while its listener is down; never one of `taken`.
  * @throws SetupError where there is none.
  */
 export async function freePort(taken: ReadonlySet<number>, { from, to } = servicePorts): Promise<number> {

@@ -4,16 +4,16 @@ import { userInfo } from 'node:os';
 import { SetupError } from '../setup-error.ts';
 import { runs } from './child.ts';
 
-/** How PostgreSQL, which refuses to be root, is run: what goes before its commands, and to whom its files must belong. */
+/** How to run PostgreSQL, which refuses to run as root: the prefix of its commands, and the owner that its files need. */
 export interface PostgresUser {
   readonly prefix: readonly string[];
   readonly ownerId: number | null;
 }
 
 /**
- * An ordinary user runs it as is. For root, and for a user id without an account (initdb wants its name), a user namespace makes
- * another user of it in its own eyes only: files stay ours, and a clone that only we may enter will do. Where namespaces are forbidden
- * (most containers), root gives it a real other user, who keeps the one right to pass through our folders.
+ * An ordinary user runs it directly. For root, and for a user id without an account (initdb needs its name), a user namespace makes
+ * the process see itself as another user: files stay ours, and a clone that only we may enter is sufficient. Where namespaces are forbidden
+ * (most containers), root runs it as a real other user, who keeps only the right to traverse our folders.
  * @throws SetupError when none of these works.
  */
 export function postgresUser(): PostgresUser {
@@ -35,11 +35,11 @@ export function postgresUser(): PostgresUser {
   return { prefix, ownerId: 65_534 };
 }
 
-/** Gives the folder to that user, when it was filled under another one (namespaces allowed today, forbidden tomorrow). */
+/** Changes the owner of the folder to that user if another one filled it (namespaces allowed today, forbidden tomorrow). */
 export function giveFolder(folder: string, { ownerId }: PostgresUser): void {
   if (ownerId === null || statSync(folder).uid === ownerId) return;
   if (!runs('chown', '-R', `${ownerId}:${ownerId}`, folder))
-    throw new SetupError(`${folder} can't be given to user id ${ownerId}. Set DATABASE_URL instead.`);
+    throw new SetupError(`${folder} cannot be assigned to user id ${ownerId}. Set DATABASE_URL instead.`);
 }
 
 function works(prefix: readonly string[]): boolean {
@@ -55,7 +55,7 @@ function hasAccount(): boolean {
   }
 }
 
-/** An id that has an account, since initdb asks for the name of its user. */
+/** Returns an id that has an account, because initdb needs the name of its user. */
 function accountId(): number {
   const ids = readFileSync('/etc/passwd', 'utf8')
     .split('\n')

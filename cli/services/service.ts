@@ -3,7 +3,7 @@ import type { Child } from './child.ts';
 import type { Binaries } from './install.ts';
 import type { Restartable } from './restartable.ts';
 
-/** The environment, or the part of it that matters here: URLs, ports, and what pip needs (PATH, proxies, certificates). */
+/** The environment, or the relevant part of it: URLs, ports, and what pip needs (PATH, proxies, certificates). */
 export type ServiceEnv = Readonly<Record<string, string | undefined>>;
 
 export type ServiceName = 'postgres' | 'redis' | 'temporal';
@@ -13,19 +13,19 @@ export interface ServiceContext {
   readonly state: State;
   readonly env: ServiceEnv;
   readonly binaries: Binaries;
-  /** For tests: nothing is flushed to the disk, so a crash of the machine (not of a process) may lose data. */
+  /** For tests: nothing is flushed to the disk, so a crash of the machine (not of a process) can lose data. */
   readonly isEphemeral: boolean;
   readonly onChange: (name: string, child: Child | null) => void;
 }
 
-/** A service of ours and where it listens. */
+/** A local service and its address. */
 export interface LocalService<Address> {
   readonly address: Address;
   readonly restartable: Restartable;
 }
 
 /**
- * Programs of others get no variable of ours: PGDATA, TEMPORAL_NAMESPACE and the like change what they do. Temporal wants the name of its
+ * Third-party programs get none of our variables, because PGDATA, TEMPORAL_NAMESPACE and the like change their behaviour. Temporal needs the name of its
  * user, which an id without an account has only here.
  */
 export function plainEnv(env: ServiceEnv): Record<string, string> {

@@ -68,9 +68,9 @@ interface ServerSettings {
 
 function serverArgs({ port, httpPort, metricsPort, namespace, isEphemeral }: ServerSettings): string[] {
   const network = ['--headless', '--ip', '127.0.0.1', '--port', port, '--http-port', httpPort, '--metrics-port', metricsPort].map(String);
-  // A write-ahead log takes twice the starts per second of the default journal (137/s to 66/s on two cores), as safely.
+  // A write-ahead log allows twice as many starts per second as the default journal (137/s to 66/s on two cores), and is as safe.
   const store = [
-    // By its name alone, in its folder: the server takes the path for a part of a URI, in which `?`, `#` and `%` mean something.
+    // Only the file name, with its folder as working directory: the server uses the path as part of a URI, in which `?`, `#` and `%` have a meaning.
     '--db-filename',
     'temporal.db',
     '--sqlite-pragma',
@@ -85,8 +85,8 @@ function serverArgs({ port, httpPort, metricsPort, namespace, isEphemeral }: Ser
 }
 
 /**
- * The keys and values (JSON texts) of `temporal/dynamic-config.yaml`, which a cluster of one's own reads as a file and the local
- * server takes as flags. Reads the one form used there, key and one unconstrained value, and refuses any other.
+ * Returns the keys and values (JSON texts) of `temporal/dynamic-config.yaml`, which an external cluster reads as a file and the local
+ * server takes as flags. Supports only the form used there, a key with one unconstrained value, and refuses any other.
  */
 export function readDynamicConfig(): Record<string, string> {
   const lines = readFileSync(dynamicConfigFile, 'utf8')

@@ -98,9 +98,9 @@ function under(prefix: string, problems: readonly RevisionProblem[]): RevisionPr
 function refuseUnclear(personas: readonly PersonaToStore[]): void {
   const slugs = personas.map(({ draft }) => draft.slug);
   const twice = slugs.findIndex((slug, index) => slugs.indexOf(slug) < index);
-  if (twice >= 0) throw invalid(`/personas/${twice}/slug`, 'uniqueItems', 'The slug is taken by another persona.');
+  if (twice >= 0) throw invalid(`/personas/${twice}/slug`, 'uniqueItems', 'Another persona already has this slug.');
   const second = personas.flatMap(({ isDefault }, index) => (isDefault ? [index] : []))[1];
-  if (second !== undefined) throw invalid(`/personas/${second}/is_default`, 'uniqueItems', 'An agent has one default persona.');
+  if (second !== undefined) throw invalid(`/personas/${second}/is_default`, 'uniqueItems', 'An agent can have only one default persona.');
 }
 
 /** An agent that is not stored yet: it is persisted once everything about it has been checked. */

@@ -76,5 +76,5 @@ async function checked(tx: TenantTransaction, agent: Agent, draft: PersonaDraft,
 /** Throws 409 `limit_reached` when an agent has as many personas as an import may contain. The caller has locked the agent. */
 async function refuseFull(tx: TenantTransaction, agentId: string): Promise<void> {
   if ((await countPersonas(tx, agentId)) < maxPersonas) return;
-  throw fail('state_conflict', { reason: 'limit_reached', detail: `An agent has at most ${maxPersonas} personas.` });
+  throw fail('state_conflict', { reason: 'limit_reached', detail: `An agent can have at most ${maxPersonas} personas.` });
 }

@@ -52,7 +52,7 @@ export function refuseNotActivatable(problems: readonly RevisionProblem[]): void
   if (errors.length === 0) return;
   throw fail('state_conflict', {
     reason: 'revision_not_activatable',
-    detail: 'The revision can not be activated.',
+    detail: 'The revision cannot be activated.',
     context: { problems: errors },
   });
 }

@@ -78,7 +78,7 @@ export async function insertRevision(tx: TenantTransaction, revision: NewRevisio
   if (!inserted)
     throw fail('state_conflict', {
       reason: 'revision_base_stale',
-      detail: 'The agent has a newer revision than the one this was made from.',
+      detail: 'The agent has a newer revision than the one this revision is based on.',
     });
   return inserted;
 }

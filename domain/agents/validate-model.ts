@@ -31,7 +31,7 @@ function modelProblems(document: RevisionDocument, checks: RevisionChecks): Revi
       problems.push(
         atCreate(pointer, {
           rule: 'reference',
-          message: 'The deployment has no such model; its operator names those it has in LONGHAUL_MODEL_REGISTRY.',
+          message: 'This deployment does not have this model; its operator configures models in LONGHAUL_MODEL_REGISTRY.',
           params: { kind: 'model', slug: name },
         }),
       );
@@ -39,7 +39,9 @@ function modelProblems(document: RevisionDocument, checks: RevisionChecks): Revi
     }
     const lacks = [...facts.lacks, ...(document.response_format.type === 'json' && !facts.canJson ? ['json'] : [])];
     for (const capability of lacks)
-      problems.push(atCreate(pointer, { rule: 'capability', message: 'The model lacks what the revision needs.', params: { capability } }));
+      problems.push(
+        atCreate(pointer, { rule: 'capability', message: 'The model lacks a capability that the revision needs.', params: { capability } }),
+      );
   }
   return [...problems, ...optionProblems(document, checks.model(document.model, needs))];
 }
@@ -47,12 +49,13 @@ function modelProblems(document: RevisionDocument, checks: RevisionChecks): Revi
 function optionProblems(document: RevisionDocument, model: ReturnType<ModelChecks>): RevisionProblem[] {
   const options = document.model_settings.provider_options;
   const pointer = '/model_settings/provider_options';
-  if (Buffer.byteLength(JSON.stringify(options)) > 4_096) return [atCreate(pointer, { rule: 'maxLength', message: 'At most 4 KiB.' })];
+  if (Buffer.byteLength(JSON.stringify(options)) > 4_096)
+    return [atCreate(pointer, { rule: 'maxLength', message: 'Must be at most 4 KiB.' })];
   if (!model) return [];
   return Object.keys(options)
     .filter((key) => !model.optionKeys.includes(key))
     .map((field) =>
-      atCreate(pointer, { rule: 'unknown_field', message: 'The provider of the model takes no such option.', params: { field } }),
+      atCreate(pointer, { rule: 'unknown_field', message: 'The provider of the model does not support this option.', params: { field } }),
     );
 }
 
@@ -65,7 +68,7 @@ async function templateProblems(document: RevisionDocument, checks: RevisionChec
     if (error instanceof Failure) throw error; // it was not parsed at all
     // The parser's message quotes the template; only its position is reported.
     const place = error instanceof Error ? /line:\d+, col:\d+/.exec(error.message)?.[0] : undefined;
-    return [atCreate('/instructions', { rule: 'template', message: `The template can not be read${place ? ` (${place})` : ''}.` })];
+    return [atCreate('/instructions', { rule: 'template', message: `The template cannot be parsed${place ? ` (${place})` : ''}.` })];
   }
 }
 
@@ -75,13 +78,13 @@ async function formatProblems({ response_format: format, tools }: RevisionDocume
     return [
       atCreate(`/tools/${taken}`, {
         rule: 'uniqueItems',
-        message: 'An answer in JSON is given by a tool of this name.',
+        message: 'This name is reserved for the tool that returns a JSON answer.',
         params: { slug: resultToolSlug },
       }),
     ];
   if (format.schema === null) return [];
   if (format.type === 'text')
-    return [atCreate('/response_format/schema', { rule: 'unexpected', message: 'Only an answer of type json has a schema.' })];
+    return [atCreate('/response_format/schema', { rule: 'unexpected', message: 'Only an answer of type json can have a schema.' })];
   return schemaProblems('/response_format/schema', format.schema, checks);
 }
 
@@ -96,7 +99,7 @@ async function schemaProblems(pointer: string, schema: unknown, checks: Revision
 function variableProblems(document: RevisionDocument): RevisionProblem[] {
   return document.variables.flatMap((variable, index) =>
     document.variables.findIndex((other) => other.name === variable.name) < index
-      ? [atCreate(`/variables/${index}/name`, { rule: 'uniqueItems', message: 'The name is taken by another variable.' })]
+      ? [atCreate(`/variables/${index}/name`, { rule: 'uniqueItems', message: 'Another variable already has this name.' })]
       : [],
   );
 }
@@ -104,8 +107,8 @@ function variableProblems(document: RevisionDocument): RevisionProblem[] {
 function sizeProblems(document: RevisionDocument): RevisionProblem[] {
   const problems: RevisionProblem[] = [];
   if (Buffer.byteLength(JSON.stringify(document.metadata)) > 16_384)
-    problems.push(atCreate('/metadata', { rule: 'maxLength', message: 'At most 16 KiB.' }));
+    problems.push(atCreate('/metadata', { rule: 'maxLength', message: 'Must be at most 16 KiB.' }));
   if (Buffer.byteLength(JSON.stringify(document)) > maxDocumentBytes)
-    problems.push(atCreate('', { rule: 'maxLength', message: 'The document is over 256 KiB.' }));
+    problems.push(atCreate('', { rule: 'maxLength', message: 'The document is larger than 256 KiB.' }));
   return problems;
 }

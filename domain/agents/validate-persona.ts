@@ -35,17 +35,21 @@ function modelProblems(document: PersonaDocument, checks: RevisionChecks): Revis
     return [
       atCreate('/model', {
         rule: 'reference',
-        message: 'The deployment has no such model; its operator names those it has in LONGHAUL_MODEL_REGISTRY.',
+        message: 'This deployment does not have this model; its operator configures models in LONGHAUL_MODEL_REGISTRY.',
         params: { kind: 'model', slug: document.model },
       }),
     ];
   const unknown = Object.keys(document.model_settings?.provider_options ?? {}).filter((key) => !facts.optionKeys.includes(key));
   return [
     ...facts.lacks.map((capability) =>
-      atCreate('/model', { rule: 'capability', message: 'The model lacks what the persona needs.', params: { capability } }),
+      atCreate('/model', { rule: 'capability', message: 'The model lacks a capability that the persona needs.', params: { capability } }),
     ),
     ...unknown.map((field) =>
-      atCreate(optionsPointer, { rule: 'unknown_field', message: 'The provider of the model takes no such option.', params: { field } }),
+      atCreate(optionsPointer, {
+        rule: 'unknown_field',
+        message: 'The provider of the model does not support this option.',
+        params: { field },
+      }),
     ),
   ];
 }
@@ -58,7 +62,7 @@ async function templateProblems(document: PersonaDocument, checks: RevisionCheck
   } catch (error) {
     if (error instanceof Failure) throw error; // it was not parsed at all
     // The parser's message quotes the template.
-    return [atCreate('/instructions', { rule: 'template', message: 'The template can not be read.' })];
+    return [atCreate('/instructions', { rule: 'template', message: 'The template cannot be parsed.' })];
   }
 }
 
@@ -75,9 +79,9 @@ function localeProblems({ locale }: PersonaDocument): RevisionProblem[] {
 function sizeProblems(document: PersonaDocument): RevisionProblem[] {
   const isOver = (value: unknown, maxBytes: number) => Buffer.byteLength(JSON.stringify(value)) > maxBytes;
   return [
-    ...(isOver(document.attributes, 16_384) ? [atCreate('/attributes', { rule: 'maxLength', message: 'At most 16 KiB.' })] : []),
+    ...(isOver(document.attributes, 16_384) ? [atCreate('/attributes', { rule: 'maxLength', message: 'Must be at most 16 KiB.' })] : []),
     ...(isOver(document.model_settings?.provider_options ?? {}, 4_096)
-      ? [atCreate(optionsPointer, { rule: 'maxLength', message: 'At most 4 KiB.' })]
+      ? [atCreate(optionsPointer, { rule: 'maxLength', message: 'Must be at most 4 KiB.' })]
       : []),
   ];
 }

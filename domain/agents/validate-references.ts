@@ -30,10 +30,10 @@ const words: Readonly<Record<ReferenceKind, string>> = {
 
 /** The problem of a reference that does not resolve. */
 export function unresolved(pointer: string, kind: ReferenceKind, ref: Ref): RevisionProblem {
-  if (ref.id === undefined && ref.slug === undefined) return atCreate(pointer, { rule: 'required', message: 'id or slug is demanded' });
+  if (ref.id === undefined && ref.slug === undefined) return atCreate(pointer, { rule: 'required', message: 'id or slug is required' });
   return atCreate(pointer, {
     rule: 'reference',
-    message: `The ${words[kind]} does not exist where the agent can use it.`,
+    message: `The ${words[kind]} does not exist in a scope that the agent can use.`,
     params: { kind, slug: ref.slug ?? null },
   });
 }
@@ -51,7 +51,7 @@ export function bindSkills(
     const target = nearest(targets.skills, draft);
     if (!target) problems.push(unresolved(pointer, 'skill', draft));
     else if (bindings.some((other) => other.slug === target.slug))
-      problems.push(taken(pointer, 'A skill of this name is bound already.', target.slug));
+      problems.push(taken(pointer, 'A skill with this name is already bound.', target.slug));
     else {
       const binding = completeSkillBinding(draft, target);
       problems.push(...skillProblems(pointer, binding, { target, isOwn: agentId !== undefined && target.owner_agent_id === agentId }));
@@ -98,7 +98,7 @@ export function bindKnowledge(
     const target = nearest(targets.knowledge, draft);
     if (!target) problems.push(unresolved(pointer, 'knowledge', draft));
     else if (bindings.some(({ id }) => id === target.id))
-      problems.push(taken(pointer, 'The knowledge base is bound already.', target.slug));
+      problems.push(taken(pointer, 'The knowledge base is already bound.', target.slug));
     else bindings.push(completeKnowledgeBinding(draft, target));
   }
   return { bindings, problems };
@@ -116,9 +116,9 @@ export function bindSubAgents(
     const pointer = `/sub_agents/${index}`;
     const target = nearest(targets.agents, draft);
     if (!target) problems.push(unresolved(pointer, 'sub_agent', draft));
-    else if (target.id === home.id) problems.push(atCreate(pointer, { rule: 'cycle', message: 'An agent can not ask itself.' }));
+    else if (target.id === home.id) problems.push(atCreate(pointer, { rule: 'cycle', message: 'An agent cannot call itself.' }));
     else if (bindings.some((other) => other.slug === target.slug))
-      problems.push(taken(pointer, 'An agent of this name is bound already.', target.slug));
+      problems.push(taken(pointer, 'An agent with this name is already bound.', target.slug));
     else {
       const binding = completeSubAgentBinding(draft, target);
       problems.push(...subAgentProblems(pointer, binding, target));

@@ -89,7 +89,7 @@ function nameProblems(tools: readonly ToolBinding[], agents: readonly SubAgentBi
       ? [
           atCreate(`/sub_agents/${index}`, {
             rule: 'uniqueItems',
-            message: 'The name under which the agent is asked is taken.',
+            message: 'The tool name of the agent is already taken.',
             params: { slug: askSlug(agent) },
           }),
         ]
@@ -107,12 +107,12 @@ async function delegationProblems(
     home.id ?? null,
     agents.map(({ id }) => id),
   );
-  if (isCyclic) return [atActivation('/sub_agents', { rule: 'cycle', message: 'The agents asked lead back to this one.' })];
+  if (isCyclic) return [atActivation('/sub_agents', { rule: 'cycle', message: 'The bound agents lead back to this agent.' })];
   if (depth <= limitDelegations) return [];
   return [
     atActivation('/sub_agents', {
       rule: 'depth',
-      message: `Agents may ask agents ${limitDelegations} deep.`,
+      message: `Agents can call other agents at most ${limitDelegations} levels deep.`,
       params: { limit: limitDelegations },
     }),
   ];

@@ -31,7 +31,7 @@ export async function bindTools(
     problems.push(...toolProblems(pointer, draft, target), ...(await presetProblems(pointer, { draft, target }, checks)));
     if (bindings.some((other) => other.id === target.id || other.slug === target.slug)) {
       problems.push(
-        atCreate(pointer, { rule: 'uniqueItems', message: 'A tool of this name is bound already.', params: { slug: target.slug } }),
+        atCreate(pointer, { rule: 'uniqueItems', message: 'A tool with this name is already bound.', params: { slug: target.slug } }),
       );
       continue;
     }
@@ -56,7 +56,7 @@ export function bindToolkits(
     }
     if (bindings.some((other) => other.slug === target.slug)) {
       problems.push(
-        atCreate(pointer, { rule: 'uniqueItems', message: 'A toolkit of this name is bound already.', params: { slug: target.slug } }),
+        atCreate(pointer, { rule: 'uniqueItems', message: 'A toolkit with this name is already bound.', params: { slug: target.slug } }),
       );
       continue;
     }
@@ -71,7 +71,7 @@ function toolProblems(pointer: string, draft: ToolDraft, target: ToolTarget): Re
   const problems: RevisionProblem[] = [];
   const params = { kind: 'tool', slug: target.slug };
   if (draft.approval === 'never' && target.critical)
-    problems.push(atCreate(`${pointer}/approval`, { rule: 'critical', message: 'A critical tool always asks.' }));
+    problems.push(atCreate(`${pointer}/approval`, { rule: 'critical', message: 'A critical tool always requires approval.' }));
   if (typeof draft.timeout_s === 'number' && draft.timeout_s > target.timeout_s) {
     problems.push(
       atCreate(`${pointer}/timeout_s`, {
@@ -82,7 +82,7 @@ function toolProblems(pointer: string, draft: ToolDraft, target: ToolTarget): Re
     );
   }
   if (draft.preset !== undefined && Buffer.byteLength(JSON.stringify(draft.preset)) > 8_192)
-    problems.push(atCreate(`${pointer}/preset`, { rule: 'maxLength', message: 'At most 8 KiB.' }));
+    problems.push(atCreate(`${pointer}/preset`, { rule: 'maxLength', message: 'Must be at most 8 KiB.' }));
   if (target.input_schema.additionalProperties === false) {
     const unknown = Object.keys(draft.preset ?? {}).filter((name) => !Object.hasOwn(target.input_schema.properties ?? {}, name));
     for (const field of unknown)

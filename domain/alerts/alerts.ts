@@ -26,7 +26,7 @@ export async function handleAlert(ctx: Changing, alertId: string, handling: Aler
   // The tick locks the state before the alert, so this does too.
   await lockStateOf(ctx, before);
   const { status, ruleId } = await seeForChange(ctx, Alert, alertId);
-  if (status === 'resolved') throw fail('state_conflict', { reason: 'alert_resolved', detail: 'The alert is resolved already.' });
+  if (status === 'resolved') throw fail('state_conflict', { reason: 'alert_resolved', detail: 'The alert is already resolved.' });
   const { acknowledged, snoozeUntil, isResolved } = handling;
   if (snoozeUntil) refuseSnooze(snoozeUntil, at);
 
@@ -46,7 +46,7 @@ function acknowledgement({ caller }: Changing, isAcknowledged: boolean, at: Date
 }
 
 function refuseSnooze(until: Date, at: Date): void {
-  if (until <= at) throw invalid('/snooze_until', 'range', 'must lie in the future');
+  if (until <= at) throw invalid('/snooze_until', 'range', 'must be in the future');
   if (until.getTime() - at.getTime() > maxSnoozeMs) throw invalid('/snooze_until', 'range', 'must be at most 30 days ahead');
 }
 

@@ -44,7 +44,7 @@ const judged = ['agentId', 'groupBy', 'operator', 'threshold', 'warningThreshold
 export async function makeRule(tx: TenantTransaction, made: NewRule): Promise<string> {
   refuseContradiction(made);
   if ((await countRules(tx, made.organizationId)) >= maxRules)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `An organization has at most ${maxRules} alert rules.` });
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `An organization can have at most ${maxRules} alert rules.` });
   const id = newId();
   tx.em.create(AlertRuleEntity, { id, ...made, budgetId: null, lastEvaluatedAt: null, deletedAt: null });
   await tx.em.flush();
@@ -68,7 +68,7 @@ export async function changeRule(tx: TenantTransaction, rule: AlertRule, change:
 
 /** Deletes a locked rule: its open alerts end, and nothing is sent. Throws 409 `managed_rule` for the rule of a budget. */
 export async function deleteRule(tx: TenantTransaction, rule: AlertRule, at: Date): Promise<void> {
-  if (rule.budgetId !== null) throw managedRule('The rule of a budget goes with its budget.');
+  if (rule.budgetId !== null) throw managedRule('The rule of a budget can only be deleted with its budget.');
   rule.deletedAt = at;
   await tx.em.flush();
   await resetRule(tx, rule, at);
@@ -77,7 +77,7 @@ export async function deleteRule(tx: TenantTransaction, rule: AlertRule, at: Dat
 function refuseManaged(change: Partial<RuleFields>): void {
   const own: readonly string[] = ['targets', 'repeatIntervalS', 'isActive'] satisfies (keyof RuleFields)[];
   const foreign = Object.keys(change).filter((field) => !own.includes(field));
-  if (foreign.length > 0) throw managedRule('Of the rule of a budget only targets, repeat_interval_s and is_active can be changed.');
+  if (foreign.length > 0) throw managedRule('Only targets, repeat_interval_s and is_active of a budget’s rule can be changed.');
 }
 
 function managedRule(detail: string): Error {
@@ -93,10 +93,10 @@ function refuseContradiction({
   warningThreshold,
 }: Pick<AlertRule, 'kind' | 'agentId' | 'groupBy' | 'operator' | 'threshold' | 'warningThreshold'>): void {
   if (warningThreshold !== null && !isFineSide(operator, { threshold, warningThreshold }))
-    throw invalid('/warning_threshold', 'range', 'must lie on the fine side of threshold');
+    throw invalid('/warning_threshold', 'range', 'must be on the healthy side of threshold');
   if (!withoutAgent.includes(kind)) return;
-  if (agentId !== null) throw invalid('/agent_id', 'const', 'is null for this kind: no agent stands behind a delivery');
-  if (groupBy === 'agent') throw invalid('/group_by', 'enum', 'can not be agent for this kind: no agent stands behind a delivery');
+  if (agentId !== null) throw invalid('/agent_id', 'const', 'must be null for this kind: a delivery belongs to no agent');
+  if (groupBy === 'agent') throw invalid('/group_by', 'enum', 'cannot be agent for this kind: a delivery belongs to no agent');
 }
 
 function isFineSide(operator: AlertOperator, { threshold, warningThreshold }: { threshold: string; warningThreshold: string }): boolean {

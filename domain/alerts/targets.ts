@@ -46,10 +46,10 @@ function faultsOf(target: AlertTarget, { at, users, secrets, policy }: Known): V
   });
   const found: Violation[] = [];
   if (target.kind === 'user' && !users.has(target.user_id))
-    found.push(fault('user_id', 'reference', 'refers to no active user who sees where the rule lies'));
+    found.push(fault('user_id', 'reference', 'does not refer to an active user who can see the scope of the rule'));
   if ('secret_name' in target && !secrets.has(target.secret_name))
-    found.push(fault('secret_name', 'reference', 'refers to no secret that has a value where the rule lies'));
+    found.push(fault('secret_name', 'reference', 'does not refer to a secret that has a value in the scope of the rule'));
   const refusal = target.kind === 'webhook' ? refusalOfUrl(target.url, policy) : null;
-  if (refusal !== null) found.push(fault('url', 'egress', `The URL is refused: ${refusal}`));
+  if (refusal !== null) found.push(fault('url', 'egress', `The URL is not allowed: ${refusal}`));
   return found;
 }

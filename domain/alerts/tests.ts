@@ -23,7 +23,7 @@ export interface TestResult {
 export async function startTest(tx: TenantTransaction, rule: AlertRule, at: Date): Promise<WrittenDelivery[]> {
   const { tests, freeInS } = await countTests(tx, rule.id);
   if (tests >= maxTests)
-    throw fail('rate_limited', { detail: `A rule is tested at most ${maxTests} times a minute.`, retryAfterS: freeInS });
+    throw fail('rate_limited', { detail: `A rule can be tested at most ${maxTests} times a minute.`, retryAfterS: freeInS });
 
   const seq = await nextTestSeq(tx, rule.id);
   return writeDeliveries(tx, { alertId: null, seq, event: 'test', snapshot: sampleOf(rule, at), targets: rule.targets });
@@ -77,7 +77,7 @@ const nobody: Outcome = {
   outcome: 'failed',
   statusCode: null,
   latencyMs: null,
-  error: 'nobody is there to be notified, or another target stands for it',
+  error: 'there is no one to notify, or another target already covers them',
 };
 
 function resultOf(delivery: TestDelivery | undefined): Outcome {

@@ -25,7 +25,7 @@ export async function checkResolutions(tx: TenantTransaction, input: ResolveAppr
     const pointer = pointerOf(index);
     const approval = found.find(({ id }) => id === resolution.approval_id);
     if (!approval) throw unknown(`${pointer}/approval_id`);
-    if (ids.indexOf(approval.id) !== index) throw invalid(`${pointer}/approval_id`, 'unique', 'A question has one answer.');
+    if (ids.indexOf(approval.id) !== index) throw invalid(`${pointer}/approval_id`, 'unique', 'Each question can be answered only once.');
     checkForm(approval, resolution, pointer);
     checked.push({
       resolution,
@@ -48,21 +48,21 @@ interface One {
 function checkForm(approval: AskedRow, resolution: Resolution, pointer: string): void {
   const { decision } = resolution;
   if (!approval.decisions.includes(decision))
-    throw invalid(`${pointer}/decision`, 'enum', `The question offers ${approval.decisions.join(', ')}.`, { allowed: approval.decisions });
+    throw invalid(`${pointer}/decision`, 'enum', `The question allows ${approval.decisions.join(', ')}.`, { allowed: approval.decisions });
   refuseUnless(decision === 'edit', resolution.edited_args !== undefined, `${pointer}/edited_args`);
   refuseUnless(decision === 'respond', resolution.response !== undefined, `${pointer}/response`);
 }
 
 /** Checks a field that one decision requires and all others forbid. */
 function refuseUnless(isDemanded: boolean, isGiven: boolean, pointer: string): void {
-  if (isDemanded && !isGiven) throw invalid(pointer, 'required', 'The decision needs it.');
-  if (!isDemanded && isGiven) throw invalid(pointer, 'forbidden', 'The decision does not take it.');
+  if (isDemanded && !isGiven) throw invalid(pointer, 'required', 'The decision requires it.');
+  if (!isDemanded && isGiven) throw invalid(pointer, 'forbidden', 'The decision does not allow it.');
 }
 
 async function editedArgs(tx: TenantTransaction, { validate }: ResolveApprovals, { approval, resolution, pointer }: One) {
   const manifest = await readManifest(tx, approval.run_id);
   const tool = (manifest === null ? [] : await readRunTools(tx, manifest)).find(({ slug }) => slug === approval.tool_slug);
-  if (!tool) throw invalid(`${pointer}/edited_args`, 'reference', 'The run does not have the tool any more.');
+  if (!tool) throw invalid(`${pointer}/edited_args`, 'reference', 'The run no longer has this tool.');
   const args = { ...resolution.edited_args, ...tool.pin.preset };
   if (Buffer.byteLength(JSON.stringify(args)) > maxArgsBytes)
     throw invalid(`${pointer}/edited_args`, 'maxLength', 'The arguments are too long.');
@@ -72,7 +72,7 @@ async function editedArgs(tx: TenantTransaction, { validate }: ResolveApprovals,
 
 async function checkResponse({ validate }: ResolveApprovals, { approval, resolution, pointer }: One): Promise<void> {
   if (Buffer.byteLength(JSON.stringify(resolution.response)) > maxBytes)
-    throw invalid(`${pointer}/response`, 'maxLength', `A response has at most ${maxBytes} bytes.`);
+    throw invalid(`${pointer}/response`, 'maxLength', `A response can have at most ${maxBytes} bytes.`);
   if (approval.response_schema === null) return;
   await refuseUnfit({ validate }, { schema: approval.response_schema, value: resolution.response, pointer: `${pointer}/response` });
 }
@@ -87,7 +87,7 @@ async function refuseUnfit({ validate }: Pick<ResolveApprovals, 'validate'>, { s
   const problems = await validate(schema, value);
   if (problems.length === 0) return;
   throw fail('validation_failed', {
-    detail: 'The answer does not fit what was asked.',
+    detail: 'The answer does not match the schema of the question.',
     errors: problems.slice(0, 20).map((problem) => ({
       in: 'body',
       pointer: `${pointer}${problem.pointer}`,

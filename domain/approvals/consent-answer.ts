@@ -25,9 +25,9 @@ function codeOf(response: unknown): { readonly code: string; readonly state: str
 }
 
 function refused(pointer: string) {
-  const message = 'is unknown, used, too old or of another consent';
+  const message = 'is unknown, used, expired or belongs to another consent';
   return fail('validation_failed', {
-    detail: 'The answer does not belong to a consent that is under way.',
+    detail: 'The answer does not belong to a pending consent.',
     errors: [{ in: 'body', pointer, name: null, rule: 'state', message }],
   });
 }

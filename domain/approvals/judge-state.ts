@@ -11,12 +11,11 @@ export function judgeState(checked: CheckedResolution, locked: LockedQuestion | 
   if (!locked) throw fail('not_found');
   const asked = checked.resolution.args_hash;
   if (asked !== undefined && asked !== locked.args_hash)
-    throw conflict('args_changed', 'The arguments are others than those of args_hash.', locked);
+    throw conflict('args_changed', 'The arguments have changed: they do not match args_hash.', locked);
   if (locked.status === 'pending' && !locked.is_late) return 'open';
-  if (locked.status === 'pending' || locked.status === 'expired')
-    throw conflict('approval_expired', 'The time for an answer is over.', locked);
+  if (locked.status === 'pending' || locked.status === 'expired') throw conflict('approval_expired', 'The question has expired.', locked);
   if (isSame(checked, locked)) return 'same';
-  throw conflict('approval_resolved', 'The question has another answer.', locked);
+  throw conflict('approval_resolved', 'The question has already been answered differently.', locked);
 }
 
 /** Whether it is the same decision with the same content. Accompanying text counts if it is the call's result. */

@@ -64,7 +64,7 @@ export async function unusableInputs(
   );
   const isWaiting = followedTime(tx.em).getTime() - run.activatedAt.getTime() < waitForScanMs;
   if (isWaiting && files.some((file) => file.state === 'scanning'))
-    throw fail('service_unavailable', { reason: 'attachment_scanning', detail: 'An attachment of the input is being looked at.' });
+    throw fail('service_unavailable', { reason: 'attachment_scanning', detail: 'An attachment of the input is still being scanned.' });
 
   const ready = new Set(files.filter((file) => file.state === 'ready').map((file) => file.id));
   return refs.filter((ref) => !ready.has(ref.attachment_id)).map((ref) => ref.name);

@@ -76,19 +76,19 @@ async function faultsOf(em: SqlEntityManager, chain: string, { missing, other }:
   const faults: AuditFault[] = [];
 
   if (missing && newest === null)
-    faults.push(fault('missing', missing.seal_no, `the whole chain is gone; this seal was its newest at ${missing.at}`));
+    faults.push(fault('missing', missing.seal_no, `the whole chain is missing; this seal was its newest at ${missing.at}`));
   else if (missing && newest !== null && newest < missing.seal_no)
     faults.push(
       fault(
         'missing',
         missing.seal_no,
-        `it was the newest at ${missing.at}, now seal ${newest} is: the end was cut off, or the database is an older one`,
+        `it was the newest at ${missing.at}, but seal ${newest} is now: the end of the chain was removed, or the database is an older one`,
       ),
     );
-  else if (missing) faults.push(fault('missing', missing.seal_no, `it was anchored at ${missing.at} and is gone`));
+  else if (missing) faults.push(fault('missing', missing.seal_no, `it was anchored at ${missing.at} and is missing`));
   if (other)
     faults.push(
-      fault('changed', other.seal_no, `it is not the seal that was anchored at ${other.at}: the chain was made anew from here or before`),
+      fault('changed', other.seal_no, `it is not the seal that was anchored at ${other.at}: the chain was rebuilt from here or earlier`),
     );
   return faults;
 }

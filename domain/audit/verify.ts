@@ -68,9 +68,9 @@ function checkLink(checking: Checking, seal: Seal, previous: Seal | null): void 
   const broken = (message: string) => brokenSeal(checking, seal, message);
 
   if (seal.seal_no !== (previous?.seal_no ?? 0) + 1) broken(`the seals between ${previous?.seal_no ?? 0} and ${seal.seal_no} are missing`);
-  else if (!isSame(seal.previous_mac, previous?.mac ?? null)) broken('it does not continue the seal before it');
-  if (previous && seal.first_seq !== previous.last_seq + 1) broken('its numbers do not continue those of the seal before it');
-  if (countOf(seal) !== seal.entries) broken('its numbers and its count of entries differ');
+  else if (!isSame(seal.previous_mac, previous?.mac ?? null)) broken('it does not continue the preceding seal');
+  if (previous && seal.first_seq !== previous.last_seq + 1) broken('its numbers do not continue those of the preceding seal');
+  if (countOf(seal) !== seal.entries) broken('its numbers do not match its count of entries');
 }
 
 /** Reports entries that belong to no seal. */
@@ -81,5 +81,5 @@ async function findStrays(
   const { chain, known, report } = search;
   const strays = await readStrays(em, chain, maxFaults + 1);
   for (const { id, seq, seal_no: sealNo } of strays.filter((stray) => !known.has(stray.id)))
-    report({ kind: 'added', sealNo, seq, entryId: id, message: 'the entry carries a number and belongs to no seal' });
+    report({ kind: 'added', sealNo, seq, entryId: id, message: 'the entry has a number but belongs to no seal' });
 }

@@ -132,7 +132,7 @@ async function requireRate(ctx: Changing, base: string, quote: string): Promise<
     throw invalid(
       '/currency',
       'currency_unsupported',
-      `Calls are priced in ${base}, and no rate to ${quote} is known. An operator can import one.`,
+      `Calls are priced in ${base}, and there is no exchange rate to ${quote}. An operator can import one.`,
     );
   return rate;
 }
@@ -172,5 +172,5 @@ export async function seeBudgetStatus(ctx: Scoped, key: BudgetKey): Promise<Budg
 /** A request without a period means the month, even when only the day has a budget. */
 function refuseMissing({ period }: BudgetKey): never {
   const other = period === 'month' ? 'day' : 'month';
-  throw fail('not_found', { detail: `No budget of the ${period} was found; that of the ${other} is read with period=${other}.` });
+  throw fail('not_found', { detail: `There is no budget for the ${period}; read the one for the ${other} with period=${other}.` });
 }

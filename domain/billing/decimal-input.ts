@@ -14,16 +14,16 @@ export type DecimalInput = { readonly value: string } | { readonly rule: string;
  */
 export function readDecimal(given: string | number, { maxDecimals }: { readonly maxDecimals: number }): DecimalInput {
   const isText = typeof given === 'string';
-  if (isText && !/^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(given)) return refused('decimal', 'wants a decimal without sign and exponent');
+  if (isText && !/^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(given)) return refused('decimal', 'must be a decimal without sign or exponent');
   if (!isText && !(Number.isFinite(given) && given >= 0 && !Object.is(given, -0)))
-    return refused('decimal', 'wants a decimal of 0 or more');
+    return refused('decimal', 'must be a decimal of at least 0');
 
   const decimal = new Decimal(given);
   if (!isText && decimal.precision() > maxSignificant)
     return refused('precision', `has more than ${maxSignificant} significant digits: send it as a string`);
   const places = isText ? (given.split('.')[1]?.length ?? 0) : decimal.decimalPlaces();
   if (places > maxDecimals) return refused('decimals', `has more than ${maxDecimals} decimals`);
-  if (decimal.greaterThanOrEqualTo(maxWhole)) return refused('maximum', 'is 100,000,000,000 or more');
+  if (decimal.greaterThanOrEqualTo(maxWhole)) return refused('maximum', 'must be below 100,000,000,000');
   return { value: decimal.toFixed() };
 }
 

@@ -81,7 +81,7 @@ async function hold({ transact, signal }: MeteringRules, wanted: Reservation): P
       await transact((tx) => rollWindows(tx.em, wanted.workspaceId));
     } else {
       if (performance.now() > end)
-        throw fail('rate_limited', { retryAfterS: 5, reason: 'budget_reserved', detail: 'Calls in flight take the budget.' });
+        throw fail('rate_limited', { retryAfterS: 5, reason: 'budget_reserved', detail: 'Calls in flight hold the rest of the budget.' });
       await delay(1_000, undefined, { signal });
     }
   }

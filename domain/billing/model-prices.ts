@@ -29,7 +29,10 @@ export async function deletePrice(tx: Tx, priceId: string): Promise<PriceRow> {
   if (!price.hasBegun && (await deleteUpcomingPrice(tx.em, priceId))) return price;
   // The price has begun meanwhile, or another request has deleted it.
   if (!price.hasBegun && (await findPrice(tx.em, priceId)) === null) throw fail('not_found');
-  throw fail('state_conflict', { reason: 'in_force', detail: 'The price is in force or was. A new one that begins now replaces it.' });
+  throw fail('state_conflict', {
+    reason: 'in_force',
+    detail: 'The price is, or has been, in force. Create a new price that begins now to replace it.',
+  });
 }
 
 function refusal({ field, rule, message }: PriceFault) {

@@ -45,15 +45,15 @@ export function completePrice(draft: PriceDraft, { baseCurrency, modelIdOf }: Pr
   const currency = draft.currency ?? baseCurrency;
   const price = readDecimal(draft.price, { maxDecimals });
 
-  if (!isCurrency(currency)) return { field: 'currency', rule: 'currency', message: 'is no currency of ISO 4217' };
+  if (!isCurrency(currency)) return { field: 'currency', rule: 'currency', message: 'must be an ISO 4217 currency code' };
   if (draft.unit !== undefined && draft.unit !== unit)
-    return { field: 'unit', rule: 'unit', message: `of the bucket ${draft.bucket} is ${unit}` };
+    return { field: 'unit', rule: 'unit', message: `must be ${unit} for the bucket ${draft.bucket}` };
   if (!('value' in price)) return { field: 'price', ...price };
   if (isUnusual(price.value, unit) && draft.confirm_unusual !== true)
     return {
       field: 'price',
       rule: 'unusual_price',
-      message: `is unusual for ${unit}; was it meant for another unit? confirm_unusual accepts it`,
+      message: `is unusual for ${unit}. Check the unit, or set confirm_unusual to accept it`,
     };
   return {
     model: modelIdOf(draft.model) ?? draft.model,
@@ -70,7 +70,7 @@ export function completePrice(draft: PriceDraft, { baseCurrency, modelIdOf }: Pr
 /** Whether a price would begin so long ago that calls were priced without it. `now`: by the database's clock, which decides what is in force. */
 export function startsInPast({ effectiveFrom }: NewPrice, now: Date): PriceFault | null {
   if (effectiveFrom === null || effectiveFrom.getTime() >= now.getTime() - maxPastMs) return null;
-  return { field: 'effective_from', rule: 'past', message: 'lies in the past: a price begins now or later' };
+  return { field: 'effective_from', rule: 'past', message: 'must not be in the past' };
 }
 
 function isUnusual(price: string, unit: PriceUnit): boolean {

@@ -55,7 +55,7 @@ export async function importPrices(
 const taken: PriceFault = {
   field: 'effective_from',
   rule: 'already_exists',
-  message: 'is taken: another price begins at the same instant',
+  message: 'is taken: another price begins at the same time',
 };
 
 /** Judges rows in the order in which they begin: a price may come before the one that it replaces in the file. */

@@ -17,12 +17,12 @@ export function endOfBucket(now: Date): string {
  */
 export function checkRollupRange({ from, to, zone }: { readonly from?: string; readonly to: string; readonly zone?: string }): void {
   const isOff = (instant: string) => Date.parse(instant) % bucketMs !== 0;
-  const message = `must lie on a quarter of an hour, for instance 2026-01-31T10:15:00Z`;
+  const message = `must be on a quarter of an hour, for example 2026-01-31T10:15:00Z`;
   const errors: Violation[] = [
     ...(from !== undefined && isOff(from) ? [violation('from', 'multiple', message)] : []),
     ...(isOff(to) ? [violation('to', 'multiple', message)] : []),
     ...(from === undefined ? [] : lengthFaults(from, to)),
-    ...(zone !== undefined && !isTimeZone(zone) ? [violation('timezone', 'timezone', 'must be a time zone of the IANA database')] : []),
+    ...(zone !== undefined && !isTimeZone(zone) ? [violation('timezone', 'timezone', 'must be an IANA time zone')] : []),
   ];
   if (errors.length > 0) throw fail('validation_failed', { errors });
 }
@@ -36,7 +36,7 @@ export function checkExportRange(from: string, to: string): void {
 function lengthFaults(from: string, to: string): Violation[] {
   if (Date.parse(from) > Date.parse(to)) return [violation('from', 'range', 'must not be later than to')];
   return Date.parse(to) - Date.parse(from) > maxDays * dayMs
-    ? [violation('from', 'range', `must lie at most ${maxDays} days before to`)]
+    ? [violation('from', 'range', `must be at most ${maxDays} days before to`)]
     : [];
 }
 

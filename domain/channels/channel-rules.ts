@@ -27,7 +27,7 @@ export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
   telegram: { settings: {}, secrets: ['bot_token'] },
   discord: {
     settings: {
-      application_id: { isRequired: true, form: /^\d{5,25}$/, says: 'must be the id of an application of Discord' },
+      application_id: { isRequired: true, form: /^\d{5,25}$/, says: 'must be the id of a Discord application' },
       public_key: { isRequired: true, form: /^[0-9a-fA-F]{64}$/, says: 'must be the public key of the application, 64 hexadecimal digits' },
     },
     secrets: ['bot_token'],
@@ -38,7 +38,7 @@ export const kindRules: Readonly<Record<ChannelKind, KindRules>> = {
       smtp: {
         isRequired: true,
         form: isSmtp,
-        says: 'must be {host, port, tls, user}: texts, a port, and whether the connection is encrypted',
+        says: 'must be {host, port, tls, user}: strings, a port number, and true or false for encryption',
       },
       require_authenticated: { isRequired: false, form: (value) => typeof value === 'boolean', says: 'must be true or false' },
     },
@@ -60,7 +60,7 @@ const minSigningChars = 16;
 export function checkedSettings(kind: ChannelKind, given: Readonly<Record<string, unknown>>, policy: EgressPolicy): ChannelSettings {
   const rules = kindRules[kind].settings;
   for (const name of Object.keys(given))
-    if (!Object.hasOwn(rules, name)) throw invalid(`/settings/${name}`, 'additionalProperties', `is no setting of kind ${kind}`);
+    if (!Object.hasOwn(rules, name)) throw invalid(`/settings/${name}`, 'additionalProperties', `is not a setting of kind ${kind}`);
   for (const [name, { isRequired, form, says }] of Object.entries(rules)) {
     const value = given[name] ?? null;
     if (value === null && isRequired) throw invalid(`/settings/${name}`, 'required', `is required for kind ${kind}`);
@@ -106,12 +106,12 @@ export function changedSecrets(
   const { secrets: names } = kindRules[kind];
   const next: Record<string, string> = { ...before };
   for (const [name, value] of Object.entries(change)) {
-    if (!names.includes(name)) throw invalid(`/secrets/${name}`, 'additionalProperties', `is no secret of kind ${kind}`);
+    if (!names.includes(name)) throw invalid(`/secrets/${name}`, 'additionalProperties', `is not a secret of kind ${kind}`);
     if (value === null) {
       delete next[name];
       continue;
     }
-    if (!secretForm.test(value)) throw invalid(`/secrets/${name}`, 'pattern', 'must be 1 to 1000 printable characters of ASCII');
+    if (!secretForm.test(value)) throw invalid(`/secrets/${name}`, 'pattern', 'must be 1 to 1000 printable ASCII characters');
     if ((kind === 'webhook' || name === 'inbound_token') && value.length < minSigningChars)
       throw invalid(`/secrets/${name}`, 'minLength', `must be at least ${minSigningChars} characters`, { limit: minSigningChars });
     next[name] = value;

@@ -66,7 +66,7 @@ export async function makeChannel(
   const secrets = changedSecrets(kind, {}, given);
   await refuseAgent(tx, made);
   if ((await countChannels(tx, made.workspaceId)) >= maxChannels)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace has at most ${maxChannels} channels.` });
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace can have at most ${maxChannels} channels.` });
 
   const id = newId();
   if (kind === 'telegram') secrets[madeSecret] = randomBytes(32).toString('base64url');

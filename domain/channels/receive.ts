@@ -180,7 +180,7 @@ async function takeAnswer(
   }
   await settleMessage(tx, id, { status: 'received', runId: answer.runId, reason: null });
   const run = message.files.length === 0 ? null : await lockRun(tx, answer.runId);
-  if (run) await addMessage(tx, run, { ...(await inputOf(tx, deps, received)), text: 'The files of the answer.' });
+  if (run) await addMessage(tx, run, { ...(await inputOf(tx, deps, received)), text: 'Files of the answer' });
   await wakeRun(tx, answer.runId);
   return { kind: 'answered' };
 }

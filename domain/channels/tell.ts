@@ -18,10 +18,10 @@ export type Told =
 
 /** Waits that people can end; a run's own timer is not posted. */
 const waits: Readonly<Record<string, string>> = {
-  approval: 'It waits for somebody to approve a step',
-  input: 'It waits for an answer to a question',
-  auth: 'It waits for somebody to connect an account',
-  budget: 'It waits because a budget is used up',
+  approval: 'It is waiting for a step to be approved',
+  input: 'It is waiting for an answer to a question',
+  auth: 'It is waiting for an account to be connected',
+  budget: 'It is waiting because a budget is used up',
 };
 
 interface Telling {
@@ -51,7 +51,8 @@ export function tellRun(run: ToldRun | null, { reason, publicUrl, question, file
 }
 
 function refusalOf(reason: string | null): string {
-  if (reason === 'answer_not_offered') return 'This is none of the answers. Please answer with one of them, by its number or its words.';
+  if (reason === 'answer_not_offered')
+    return 'This is not one of the possible answers. Please answer with the number or the text of one of them.';
   return `This message could not be answered (${reason ?? 'unknown'}).`;
 }
 
@@ -59,7 +60,7 @@ function replyOf(run: ToldRun, { files: rule, link }: { readonly files: ChannelS
   const { sent, tooLarge } = sortFiles(run.output?.attachments, rule);
   const names = (files: readonly AnswerFileName[]) => files.map(({ name }) => name).join(', ');
   const text = answerOf(run) ?? (sent.length === 0 ? null : `${sent.length === 1 ? 'A file' : 'Files'}: ${names(sent)}`);
-  const note = tooLarge.length === 0 ? null : `Too large to be sent here: ${names(tooLarge)}.${link}`;
+  const note = tooLarge.length === 0 ? null : `Too large to send here: ${names(tooLarge)}.${link}`;
   const markdown = [text, note].filter((part) => part !== null).join('\n\n');
   return { kind: 'reply', markdown: markdown === '' ? null : markdown, files: rule.kind === 'upload' ? sent : [] };
 }

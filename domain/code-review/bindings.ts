@@ -98,7 +98,7 @@ async function refuseFields(tx: TenantTransaction, deps: BindingDeps, { fields, 
   const { playbook_id: playbookId } = fields.reviewConfig;
   const isNewPlaybook = playbookId !== null && playbookId !== known?.reviewConfig.playbook_id;
   if (isNewPlaybook && !(await isUsablePlaybook(tx, playbookId, place)))
-    throw invalid('/review_config/playbook_id', 'reference', 'The playbook does not exist for this workspace, or is not active.', {
+    throw invalid('/review_config/playbook_id', 'reference', 'The playbook does not exist in this workspace or is not active.', {
       kind: 'review_playbook',
     });
   await refusePatterns(deps, fields.reviewConfig);
@@ -121,7 +121,7 @@ async function refuseAgents(
   );
   for (const { pointer, id } of named)
     if (!usable.has(id))
-      throw invalid(pointer, 'reference', 'The agent does not exist in this workspace, or is not active.', { kind: 'agent' });
+      throw invalid(pointer, 'reference', 'The agent does not exist in this workspace or is not active.', { kind: 'agent' });
 }
 
 async function refusePatterns({ isPattern }: BindingDeps, { filters }: ReviewConfig): Promise<void> {
@@ -131,7 +131,7 @@ async function refusePatterns({ isPattern }: BindingDeps, { filters }: ReviewCon
         throw invalid(
           `/review_config/filters/titles/${side}/${at}`,
           'pattern',
-          'is no regular expression that works in linear time: RE2 knows no look-around and no back-references',
+          'is not a valid RE2 regular expression; look-around and back-references are not supported',
         );
 }
 
@@ -142,12 +142,14 @@ async function refuseTests(
 ): Promise<void> {
   const { sandbox_tool_id: toolId } = workspaceConfig;
   if (toolId !== null && !(await isUsableSandbox(tx, toolId, place)))
-    throw invalid('/workspace_config/sandbox_tool_id', 'reference', 'names no tool of this workspace that runs code', { kind: 'tool' });
+    throw invalid('/workspace_config/sandbox_tool_id', 'reference', 'does not refer to a tool of this workspace that runs code', {
+      kind: 'tool',
+    });
   if (editorConfig.test_commands.length === 0) return;
   if (toolId === null)
-    throw invalid('/editor_config/test_commands', 'requires', 'need workspace_config.sandbox_tool_id: tests run in its sandbox alone');
+    throw invalid('/editor_config/test_commands', 'requires', 'require workspace_config.sandbox_tool_id: tests only run in its sandbox');
   if (!(await codeExec.hasStrict()))
-    throw invalid('/editor_config/test_commands', 'unmet', 'need strict isolation of code, which this deployment does not have');
+    throw invalid('/editor_config/test_commands', 'unmet', 'require strict isolation of code, which this deployment does not support');
 }
 
 function fieldsOf(binding: RepoBinding): BindingFields {

@@ -42,7 +42,7 @@ export function eventsNamed(names: readonly string[]): string[] {
   const chosen = new Set<string>();
   for (const [at, name] of names.entries()) {
     const meant = knownEvents.filter((known) => name === known.event || name === nameOfEvent(known));
-    if (meant.length === 0) throw invalid(`/enabled_events/${at}`, 'enum', 'is no event that a binding can take');
+    if (meant.length === 0) throw invalid(`/enabled_events/${at}`, 'enum', 'is not an event that a binding supports');
     for (const known of meant) chosen.add(nameOfEvent(known));
   }
   return knownEvents.map(nameOfEvent).filter((name) => chosen.has(name));

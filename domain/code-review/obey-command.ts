@@ -66,7 +66,7 @@ async function effectOf(tx: TenantTransaction, obeying: Obeying): Promise<Effect
     case 'review':
       return startedBy(tx, obeying, { kind: 'review', full: argument === 'full', findingId: null });
     case 'ask':
-      if (argument === '') return done('Ask something: `/ask` and the question behind it.');
+      if (argument === '') return done('Put your question after `/ask`.');
       return startedBy(tx, obeying, { kind: 'ask', full: false, findingId: null });
     case 'fix':
       return fix(tx, obeying);
@@ -99,7 +99,7 @@ async function fix(tx: TenantTransaction, obeying: Obeying): Promise<Effect> {
 async function dismiss(tx: TenantTransaction, { pull, command }: Obeying): Promise<Effect> {
   const { finding: name, rest } = splitArgument(asCommand(command));
   const found = await findFinding(tx, pull.id, { name, commentId: command.inReplyTo });
-  if (found === null) return done('Say which finding: answer in its thread, or give its id.');
+  if (found === null) return done('Say which finding you mean: reply in its thread, or give its id.');
   await dismissFindings(tx, pull.id, found.id);
   return { end: { state: 'done', reason: rest === '' ? null : rest.slice(0, 500), reply: null }, threads: true };
 }
@@ -127,7 +127,7 @@ async function startedBy(
     return { end: { state: 'accepted', runId: run.id } };
   } catch (error) {
     if (!(error instanceof Failure) || error.retryable) throw error;
-    return done(`This can not be done now: ${error.detail}`);
+    return done(`This cannot be done now: ${error.detail}`);
   }
 }
 
@@ -142,14 +142,14 @@ function configText({ reviewConfig, editorConfig, enabledEvents }: BindingState)
 }
 
 const helpTexts: Readonly<Record<CommandName, string>> = {
-  review: '`/review [full]` reviews this pull request now, with `full` all of it',
-  fix: '`/fix [finding]` repairs a finding, in its thread or by its id; without one all that are open',
+  review: '`/review [full]` reviews this pull request now; `full` reviews all of it',
+  fix: '`/fix [finding]` repairs a finding, in its thread or by its id; without one, all open findings',
   ask: '`/ask question` answers a question about the change',
   pause: '`/pause` stops automatic reviews of this pull request',
-  resume: '`/resume` goes on with them',
-  resolve: '`/resolve` resolves our threads',
-  dismiss: '`/dismiss [finding] [reason]` drops a finding for good, in its thread or by its id',
-  config: '`/config` shows how this repository is reviewed',
+  resume: '`/resume` resumes automatic reviews',
+  resolve: '`/resolve` resolves the threads of this reviewer',
+  dismiss: '`/dismiss [finding] [reason]` dismisses a finding permanently, in its thread or by its id',
+  config: '`/config` shows the review configuration of this repository',
   help: '`/help` shows this',
 };
 

@@ -72,7 +72,10 @@ export async function changePlaybook(tx: TenantTransaction, playbook: ReviewPlay
   if (change.activeRevisionId !== undefined) await refuseForeignRevision(tx, playbook.id, change.activeRevisionId);
   if (next.isDefault && !playbook.isDefault) await dropDefault(tx, playbook);
   if (playbook.isDefault && !next.isDefault && playbook.scope === 'platform')
-    throw fail('state_conflict', { reason: 'in_use', detail: 'The deployment keeps a default: make another playbook the default.' });
+    throw fail('state_conflict', {
+      reason: 'in_use',
+      detail: 'The deployment must have a default playbook. Make another playbook the default instead.',
+    });
   Object.assign(playbook, change);
   await tx.em.flush();
 }
@@ -107,13 +110,12 @@ function addRevision(tx: TenantTransaction, playbook: ReviewPlaybook, revision: 
 }
 
 function refuseIdleDefault({ isDefault, isActive }: { readonly isDefault: boolean; readonly isActive: boolean }): void {
-  if (isDefault && !isActive) throw invalid('/is_default', 'const', 'must be false while is_active is: a default is taken by reviews');
+  if (isDefault && !isActive) throw invalid('/is_default', 'const', 'must be false while is_active is false');
 }
 
 async function refuseInUse(tx: TenantTransaction, { id, isDefault }: Pick<ReviewPlaybook, 'id' | 'isDefault'>): Promise<void> {
   if (isDefault) throw fail('state_conflict', { reason: 'in_use', detail: 'The playbook is the default of its scope.' });
-  if (await isNamedByBinding(tx, id))
-    throw fail('state_conflict', { reason: 'in_use', detail: 'A repository binding names the playbook.' });
+  if (await isNamedByBinding(tx, id)) throw fail('state_conflict', { reason: 'in_use', detail: 'A repository binding uses the playbook.' });
 }
 
 async function refuseForeignRevision(tx: TenantTransaction, playbookId: string, revisionId: string): Promise<void> {

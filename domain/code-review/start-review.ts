@@ -62,7 +62,7 @@ export function refuseStart(binding: BindingState, { kind }: Pick<ReviewRequest,
   if (!binding.isReviewed)
     throw fail('state_conflict', {
       reason: 'binding_inactive',
-      detail: 'Nothing of the repository is reviewed now: the binding is not active, or its installation is suspended or removed.',
+      detail: 'The repository is not being reviewed: the binding is not active, or its installation is suspended or removed.',
     });
   if (kind === 'fix' && binding.editorConfig.mode === 'off') throw noReviewer('editor');
 }

@@ -84,10 +84,14 @@ async function refusePrompt(
 ): Promise<void> {
   const [rendered] = await templates.renderEach([text], variables).catch((error: unknown) => {
     if (!(error instanceof TemplateError)) throw error;
-    throw invalid(pointer, 'template', 'is no template: its syntax is wrong, it names an unknown filter or tag, or it meets a limit');
+    throw invalid(
+      pointer,
+      'template',
+      'is not a valid template: its syntax is wrong, it uses an unknown filter or tag, or it exceeds a limit',
+    );
   });
   const [unknown] = rendered?.missing ?? [];
-  if (unknown !== undefined) throw invalid(pointer, 'template', `names ${unknown.slice(0, 100)}, which is no variable of this prompt`);
+  if (unknown !== undefined) throw invalid(pointer, 'template', `uses ${unknown.slice(0, 100)}, which is not a variable of this prompt`);
 }
 
 function refuseContradiction({
@@ -103,12 +107,12 @@ function refuseContradiction({
     if (!severity.levels.includes(severity[name])) throw invalid(`/templates/severity/${name}`, 'enum', 'must be one of levels');
   const categories = confidence.exceptions.map(({ category }) => category);
   if (new Set(categories).size < categories.length)
-    throw invalid('/templates/confidence/exceptions', 'uniqueItems', 'two exceptions are of the same category');
+    throw invalid('/templates/confidence/exceptions', 'uniqueItems', 'two exceptions have the same category');
   const rules = Object.values(languageRules).flat();
   if (rules.length > maxRules)
     throw invalid('/templates/language_rules', 'maxItems', `must be at most ${maxRules} in all`, { limit: maxRules });
   if (pathRules.some(({ paths }) => paths.length === 0))
-    throw invalid('/templates/path_rules', 'minItems', 'a rule is of at least one path');
+    throw invalid('/templates/path_rules', 'minItems', 'a rule needs at least one path');
 }
 
 const maxRules = 100;

@@ -63,7 +63,7 @@ export async function createEvaluation(ctx: Scoped, draft: EvaluationDraft): Pro
   const sent = 'items' in draft.dataset ? draft.dataset.items : await itemsFrom(ctx, target, draft.dataset.from);
   const items = toItems(sent, new Set(draft.evaluators.map(({ key }) => key)));
   if (items.length * draft.settings.repetitions > maxResults)
-    throw invalid('/repetitions', 'maximum', `items times repetitions are at most ${maxResults}`, { limit: maxResults });
+    throw invalid('/repetitions', 'maximum', `items times repetitions must be at most ${maxResults}`, { limit: maxResults });
   const evaluators = completeEvaluators(draft.evaluators, {
     hasExpected: items.some(({ expected }) => expected !== null),
     hasToolsExpected: items.some(({ toolsExpected }) => toolsExpected !== null),
@@ -72,7 +72,7 @@ export async function createEvaluation(ctx: Scoped, draft: EvaluationDraft): Pro
   if ((await countLiveEvaluations(ctx, workspaceId)) >= maxLive)
     throw fail('rate_limited', {
       reason: 'live_evaluations',
-      detail: `At most ${maxLive} evaluations of a workspace are at work at once.`,
+      detail: `A workspace can run at most ${maxLive} evaluations at once.`,
       retryAfterS: 30,
     });
 
@@ -148,7 +148,7 @@ async function resolveAgent(
 
 function refuseReadiness({ inactiveReason, isAgentActive, spending }: StartTarget): void {
   if (inactiveReason !== null)
-    throw fail('resource_frozen', { reason: inactiveReason, detail: 'The workspace is archived or its organization is not active.' });
+    throw fail('resource_frozen', { reason: inactiveReason, detail: 'The workspace is archived, or its organization is not active.' });
   if (!isAgentActive) throw agentInactive();
   const refusal = spendingRefusal(spending);
   if (refusal) throw refusal;
@@ -161,7 +161,7 @@ async function seeBaseline(ctx: Scoped, id: string, workspaceId: string): Promis
   if (found.status !== 'succeeded')
     throw fail('state_conflict', {
       reason: 'baseline_not_finished',
-      detail: 'The baseline has not succeeded.',
+      detail: 'The baseline evaluation has not succeeded.',
       context: { status: found.status },
     });
   return found;

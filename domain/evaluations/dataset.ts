@@ -22,10 +22,10 @@ export function toItems(sent: readonly SentItem[], evaluatorKeys: ReadonlySet<st
   const keys = new Set<string>();
   const items = sent.map(({ item, place }, at): NewItem => {
     const key = item.id ?? String(at + 1);
-    if (keys.has(key)) problems.push(violation(place, 'unique', 'the id names another item already'));
+    if (keys.has(key)) problems.push(violation(place, 'unique', 'another item already has this id'));
     keys.add(key);
     const unknown = (item.evaluators ?? []).some((name) => !evaluatorKeys.has(name));
-    if (unknown) problems.push(violation(place, 'reference', 'names an evaluator that there is not'));
+    if (unknown) problems.push(violation(place, 'reference', 'names an evaluator that does not exist'));
     return { ...item, key, contentSha256: hashOf(item) };
   });
   if (problems.length > 0) throw fail('validation_failed', { errors: problems.slice(0, maxProblems) });

@@ -50,7 +50,7 @@ export function completeEvaluators(drafts: readonly EvaluatorDraft[], ground: Ev
   const keys = new Set<string>();
   return drafts.map((draft, at) => {
     const pointer = `/evaluators/${at}`;
-    if (keys.has(draft.key)) throw invalid(`${pointer}/key`, 'unique', 'names another evaluator already');
+    if (keys.has(draft.key)) throw invalid(`${pointer}/key`, 'unique', 'another evaluator already has this key');
     keys.add(draft.key);
     const evaluator = completed(draft);
     refuseShape(draft, evaluator, pointer);
@@ -78,7 +78,7 @@ function scaleOf(params: Readonly<Record<string, unknown>> | undefined): { reado
 
 function refuseShape({ threshold }: EvaluatorDraft, { type, params }: StoredEvaluator, pointer: string): void {
   if (type === 'embedding_similarity' && threshold === undefined)
-    throw invalid(`${pointer}/threshold`, 'required', 'must be given: models differ in what is alike');
+    throw invalid(`${pointer}/threshold`, 'required', 'is required: similarity thresholds differ between models');
   const { min = 0, max = 1 } = scaleOf(params);
   if (type === 'llm_judge' && min >= max) throw invalid(`${pointer}/params/scale`, 'range', 'must begin below its end');
 }
@@ -88,9 +88,10 @@ const containingTypes: readonly EvaluatorType[] = ['contains', 'contains_any', '
 
 function refuseVain({ type, params }: StoredEvaluator, ground: EvaluatorGround, pointer: string): void {
   const needsExpected = expecting.includes(type) || (containingTypes.includes(type) && params['values'] === null);
-  if (needsExpected && !ground.hasExpected) throw invalid(pointer, 'unmet', 'needs items with expected');
+  if (needsExpected && !ground.hasExpected) throw invalid(pointer, 'unmet', 'requires items with expected');
   const forbidden = params['forbidden'];
   const bounds = params['max_calls'] !== null || (Array.isArray(forbidden) && forbidden.length > 0);
-  if (type === 'tool_trajectory' && !bounds && !ground.hasToolsExpected) throw invalid(pointer, 'unmet', 'needs items with tools_expected');
-  if (type === 'pairwise' && !ground.hasBaseline) throw invalid(pointer, 'unmet', 'needs a baseline');
+  if (type === 'tool_trajectory' && !bounds && !ground.hasToolsExpected)
+    throw invalid(pointer, 'unmet', 'requires items with tools_expected');
+  if (type === 'pairwise' && !ground.hasBaseline) throw invalid(pointer, 'unmet', 'requires a baseline');
 }

@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import { isSameJson, leavesOf } from './json-value.ts';
 import { notApplicable, passedIf, scored, type ScoredAnswer, type Scoring } from './scored.ts';
 
-const nothingExpected = 'The item expects nothing.';
+const nothingExpected = 'The item has no expected value.';
 const maxLetters = 10_000;
 
 /** Parameters of `exact_match`, filled in. */
@@ -15,13 +15,13 @@ export interface ExactMatch {
 /** 1 if the output equals the expected value: texts by the rules of the parameters, JSON by value. */
 export function exactMatch(rules: ExactMatch, { text, json, expected }: ScoredAnswer): Scoring {
   if (expected === null) return notApplicable(nothingExpected);
-  if (typeof expected !== 'string') return passedIf(json !== undefined && isSameJson(json, expected), 'The output is another value.');
+  if (typeof expected !== 'string') return passedIf(json !== undefined && isSameJson(json, expected), 'The output is a different value.');
   const plain = (value: string): string => {
     const trimmed = rules.trim ? value.trim() : value;
     const composed = rules.unicode === 'nfc' ? trimmed.normalize('NFC') : trimmed;
     return rules.case_sensitive ? composed : composed.toLowerCase();
   };
-  return passedIf(plain(text) === plain(expected), 'The output is another text.');
+  return passedIf(plain(text) === plain(expected), 'The output is a different text.');
 }
 
 /** Parameters of `contains` and its relatives, filled in; `values` null: the item's expected value. */
@@ -37,20 +37,22 @@ export function contains(
   { text, expected }: ScoredAnswer,
 ): Scoring {
   const values = rules.values ?? valuesOf(expected);
-  if (values === null) return notApplicable('The item expects no text and no list of texts.');
+  if (values === null) return notApplicable('The item expects neither a text nor a list of texts.');
   const plain = (value: string): string => (rules.case_sensitive ? value : value.toLowerCase());
   const output = plain(text);
   const found = values.filter((value) => output.includes(plain(value)));
   const missing = values.filter((value) => !found.includes(value));
   switch (type) {
     case 'contains':
-      return passedIf(missing.length === 0, 'A text is missing.', { missing });
+      return passedIf(missing.length === 0, 'The output lacks an expected text.', { missing });
     case 'contains_any':
-      return passedIf(found.length > 0, 'None of the texts is there.');
+      return passedIf(found.length > 0, 'The output contains none of the expected texts.');
     case 'contains_all':
-      return scored(found.length / values.length, missing.length === 0 ? null : 'Some texts are missing.', { missing });
+      return scored(found.length / values.length, missing.length === 0 ? null : 'The output lacks some of the expected texts.', {
+        missing,
+      });
     case 'not_contains':
-      return passedIf(found.length === 0, 'A text is there.', { found });
+      return passedIf(found.length === 0, 'The output contains a text that it must not contain.', { found });
     default:
       return type satisfies never;
   }
@@ -80,7 +82,7 @@ export interface JsonDiff {
 /** The share of equal leaves among all leaves of the expected value and the output. */
 export function jsonDiff({ ignore, tolerance }: JsonDiff, { json, expected }: ScoredAnswer): Scoring {
   if (expected === null) return notApplicable(nothingExpected);
-  if (json === undefined) return scored(0, 'The output is no JSON.');
+  if (json === undefined) return scored(0, 'The output is not valid JSON.');
   const isIgnored = (pointer: string): boolean => ignore.some((prefix) => pointer === prefix || pointer.startsWith(`${prefix}/`));
   const wanted = leavesOf(expected);
   const given = leavesOf(json);
@@ -107,9 +109,9 @@ export function numericDiff(pointer: string | null, { text, json, expected }: Sc
   if (expected === null) return notApplicable(nothingExpected);
   const picked = (value: unknown): unknown => (pointer === null ? value : leavesOf(value).get(pointer));
   const wanted = numberOf(typeof expected === 'object' ? picked(expected) : expected);
-  if (wanted === null) return notApplicable('What the item expects is no number.');
+  if (wanted === null) return notApplicable('The expected value is not a number.');
   const given = numberOf(pointer === null ? (typeof json === 'number' ? json : text) : json === undefined ? null : picked(json));
-  if (given === null) return scored(0, 'The output is no number.');
+  if (given === null) return scored(0, 'The output is not a number.');
   const largest = Math.max(Math.abs(wanted), Math.abs(given));
   return scored(largest === 0 ? 1 : Math.max(0, 1 - Math.abs(wanted - given) / largest), null, { expected: wanted, output: given });
 }

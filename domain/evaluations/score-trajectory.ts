@@ -19,7 +19,7 @@ type Matches = (expected: ExpectedCall, made: MadeCall) => boolean;
  */
 export function toolTrajectory(rules: ToolTrajectory, { calls, toolsExpected }: ScoredAnswer): Scoring {
   if (toolsExpected === null && rules.max_calls === null && rules.forbidden.length === 0)
-    return notApplicable('The item expects no calls.');
+    return notApplicable('The item has no expected calls.');
   const details = { made: calls.map(({ tool }) => tool).slice(0, 100) };
   const forbidden = calls.find(({ tool }) => rules.forbidden.includes(tool));
   if (forbidden !== undefined) return scored(0, `A forbidden tool was called: ${forbidden.tool}.`, details);
@@ -27,7 +27,7 @@ export function toolTrajectory(rules: ToolTrajectory, { calls, toolsExpected }: 
   if (toolsExpected === null) return scored(1, null, details);
 
   const share = shareOf(rules.mode, { expected: toolsExpected, calls, matches: matcherOf(rules.arguments) });
-  return scored(share, share === 1 ? null : 'The calls are not those that are expected.', details);
+  return scored(share, share === 1 ? null : 'The calls differ from the expected ones.', details);
 }
 
 interface Trajectories {
@@ -103,7 +103,7 @@ export function citations(minCount: number, { citedItemIds, foundItemIds }: Scor
   if (cited.length === 0) return scored(1);
   const found = new Set(foundItemIds);
   const share = cited.filter((id) => found.has(id)).length / cited.length;
-  return scored(share, share === 1 ? null : 'An item is cited that no search had found.', { cited: cited.length });
+  return scored(share, share === 1 ? null : 'The answer cites an item that no search found.', { cited: cited.length });
 }
 
 /** 1 if the run's usage is within the maximum. */

@@ -49,14 +49,15 @@ function checkNode(node: unknown, at: string): void {
   const [name, ...more] = Object.keys(node);
   if (name === undefined || more.length > 0) throw invalid(at, 'operator', 'must have exactly one operator');
   const inside = `${at}/${name.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  if (!Object.hasOwn(operators, name)) throw invalid(inside, 'operator', `is no operator; there are ${Object.keys(operators).join(', ')}`);
+  if (!Object.hasOwn(operators, name))
+    throw invalid(inside, 'operator', `is not an operator; the operators are ${Object.keys(operators).join(', ')}`);
 
   const [least, most] = operators[name] ?? [0, 0];
   const args = argumentsOf(node, name);
   if (args.length < least || args.length > most)
     throw invalid(inside, 'arguments', least === most ? `takes ${least} of them` : `takes at least ${least}`);
   if (namers.has(name) && !args.every((path) => typeof path === 'string'))
-    throw invalid(inside, 'type', 'takes the path of a value as text, such as payload.order.total');
+    throw invalid(inside, 'type', 'takes the path of a value as a string, such as payload.order.total');
   args.forEach((arg, n) => checkNode(arg, `${inside}/${n}`));
 }
 
@@ -124,14 +125,14 @@ function compared(name: string, left: unknown, right: unknown): boolean {
 function isIn(value: unknown, whole: unknown): boolean {
   if (Array.isArray(whole)) return whole.includes(value);
   if (typeof whole === 'string' && typeof value === 'string') return whole.includes(value);
-  throw new FilterError('in asks whether a text or list has something');
+  throw new FilterError('in checks whether a string or list contains a value');
 }
 
 /** Orders numbers by size and texts by their UTF-16 code units, which orders RFC 3339 times of one zone. */
 function order(left: unknown, right: unknown): number {
   if (typeof left === 'number' && typeof right === 'number') return left - right;
   if (typeof left === 'string' && typeof right === 'string') return left < right ? -1 : Number(left > right);
-  throw new FilterError('only two numbers or two texts have an order');
+  throw new FilterError('only two numbers or two strings can be compared');
 }
 
 /** Returns the value at a path of names and positions joined by dots: own properties only. */

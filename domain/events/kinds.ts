@@ -37,7 +37,11 @@ export function isKindGlob(glob: string): boolean {
 /** Throws 422 for a kind that could select no event. The platform's kinds are selected like all others. */
 export function refuseKindGlob(glob: string): void {
   if (!isKindGlob(glob))
-    throw invalid('/event_kind', 'pattern', 'must be one to six segments joined by dots, each a name or *; the last may be **, the rest');
+    throw invalid(
+      '/event_kind',
+      'pattern',
+      'must be one to six segments joined by dots, each a name or *; the last may be ** for the rest',
+    );
 }
 
 /** A glob as a regular expression of PostgreSQL, as `db/triggers/kind-glob.sql.ts` writes it. */

@@ -48,7 +48,7 @@ export async function makeTrigger(tx: TenantTransaction, deps: TriggerDeps, made
   await refuseFields(deps, made);
   await refuseAgent(tx, made);
   if ((await countTriggers(tx, made.workspaceId)) >= maxTriggers)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace has at most ${maxTriggers} event triggers.` });
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace can have at most ${maxTriggers} event triggers.` });
 
   const id = newId();
   tx.em.create(EventTrigger, { id, ...made, deletedAt: null });

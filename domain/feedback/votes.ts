@@ -8,7 +8,7 @@ import { isTerminal } from '../../workflows/contracts/runs/runs.ts';
 export function voterOf({ kind, userId, principalId }: Caller): Voter {
   if (userId !== null) return { kind: 'user', id: userId };
   if (kind === 'service_key' && principalId !== null) return { kind, id: principalId };
-  throw fail('resource_forbidden', { reason: 'no_voter', detail: 'A client that works for nobody has no vote.' });
+  throw fail('resource_forbidden', { reason: 'no_voter', detail: 'A client that does not act for a user cannot vote.' });
 }
 
 /**

@@ -68,9 +68,9 @@ export async function wakeConsenting(tx: TenantTransaction, toolkitId: string, p
 }
 
 function stateRefused() {
-  const message = 'is unknown, used, too old or of another toolkit';
+  const message = 'is unknown, used, expired or belongs to another toolkit';
   return fail('validation_failed', {
-    detail: 'The authorization does not belong to a consent that is under way.',
+    detail: 'The authorization does not belong to a pending consent.',
     errors: [{ in: 'body', pointer: '/authorization/state', name: null, rule: 'state', message }],
   });
 }

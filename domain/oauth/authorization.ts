@@ -23,7 +23,7 @@ export async function lockUndecided(tx: TenantTransaction, transactionId: string
 
   if (!transaction) throw fail('not_found');
   if (transaction.isDecided) throw fail('state_conflict', { reason: 'already_decided' });
-  if (transaction.isOver) throw fail('gone', { detail: 'the request has run out: start again in the application' });
+  if (transaction.isOver) throw fail('gone', { detail: 'The request has expired. Start again in the application.' });
   return transaction;
 }
 

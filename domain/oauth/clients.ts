@@ -87,7 +87,7 @@ export async function rotateClientSecret(
   peppers: KeyList,
 ): Promise<{ readonly client: ShownClient; readonly secret: string }> {
   if (client.tokenEndpointAuthMethod === 'none')
-    throw fail('state_conflict', { reason: 'public_client', detail: 'a public client has no secret' });
+    throw fail('state_conflict', { reason: 'public_client', detail: 'A public client has no secret.' });
   const secret = newClientSecret(peppers);
   const changed = await replaceSecret(tx, client.id, secret.hash);
   // Streams that the client opened for itself end too.

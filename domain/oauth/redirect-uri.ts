@@ -12,12 +12,12 @@ const loopbackHost = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
  */
 export function faultOfRedirectUri(text: string): string | null {
   if (text.length > lengthMax) return 'is too long';
-  if (!uriCharacters.test(text) || !URL.canParse(text)) return 'is no absolute URI';
+  if (!uriCharacters.test(text) || !URL.canParse(text)) return 'is not an absolute URI';
   const url = new URL(text);
   const scheme = url.protocol.slice(0, -1);
 
-  if (url.username !== '' || url.password !== '' || /^[a-z0-9.+-]+:\/\/[^/?]*@/i.test(text)) return 'must hold no user and no password';
-  if (scheme === 'https') return isPlainHost(text, url) ? null : 'has a host that is not in its plain form';
+  if (url.username !== '' || url.password !== '' || /^[a-z0-9.+-]+:\/\/[^/?]*@/i.test(text)) return 'must not contain a user or password';
+  if (scheme === 'https') return isPlainHost(text, url) ? null : 'has a host that is not in canonical form';
   if (scheme === 'http') return isPlainHost(text, url) && isLoopback(url) ? null : 'must be https, or http on a loopback address';
   return isPrivateScheme(scheme) && text.startsWith(`${scheme}:/`)
     ? null

@@ -38,9 +38,9 @@ export async function endImpersonation(
  */
 async function lockTarget(ctx: Scoped, userId: string): Promise<ImpersonationTarget> {
   const found = await findTarget(ctx, userId);
-  if (!found) throw invalid('/user_id', 'reference', 'refers to a user that does not exist');
+  if (!found) throw invalid('/user_id', 'reference', 'does not refer to an existing user');
   if (found.role === 'operator' || found.organization_id === null)
-    throw fail('role_insufficient', { reason: 'rank', detail: "an operator can't be impersonated" });
+    throw fail('role_insufficient', { reason: 'rank', detail: 'An operator cannot be impersonated.' });
   if (!found.is_active) throw fail('state_conflict', { reason: 'target_inactive', detail: 'The user is not active.' });
   return { id: userId, organizationId: found.organization_id, workspaceId: found.workspace_id };
 }

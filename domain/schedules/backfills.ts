@@ -56,7 +56,9 @@ async function makeBackfill(tx: TenantTransaction, schedule: ScheduleRow, asked:
   const least = total - (await countRunInstants(tx, schedule.id, asked));
   if (least > asked.maxRuns) throw tooMany(least, asked.maxRuns);
   if (total > maxInstants)
-    throw invalid('/to', 'range', `must be so close that the range has at most ${maxInstants} instants`, { limit: maxInstants });
+    throw invalid('/to', 'range', `must be close enough to from that the range has at most ${maxInstants} instants`, {
+      limit: maxInstants,
+    });
 
   const ran = await readRunInstants(tx, schedule.id, asked);
   const instants = strikesIn(timetable, asked).filter(({ at }) => !ran.has(at));
@@ -79,15 +81,15 @@ function strikesIn(timetable: Timetable, { from, to }: Pick<AskedBackfill, 'from
 }
 
 function refuseRange({ from, to }: AskedBackfill, now: Date): void {
-  if (to < from) throw invalid('/to', 'range', 'must not lie before from');
-  if (to > now) throw invalid('/to', 'range', 'must not lie in the future');
-  if (to.getTime() - from.getTime() > maxRangeMs) throw invalid('/to', 'range', 'must lie at most 366 days after from');
+  if (to < from) throw invalid('/to', 'range', 'must not be before from');
+  if (to > now) throw invalid('/to', 'range', 'must not be in the future');
+  if (to.getTime() - from.getTime() > maxRangeMs) throw invalid('/to', 'range', 'must be at most 366 days after from');
 }
 
 function tooMany(planned: number, maxRuns: number) {
   const message = `would start ${planned} runs`;
   return fail('validation_failed', {
-    detail: `The backfill ${message}, and at most ${maxRuns} are asked for.`,
+    detail: `The backfill ${message}, which is more than max_runs (${maxRuns}).`,
     context: { planned },
     errors: [{ in: 'body', pointer: '/max_runs', name: null, rule: 'maximum', message, params: { planned, limit: maxRuns } }],
   });

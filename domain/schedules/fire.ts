@@ -89,7 +89,7 @@ export async function triggerNow(tx: TenantTransaction, templates: Templates, tr
     const at = await databaseTime(tx.em);
     const filled = await fillInstant(templates, schedule, { at, localTime: localText(schedule.timezone, at.getTime()), now: at });
     if (filled.rendered === null)
-      throw fail('validation_failed', { reason: 'template_limit', detail: 'The templates of the schedule can not be filled.' });
+      throw fail('validation_failed', { reason: 'template_limit', detail: 'The templates of the schedule cannot be rendered.' });
     const locked = await lockSchedule(tx, schedule.id);
     if (locked?.version === schedule.version) return fireNow(tx, locked, { ...trigger, filled, at });
   }
@@ -122,6 +122,6 @@ function forCaller(failure: Failure): Failure {
   if (failure.code !== 'validation_failed' && failure.code !== 'not_found') return failure;
   return fail('state_conflict', {
     reason: 'agent_unusable',
-    detail: 'The agent of the schedule can not be started with what the schedule makes of the instant.',
+    detail: 'The agent of the schedule cannot be started with the rendered input.',
   });
 }

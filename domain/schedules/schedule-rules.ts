@@ -63,12 +63,13 @@ export async function refuseFields(templates: Pick<Templates, 'firstFault'>, fie
   const { inputTemplate, isActive, pauseReason } = fields;
   refuseInputTemplate(inputTemplate);
   await refuseTemplates(templates, { ...fields, coalescing: null });
-  if (isActive && pauseReason !== null) throw invalid('/pause_reason', 'excluded', 'is of a schedule that is paused only');
+  if (isActive && pauseReason !== null) throw invalid('/pause_reason', 'excluded', 'is only allowed for a paused schedule');
 }
 
 /** Throws 422 for a reason that callers can't give, since the platform recognises by it what it has paused itself. */
 export function refuseReason(pauseReason: string | null): void {
-  if (pauseReason !== null && ownReasons.has(pauseReason)) throw invalid('/pause_reason', 'reserved', 'is a reason of the platform itself');
+  if (pauseReason !== null && ownReasons.has(pauseReason))
+    throw invalid('/pause_reason', 'reserved', 'is a reason that only the platform sets');
 }
 
 /**

@@ -93,7 +93,7 @@ function clearedCadence(change: Partial<ScheduleFields>): Partial<TimeFields> {
 
 async function refuseDeletedAgent(ctx: Scoped, { agentId, organizationId, workspaceId }: Schedule): Promise<void> {
   if (await runsInWorkspace(ctx, agentId, { organizationId, workspaceId })) return;
-  throw fail('state_conflict', { reason: 'agent_deleted', detail: 'The agent of the schedule does not exist any more.' });
+  throw fail('state_conflict', { reason: 'agent_deleted', detail: 'The agent of the schedule no longer exists.' });
 }
 
 function fieldsOf(schedule: Schedule): ScheduleFields {

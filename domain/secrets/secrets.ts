@@ -48,7 +48,7 @@ export async function deleteSecret(ctx: Changing, place: Pick<RowScope, 'scope' 
   if (usedBy.length > 0)
     throw fail('state_conflict', {
       reason: 'still_referenced',
-      detail: 'A tool needs this secret and would find no other value.',
+      detail: 'A tool needs this secret and has no other value for it.',
       context: { used_by: usedBy },
     });
   await removeOne(ctx.em, Secret, id);

@@ -38,11 +38,11 @@ export async function curateSkill(
   if (skill.version !== version)
     throw fail('state_conflict', {
       reason: 'version_stale',
-      detail: 'The skill has another version by now.',
+      detail: 'The skill has been changed: it has another version now.',
       context: { version: skill.version },
     });
   if (!sources[to].includes(from))
-    throw fail('state_conflict', { reason: 'illegal_transition', detail: `A ${from} skill does not become ${to}.`, context: { from, to } });
+    throw fail('state_conflict', { reason: 'illegal_transition', detail: `A ${from} skill cannot become ${to}.`, context: { from, to } });
   if (supersededBy !== null) await refuseNoSuccessor(ctx, skill, supersededBy);
 
   skill.curationState = to;
@@ -61,10 +61,10 @@ export async function curateSkill(
 
 /** A successor must be promoted, lie in the same or a wider row scope, and not be private to another user. */
 async function refuseNoSuccessor(ctx: Changing, skill: Skill, successorId: string): Promise<void> {
-  if (successorId === skill.id) throw invalid('/superseded_by', 'range', 'A skill does not supersede itself.');
+  if (successorId === skill.id) throw invalid('/superseded_by', 'range', 'A skill cannot supersede itself.');
   const { organizationId, workspaceId, ownerUserId } = skill;
   const state = await readSuccessorState(ctx, { successorId, organizationId, workspaceId, ownerUserId });
   if (state === null)
-    throw invalid('/superseded_by', 'reference', 'The skill does not exist in this place or a wider one.', { kind: 'skill' });
-  if (state !== 'promoted') throw invalid('/superseded_by', 'range', 'Only a promoted skill can take the place of another.');
+    throw invalid('/superseded_by', 'reference', 'The skill does not exist in this scope or a wider one.', { kind: 'skill' });
+  if (state !== 'promoted') throw invalid('/superseded_by', 'range', 'Only a promoted skill can replace another.');
 }

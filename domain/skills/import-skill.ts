@@ -34,7 +34,8 @@ export async function storeImport(
   { home, onConflict, uploaded }: ImportTarget,
 ): Promise<{ readonly skill: Skill; readonly isNew: boolean; readonly before: number }> {
   const existing = await findSkillOfHome(ctx, home, slug);
-  if (existing !== null && onConflict === 'reject') throw fail('already_exists', { detail: 'A skill of this slug exists in this place.' });
+  if (existing !== null && onConflict === 'reject')
+    throw fail('already_exists', { detail: 'A skill with this slug already exists in this scope.' });
   const { organizationId, workspaceId } = home;
   const known = existing?.referenceDocs ?? [];
   // A skill of the platform holds no files.

@@ -16,12 +16,12 @@ export interface Owners {
  */
 export async function refuseOwners(ctx: Scoped, home: RowScope, { ownerAgentId, ownerUserId }: Owners): Promise<void> {
   if (ownerAgentId !== null && !(await hasAgent(ctx, home, ownerAgentId)))
-    throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this place or a wider one.', { kind: 'agent' });
+    throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this scope or a wider one.', { kind: 'agent' });
   if (ownerUserId === null) return;
   if (!(await hasUser(ctx, home, ownerUserId)))
-    throw invalid('/owner_user_id', 'reference', 'The user does not exist in this place.', { kind: 'user' });
+    throw invalid('/owner_user_id', 'reference', 'The user does not exist in this scope.', { kind: 'user' });
   if (ownerUserId !== ctx.caller.userId && rankOf(roleAt(ctx.caller, home)) < rankOf('admin'))
-    throw fail('role_insufficient', { detail: 'Only an admin gives a skill to another user.' });
+    throw fail('role_insufficient', { detail: 'Only an admin can give a skill to another user.' });
 }
 
 function roleAt(caller: Caller, { workspaceId }: RowScope): Role {

@@ -60,7 +60,7 @@ export async function changeSkillText(
   if (skill.curationState === 'superseded' || skill.curationState === 'retired')
     throw fail('state_conflict', {
       reason: 'illegal_transition',
-      detail: `The text of a ${skill.curationState} skill can not be changed.`,
+      detail: `The text of a ${skill.curationState} skill cannot be changed.`,
     });
 
   Object.assign(skill, next, { version: skill.version + 1, curationState: 'pending' satisfies CurationState });

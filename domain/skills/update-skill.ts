@@ -38,7 +38,7 @@ export async function updateSkill(tx: TenantTransaction, skill: Skill, change: S
 function withFiles(sent: readonly StoredReferenceDoc[], before: readonly StoredReferenceDoc[]): StoredReferenceDoc[] {
   const files = before.filter(({ name, attachment_id: id }) => id !== undefined && !sent.some((doc) => doc.name === name));
   if (sent.length + files.length > skillDocuments)
-    throw invalid('/reference_docs', 'maxItems', `A skill has at most ${skillDocuments} documents.`, { limit: skillDocuments });
+    throw invalid('/reference_docs', 'maxItems', `A skill can have at most ${skillDocuments} documents.`, { limit: skillDocuments });
   return [...sent, ...files];
 }
 

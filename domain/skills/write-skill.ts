@@ -33,7 +33,7 @@ export async function writeAgentSkill(tx: TenantTransaction, { runId, place, ...
   const run = await readPinnedSkills(tx, runId);
   if (!run) throw fail('not_found');
   if (wish.derivedFrom !== null && !run.skills.some(({ slug }) => slug === wish.derivedFrom))
-    throw fail('validation_failed', { reason: 'reference', detail: 'derived_from is no skill of this run.' });
+    throw fail('validation_failed', { reason: 'reference', detail: 'derived_from does not name a skill of this run.' });
 
   const origin = wish.derivedFrom === null ? 'agent' : 'derived';
   const existing = await lockSkillOfSlug(tx, place, wish.slug);

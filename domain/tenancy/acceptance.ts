@@ -13,7 +13,7 @@ const invitingRole = 'admin';
 
 /** The same answer for a token that is unknown, used, expired or revoked, and for another address. */
 export function noInvitation() {
-  return fail('gone', { detail: 'this invitation is not open to this address, or not any more' });
+  return fail('gone', { detail: 'This invitation is not, or is no longer, valid for this address.' });
 }
 
 /**
@@ -23,9 +23,9 @@ export function noInvitation() {
 export function judgeInvitation(invitation: InvitationAnswer, email: string): void {
   if (!invitation.isOpen) throw noInvitation();
   if (!isVouchedFor(invitation))
-    throw fail('gone', { reason: 'inviter_rank', detail: 'whoever sent this invitation may not invite to this any more' });
+    throw fail('gone', { reason: 'inviter_rank', detail: 'The sender is no longer allowed to send this invitation.' });
   if (!admitsDomain(email, invitation))
-    throw fail('gone', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
+    throw fail('gone', { reason: 'email_domain', detail: 'The organization no longer accepts addresses of this domain.' });
   assertScopeActive(invitation.organizationStatus, invitation.isWorkspaceActive);
   if (invitation.isUser) throw addressTaken(invitation.isMember);
 }
@@ -58,6 +58,6 @@ function isVouchedFor({ isUnvouched, hasInviter, inviter, organizationId, worksp
 
 function addressTaken(isMember: boolean) {
   return isMember
-    ? fail('state_conflict', { reason: 'already_member', detail: 'this address is of a member already' })
-    : fail('state_conflict', { reason: 'belongs_elsewhere', detail: 'this address belongs to a user elsewhere' });
+    ? fail('state_conflict', { reason: 'already_member', detail: 'This address already belongs to a member.' })
+    : fail('state_conflict', { reason: 'belongs_elsewhere', detail: 'This address already belongs to a user of another organization.' });
 }

@@ -71,9 +71,9 @@ export async function resendInvitation(ctx: Changing, mailKeys: MailKeys, invita
   if (invitation.status !== 'pending' && invitation.status !== 'expired') throw notPending();
   if (mailKeys === null) throw noMailer();
   if (!admitsDomain(invitation.email, { emailDomains: invitation.email_domains }))
-    throw fail('state_conflict', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
+    throw fail('state_conflict', { reason: 'email_domain', detail: 'The organization no longer accepts addresses of this domain.' });
   if (invitation.resend_count >= maxResends)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `an invitation is sent again at most ${maxResends} times` });
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `An invitation can be resent at most ${maxResends} times.` });
   if (invitation.wait_s > 0)
     throw fail('rate_limited', { retryAfterS: invitation.wait_s, context: { violated_policies: ['invitation_resend'] } });
 
@@ -93,12 +93,12 @@ export async function revokeInvitation(tx: TenantTransaction, invitation: Locked
 function noMailer() {
   return fail('state_conflict', {
     reason: 'no_mailer',
-    detail: 'this deployment sends no mails: its operator has set neither SMTP_URL nor MAIL_DIR',
+    detail: 'This deployment cannot send mail: its operator has set neither SMTP_URL nor MAIL_DIR.',
   });
 }
 
 function notPending() {
-  return fail('state_conflict', { reason: 'not_pending', detail: 'this invitation was accepted or revoked' });
+  return fail('state_conflict', { reason: 'not_pending', detail: 'This invitation has already been accepted or revoked.' });
 }
 
 /**
@@ -126,7 +126,10 @@ function taken() {
 /** Throws 409 `limit_reached` when the maximum is pending, not counting the new invitation. */
 function refuseMorePending(pending: number): void {
   if (pending >= maxPending)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `an organization has at most ${maxPending} pending invitations` });
+    throw fail('state_conflict', {
+      reason: 'limit_reached',
+      detail: `An organization can have at most ${maxPending} pending invitations.`,
+    });
 }
 
 // An earlier invitation of a workspace that the caller doesn't see isn't found above; the unique key catches it.

@@ -25,7 +25,7 @@ export async function insertUser(tx: TenantTransaction, user: NewUser): Promise<
   const made = await writeUser(tx, user, maxUsersADay);
   if (!made) {
     throw fail('rate_limited', {
-      detail: `an organization makes at most ${maxUsersADay} users a day`,
+      detail: `An organization can create at most ${maxUsersADay} users a day.`,
       retryAfterS: 3_600,
       context: { violated_policies: ['user_create'] },
     });

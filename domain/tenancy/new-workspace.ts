@@ -18,7 +18,7 @@ export async function insertWorkspace(tx: TenantTransaction, organization: Organ
   const base = fields.slug ?? slugOf(fields.name);
   const present = await countWorkspaces(tx, organization.id, base);
   if (present && present.total >= maxWorkspaces)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `an organization has at most ${maxWorkspaces} workspaces` });
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `An organization can have at most ${maxWorkspaces} workspaces.` });
   const slug = fields.slug ?? freeSlug(base, new Set(present?.alike));
 
   return writeWorkspace(tx, organization.id, { ...fields, slug });

@@ -17,7 +17,8 @@ interface LockOptions {
 
 /** Throws 403 for a caller of single workspaces: only callers of the whole organization may change what belongs to all of it. */
 export function refuseWorkspaceScoped(caller: Caller): void {
-  if (workspacesOf(caller) !== null) throw fail('resource_forbidden', { detail: 'only a caller of the whole organization may do this' });
+  if (workspacesOf(caller) !== null)
+    throw fail('resource_forbidden', { detail: 'Only a caller with access to the whole organization can do this.' });
 }
 
 /**

@@ -21,7 +21,7 @@ export async function handOver(tx: TenantTransaction, { organizationId, toUserId
 
   if (!target) throw unknownUser('/user_id');
   if (!giver) throw unknownUser('/from_user_id');
-  if (target === giver) throw fail('state_conflict', { reason: 'own_account', detail: 'an owner hands over to somebody else' });
+  if (target === giver) throw fail('state_conflict', { reason: 'own_account', detail: 'The new owner must be another user.' });
   if (!target.is_active) throw fail('state_conflict', { reason: 'target_inactive' });
   if (giver.role !== 'owner' || giver.scope !== 'organization') throw fail('state_conflict', { reason: 'not_owner' });
 
@@ -32,5 +32,5 @@ export async function handOver(tx: TenantTransaction, { organizationId, toUserId
 }
 
 function unknownUser(pointer: string) {
-  return invalid(pointer, 'reference', 'refers to a user who does not exist');
+  return invalid(pointer, 'reference', 'does not refer to an existing user');
 }

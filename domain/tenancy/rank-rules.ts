@@ -18,7 +18,7 @@ export function rankAt(caller: Caller, workspaceId: string | null): Role {
 /** R1: a caller may not give a rank above the caller's own, judged in the workspace where it is to apply (null: the organization). Throws 403 `rank`. */
 export function refuseHigherRank(caller: Caller, role: Role, workspaceId: string | null = null): void {
   if (rankOf(role) > rankOf(rankAt(caller, workspaceId))) {
-    throw fail('role_insufficient', { reason: 'rank', detail: 'a rank above your own is not yours to give' });
+    throw fail('role_insufficient', { reason: 'rank', detail: 'You cannot give a role above your own.' });
   }
 }
 
@@ -28,7 +28,7 @@ export function refuseHigherRank(caller: Caller, role: Role, workspaceId: string
  */
 export function refuseOutranked(caller: Caller, target: Ranked): void {
   if (rankOf(target.role) > rankOf(rankAt(caller, target.workspaceId))) {
-    throw fail('role_insufficient', { reason: 'rank', detail: 'this user outranks you' });
+    throw fail('role_insufficient', { reason: 'rank', detail: 'This user has a higher role than you.' });
   }
 }
 
@@ -41,7 +41,7 @@ const highestUnattended: Role = 'member';
  */
 export function refuseUnattended(caller: Caller, ...ranks: readonly Role[]): void {
   if (maySetUnattended(caller, ...ranks)) return;
-  throw sessionRequired(`above ${highestUnattended} a person's own session is needed, not a key or a connected app`);
+  throw sessionRequired(`a role above ${highestUnattended} requires a user session, not a key or a connected app`);
 }
 
 /** Whether R4 lets the caller act on these ranks. */

@@ -51,6 +51,5 @@ export async function checkInstallations(
   );
   const unknownAt = installations.findIndex((installation) => !known.has(installation.workspace_id));
 
-  if (unknownAt >= 0)
-    throw invalid(`/git_installations/${unknownAt}/workspace_id`, 'reference', 'refers to a workspace that does not exist');
+  if (unknownAt >= 0) throw invalid(`/git_installations/${unknownAt}/workspace_id`, 'reference', 'does not refer to an existing workspace');
 }

@@ -36,7 +36,8 @@ export async function standingFor(ctx: Scoped, user: UserRow, asked: AskedStandi
 
 /** Throws 422 unless the rank operator and the scope platform come together. */
 export function refuseMisfit(role: Role, scope: Scope): void {
-  if ((role === 'operator') !== (scope === 'platform')) throw invalid('/role', 'range', 'the role operator goes with the scope platform');
+  if ((role === 'operator') !== (scope === 'platform'))
+    throw invalid('/role', 'range', 'the role operator and the scope platform require each other');
 }
 
 function refuseWider(caller: Caller, user: UserRow, to: { readonly scope: Scope; readonly home: string | null }): void {
@@ -49,13 +50,12 @@ function refuseWider(caller: Caller, user: UserRow, to: { readonly scope: Scope;
 
 function refuseMismatch(user: UserRow, asked: AskedStanding, scope: Scope): void {
   if ((scope === 'platform') !== (user.scope === 'platform'))
-    throw invalid('/scope', 'range', 'users of an organization and operators do not become each other');
+    throw invalid('/scope', 'range', 'a user of an organization cannot become an operator, nor an operator a user of an organization');
   refuseMisfit(asked.role, scope);
   const workspaceId = asked.workspace_id ?? null;
   if (workspaceId === null) return;
   if (scope !== 'workspace') throw invalid('/workspace_id', 'range', `a user of scope ${scope} has no workspace`);
-  if (asked.scope === undefined && workspaceId !== user.workspace_id)
-    throw invalid('/workspace_id', 'range', 'without scope the home stays; send the scope too');
+  if (asked.scope === undefined && workspaceId !== user.workspace_id) throw invalid('/workspace_id', 'range', 'requires scope as well');
 }
 
 // The named workspace, else the organization's only active one.
@@ -63,8 +63,8 @@ async function newHome(ctx: Scoped, organizationId: string | null, workspaceId: 
   const [only, second] = await findHomes(ctx, organizationId, workspaceId);
   if (!only || second) {
     throw workspaceId === null
-      ? invalid('/workspace_id', 'workspace_required', 'name the workspace that becomes the home')
-      : invalid('/workspace_id', 'reference', 'refers to a workspace that does not exist');
+      ? invalid('/workspace_id', 'workspace_required', 'is required: name the home workspace')
+      : invalid('/workspace_id', 'reference', 'does not refer to an existing workspace');
   }
   assertScopeActive(only.status, only.is_active);
   return only.id;

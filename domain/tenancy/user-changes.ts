@@ -59,7 +59,7 @@ export async function lockUser(ctx: Changing, id: string, options: LockOptions):
 
 /** Throws 409 `own_account`, so that callers can't lock themselves out. */
 function refuseOwnAccount(caller: Caller, user: UserRow): void {
-  if (caller.userId === user.id) throw fail('state_conflict', { reason: 'own_account', detail: "this can't be done to one's own account" });
+  if (caller.userId === user.id) throw fail('state_conflict', { reason: 'own_account', detail: 'You cannot do this to your own account.' });
 }
 
 /**
@@ -68,8 +68,8 @@ function refuseOwnAccount(caller: Caller, user: UserRow): void {
  */
 export function refuseLast(user: LockedUser): void {
   if (user.is_last && user.role === 'operator')
-    throw fail('state_conflict', { reason: 'last_operator', detail: 'a deployment keeps at least one active operator' });
-  if (user.is_last) throw fail('state_conflict', { reason: 'last_owner', detail: 'an organization keeps at least one active owner' });
+    throw fail('state_conflict', { reason: 'last_operator', detail: 'A deployment must keep at least one active operator.' });
+  if (user.is_last) throw fail('state_conflict', { reason: 'last_owner', detail: 'An organization must keep at least one active owner.' });
 }
 
 /** Changes the name of a locked user. Throws 412 when another request was faster. */
@@ -137,7 +137,7 @@ async function endOwnThings(tx: TenantTransaction, userId: string, { erases }: {
 function refuseUnchangeable(caller: Caller, user: UserRow, floor: Role): void {
   if (!isUnbounded(caller)) {
     const isWider = user.scope === 'platform' || (user.scope === 'organization' && workspacesOf(caller) !== null);
-    if (isWider) throw fail('resource_forbidden', { detail: 'only a caller of that scope changes this user' });
+    if (isWider) throw fail('resource_forbidden', { detail: 'Only a caller with the same or a wider scope can change this user.' });
     refuseRank(caller, user.workspace_id ?? '', floor);
   }
   refuseOutranked(caller, { role: user.role, workspaceId: user.workspace_id });

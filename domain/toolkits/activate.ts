@@ -36,7 +36,7 @@ export async function activateToolkitRevision(tx: TenantTransaction, toolkit: To
   if (revision.state !== 'inactive' && revision.state !== 'superseded')
     throw fail('state_conflict', {
       reason: 'revision_not_activatable',
-      detail: `A revision that is ${revision.state} can not be activated.`,
+      detail: `A revision in the state ${revision.state} cannot be activated.`,
       context: { state: revision.state },
     });
   const approved = approvedNames(activation);
@@ -59,11 +59,10 @@ function approvedNames({ revision, approve: asked, overrides }: Activation): Rea
   const names = new Set(revision.tools.map((tool) => tool.name));
   if (asked !== 'all')
     for (const [at, name] of asked.entries())
-      if (!names.has(name)) throw invalid(`/approve/${at}`, 'reference', 'The revision holds no tool of this name.');
+      if (!names.has(name)) throw invalid(`/approve/${at}`, 'reference', 'The revision has no tool of this name.');
   const approved = asked === 'all' ? names : new Set(asked);
   for (const name of Object.keys(overrides)) {
-    if (!approved.has(name))
-      throw invalid(`/overrides/${escapePointer(name)}`, 'reference', 'Only tools that are approved take overrides.');
+    if (!approved.has(name)) throw invalid(`/overrides/${escapePointer(name)}`, 'reference', 'Only approved tools can have overrides.');
   }
   return approved;
 }

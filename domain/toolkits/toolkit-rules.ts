@@ -20,7 +20,7 @@ export function toolkitConfigOf(kind: ToolkitKind, config: Readonly<Record<strin
     case 'openapi': {
       const complete = completeOpenApiConfig(config as unknown as OpenApiConfigDraft);
       const { search, hash } = checkAddress('/config/base_url', complete.base_url, policy);
-      if (search !== '' || hash !== '') throw invalid('/config/base_url', 'format', 'The base address has no query and no fragment.');
+      if (search !== '' || hash !== '') throw invalid('/config/base_url', 'format', 'The base address must not have a query or fragment.');
       checkAuth(complete.auth, policy);
       return complete;
     }
@@ -43,15 +43,15 @@ export function nextSyncOf(config: ToolkitConfig, now: Date): Date | null {
 }
 
 function checkAddress(pointer: string, url: string, policy: EgressPolicy): URL {
-  if (/[\s{}]/.test(url)) throw invalid(pointer, 'format', 'The address is a literal URL.');
+  if (/[\s{}]/.test(url)) throw invalid(pointer, 'format', 'The address must be a literal URL.');
   const refusal = refusalOfUrl(url, policy);
-  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is refused: ${refusal}`);
+  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is not allowed: ${refusal}`);
   return new URL(url);
 }
 
 function refuseReserved(headers: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(headers)) {
     const isOurs = isReservedHeader(name) || name.toLowerCase().startsWith('mcp-');
-    if (isOurs) throw invalid(`/config/auth/headers/${escapePointer(name)}`, 'egress', 'This header can not be set by a toolkit.');
+    if (isOurs) throw invalid(`/config/auth/headers/${escapePointer(name)}`, 'egress', 'A toolkit cannot set this header.');
   }
 }

@@ -110,7 +110,7 @@ export async function deleteToolkit(tx: TenantTransaction, toolkit: Toolkit): Pr
   if (usedBy.length > 0)
     throw fail('state_conflict', {
       reason: 'in_use',
-      detail: 'The active revision of an agent binds this toolkit or one of its tools.',
+      detail: 'The active revision of an agent uses this toolkit or one of its tools.',
       context: { used_by: usedBy },
     });
   await forgetConnections(tx, toolkit.id);

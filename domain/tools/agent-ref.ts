@@ -18,7 +18,7 @@ export async function resolveNamedAgent(
   { pointer, named }: { readonly pointer: string; readonly named: NamedAgent },
 ): Promise<StoredAgentRef> {
   const { agent } = named;
-  if (agent.id === undefined && agent.slug === undefined) throw invalid(`${pointer}/agent`, 'required', 'id or slug is demanded');
+  if (agent.id === undefined && agent.slug === undefined) throw invalid(`${pointer}/agent`, 'required', 'id or slug is required');
   const revision = named.revision === undefined || named.revision === 'active' ? null : named.revision;
   const personaSlug = named.personaSlug ?? null;
   const found = await findAgentTarget(tx, home, { agent, revision, personaSlug });
@@ -31,7 +31,7 @@ export async function resolveNamedAgent(
 }
 
 const message =
-  'names nothing that this tool reaches: a tool of the organization does not reach into a workspace (its workspace_id makes a tool one of that workspace)';
+  'does not refer to anything in the scope of this tool: a tool of the organization cannot use what belongs to a workspace (set workspace_id to create the tool in that workspace)';
 
 function reference(pointer: string, kind: string, slug: string | null): Violation {
   return { in: 'body', pointer, name: null, rule: 'reference', message, params: { kind, slug } };

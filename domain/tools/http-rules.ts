@@ -19,16 +19,16 @@ export async function checkHttp(config: HttpToolConfig, checks: HttpChecks): Pro
   checkOrigin('/config/url', config.url, checks.policy);
   checkAuth(config.auth, checks.policy);
   if (unsafeInUrl.test(config.url.replaceAll(liquid, '')))
-    throw invalid('/config/url', 'pattern', 'A URL holds no spaces and no control characters.');
+    throw invalid('/config/url', 'pattern', 'A URL must not contain spaces or control characters.');
   refuseReservedHeaders(config);
   refuseUnsendableHeaders(config);
   if (config.method === 'GET' || config.method === 'HEAD') {
-    if (config.body.mode !== 'none') throw invalid('/config/body/mode', 'enum', 'GET and HEAD send no body.');
+    if (config.body.mode !== 'none') throw invalid('/config/body/mode', 'enum', 'GET and HEAD cannot have a body.');
   }
   if (config.body.mode === 'raw' && typeof config.body.template !== 'string')
-    throw invalid('/config/body/template', 'type', 'A raw body is one template.');
+    throw invalid('/config/body/template', 'type', 'A raw body must be a single template.');
   if (config.body.mode === 'form' && config.body.template !== null && !isFlat(config.body.template)) {
-    throw invalid('/config/body/template', 'type', 'A form is an object of templates.');
+    throw invalid('/config/body/template', 'type', 'A form body must be an object of templates.');
   }
   const templates: [string, string][] = [['/config/url', config.url]];
   for (const part of ['query', 'headers'] as const) {
@@ -41,10 +41,10 @@ export async function checkHttp(config: HttpToolConfig, checks: HttpChecks): Pro
 /** A tool may not set headers that choose another target or break the framing of the request. */
 function refuseReservedHeaders(config: HttpToolConfig): void {
   for (const name of Object.keys(config.headers)) {
-    if (isReservedHeader(name)) throw invalid(`/config/headers/${escapePointer(name)}`, 'egress', 'This header can not be set by a tool.');
+    if (isReservedHeader(name)) throw invalid(`/config/headers/${escapePointer(name)}`, 'egress', 'A tool cannot set this header.');
   }
   if (config.idempotency_header !== null && isReservedHeader(config.idempotency_header)) {
-    throw invalid('/config/idempotency_header', 'egress', 'This header can not be set by a tool.');
+    throw invalid('/config/idempotency_header', 'egress', 'A tool cannot set this header.');
   }
 }
 
@@ -52,7 +52,11 @@ function refuseReservedHeaders(config: HttpToolConfig): void {
 function refuseUnsendableHeaders(config: HttpToolConfig): void {
   for (const [name, value] of Object.entries(config.headers)) {
     if (value.replaceAll(liquid, '') === value && !sendable.test(value))
-      throw invalid(`/config/headers/${escapePointer(name)}`, 'pattern', 'A header holds visible characters of Latin-1, spaces and tabs.');
+      throw invalid(
+        `/config/headers/${escapePointer(name)}`,
+        'pattern',
+        'A header can only contain visible Latin-1 characters, spaces and tabs.',
+      );
   }
 }
 
@@ -61,7 +65,7 @@ export function checkOrigin(pointer: string, url: string, policy: EgressPolicy):
   const origin = /^https?:\/\/[^/?#{}%\s]+(?=[/?#]|$)/i.exec(url)?.[0];
   if (origin === undefined) throw invalid(pointer, 'egress', 'The URL must begin with a literal http or https origin.');
   const refusal = refusalOfUrl(`${origin}/`, policy);
-  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is refused: ${refusal}`);
+  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is not allowed: ${refusal}`);
 }
 
 /** Checks that the token address is literal, and that a key is sent only in a header or parameter that the author could set. */
@@ -72,7 +76,7 @@ export function checkAuth(auth: HttpAuth, policy: EgressPolicy): void {
       throw invalid('/config/auth/token_url', 'format', 'The address of the token must be a literal URL.');
   }
   if (auth.type === 'api_key' && auth.in === 'header' && isReservedHeader(auth.name))
-    throw invalid('/config/auth/name', 'egress', 'This header can not be set by a tool.');
+    throw invalid('/config/auth/name', 'egress', 'A tool cannot set this header.');
 }
 
 /** Checks all templates of a tool in one job. The error contains nothing of the parser's message, which quotes the template. */
@@ -80,9 +84,9 @@ async function checkTemplates(given: readonly (readonly [string, string])[], tem
   const parsed = given.filter(([, template]) => template.includes('{'));
   try {
     const fault = parsed[await templates.firstFault(parsed.map(([, template]) => template))];
-    if (fault) throw invalid(fault[0], 'template', 'The template can not be read.');
+    if (fault) throw invalid(fault[0], 'template', 'The template cannot be parsed.');
   } catch (error) {
-    if (error instanceof TemplateError) throw invalid('/config', 'template', 'The templates can not be read in time.');
+    if (error instanceof TemplateError) throw invalid('/config', 'template', 'The templates could not be parsed in time.');
     throw error;
   }
 }

@@ -101,7 +101,7 @@ export function toChanges(tool: Tool, asked: ToolSettings, shape: ToolShape | nu
 export function refuseManaged(tool: Pick<Tool, 'toolkitId'>, asked: ToolSettings): void {
   const fields = Object.entries(asked).filter(([, value]) => value !== undefined);
   if (tool.toolkitId === null || fields.every(([field]) => ownOfToolkitTools.has(field))) return;
-  throw fail('state_conflict', { reason: 'managed_by_toolkit', detail: 'The toolkit of the tool says this, by its revisions.' });
+  throw fail('state_conflict', { reason: 'managed_by_toolkit', detail: 'This is defined by the revisions of the tool’s toolkit.' });
 }
 
 /** The effect that the tool would have unless its author had chosen another. */
@@ -113,7 +113,7 @@ function ownEffectOf({ kind, config, effect }: Tool): 'read' | 'write' {
 /** The effect of kinds that the platform itself executes is fixed: otherwise a run of max_effect read could write. */
 function effectOf(kind: ToolKind, { asked, own }: { readonly asked: 'read' | 'write' | undefined; readonly own: 'read' | 'write' }) {
   const isOurs = kind === 'builtin' || kind === 'delegate' || kind === 'schedule';
-  if (isOurs && asked !== undefined && asked !== own) throw invalid('/effect', 'const', 'The kind of the tool decides its effect.');
+  if (isOurs && asked !== undefined && asked !== own) throw invalid('/effect', 'const', 'The kind of the tool determines its effect.');
   return asked ?? own;
 }
 
@@ -127,7 +127,7 @@ function timeoutOf(tool: { readonly kind: ToolKind; readonly clientOwned: boolea
 function withSecretsOf(config: Readonly<Record<string, unknown>>, asked: readonly string[]): string[] {
   const names = [...new Set([...asked, ...secretsOfConfig(config)])];
   if (names.length > maxSecrets)
-    throw invalid('/secrets_required', 'maxItems', 'At most 20, with those of the config.', { limit: maxSecrets });
+    throw invalid('/secrets_required', 'maxItems', 'Must be at most 20, including those of the config.', { limit: maxSecrets });
   return names;
 }
 

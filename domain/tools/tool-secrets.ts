@@ -19,7 +19,7 @@ export async function setToolSecrets(
 ): Promise<void> {
   const unknown = Object.keys(values).filter((name) => !tool.secretsRequired.includes(name));
   if (unknown.length > 0)
-    throw fail('validation_failed', { detail: 'The tool requires no such secret.', errors: unknown.map(notRequired) });
+    throw fail('validation_failed', { detail: 'The tool does not require this secret.', errors: unknown.map(notRequired) });
   for (const [name, value] of Object.entries(values)) await putToolSecret(tx, keys, { tool, name, value, userId });
 }
 

@@ -57,7 +57,7 @@ export interface ToolChecks extends HttpChecks {
 export async function shapeOf(draft: ToolDraft, checks: ToolChecks): Promise<ToolShape> {
   if (!draft.clientOwned) return shapeOfKind(draft, checks);
   if (draft.kind === 'delegate' || draft.kind === 'schedule')
-    throw invalid('/client_owned', 'enum', 'A tool of this kind is always executed here.');
+    throw invalid('/client_owned', 'enum', 'A tool of this kind cannot be owned by the client.');
 
   const inputSchema = draft.inputSchema === undefined ? undefined : await checkedSchema(draft.inputSchema, checks);
   if (Object.keys(draft.config).length === 0)
@@ -117,21 +117,21 @@ async function codeShape(draft: ToolDraft, checks: ToolChecks): Promise<ToolShap
 }
 
 async function checkIsolation(config: CodeExecToolConfig, { codeExec }: ToolChecks): Promise<void> {
-  if (!codeExec.isOn) throw invalid('/kind', 'code_exec_off', 'This deployment runs no code: its operator has set CODE_EXEC=off.');
+  if (!codeExec.isOn) throw invalid('/kind', 'code_exec_off', 'This deployment does not run code: its operator has set CODE_EXEC=off.');
   if (config.language !== 'javascript' && config.isolation !== 'strict')
-    throw invalid('/config/isolation', 'enum', 'Only JavaScript runs without strict isolation.');
+    throw invalid('/config/isolation', 'enum', 'Only JavaScript can run without strict isolation.');
   if (config.isolation === 'strict' && !(await codeExec.hasStrict()))
     throw invalid(
       '/config/isolation',
       'isolation_unavailable',
-      'This deployment can not isolate strictly: that needs Linux with bubblewrap. GET /capabilities tells what runs here.',
+      'This deployment does not support strict isolation, which requires Linux with bubblewrap. GET /capabilities lists what it can run.',
     );
 }
 
 function checkSearch(config: WebSearchToolConfig, checks: ToolChecks): void {
   if (config.provider === 'brave') {
-    if (config.base_url !== null) throw invalid('/config/base_url', 'unknown_field', 'This provider has an address of its own.');
-    if (config.secret === null) throw invalid('/config/secret', 'required', 'This provider needs a key.');
+    if (config.base_url !== null) throw invalid('/config/base_url', 'unknown_field', 'This provider has a fixed address.');
+    if (config.secret === null) throw invalid('/config/secret', 'required', 'This provider requires a key.');
     return;
   }
   if (config.base_url === null) throw invalid('/config/base_url', 'required', 'is required');
@@ -146,8 +146,7 @@ function fixed(
   schema: Readonly<Record<string, unknown>>,
   made: { readonly config: Record<string, unknown>; readonly effect: 'read' | 'write' },
 ): ToolShape {
-  if (draft.inputSchema !== undefined)
-    throw invalid('/input_schema', 'unknown_field', 'The kind of the tool fixes what the model may send.');
+  if (draft.inputSchema !== undefined) throw invalid('/input_schema', 'unknown_field', 'The kind of the tool defines its input schema.');
   return { inputSchema: { ...schema }, ...made };
 }
 
@@ -155,7 +154,7 @@ async function checkedSchema(schema: Record<string, unknown>, checks: Pick<ToolC
   const problems = await checks.schemas.check(schema);
   if (problems.length === 0) return schema;
   throw fail('validation_failed', {
-    detail: 'The input schema can not be used.',
+    detail: 'The input schema cannot be used.',
     errors: problems.map((problem): Violation => ({
       in: 'body',
       pointer: `/input_schema${problem.pointer}`,

@@ -26,7 +26,7 @@ import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 export function refuseTest(caller: Caller, tool: Pick<ToolRow, 'effect' | 'critical' | 'clientOwned' | 'kind'>, workspaceId: string): void {
   if (tool.effect === 'write' || tool.critical) refuseRank(caller, workspaceId, 'admin');
   if (tool.clientOwned || tool.kind === 'delegate' || tool.kind === 'schedule')
-    throw invalid('/dry_run', 'const', 'A tool of this kind is not executed outside a run.');
+    throw invalid('/dry_run', 'const', 'A tool of this kind cannot be executed outside a run.');
 }
 
 /** Throws 422 unless the arguments of a test match the tool's input schema. */
@@ -38,7 +38,7 @@ export async function checkArguments(
   const problems = await schemas.validate(tool.inputSchema, args);
   if (problems.length === 0) return;
   throw fail('validation_failed', {
-    detail: 'The arguments do not fit the input schema of the tool.',
+    detail: 'The arguments do not match the input schema of the tool.',
     errors: problems.map(({ pointer, rule, message }): Violation => ({
       in: 'body',
       pointer: `/arguments${pointer}`,

@@ -62,7 +62,8 @@ export async function changeTool(tx: TenantTransaction, tool: Tool, asked: ToolS
  * `in_use` while active revisions bind it, unless `force`.
  */
 export async function deleteTool(tx: TenantTransaction, tool: Tool, { force }: { readonly force: boolean }): Promise<void> {
-  if (tool.toolkitId !== null) throw fail('state_conflict', { reason: 'managed_by_toolkit', detail: 'The tool goes with its toolkit.' });
+  if (tool.toolkitId !== null)
+    throw fail('state_conflict', { reason: 'managed_by_toolkit', detail: 'The tool can only be deleted with its toolkit.' });
   const usedBy = force ? [] : await agentsUsing(tx, tool.id);
   if (usedBy.length > 0)
     throw fail('state_conflict', { reason: 'in_use', detail: 'Active revisions use this tool.', context: { used_by: usedBy } });

@@ -14,7 +14,7 @@ export async function createSchedule(tx: TenantTransaction, schedule: NewSchedul
   const { schedules, hasAgent } = await countSchedules(tx, schedule);
   if (!hasAgent) throw invalid('/agent_id', 'reference', 'The agent does not exist in this workspace.', { kind: 'agent' });
   if (schedules >= maxSchedules)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace has at most ${maxSchedules} schedules.` });
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace can have at most ${maxSchedules} schedules.` });
 
   const id = await insertSchedule(tx, schedule);
   await syncSchedule(tx, { id, organization_id: organizationId, workspace_id: workspaceId, version: 1 });

@@ -63,7 +63,7 @@ export async function judgeStart(
 const unknownPersona: DeliveryWarning = {
   code: 'persona_unknown',
   field: 'persona_slug_template',
-  message: 'The agent has no such active persona; the run has its default.',
+  message: 'The agent has no active persona of this name; the run uses the default one.',
 };
 
 /**
@@ -147,6 +147,6 @@ function forSender(failure: Failure): Failure {
   if (failure.code !== 'validation_failed') return failure;
   return fail('state_conflict', {
     reason: 'agent_unusable',
-    detail: 'The agent of the endpoint can not be started with what the endpoint makes of the request.',
+    detail: 'The agent of the endpoint cannot be started with the rendered input.',
   });
 }

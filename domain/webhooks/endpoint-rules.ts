@@ -31,15 +31,15 @@ const pointerForm = /^(?:\/(?:[^~/]|~[01])*)+$/;
 export function refuseContradiction(fields: EndpointFields): void {
   const { httpMethod, verification, subjectTemplate, responsePath, inputTemplate } = fields;
   if (httpMethod === 'GET' && verification !== 'shared_token')
-    throw invalid('/verification', 'const', 'must be shared_token for GET: it has no body to sign');
+    throw invalid('/verification', 'const', 'must be shared_token for GET, which has no body to sign');
   if (verification === 'none' && subjectTemplate?.kind === 'user')
-    throw invalid('/subject_template/kind', 'enum', 'can not be user while verification is none: anybody could name a user');
+    throw invalid('/subject_template/kind', 'enum', 'cannot be user while verification is none: anyone could name a user');
   if (responsePath !== null && !pointerForm.test(responsePath))
     throw invalid('/response_path', 'pattern', 'must be a JSON pointer (RFC 6901), such as /output/text');
   refuseInputTemplate(inputTemplate);
   refuseCallback(fields);
   if (fields.coalescing !== null && fields.responseMode === 'sync')
-    throw invalid('/coalescing/mode', 'const', 'must be none while response_mode is sync: nobody waits so long');
+    throw invalid('/coalescing/mode', 'const', 'must be none while response_mode is sync: no sender waits that long');
   refuseCoalescing(fields.coalescing);
   if (fields.eventKind !== null) refuseEventKind(fields.eventKind, fields);
 }
@@ -48,7 +48,7 @@ function refuseCallback({ responseMode, callbackUrl, verification }: EndpointFie
   if (responseMode !== 'callback') return;
   if (callbackUrl === null) throw invalid('/callback_url', 'required', 'is required while response_mode is callback');
   if (verification === 'none')
-    throw invalid('/response_mode', 'enum', 'can not be callback while verification is none: there is no secret to sign with');
+    throw invalid('/response_mode', 'enum', 'cannot be callback while verification is none: there is no secret to sign with');
 }
 
 /** Throws 422 for an input template that is too deep or too long. */
@@ -63,7 +63,8 @@ export function refuseInputTemplate(inputTemplate: HookTexts['inputTemplate']): 
 export function refuseCoalescing(coalescing: Coalescing | null): void {
   if (coalescing === null) return;
   const { mode, windowSeconds, maxWaitSeconds, eventTimePath } = coalescing;
-  if (maxWaitSeconds !== null && mode !== 'debounce') throw invalid('/coalescing/max_wait_seconds', 'excluded', 'is of mode debounce only');
+  if (maxWaitSeconds !== null && mode !== 'debounce')
+    throw invalid('/coalescing/max_wait_seconds', 'excluded', 'is only allowed in mode debounce');
   if (maxWaitSeconds !== null && maxWaitSeconds <= windowSeconds)
     throw invalid('/coalescing/max_wait_seconds', 'minimum', 'must be more than window_seconds');
   if (eventTimePath !== null && !pointerForm.test(eventTimePath))
@@ -80,13 +81,13 @@ function refuseEventKind(kind: string, { httpMethod, verification, responseMode,
   if (responseMode !== 'async' && responseMode !== 'ack')
     throw invalid('/response_mode', 'enum', 'must be async or ack while event_kind is github: no run is waited for');
   if (coalescing !== null)
-    throw invalid('/coalescing/mode', 'const', 'must be none while event_kind is github: pushes wait where they are reviewed');
+    throw invalid('/coalescing/mode', 'const', 'must be none while event_kind is github: reviews do their own debouncing of pushes');
 }
 
 /** Throws 422 for a callback address that the egress guard would refuse. */
 export function refuseCallbackUrl(url: string | null, policy: EgressPolicy): void {
   const refusal = url === null ? null : refusalOfUrl(url, policy);
-  if (refusal !== null) throw invalid('/callback_url', 'egress', `The URL is refused: ${refusal}`);
+  if (refusal !== null) throw invalid('/callback_url', 'egress', `The URL is not allowed: ${refusal}`);
 }
 
 /** Throws 422 at the first template that does not parse, or names an unknown filter or tag. */
@@ -104,7 +105,7 @@ export async function refuseTemplates(
   ].filter((place): place is [string, string] => place[1] !== null);
 
   const fault = placed[await templates.firstFault(placed.map(([, text]) => text))];
-  if (fault) throw invalid(fault[0], 'template', 'is no template: its syntax is wrong, or it names an unknown filter or tag');
+  if (fault) throw invalid(fault[0], 'template', 'is not a valid template: its syntax is wrong, or it uses an unknown filter or tag');
 }
 
 function leavesOf(node: unknown): string[] {

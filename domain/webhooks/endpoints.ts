@@ -46,14 +46,13 @@ export async function makeEndpoint(
   { secret: given, ...made }: NewEndpoint,
 ): Promise<{ readonly id: string; readonly secret: string | null }> {
   refuseContradiction(made);
-  if (made.verification === 'none' && given !== null)
-    throw invalid('/secret', 'const', 'is not taken while verification is none: nothing is verified with it');
+  if (made.verification === 'none' && given !== null) throw invalid('/secret', 'const', 'is not allowed while verification is none');
   refuseCallbackUrl(made.callbackUrl, deps.policy);
   await refuseTemplates(deps.templates, made);
   if (!(await runsInWorkspace(tx, made.agentId, made)))
     throw invalid('/agent_id', 'reference', 'The agent does not exist in this workspace.', { kind: 'agent' });
   if ((await countEndpoints(tx, made.workspaceId)) >= maxEndpoints)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace has at most ${maxEndpoints} webhook endpoints.` });
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace can have at most ${maxEndpoints} webhook endpoints.` });
 
   const id = newId();
   const secret = made.verification === 'none' ? null : (given ?? newSecret());
@@ -104,7 +103,7 @@ export async function rotateEndpointSecret(
 ): Promise<string> {
   const { endpoint, overlapSeconds, at } = rotation;
   if (endpoint.secretsEnc === null)
-    throw fail('state_conflict', { reason: 'no_secret', detail: 'The endpoint verifies nothing, and so has no secret.' });
+    throw fail('state_conflict', { reason: 'no_secret', detail: 'The endpoint has no secret because its verification is none.' });
   const binding = endpointBinding(endpoint.organizationId, endpoint.id);
   const [newest] = secretsIn(await open(tx.em, deps.keys, binding, endpoint.secretsEnc));
 

@@ -39,7 +39,7 @@ export const discord: ChannelService = {
   edit: (deps, channel, { externalId, ...part }) =>
     trySend(async () => {
       if (externalId === original)
-        return (await fillDeferred(deps, channel, part)) ?? { result: 'failed', error: 'the reply can not be edited any more' };
+        return (await fillDeferred(deps, channel, part)) ?? { result: 'failed', error: 'the reply can no longer be edited' };
       const url = `${deps.urls.discord}/channels/${part.route['channel_id'] ?? ''}/messages/${externalId}`;
       return judged(await callService(deps, { method: 'PATCH', url, headers: bot(channel), body: contentOf(part) }));
     }),

@@ -102,7 +102,7 @@ function judged(error: unknown): SendOutcome {
     const words = `SMTP ${smtpCode}`;
     return smtpCode < 500 ? { result: 'limited', retryAfterS: laterS, error: words } : { result: 'refused', error: words };
   }
-  const reason = `the mail server did not take it (${typeof code === 'string' ? code : 'unknown'})`;
+  const reason = `the mail server did not accept it (${typeof code === 'string' ? code : 'unknown'})`;
   const isRefused = code === 'EENVELOPE' || code === 'EMESSAGE' || code === 'EAUTH' || code === 'ENOAUTH';
   return { result: isRefused ? 'refused' : 'uncertain', error: reason };
 }

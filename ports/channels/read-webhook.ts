@@ -20,7 +20,7 @@ export function readWebhook(body: unknown, externalId: string): Inbound {
   const senderId = textOf(user, 'id');
   if (senderId === '' || senderId.length > 200) throw new Unreadable('/user/id', 'is required, with at most 200 characters');
   const text = member(body, 'text');
-  if (typeof text !== 'string') throw new Unreadable('/text', 'is required, and is text');
+  if (typeof text !== 'string') throw new Unreadable('/text', 'is required and must be text');
   if (Buffer.byteLength(text) > maxBytes) throw new Unreadable('/text', `must be at most ${maxBytes} bytes`);
   const attachments = listIn(body, 'attachments');
   if (attachments.length > maxFiles) throw new Unreadable('/attachments', `must be at most ${maxFiles}`);

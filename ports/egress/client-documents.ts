@@ -82,7 +82,7 @@ async function fetchDocument(egress: Egress, clientId: string): Promise<ClientDo
   if (!/^application\/(?:[a-z0-9.!#$&^_-]+\+)?json\b/i.test(answer.headers['content-type'] ?? '')) throw new DocumentRefused('is not JSON');
   const document = parse(answer.body);
 
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) throw new DocumentRefused('is no object');
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) throw new DocumentRefused('is not an object');
   if (!('client_id' in document) || document.client_id !== clientId) throw new DocumentRefused('names another client_id');
   return { document: { ...document }, lifeSeconds: lifeOf(answer.headers) };
 }

@@ -30,7 +30,7 @@ export function checkPageUrl(text: string, policy: EgressPolicy): URL {
   if (!URL.canParse(text)) throw new EgressRefused('is not a URL');
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new EgressRefused('the scheme must be https');
-  if (url.username !== '' || url.password !== '') throw new EgressRefused('must hold no user and no password');
+  if (url.username !== '' || url.password !== '') throw new EgressRefused('must not contain a user or password');
   if (url.protocol === 'http:' && !policy.allowHttp && !isExcepted(url, policy)) throw new EgressRefused(refusals.plainHttp);
   return url;
 }

@@ -19,10 +19,10 @@ export function readItem(value: unknown): DatasetItem | readonly ItemProblem[] {
   if (!isObject(value)) return [problem('', 'type', 'must be an object')];
   const problems: ItemProblem[] = Object.keys(value)
     .filter((name) => !fields.has(name))
-    .map((name) => problem(`/${name.slice(0, 60)}`, 'additionalProperties', 'is no field of an item'));
+    .map((name) => problem(`/${name.slice(0, 60)}`, 'additionalProperties', 'is not a field of an item'));
   const texts = { id: optionalText(value['id'], 120), cluster: optionalText(value['cluster'], 120) };
-  if (texts.id === undefined) problems.push(problem('/id', 'type', 'must be a text of 1 to 120 characters'));
-  if (texts.cluster === undefined) problems.push(problem('/cluster', 'type', 'must be a text of 1 to 120 characters'));
+  if (texts.id === undefined) problems.push(problem('/id', 'type', 'must be a string of 1 to 120 characters'));
+  if (texts.cluster === undefined) problems.push(problem('/cluster', 'type', 'must be a string of 1 to 120 characters'));
   const lists = {
     tags: textList(value['tags'], { count: 10, length: 60 }),
     evaluators: textList(value['evaluators'], { count: 20, length: 60 }),
@@ -50,7 +50,7 @@ export function readItem(value: unknown): DatasetItem | readonly ItemProblem[] {
   };
 }
 
-const inputRule = 'must be a text, an object, or messages of {role, content} whose last is a user’s';
+const inputRule = 'must be a string, an object, or messages of {role, content}, the last one from the user';
 
 function inputOf(value: unknown): ItemInput | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
@@ -112,10 +112,10 @@ export function readJsonText(text: string): { readonly value: unknown } | ItemPr
   try {
     value = JSON.parse(text);
   } catch {
-    return problem('', 'json', 'is no valid JSON');
+    return problem('', 'json', 'is not valid JSON');
   }
-  if (findInexact(text, 'large') !== null) return problem('', 'number', 'has a whole number beyond 2^53: write it as a text');
-  if (!isStorable(value, text)) return problem('', 'text', 'has U+0000, half a surrogate pair, a name __proto__ or more than 32 levels');
+  if (findInexact(text, 'large') !== null) return problem('', 'number', 'contains an integer beyond 2^53; write it as a string');
+  if (!isStorable(value, text)) return problem('', 'text', 'contains U+0000, a lone surrogate, the name __proto__ or more than 32 levels');
   return { value };
 }
 

@@ -36,7 +36,7 @@ export function work({ format, text }: DatasetJob): DatasetReading {
   let count = 0;
   for (const { line, value, fault } of lines) {
     count += 1;
-    if (count > maxItems) problems.push({ line, pointer: '', rule: 'maxItems', message: `a data set has at most ${maxItems} items` });
+    if (count > maxItems) problems.push({ line, pointer: '', rule: 'maxItems', message: `a data set can have at most ${maxItems} items` });
     const read = fault === null ? readItem(value) : [fault];
     if ('input' in read) items.push({ line, item: read });
     else problems.push(...read.map((problem) => ({ line, ...problem })));
@@ -74,7 +74,7 @@ function* csvRecords(text: string): Generator<RawLine> {
     const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, record_delimiter: ['\r\n', '\n', '\r'] };
     records = parse(text, options) as unknown as CsvRecord[]; // with `info` each record has this form
   } catch (error) {
-    yield fault(lineOf(error), 'csv', 'is no CSV: a quote is not closed or stands inside of a cell');
+    yield fault(lineOf(error), 'csv', 'is not valid CSV: a quote is unclosed or inside a cell');
     return;
   }
   const [head, ...rest] = records;
@@ -122,10 +122,10 @@ const plainColumns = new Set(['id', 'input', 'expected', 'tags', 'cluster']);
 
 function refusalOfColumns(columns: readonly string[]): string | null {
   const unknown = columns.find((name) => !plainColumns.has(name) && !/^(?:context|vars)\../.test(name));
-  if (unknown !== undefined) return 'has a column that is none of id, input, expected, context.…, vars.…, tags and cluster';
-  if (new Set(columns).size < columns.length) return 'names a column twice';
+  if (unknown !== undefined) return 'has a column other than id, input, expected, context.…, vars.…, tags and cluster';
+  if (new Set(columns).size < columns.length) return 'has the same column twice';
   const hasVars = columns.some((name) => name.startsWith('vars.'));
-  if (hasVars && columns.includes('input')) return 'has input and vars: one of them is the input';
+  if (hasVars && columns.includes('input')) return 'has both input and vars; only one of them is allowed';
   return hasVars || columns.includes('input') ? null : 'has neither input nor vars';
 }
 
@@ -136,7 +136,7 @@ function itemOf(columns: readonly string[], record: readonly string[]): Pick<Raw
   for (const [at, name] of columns.entries()) {
     const cell = record[at] ?? '';
     if (!cell.isWellFormed() || cell.includes('\u0000'))
-      return { value: null, fault: { pointer: `/${name}`, rule: 'text', message: 'has U+0000 or half a surrogate pair' } };
+      return { value: null, fault: { pointer: `/${name}`, rule: 'text', message: 'contains U+0000 or a lone surrogate' } };
     const [group = '', field = ''] = name.split(/\.(.*)/s);
     if (group === 'context' || group === 'vars') groups[group].push([field, cell]);
     else if (name === 'tags')

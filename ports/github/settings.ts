@@ -69,8 +69,10 @@ export function checkGitHub(source: Readonly<Record<string, string | undefined>>
 
 function appOf({ GITHUB_APP_ID: appId, GITHUB_APP_PRIVATE_KEY: key, GITHUB_APP_HOOK: hook }: Static<typeof GitHubVariables>) {
   const faults = new Map<string, string>();
-  if (appId === undefined && (key !== undefined || hook !== undefined)) faults.set('GITHUB_APP_ID', 'missing: half of an App is named');
-  if (key === undefined && appId !== undefined) faults.set('GITHUB_APP_PRIVATE_KEY', 'missing: half of an App is named');
+  if (appId === undefined && (key !== undefined || hook !== undefined))
+    faults.set('GITHUB_APP_ID', 'missing: an App needs both its id and its private key');
+  if (key === undefined && appId !== undefined)
+    faults.set('GITHUB_APP_PRIVATE_KEY', 'missing: an App needs both its id and its private key');
   if (key !== undefined && !isAppKey(key)) faults.set('GITHUB_APP_PRIVATE_KEY', 'must be a private RSA key in PEM');
   if (faults.size > 0) throw new EnvironmentError(faults);
   return appId === undefined || key === undefined ? null : Object.freeze({ appId, privateKey: pemOf(key) });

@@ -61,8 +61,8 @@ export function costProblem(root: Node): CostProblem | null {
   function look(node: unknown, pointer: string): CostProblem | null {
     if (!isNode(node)) return null;
     const count = visits(node);
-    if (count === Infinity) return { pointer, message: 'it refers to itself without going down a level of the value' };
-    if (count > maxVisits) return { pointer, message: `one level of a value would cost more than ${maxVisits} visits` };
+    if (count === Infinity) return { pointer, message: 'it refers to itself without descending into the value' };
+    if (count > maxVisits) return { pointer, message: `one level of a value would take more than ${maxVisits} visits` };
     for (const [keyword, child, step] of childrenOf(node)) {
       const found = look(child, `${pointer}/${keyword}${step}`);
       if (found) return found;

@@ -101,7 +101,7 @@ function unreadable(pattern: string): string | null {
   try {
     linearPattern(pattern);
   } catch (error) {
-    message = `the pattern can not be read in linear time: ${error instanceof Error ? error.message : String(error)}`.slice(0, 200);
+    message = `the pattern cannot be run in linear time: ${error instanceof Error ? error.message : String(error)}`.slice(0, 200);
   }
   if (read.size >= maxRead) read.clear();
   read.set(pattern, message);

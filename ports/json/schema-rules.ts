@@ -78,7 +78,7 @@ export function validateValue(schema: Readonly<Record<string, unknown>>, value: 
     if (validate(value)) return [];
     return (validate.errors ?? []).slice(0, maxProblems).map(toProblem);
   } catch (error) {
-    return [{ pointer: '', rule: 'schema', message: `the schema can not be applied: ${messageOf(error)}` }];
+    return [{ pointer: '', rule: 'schema', message: `the schema cannot be applied: ${messageOf(error)}` }];
   }
 }
 

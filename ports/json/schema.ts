@@ -29,7 +29,7 @@ export function createSchemas(pool: Pick<WorkPool, 'run'>): SchemasByTenant {
       return await pool.run('schema', { organizationId, job, subject: () => JSON.stringify(job.schema) });
     } catch (error) {
       if (!(error instanceof WorkLimit)) throw error;
-      return { problems: [{ pointer: '', rule: 'schema', message: `the schema can not be applied: it ${error.message}` }], ignored: [] };
+      return { problems: [{ pointer: '', rule: 'schema', message: `the schema cannot be applied: it ${error.message}` }], ignored: [] };
     }
   }
 

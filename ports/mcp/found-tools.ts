@@ -44,16 +44,17 @@ export async function readFoundTools(offered: readonly Tool[], schemas: Pick<Ten
     const tool = toFoundTool(raw);
     const name = tool.name.slice(0, limitName);
     const size = Buffer.byteLength(JSON.stringify(tool));
-    const reason = unreadableOf(raw) ?? unfit(tool, tools) ?? (bytes + size > maxTotalBytes ? 'is beyond 4 MiB together' : null);
+    const reason =
+      unreadableOf(raw) ?? unfit(tool, tools) ?? (bytes + size > maxTotalBytes ? 'exceeds 4 MiB together with the earlier ones' : null);
     const schema = reason === null ? await schemas.read(tool.input_schema) : { problems: [], ignored: [] };
     const [problem] = schema.problems;
     if (reason !== null || problem !== undefined) {
-      leftOut.push({ name, reason: reason ?? `has an input schema that can not be used: ${told(problem)}` });
+      leftOut.push({ name, reason: reason ?? `has an input schema that cannot be used: ${told(problem)}` });
       continue;
     }
     tools.set(tool.name, tool);
     bytes += size;
-    ignored.push(...schema.ignored.map((each) => ({ name, reason: `has something in its input schema that is ignored: ${told(each)}` })));
+    ignored.push(...schema.ignored.map((each) => ({ name, reason: `has an ignored part in its input schema: ${told(each)}` })));
   }
   const beyond = offered
     .slice(maxOffered)

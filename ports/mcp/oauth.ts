@@ -267,6 +267,6 @@ async function translated<R>(work: () => Promise<R>): Promise<R> {
       const isOurs = !['server_error', 'temporarily_unavailable', 'too_many_requests'].includes(error.code);
       throw new McpOauthError(`the authorization server refused (${/^[a-z_]{1,40}$/.test(error.code) ? error.code : 'error'})`, isOurs);
     }
-    throw new McpOauthError('the answer of the authorization server can not be read', false);
+    throw new McpOauthError('the answer of the authorization server cannot be read', false);
   }
 }

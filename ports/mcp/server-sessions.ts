@@ -39,6 +39,6 @@ async function told<T>(command: () => Promise<T>): Promise<T> {
   try {
     return await command();
   } catch (cause) {
-    throw fail('service_unavailable', { detail: 'Sessions can not be read now.', retryAfterS: 1, cause });
+    throw fail('service_unavailable', { detail: 'Sessions cannot be read at the moment.', retryAfterS: 1, cause });
   }
 }

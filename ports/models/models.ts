@@ -145,7 +145,7 @@ function compatibleProvider(baseUrl: string, name: string | undefined): Provider
   const isUrl = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
   const faults = new Map<string, string>();
   if (!isUrl) faults.set('LONGHAUL_MODEL_BASE_URL', 'must be an http or https URL');
-  if (!name) faults.set('LONGHAUL_MODEL', 'demanded beside LONGHAUL_MODEL_BASE_URL, the name of a model of that server');
+  if (!name) faults.set('LONGHAUL_MODEL', 'required with LONGHAUL_MODEL_BASE_URL: the name of a model of that server');
   if (!name || !isUrl) throw new EnvironmentError(faults);
 
   return {
@@ -227,7 +227,7 @@ interface DefaultChoice {
 function chooseDefault({ providers, byName, wanted }: DefaultChoice): ResolvedModel {
   if (wanted !== null) {
     const model = byName.get(wanted);
-    if (!model) throw fault('LONGHAUL_MODEL', `${wanted} is no model of a provider with a key; known: ${[...byName.keys()].join(', ')}`);
+    if (!model) throw fault('LONGHAUL_MODEL', `${wanted} is not a model of a provider with a key; known: ${[...byName.keys()].join(', ')}`);
     return model;
   }
 

@@ -42,7 +42,7 @@ export function openDocument(given: string | Uint8Array): Document {
   if (!isObject(root)) throw new Unusable('', 'type', 'must be an object');
   // What 3.2 adds to 3.1 is left out operation by operation.
   const version = /^3\.([0-2])(?:\.|$)/.exec(versionOf(root))?.[1];
-  if (version === undefined) throw new Unusable('/openapi', 'version', 'must be a document of OpenAPI 3.0 to 3.2');
+  if (version === undefined) throw new Unusable('/openapi', 'version', 'must be an OpenAPI 3.0 to 3.2 document');
 
   const target: Document['target'] = (reference, from) => {
     if (!reference.startsWith('#')) throw new Unusable(from, 'reference', 'only references inside the document are followed');
@@ -108,7 +108,7 @@ function parse(text: string): unknown {
   try {
     return unmarkSchemas(load(text, yamlLimits));
   } catch {
-    throw new Unusable('', 'syntax', 'is neither JSON nor YAML that can be read');
+    throw new Unusable('', 'syntax', 'is neither valid JSON nor valid YAML');
   }
 }
 
@@ -116,7 +116,7 @@ function decoded(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new Unusable('', 'format', 'is no UTF-8 text');
+    throw new Unusable('', 'format', 'is not UTF-8 text');
   }
 }
 
@@ -135,6 +135,6 @@ function fragmentOf(reference: string, from: string): string {
   try {
     return decodeURIComponent(reference.slice(1));
   } catch {
-    throw new Unusable(from, 'reference', 'is no reference');
+    throw new Unusable(from, 'reference', 'is not a reference');
   }
 }

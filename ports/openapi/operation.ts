@@ -40,7 +40,7 @@ export function readOperation(document: Document, found: FoundOperation): OpenAp
           : { mode: body.mode, template: `{{ args.${input.argument} }}`, ...(body.fields === null ? {} : { fields: body.fields }) },
     },
   };
-  if (!isStorable(read.request)) throw new Unusable(operation.pointer, 'characters', 'holds characters that can not be stored');
+  if (!isStorable(read.request)) throw new Unusable(operation.pointer, 'characters', 'contains characters that cannot be stored');
   return read;
 }
 
@@ -60,7 +60,7 @@ function readInput(document: Document, found: FoundOperation, body: ReadBody | n
       const input = describe(document, found, { body, detail });
       const [problem] = readSchema(input.schema).problems;
       if (!problem) return input;
-      last = new Unusable(found.operation.pointer, problem.rule, `its input schema can not be used: ${problem.message}`);
+      last = new Unusable(found.operation.pointer, problem.rule, `its input schema cannot be used: ${problem.message}`);
     } catch (error) {
       if (!(error instanceof Unusable) || error.problem.rule !== 'too_large') throw error;
       last = error;

@@ -40,7 +40,7 @@ export function readOpenApi(
     }
     const size = Buffer.byteLength(JSON.stringify(read.value));
     if (bytes + size > limits.bytes) {
-      leftOut.push({ name: one.name, reason: 'is beyond 4 MiB together' });
+      leftOut.push({ name: one.name, reason: 'exceeds 4 MiB together with the earlier ones' });
       continue;
     }
     bytes += size;
@@ -56,10 +56,14 @@ export function readOpenApi(
   };
 }
 
-const nothingChosen: DocumentProblem = { pointer: '/paths', rule: 'minProperties', message: 'holds no operation, or none that is chosen' };
+const nothingChosen: DocumentProblem = {
+  pointer: '/paths',
+  rule: 'minProperties',
+  message: 'contains no operation, or none that was selected',
+};
 
 function reasonOf({ pointer, message }: DocumentProblem): string {
-  return `can not be sent: ${message}, at ${pointer}`.slice(0, 300).toWellFormed();
+  return `cannot be sent: ${message}, at ${pointer}`.slice(0, 300).toWellFormed();
 }
 
 function attempt<T>(work: () => T): { readonly value: T } | { readonly problem: DocumentProblem } {

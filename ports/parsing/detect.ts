@@ -57,17 +57,17 @@ export async function detectFormat({ path, filename, sizeBytes, warn }: ParseInp
   const named = formatOfName(filename) ?? byMediaType[mediaType.split(';')[0]?.trim().toLowerCase() ?? ''] ?? null;
   const signed = await formatOfBytes(path, head);
   if (signed !== null) {
-    if (named !== null && named !== signed) warn('type_mismatch', `The name or type says ${named}, the bytes are ${signed}.`);
+    if (named !== null && named !== signed) warn('type_mismatch', `The name or type says ${named}, but the content is ${signed}.`);
     return signed;
   }
   if (named !== null && binaryFormats.includes(named)) {
     // Bytes with a damaged head, or another format under this name.
-    if (!isText(head)) throw new ParseFailure('malformed', `The file is named as ${named} and is none.`);
-    warn('type_mismatch', `The name or type says ${named}, the bytes are text.`);
+    if (!isText(head)) throw new ParseFailure('malformed', `The file is named as ${named}, but is not one.`);
+    warn('type_mismatch', `The name or type says ${named}, but the content is text.`);
     return formatOfText(head) ?? 'text';
   }
   const told = named === 'markdown' ? formatOfText(head) : null;
-  if (told === 'html') warn('type_mismatch', 'The name or type says text, the bytes are html.');
+  if (told === 'html') warn('type_mismatch', 'The name or type says text, but the content is HTML.');
   return told === 'html' ? told : (named ?? formatOfText(head) ?? 'text');
 }
 
@@ -83,25 +83,22 @@ async function formatOfBytes(path: string, head: Buffer): Promise<FileFormat | n
   const type = (await fileTypeFromBuffer(head).catch(() => undefined))?.mime.split(';')[0];
   if (type === 'application/x-cfb') throw compoundFailure(await readAll(path));
   if (type === undefined || wordTypes.includes(type) || isText(head)) return null;
-  throw new ParseFailure('unsupported_media_type', `Files of the type ${type} can't be read.`);
+  throw new ParseFailure('unsupported_media_type', `Files of type ${type} cannot be read.`);
 }
 
 async function formatOfZip(path: string): Promise<FileFormat> {
   const zip = await openZip(path);
   zip.close();
   for (const [folder, format] of Object.entries(byFolder)) if (zip.names.some((name) => name.startsWith(folder))) return format;
-  throw new ParseFailure(
-    'unsupported_media_type',
-    'The file is an archive, and no document that can be read. Unpack it and send its files.',
-  );
+  throw new ParseFailure('unsupported_media_type', 'The file is an archive, which cannot be read. Unpack it and send its files.');
 }
 
 /** Compound files (MS-CFB): documents with a password have a stream of this name (MS-OFFCRYPTO §2.3.4), others are of Office 97 to 2003. */
 function compoundFailure(bytes: Buffer): ParseFailure {
   const isEncrypted = bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'));
   return isEncrypted
-    ? new ParseFailure('encrypted', 'The file is protected by a password.')
-    : new ParseFailure('unsupported_media_type', 'Files of Office 97 to 2003 can not be read. Save it as .docx, .xlsx or .pptx.');
+    ? new ParseFailure('encrypted', 'The file is password-protected.')
+    : new ParseFailure('unsupported_media_type', 'Office 97–2003 files cannot be read. Save it as .docx, .xlsx or .pptx.');
 }
 
 function formatOfText(head: Buffer): FileFormat | null {

@@ -133,15 +133,16 @@ export async function checkBundle(packed: Readable, limits: BundleLimits = bundl
   if (header === null || last === null) throw new BundleError('not_a_bundle', 'The file is empty.', none);
   const end = parseRecord(last.bytes);
   if (end === null || end.type !== 'end') throw new BundleError('cut_off', 'The last line is missing.', last);
-  if (end['sha256'] !== digest.digest('hex')) throw new BundleError('wrong_digest', 'The lines are not those that were written.', last);
+  if (end['sha256'] !== digest.digest('hex'))
+    throw new BundleError('wrong_digest', 'The lines do not match the checksum of the last line.', last);
   return { header, counts: countsOf(end['counts']), lines: last.line - 1 };
 }
 
 function headerOf(line: BundleLine): BundleRecord {
   const header = parseRecord(line.bytes);
   if (header === null || header.type !== 'header' || header['format'] !== bundleFormat)
-    throw new BundleError('not_a_bundle', `The first line is no header of ${bundleFormat}.`, line);
-  if (header['version'] !== bundleVersion) throw new BundleError('unknown_version', 'The bundle is of another version.', line);
+    throw new BundleError('not_a_bundle', `The first line is not a ${bundleFormat} header.`, line);
+  if (header['version'] !== bundleVersion) throw new BundleError('unknown_version', 'The bundle has an unsupported version.', line);
   return header;
 }
 

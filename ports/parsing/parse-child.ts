@@ -57,7 +57,7 @@ async function flush(): Promise<void> {
 }
 
 async function fail(error: unknown): Promise<void> {
-  const known = error instanceof ParseFailure ? error : new ParseFailure('malformed', `The file can't be read: ${messageOf(error)}`);
+  const known = error instanceof ParseFailure ? error : new ParseFailure('malformed', `The file cannot be read: ${messageOf(error)}`);
   await send({ kind: 'failed', code: known.code, detail: known.message, warnings: lastWarnings() });
   process.exit();
 }

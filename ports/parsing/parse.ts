@@ -48,13 +48,13 @@ export async function* parse(job: ParseJob, warn: ParseInput['warn']): AsyncGene
     const clean = cleanPart(part, warn);
     if (!clean) continue;
     count += 1;
-    if (count > parseLimits.parts) throw new ParseFailure('payload_too_large', `The file gives more than ${parseLimits.parts} items.`);
+    if (count > parseLimits.parts) throw new ParseFailure('payload_too_large', `The file contains more than ${parseLimits.parts} items.`);
     const suspect = clean.suspect ?? findInjection(`${clean.title ?? ''}\n${clean.content}`);
     yield { ...clean, suspect };
   }
-  if (count === 0) throw new ParseFailure('empty', 'The file holds no text.');
+  if (count === 0) throw new ParseFailure('empty', 'The file contains no text.');
 }
 
 function tooLarge(maxBytes: number): ParseFailure {
-  return new ParseFailure('payload_too_large', `Files of this kind may have ${maxBytes / 1024 / 1024} MiB.`);
+  return new ParseFailure('payload_too_large', `Files of this kind can have at most ${maxBytes / 1024 / 1024} MiB.`);
 }

@@ -78,8 +78,8 @@ export function parseCron(text: string): CronSpec {
     return parseCron(macro);
   }
   const [minutes, hours, days, months, weekdays, sixth] = partsOf(text);
-  if (!minutes || !hours || !days || !months || !weekdays) throw new CronError(text.length, 'five fields are demanded');
-  if (sixth) throw new CronError(sixth.position, 'five fields are demanded: there are no seconds and no years');
+  if (!minutes || !hours || !days || !months || !weekdays) throw new CronError(text.length, 'five fields are required');
+  if (sixth) throw new CronError(sixth.position, 'five fields are required: seconds and years are not supported');
 
   const spec: CronSpec = {
     minutes: valuesOf(minute, minutes),
@@ -89,8 +89,8 @@ export function parseCron(text: string): CronSpec {
     months: valuesOf(month, months),
     dayOfWeek: weekdayRule(weekdays),
   };
-  if (spec.dayOfMonth.kind !== 'days' && weekdays.text !== '*') throw new CronError(weekdays.position, 'L demands * as day of week');
-  if (spec.dayOfWeek.kind !== 'days' && days.text !== '*') throw new CronError(days.position, 'L and # demand * as day of month');
+  if (spec.dayOfMonth.kind !== 'days' && weekdays.text !== '*') throw new CronError(weekdays.position, 'L requires * as day of week');
+  if (spec.dayOfWeek.kind !== 'days' && days.text !== '*') throw new CronError(days.position, 'L and # require * as day of month');
   return spec;
 }
 
@@ -108,7 +108,7 @@ function weekdayRule(part: Part): DayRule {
     const weekday = numberOf(dayOfWeek, { text: special[1] ?? '', position: part.position }) % 7;
     if (special[3] !== undefined) return { kind: 'last_weekday', weekday };
     const turn = Number(special[2]);
-    if (turn < 1 || turn > 5) throw new CronError(part.position + part.text.indexOf('#') + 1, 'a weekday comes 1 to 5 times a month');
+    if (turn < 1 || turn > 5) throw new CronError(part.position + part.text.indexOf('#') + 1, 'a weekday occurs 1 to 5 times a month');
     return { kind: 'nth_weekday', weekday, turn };
   }
   const rule = daysRule(dayOfWeek, part);
@@ -129,13 +129,13 @@ function valuesOf(field: Field, part: Part): number[] {
 function rangeOf(field: Field, item: Part): number[] {
   const [range = '', stepText, more] = item.text.split('/');
   if (range === '') throw new CronError(item.position, `the ${field.name} is missing`);
-  if (more !== undefined) throw new CronError(item.position, 'one step only');
+  if (more !== undefined) throw new CronError(item.position, 'only one step is allowed');
   if (/^[?HW]$/i.test(range) || /^(?:\d+W|LW)$/i.test(range)) throw new CronError(item.position, `${range} is not understood`);
   const step = stepText === undefined ? 1 : stepOf(stepText, item.position + range.length + 1);
   const isStar = range === '*';
   const [from = '', to, rest] = range.split('-');
-  if (rest !== undefined) throw new CronError(item.position, 'a range has one beginning and one end');
-  if (!isStar && to === undefined && stepText !== undefined) throw new CronError(item.position, 'a step demands * or a range');
+  if (rest !== undefined) throw new CronError(item.position, 'a range must have one beginning and one end');
+  if (!isStar && to === undefined && stepText !== undefined) throw new CronError(item.position, 'a step requires * or a range');
 
   const first = isStar ? field.least : numberOf(field, { text: from, position: item.position });
   // 7 is Sunday again: a star covers each day once.
@@ -146,8 +146,8 @@ function rangeOf(field: Field, item: Part): number[] {
 }
 
 function stepOf(text: string, position: number): number {
-  if (!/^\d{1,4}$/.test(text)) throw new CronError(position, 'a step is a number');
-  if (Number(text) === 0) throw new CronError(position, 'a step of 0 goes nowhere');
+  if (!/^\d{1,4}$/.test(text)) throw new CronError(position, 'a step must be a number');
+  if (Number(text) === 0) throw new CronError(position, 'a step must not be 0');
   return Number(text);
 }
 

@@ -61,18 +61,18 @@ export function timetableOf(times: ScheduleTimes): Timetable {
 
 /** Checks the times of a new or changed schedule and compiles them. Throws ScheduleProblem. */
 export function planSchedule(times: ScheduleTimes, now: Date): SchedulePlan {
-  if (!isZone(times.timezone)) throw new ScheduleProblem({ field: 'timezone', rule: 'format', message: 'is no time zone (IANA)' });
+  if (!isZone(times.timezone)) throw new ScheduleProblem({ field: 'timezone', rule: 'format', message: 'must be an IANA time zone' });
   const timetable = timetableOf(times);
   const { startsAt, endsAt, cadence } = timetable;
   if (startsAt !== null && endsAt !== null && endsAt <= startsAt)
-    throw new ScheduleProblem({ field: 'ends_at', rule: 'range', message: 'must lie after starts_at' });
+    throw new ScheduleProblem({ field: 'ends_at', rule: 'range', message: 'must be after starts_at' });
   if (cadence.kind === 'once' && cadence.at <= now.getTime())
-    throw new ScheduleProblem({ field: 'run_at', rule: 'range', message: 'must lie in the future' });
+    throw new ScheduleProblem({ field: 'run_at', rule: 'range', message: 'must be in the future' });
   if (
     cadence.kind === 'cron' &&
     strikesAfter({ ...timetable, startsAt: null, endsAt: null }, { after: now.getTime(), count: 1 }).length === 0
   )
-    throw new ScheduleProblem({ field: 'cron', rule: 'range', message: 'names no day that any year has' });
+    throw new ScheduleProblem({ field: 'cron', rule: 'range', message: 'never matches a day in any year' });
   return {
     timetable,
     compiled: compileTimetable(timetable, now.getTime()),
@@ -90,7 +90,7 @@ export function nextAfter(timetable: Timetable, after: Date): Date | null {
 function cadenceOf(times: ScheduleTimes, startsAt: number | null): Recurrence {
   const given = [times.cron, times.every_seconds, times.run_at].filter((value) => value !== null);
   if (given.length !== 1)
-    throw new ScheduleProblem({ field: 'cron', rule: 'oneOf', message: 'exactly one of cron, every_seconds and run_at is demanded' });
+    throw new ScheduleProblem({ field: 'cron', rule: 'oneOf', message: 'exactly one of cron, every_seconds and run_at is required' });
   if (times.cron !== null) return { kind: 'cron', spec: parsed(times.cron) };
   if (times.every_seconds !== null) {
     if (times.every_seconds < shortestEverySeconds || times.every_seconds > maxEverySeconds)

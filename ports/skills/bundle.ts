@@ -36,11 +36,13 @@ export async function readBundle(bytes: Buffer, pointer: string): Promise<SkillB
   const skills = files.filter(({ path }) => nameOf(path) === skillFile);
   const [skill] = skills;
   if (skills.length > 1)
-    throw invalid(pointer, 'uniqueItems', 'The bundle holds two SKILL.md.', { names: skills.slice(0, 20).map(({ path }) => path) });
-  if (!skill || skill.path.includes('/')) throw invalid(pointer, 'required', 'The bundle has no SKILL.md at its top.');
+    throw invalid(pointer, 'uniqueItems', 'The bundle contains two SKILL.md files.', {
+      names: skills.slice(0, 20).map(({ path }) => path),
+    });
+  if (!skill || skill.path.includes('/')) throw invalid(pointer, 'required', 'The bundle has no SKILL.md at its top level.');
 
   const markdown = textOf(skill);
-  if (markdown === null) throw invalid(pointer, 'encoding', 'The SKILL.md is not text in UTF-8.');
+  if (markdown === null) throw invalid(pointer, 'encoding', 'The SKILL.md is not UTF-8 text.');
   return { ...readSkillMarkdown(markdown, pointer), ...sorted(files.filter((file) => file !== skill)) };
 }
 

@@ -27,9 +27,9 @@ export function plainFrontMatter(source: string, firstLine: number): PlainFrontM
     const next = endOfValue(lines, at, value);
     const literal = value && literalOf([value.text, ...lines.slice(at + 1, next)]);
     const say = (words: string) => warnings.push(`line ${firstLine + at}: ${words}`);
-    if (value && literal?.isCut) say('what follows # is a comment and left out');
+    if (value && literal?.isCut) say('text after # is a comment and was omitted');
     if (value && literal && literal.text !== null) {
-      say('YAML would read its text otherwise; it is kept as it stands');
+      say('YAML would read this text differently; it was kept verbatim');
       lines[at] = `${value.lead}${key === '' ? '' : `${key}: `}${JSON.stringify(literal.text)}`;
       lines.fill('', at + 1, next);
     }

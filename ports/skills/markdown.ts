@@ -52,7 +52,7 @@ interface Place {
 function readFrontMatter(source: string, at: Place): { matter: Record<string, unknown>; warnings: string[] } {
   const { pointer, firstLine } = at;
   if (Buffer.byteLength(source) > frontMatterBytes)
-    throw refused(pointer, `The front matter is over ${frontMatterBytes} bytes.`, 'maxLength');
+    throw refused(pointer, `The front matter has more than ${frontMatterBytes} bytes.`, 'maxLength');
   const { yaml, warnings } = plainFrontMatter(source, firstLine);
   const lineOf = (offset: number) => firstLine + yaml.slice(0, offset).split('\n').length - 1;
   const told: string[] = [...warnings];
@@ -61,17 +61,16 @@ function readFrontMatter(source: string, at: Place): { matter: Record<string, un
     const document = parseDocument(yaml, { schema: 'core', uniqueKeys: true, stringKeys: true, merge: false, prettyErrors: false });
     // The parser reports a tag outside the core schema as a warning.
     const [fault] = [...document.errors, ...document.warnings];
-    if (fault)
-      throw refused(pointer, `Line ${lineOf(fault.pos[0])}: the front matter is no YAML that can be read: ${wordsOf(fault.message)}`);
+    if (fault) throw refused(pointer, `Line ${lineOf(fault.pos[0])}: the front matter is not valid YAML: ${wordsOf(fault.message)}`);
     visit(document, {
       Alias: (_key, node) => {
-        throw refused(pointer, `Line ${lineOf(node.range?.[0] ?? 0)}: the front matter holds an alias.`);
+        throw refused(pointer, `Line ${lineOf(node.range?.[0] ?? 0)}: the front matter contains an alias.`);
       },
       Scalar: (_key, node) => {
         const written = storedText(node);
         if (written === null) return;
         node.value = written;
-        told.push(`line ${lineOf(node.range?.[0] ?? 0)}: a number that would lose digits is kept as text`);
+        told.push(`line ${lineOf(node.range?.[0] ?? 0)}: a number that would lose digits was kept as text`);
       },
     });
     value = document.toJS({ maxAliasCount: 0 });
@@ -112,11 +111,11 @@ function wordsOf(message: string): string {
 function refuseNotJson(value: unknown, at: { readonly depth: number; readonly pointer: string }): void {
   if (at.depth > deepest) throw refused(at.pointer, 'The front matter is nested too deeply.', 'maxDepth');
   if (typeof value === 'string' && (value.includes('\u0000') || !value.isWellFormed()))
-    throw refused(at.pointer, 'The front matter holds text that can not be kept.', 'pattern');
-  if (typeof value === 'number' && !Number.isFinite(value)) throw refused(at.pointer, 'The front matter holds a number that is none.');
+    throw refused(at.pointer, 'The front matter contains text that cannot be stored.', 'pattern');
+  if (typeof value === 'number' && !Number.isFinite(value)) throw refused(at.pointer, 'The front matter contains an invalid number.');
   if (value === null || typeof value !== 'object') return;
   for (const [key, child] of Object.entries(value)) {
-    if (key === '__proto__') throw refused(at.pointer, 'The front matter holds a key that can not be kept.', 'pattern');
+    if (key === '__proto__') throw refused(at.pointer, 'The front matter contains a key that cannot be stored.', 'pattern');
     refuseNotJson(key, at);
     refuseNotJson(child, { ...at, depth: at.depth + 1 });
   }
@@ -124,7 +123,7 @@ function refuseNotJson(value: unknown, at: { readonly depth: number; readonly po
 
 function textOf(value: unknown, key: string, pointer: string): string | null {
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'string') throw refused(pointer, `${key} of the front matter is not a text.`, 'type');
+  if (typeof value !== 'string') throw refused(pointer, `${key} in the front matter is not a string.`, 'type');
   return value.trim();
 }
 

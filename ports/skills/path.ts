@@ -11,11 +11,11 @@ const control = /[\u0000-\u001f\u007f-\u009f]/;
 export function faultOfSkillPath(path: string): string | null {
   if (path === '') return 'is empty';
   if (path.length > skillPathLength) return `is longer than ${skillPathLength} characters`;
-  if (!path.isWellFormed() || control.test(path)) return 'holds a control character';
-  if (path.includes('\\')) return 'holds a backslash';
+  if (!path.isWellFormed() || control.test(path)) return 'contains a control character';
+  if (path.includes('\\')) return 'contains a backslash';
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is absolute';
   const segments = path.split('/');
-  if (segments.includes('..') || segments.includes('.')) return 'leads out of its folder';
+  if (segments.includes('..') || segments.includes('.')) return 'leads outside its folder';
   if (segments.includes('')) return 'has an empty segment';
   return null;
 }

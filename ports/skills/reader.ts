@@ -18,7 +18,7 @@ export function createSkillReader(pool: Pick<WorkPool, 'run'>): SkillReader {
         return await pool.run('skill', { organizationId, job, subject });
       } catch (error) {
         if (!(error instanceof WorkLimit)) throw error;
-        throw invalid(job.pointer, 'too_large', `The skill can not be read: it ${error.message}.`);
+        throw invalid(job.pointer, 'too_large', `The skill cannot be read: it ${error.message}.`);
       }
     },
   };

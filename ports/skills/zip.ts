@@ -28,7 +28,7 @@ export async function readZip(bytes: Buffer, pointer: string): Promise<BundleFil
   } catch (error) {
     if (error instanceof Failure) throw error;
     // The parser's message may quote the archive.
-    throw invalid(pointer, 'zip', 'The zip archive can not be read.');
+    throw invalid(pointer, 'zip', 'The zip archive cannot be read.');
   }
 }
 
@@ -46,11 +46,11 @@ async function readEntries(zip: ZipFile, pointer: string): Promise<BundleFile[]>
   for await (const entry of zip.eachEntry()) {
     const path = pathOf(entry, pointer);
     if (path.endsWith('/') || isJunk(path)) continue;
-    if (names.has(path)) throw invalid(pointer, 'uniqueItems', 'Two entries of the bundle have one name.', { names: [path] });
+    if (names.has(path)) throw invalid(pointer, 'uniqueItems', 'Two entries of the bundle have the same name.', { names: [path] });
     names.add(path);
-    if (entry.uncompressedSize > entryLimitBytes) throw tooBig(pointer, `an entry over ${entryLimitBytes} bytes`);
+    if (entry.uncompressedSize > entryLimitBytes) throw tooBig(pointer, `an entry of more than ${entryLimitBytes} bytes`);
     total += entry.uncompressedSize;
-    if (total > totalLimitBytes) throw tooBig(pointer, `over ${totalLimitBytes} bytes`);
+    if (total > totalLimitBytes) throw tooBig(pointer, `more than ${totalLimitBytes} bytes`);
     files.push({ path, bytes: await inflate(zip, entry, pointer) });
   }
   return files;
@@ -66,7 +66,7 @@ function pathOf(entry: Entry, pointer: string): string {
   const format = (entry.externalFileAttributes >>> 16) & formatMask;
   // Archives that were not made on Unix state no format here.
   if (format !== 0 && format !== regularFile && format !== folder)
-    throw invalid(pointer, 'link', 'The bundle holds a link or a device.', { names: [path] });
+    throw invalid(pointer, 'link', 'The bundle contains a link or a device.', { names: [path] });
   if (entry.isEncrypted()) throw invalid(pointer, 'zip', 'The bundle is encrypted.', { names: [path] });
   return path;
 }
@@ -78,7 +78,7 @@ async function inflate(zip: ZipFile, entry: Entry, pointer: string): Promise<Buf
   for await (const part of await zip.openReadStreamPromise(entry)) {
     parts.push(part as Buffer); // a byte stream without an encoding yields buffers
     length += (part as Buffer).byteLength;
-    if (length > entryLimitBytes) throw tooBig(pointer, `an entry over ${entryLimitBytes} bytes`);
+    if (length > entryLimitBytes) throw tooBig(pointer, `an entry of more than ${entryLimitBytes} bytes`);
   }
   return Buffer.concat(parts, length);
 }
@@ -94,5 +94,5 @@ function withoutTopFolder(files: readonly BundleFile[]): BundleFile[] {
 }
 
 function tooBig(pointer: string, message: string): Failure {
-  return invalid(pointer, 'maxLength', `The bundle holds ${message}.`);
+  return invalid(pointer, 'maxLength', `The bundle contains ${message}.`);
 }

@@ -136,9 +136,9 @@ async function* readLines(path: string, keys: readonly Key[]): AsyncGenerator<Re
     const { line_mac: mac, ...unsigned } = line;
     if (!key) yield { number, line: null, fault: `LONGHAUL_AUDIT_KEYS lacks the key ${line.key_id}, under which it was written` };
     else if (!timingSafeEqual(macOf(key, unsigned), Buffer.from(mac, 'hex'))) {
-      yield { number, line: null, fault: 'it was changed, or is none that this deployment wrote' };
+      yield { number, line: null, fault: 'it was changed, or was not written by this deployment' };
       continue;
-    } else yield { number, line, fault: line.previous === previous ? null : 'lines before it were taken away' };
+    } else yield { number, line, fault: line.previous === previous ? null : 'lines before it were removed' };
     previous = mac;
   }
 }

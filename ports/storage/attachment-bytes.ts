@@ -136,7 +136,7 @@ export function refuseForeignText({ isForeignText }: Pick<StoredFile, 'isForeign
   if (isForeignText) throw refused(notUtf8);
 }
 
-const notUtf8 = 'The file has no known type, and is not text in UTF-8.';
+const notUtf8 = 'The file has no known type and is not UTF-8 text.';
 
 function refused(detail: string, cause?: unknown): Error {
   return fail('unsupported_media_type', { detail, cause });

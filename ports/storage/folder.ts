@@ -76,7 +76,7 @@ async function openExisting(path: string): Promise<FileHandle> {
   try {
     return await openFile(path, 'r');
   } catch (error) {
-    throw codeOf(error) === 'ENOENT' ? fail('not_found', { detail: 'The stored bytes are gone.', cause: error }) : unavailable(error);
+    throw codeOf(error) === 'ENOENT' ? fail('not_found', { detail: 'The stored file is lost.', cause: error }) : unavailable(error);
   }
 }
 
@@ -138,7 +138,7 @@ async function prepared<R>(work: () => Promise<R>): Promise<R> {
 
 function unavailable(cause: unknown): Error {
   const reason = `storage_${(codeOf(cause) ?? 'fault').toLowerCase()}`;
-  return fail('service_unavailable', { detail: 'The storage of files fails.', reason, retryAfterS: 5, cause });
+  return fail('service_unavailable', { detail: 'The file storage is failing.', reason, retryAfterS: 5, cause });
 }
 
 function codeOf(error: unknown): string | null {

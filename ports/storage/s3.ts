@@ -131,7 +131,7 @@ async function spooled<R>(work: () => Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (cause) {
-    throw fail('service_unavailable', { detail: 'The storage of files fails.', reason: 'storage_spool', retryAfterS: 5, cause });
+    throw fail('service_unavailable', { detail: 'The file storage is failing.', reason: 'storage_spool', retryAfterS: 5, cause });
   }
 }
 
@@ -159,9 +159,9 @@ async function answered<R>(ask: () => Promise<R>): Promise<R> {
   } catch (cause) {
     const isAnswer = cause instanceof S3ServiceException;
     if (isAnswer && cause.$metadata.httpStatusCode === 404 && cause.name !== 'NoSuchBucket')
-      throw fail('not_found', { detail: 'The stored bytes are gone.', cause });
+      throw fail('not_found', { detail: 'The stored file is lost.', cause });
     if (isAbort(cause)) throw cause;
     const reason = isAnswer ? `storage_${cause.$metadata.httpStatusCode ?? 'fault'}` : 'storage_unreachable';
-    throw fail('service_unavailable', { detail: 'The storage of files fails.', reason, retryAfterS: 5, cause });
+    throw fail('service_unavailable', { detail: 'The file storage is failing.', reason, retryAfterS: 5, cause });
   }
 }

@@ -88,5 +88,5 @@ function credentialsOf(values: Static<typeof StorageVariables>): S3Settings['cre
   if (accessKeyId !== undefined && secretAccessKey !== undefined) return { accessKeyId, secretAccessKey };
   if (accessKeyId === undefined && secretAccessKey === undefined) return null;
   const missing = accessKeyId === undefined ? 'STORAGE_S3_ACCESS_KEY_ID' : 'STORAGE_S3_SECRET_ACCESS_KEY';
-  throw new EnvironmentError(new Map([[missing, 'missing: the keys of the bucket come in pairs']]));
+  throw new EnvironmentError(new Map([[missing, 'missing: the bucket needs both keys']]));
 }

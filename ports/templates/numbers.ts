@@ -50,7 +50,7 @@ function refuseInexact(literal: string): void {
 }
 
 function inexact(): Error {
-  return new Error('a number from 2^53 on can not be kept exactly: templates may write it as a text, and not calculate with it');
+  return new Error('a number of 2^53 or more cannot be represented exactly: templates can print it as a string, but not calculate with it');
 }
 
 function isGenerator(made: unknown): made is Generator<unknown, unknown, unknown> {

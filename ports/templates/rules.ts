@@ -62,7 +62,7 @@ export function renderTemplate(engine: Liquid, template: string, variables: Temp
   const missing = missingPaths(engine, parsed, variables);
   const isPlain = engine.options.outputEscape === undefined;
   const text = renderInTime(engine, parsed, isPlain ? variables : (withoutText(variables) as TemplateVariables)); // keeps the shape
-  if (text.length > maxOutput) throw new Error(`output is over ${maxOutput} characters`);
+  if (text.length > maxOutput) throw new Error(`output has more than ${maxOutput} characters`);
   return { text, missing };
 }
 
@@ -101,7 +101,7 @@ function fence(value: unknown): string {
 }
 
 function written(list: readonly unknown[], composites: Composites): string {
-  if (composites === 'refused') throw new Error('a list has no form in a text: the template must join it or write it as JSON');
+  if (composites === 'refused') throw new Error('a list cannot be printed in a text: the template must join it or write it as JSON');
   return list
     .filter((member) => member !== null && member !== undefined)
     .map((member) => {
@@ -114,7 +114,7 @@ function written(list: readonly unknown[], composites: Composites): string {
 /** Makes every conversion of an object to text fail, also in a filter, instead of writing `[object Object]`. */
 const noText = {
   toString(): never {
-    throw new Error('an object has no form in a text: the template must name a field of it or write it as JSON');
+    throw new Error('an object cannot be printed in a text: the template must use one of its fields or write it as JSON');
   },
 };
 

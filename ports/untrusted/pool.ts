@@ -261,9 +261,9 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
 }
 
 const details = {
-  busy: 'Too much work of this organization waits already.',
+  busy: 'Too much work of this organization is already waiting.',
   lost: 'The work was interrupted twice.',
-  closing: 'The process stops; come back.',
+  closing: 'The process is shutting down. Try again.',
 } as const;
 
 function valueOf(answer: Answer): unknown {

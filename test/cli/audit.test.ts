@@ -34,7 +34,7 @@ test('audit verify is content with an untouched log, whole or one organization o
   const one = await verify('--organization', organizationId);
 
   expect(whole).toMatchObject({ code: 0, output: expect.stringContaining(`${organizationId}: 1 seals, 3 entries, head `) });
-  expect(one).toMatchObject({ code: 0, output: expect.stringContaining('1 chains are as they were sealed.') });
+  expect(one).toMatchObject({ code: 0, output: expect.stringContaining('1 chains are intact.') });
 });
 
 test('a row that was changed, deleted or added is named with its seal, and the exit is 1', async () => {
@@ -74,11 +74,11 @@ test('the heads are anchored at each verify; a chain that is gone, and an anchor
   await truncate(file);
   const emptied = await verify('--organization', organizationId);
 
-  expect(first).toMatchObject({ code: 0, output: expect.stringContaining(`anchor ${file}: none yet, it begins now`) });
+  expect(first).toMatchObject({ code: 0, output: expect.stringContaining(`anchor ${file}: does not exist yet and will be created now`) });
   expect(second).toMatchObject({ code: 0, output: expect.stringMatching(/anchor .*: \d+ lines, the newest of \d{4}-.*Z\n/) });
   expect(gone).toMatchObject({
     code: 1,
-    output: expect.stringContaining(`${organizationId}: missing: seal 1: the whole chain is gone; this seal was`),
+    output: expect.stringContaining(`${organizationId}: missing: seal 1: the whole chain is missing; this seal was`),
   });
   expect(without).toMatchObject({
     code: 1,
@@ -97,7 +97,7 @@ test('before the first seal there is nothing to anchor, and an empty anchor file
   const both = [await verifyFresh(), await verifyFresh()];
   await fresh.drop();
 
-  for (const one of both) expect(one).toMatchObject({ code: 0, output: expect.stringContaining('0 chains are as they were sealed.') });
+  for (const one of both) expect(one).toMatchObject({ code: 0, output: expect.stringContaining('0 chains are intact.') });
 });
 
 test('an anchor file that can not be written is told of and fails nothing', async () => {
@@ -107,14 +107,17 @@ test('an anchor file that can not be written is told of and fails nothing', asyn
 
   const verified = await longhaul(['audit', 'verify', '--organization', organizationId], { database, keys, env });
 
-  expect(verified).toMatchObject({ code: 0, output: expect.stringContaining("The anchor /proc/nowhere/anchors.jsonl can't be written: ") });
+  expect(verified).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('The anchor /proc/nowhere/anchors.jsonl cannot be written: '),
+  });
 });
 
 test('what is no organization is refused in a line, and so is a command that does not exist', async () => {
   const bad = await verify('--organization', 'acme');
   const unknown = await longhaul(['audit', 'mend'], { database, keys });
 
-  expect(bad).toEqual({ code: 1, output: '--organization wants the id of an organization, or platform.\n' });
+  expect(bad).toEqual({ code: 1, output: '--organization must be the id of an organization, or platform.\n' });
   expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining('longhaul audit knows verify alone.') });
 });
 

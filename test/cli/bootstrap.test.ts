@@ -122,7 +122,7 @@ test.each([
   const others = { operatorPassword: randomUUID(), ownerPassword: randomUUID(), serviceKey: newServiceKeyPlaintext() };
 
   await expect(start({ secrets: others, known: strange && strange(access) })).rejects.toThrow(
-    /has the user \S+ already, and this state folder does not know its secret/,
+    /already has the user \S+, but this state folder does not know its secret/,
   );
 
   expect(await countRows()).toEqual(before);

@@ -18,7 +18,7 @@ test('without Python the start goes on, and says which model serves instead', as
   const wheelsDir = emptyFolder();
 
   expect(await modelFiles({ wheelsDir, env: { PATH: wheelsDir }, log: (line) => said.push(line) })).toBeNull();
-  expect(said).toEqual([expect.stringMatching(/minilm-l6-v2 could not be installed, so hash-v1 serves.*No Python 3/)]);
+  expect(said).toEqual([expect.stringMatching(/minilm-l6-v2 could not be installed, so hash-v1 is used instead.*No Python 3/)]);
   expect(readdirSync(wheelsDir)).toEqual([]);
 });
 

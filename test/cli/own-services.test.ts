@@ -39,7 +39,7 @@ test('migrate takes the environment that `longhaul env` prints, which has no DAT
 
   const { code, output } = await longhaul(['migrate'], { database, keys, env });
 
-  expect([code, output]).toEqual([0, 'No migration was pending.\n']);
+  expect([code, output]).toEqual([0, 'No migrations are pending.\n']);
   expect(variablesOf('printed')).toMatchObject({ DATABASE_OWNER_URL: database.ownerUrl, DATABASE_APP_URL: database.appUrl });
   expect(existsSync(join(stateDir('printed'), 'postgres'))).toBe(false);
 });
@@ -50,7 +50,7 @@ test('migrate runs beside the API of the release before, on the port that is set
 
   const { code, output } = await longhaul(['migrate'], { database, keys, env });
 
-  expect([code, output]).toEqual([0, 'No migration was pending.\n']);
+  expect([code, output]).toEqual([0, 'No migrations are pending.\n']);
   expect(variablesOf('beside')).toMatchObject({ PORT: String(port) });
 });
 
@@ -63,7 +63,9 @@ test('a shell that lacks the variables of the own services is told so: the deplo
   const { code, output } = await longhaul(['migrate'], { database, keys, env });
 
   expect(code).toBe(1);
-  expect(output).toMatch(/^The deployment of .*forgotten uses services of its own: set DATABASE_URL, TEMPORAL_ADDRESS as when it was made/);
+  expect(output).toMatch(
+    /^The deployment of .*forgotten uses its own services\. Set DATABASE_URL, TEMPORAL_ADDRESS to the values with which it was created/,
+  );
   expect(variablesOf('forgotten')).toEqual(saved);
 });
 
@@ -85,6 +87,6 @@ test('demo names the address at which no API answers', async () => {
   const { code, output } = await longhaul(['demo'], { database, keys, env: { LONGHAUL_STATE_DIR: stateDir('stopped') } });
 
   expect(code).toBe(1);
-  expect(output).toContain('No API answers at http://127.0.0.1:1: start the processes first.');
+  expect(output).toContain('No API answers at http://127.0.0.1:1. Start the processes first.');
   expect(output).not.toContain('    at ');
 });

@@ -130,7 +130,7 @@ test('a CSV is read by its header; each bad row is named with its number, the go
   const again = await command('prices', 'import', path);
 
   expect([first.code, again.code]).toEqual([1, 1]);
-  expect(first.output).toContain('rejected   row 3: csv/one call: price wants a decimal without sign and exponent');
+  expect(first.output).toContain('rejected   row 3: csv/one call: price must be a decimal without sign or exponent');
   expect(first.output).toContain('rejected   row 4: /bucket must be one of: input, ');
   expect(first.output).toContain('rejected   row 5: csv/one cached_read: price is unusual for 1m_tokens');
   expect(first.output).toContain('created 2, unchanged 0, rejected 3.');

@@ -103,7 +103,7 @@ test('a second press of Ctrl-C, more than two seconds after the first, does not 
   await exited;
 
   expect(output).toContain('SIGINT once more: killing');
-  expect(output).not.toContain('starting it again');
+  expect(output).not.toContain('restarting it');
   expect(launcher.exitCode).toBe(130);
   expect(orderLines()).toEqual(['worker-runs up']);
   expect(processes()).toEqual({});
@@ -131,7 +131,7 @@ test.each(presses)('one Ctrl-C %s: PostgreSQL has always shut down by itself', a
     press();
     await exited;
     expect(output).toContain('all down');
-    expect(output).not.toMatch(/killing|starting it again/);
+    expect(output).not.toMatch(/killing|restarting it/);
     expect(processes()).toEqual({});
   }
 

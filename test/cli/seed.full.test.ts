@@ -108,7 +108,7 @@ test('a password that the API refuses is named with the file that it was read fr
 
   expect([refused.code, refused.output]).toEqual([
     1,
-    expect.stringContaining(`owner@acme.example can't sign in with the password in ${file}`),
+    expect.stringContaining(`owner@acme.example cannot sign in with the password in ${file}`),
   ]);
 });
 

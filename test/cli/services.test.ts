@@ -222,7 +222,7 @@ test('a port that is set but taken is named, and nothing is left running', async
   const taken = { ...env, LONGHAUL_REDIS_PORT: new URL(services.redisUrl).port };
   const options = { stateDir: join(folder, 'taken'), wheelsDir, env: taken, log: () => {} };
 
-  await expect(startServices(options)).rejects.toThrow(`The port ${taken.LONGHAUL_REDIS_PORT} that is set for redis is in use.`);
+  await expect(startServices(options)).rejects.toThrow(`The port ${taken.LONGHAUL_REDIS_PORT} configured for redis is in use.`);
   expect(findRunningServices(options.stateDir)).toBeNull();
 });
 

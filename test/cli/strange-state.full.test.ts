@@ -45,7 +45,7 @@ test('migrate says what it did, and that there was nothing to do', async () => {
   const second = await longhaul(['migrate'], 'own');
 
   expect(first.output).toMatch(/^Migrations applied: 0001-spine, .*\.$/);
-  expect(second.output).toBe('No migration was pending.');
+  expect(second.output).toBe('No migrations are pending.');
 });
 
 test.each(['migrate', 'bootstrap', 'up'])(
@@ -55,7 +55,7 @@ test.each(['migrate', 'bootstrap', 'up'])(
 
     expect(code).toBe(1);
     expect(output).toMatch(
-      /has longhaul_owner, longhaul_app, longhaul_sweeper already, with other passwords[^]*LONGHAUL_STATE_DIR[^]*--reset-roles/,
+      /has longhaul_owner, longhaul_app, longhaul_sweeper already, with passwords other than[^]*LONGHAUL_STATE_DIR[^]*--reset-roles/,
     );
     expect(output).not.toMatch(/\n\s+at /);
     expect(await works('own')).toEqual({ roles: true });
@@ -75,9 +75,9 @@ test('roles alone are not enough: keys that open nothing are refused as well, an
   const again = await longhaul(['bootstrap'], 'third', { ...urls, ...keysOf(own) });
 
   expect(withoutKeys).toMatchObject({ code: 1, output: expect.stringMatching(/k1 of LONGHAUL_KEKS is not the one.*LONGHAUL_STATE_DIR/) });
-  expect(withKeys).toMatchObject({ code: 1, output: expect.stringMatching(/has the user \S+ already.*--reset-access/) });
+  expect(withKeys).toMatchObject({ code: 1, output: expect.stringMatching(/already has the user \S+,.*--reset-access/) });
   expect(asked).toMatchObject({ code: 0, output: expect.stringContaining('New secrets for owner, operator and key') });
-  expect(again).toEqual({ code: 0, output: 'Everything was there.' });
+  expect(again).toEqual({ code: 0, output: 'Everything already exists.' });
   expect(await works('own')).toEqual({ roles: true });
 });
 

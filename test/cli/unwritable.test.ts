@@ -28,9 +28,9 @@ test.each([
   [
     'of a system that takes no files',
     () => '/sys/longhaul',
-    /^\/sys.* can't be written: .+\. Mend that, or choose another state folder \(LONGHAUL_STATE_DIR\)\.$/,
+    /^\/sys.* cannot be written: .+\. Fix that, or choose another state folder \(LONGHAUL_STATE_DIR\)\.$/,
   ],
-  ['below a file', () => join(folder, 'file', 'state'), /can't be written: a part of the path is a file and no folder\./],
+  ['below a file', () => join(folder, 'file', 'state'), /cannot be written: a part of the path is a file, not a folder\./],
 ])('a state folder %s is said in one sentence, with exit 1', (_what, place, sentence) => {
   writeFileSync(join(folder, 'file'), '');
 
@@ -47,7 +47,7 @@ test('a full disk is said in one sentence', () => {
   const error = thrownBy(() => openState(folder));
 
   expect(fileFault(error, folder)?.message).toBe(
-    `${folder} can't be written: no space is left on its disk. Mend that, or choose another state folder (LONGHAUL_STATE_DIR).`,
+    `${folder} cannot be written: no space is left on its disk. Fix that, or choose another state folder (LONGHAUL_STATE_DIR).`,
   );
 });
 

@@ -86,7 +86,7 @@ test('a command beside the running deployment works on it', async () => {
   const { email = '' } = readJson<Record<string, string>>('access.json');
   const said = await shell(`LONGHAUL_STATE_DIR='${stateDir}' '${process.execPath}' cli/index.ts users reset-mfa --email '${email}'`);
 
-  expect(said.trim()).toBe('There was no second factor.');
+  expect(said.trim()).toBe('The user has no second factor.');
   expect(launcher.exitCode).toBeNull();
 });
 

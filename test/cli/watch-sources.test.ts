@@ -31,5 +31,5 @@ test('several changes at once restart each process once; one that does not start
   await until(() => restarted.length === 4);
   stop();
   expect(said.filter((line) => line.includes('has changed'))).toHaveLength(2);
-  expect(said[0]).toMatch(/^api\/http\/file-\d\.ts has changed: starting api, worker-runs again$/);
+  expect(said[0]).toMatch(/^api\/http\/file-\d\.ts has changed: restarting api, worker-runs$/);
 });

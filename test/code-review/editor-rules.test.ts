@@ -147,7 +147,7 @@ test('a report shows what a program printed without tokens, and no mention', () 
     ...{ commitSha: null, branch: null, pullNumber: null, loose: [], suggested: 2 },
   };
   const text = reportText(report);
-  expect(text).toContain('did not pass');
+  expect(text).toContain('The required commands failed');
   expect(text).toContain('````\nexpected 1');
   expect(text).not.toMatch(/ghp_abc|longhaul:x:y|Ask @octocat/);
   expect(text).toContain('2 suggestions');

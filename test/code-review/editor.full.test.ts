@@ -183,7 +183,7 @@ test('rounds are bounded: the editor suggests once it has pushed as often as it 
   const before = headOf(pull);
   await fix(pull);
   expect(headOf(pull)).toBe(before);
-  expect(repliesTo(pull)[0]?.body).toContain('as often as it may');
+  expect(repliesTo(pull)[0]?.body).toContain('has reached its limit of pushes');
 });
 
 test('a branch of its own and a pull request onto the head', async () => {

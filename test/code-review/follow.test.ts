@@ -327,7 +327,7 @@ test('/fix without an editor is answered with the reason', async () => {
   const obeyed = await obey((await commands())[0]?.id ?? '');
 
   expect(obeyed).toEqual({ isAccepted: true, hasReply: true, threads: false });
-  expect([(await commands())[0]?.reply, await runs()]).toEqual(['This can not be done now: The binding has no editor agent.', []]);
+  expect([(await commands())[0]?.reply, await runs()]).toEqual(['This cannot be done now: The binding has no editor agent.', []]);
 });
 
 test('a suspended installation stops reviews and is told; taken back, they go on', async () => {

@@ -113,7 +113,7 @@ test('each operation says who may call it and how it refuses, as its declaration
     expect([operation.operationId, codes.includes('idempotency_key_mismatch')]).toEqual([operation.operationId, operation.idempotent]);
     expect([
       operation.operationId,
-      codes.includes('role_insufficient') || told.includes('anybody') || told.includes('whoever') || told.includes('an OAuth client'),
+      codes.includes('role_insufficient') || told.includes('anyone') || told.includes('the holder of') || told.includes('an OAuth client'),
     ]).toEqual([operation.operationId, true]);
     if (documented['x-scope'] !== null) expect(told).toContain(`\`${String(documented['x-scope'])}\``);
     for (const code of operation.fails ?? []) expect(told).toContain(`\`${code}\``);

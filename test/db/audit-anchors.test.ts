@@ -114,7 +114,7 @@ test.each([
       await forge('delete from audit_entries where organization_id = ?', [organizationId]);
       await forge('delete from audit_seals where chain = ?', [organizationId]);
     },
-    /^missing 3: the whole chain is gone$/,
+    /^missing 3: the whole chain is missing$/,
   ],
   [
     'an end that was cut off, or an older state of the database',
@@ -122,7 +122,7 @@ test.each([
       await forge('delete from audit_entries where organization_id = ? and seal_no = 3', [organizationId]);
       await forge('delete from audit_seals where chain = ? and seal_no = 3', [organizationId]);
     },
-    /^missing 3: it was the newest at .*, now seal 2 is: the end was cut off, or the database is an older one$/,
+    /^missing 3: it was the newest at .*, but seal 2 is now: the end of the chain was removed, or the database is an older one$/,
   ],
   [
     'an end that was cut off and sealed anew',
@@ -172,7 +172,7 @@ test('a chain that went with its organization is not missed; one whose purge som
   await bury();
 
   expect(purged).toEqual([]);
-  expect(await differences()).toEqual([expect.stringMatching(/^missing 1: the whole chain is gone$/)]);
+  expect(await differences()).toEqual([expect.stringMatching(/^missing 1: the whole chain is missing$/)]);
 });
 
 test('a line that was changed, forged or taken away is named; one that a crash has torn is not', async () => {
@@ -184,8 +184,8 @@ test('a line that was changed, forged or taken away is named; one that a crash h
   const whole = await textOf();
   const lines = whole.trimEnd().split('\n');
   const last = lines.length;
-  const gone = 'lines before it were taken away';
-  const changed = 'it was changed, or is none that this deployment wrote';
+  const gone = 'lines before it were removed';
+  const changed = 'it was changed, or was not written by this deployment';
   const written = async (text: string) => {
     await writeFile(path, text);
     return (await readAll()).faults;

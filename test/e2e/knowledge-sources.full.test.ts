@@ -193,7 +193,7 @@ test('elements of JSON keep the fields of an item; a bad one is a warning with i
     tags: ['pump'],
     metadata: { site: 'north' },
     curation_state: 'pending',
-    colour: 'is no field of an item',
+    colour: 'is not a field of an item',
   };
   const bad = { content: 'A valve.', valid_from: '2026-02-30T00:00:00Z' };
   const others = [

@@ -74,7 +74,7 @@ test('a better and a worse revision are told apart: exit 0, 1 below the rate or 
   const baseline = /^Evaluation (\S+):/.exec(first.told.text)?.[1] ?? '';
 
   const below = evaluate(['--min-pass-rate', '0.9']);
-  expect([await below.ended, below.told.text]).toEqual([1, expect.stringContaining('Below the pass rate')]);
+  expect([await below.ended, below.told.text]).toEqual([1, expect.stringContaining('Below the required pass rate')]);
   const better = evaluate(['--min-pass-rate', '0.9', '--baseline', baseline, '--revision', revisions.better]);
   expect([await better.ended, better.told.text]).toEqual([0, expect.stringContaining('7 won, 0 lost, p 0.015625: better')]);
   const worse = evaluate(['--min-pass-rate', '0', '--baseline', baseline, '--revision', revisions.worse]);
@@ -149,11 +149,11 @@ test('what could not be judged is exit 2, with the reason: no such agent, a bad 
   const ask = ['--min-pass-rate', '1'];
 
   expect(await told([...ask, '--agent', 'nobody'])).toEqual([2, 'There is no agent nobody.']);
-  expect(await told([...ask, '--dataset', bad])).toEqual([2, expect.stringContaining('line 2: is no valid JSON')]);
+  expect(await told([...ask, '--dataset', bad])).toEqual([2, expect.stringContaining('line 2: is not valid JSON')]);
   expect(await told([...ask, '--dataset', join(folder, 'gone.csv')])).toEqual([2, expect.stringContaining('gone.csv')]);
   expect(await told(ask, { LONGHAUL_SERVICE_KEY: 'lh_sk_wrong' })).toEqual([2, expect.stringContaining('401')]);
   expect(await told(ask, { LONGHAUL_URL: 'http://127.0.0.1:9' })).toEqual([2, 'No API answers at http://127.0.0.1:9.']);
-  expect(await told([])).toEqual([2, '--min-pass-rate wants a number from 0 to 1.']);
+  expect(await told([])).toEqual([2, '--min-pass-rate must be a number from 0 to 1.']);
 });
 
 test.each(['SIGINT', 'SIGTERM'] as const)(

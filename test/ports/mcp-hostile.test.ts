@@ -14,7 +14,7 @@ test('tools of a server are kept up to 4 MiB together', async () => {
 
   expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThan(4.1 * 1024 * 1024);
   expect(tools.length + leftOut.length).toBe(200);
-  expect(leftOut[0]?.reason).toBe('is beyond 4 MiB together');
+  expect(leftOut[0]?.reason).toBe('exceeds 4 MiB together with the earlier ones');
 });
 
 test('what a server says of its failure can be kept: no U+0000, no half character', () => {

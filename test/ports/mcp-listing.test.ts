@@ -37,7 +37,7 @@ const flaws: readonly [string, unknown, RegExp][] = [
   ['no schema', { name: 'bad' }, /inputSchema/],
   ['no object at all', 'bad', /is not an object/],
   ['a description that is no text', { ...withSchema({ type: 'object' }), description: 7 }, /description/],
-  ['an unsound schema', withSchema({ type: 'object', properties: { a: { type: 'thing' } } }), /can not be used/],
+  ['an unsound schema', withSchema({ type: 'object', properties: { a: { type: 'thing' } } }), /cannot be used/],
   ['a schema that refers to itself without end', withSchema(circle), /refers to itself/],
   ['a schema that refers elsewhere', withSchema({ type: 'object', properties: { a: { $ref: 'https://a.example' } } }), /references/],
   ['a schema of more than 64 KiB', withSchema({ type: 'object', description: 'x'.repeat(70_000) }), /64 KiB/],

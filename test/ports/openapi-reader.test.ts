@@ -230,15 +230,15 @@ const shop = {
   },
 };
 
-test('one operation that can not be sent costs no other: it is left out, with the reason and its place', async () => {
+test('one operation that cannot be sent costs no other: it is left out, with the reason and its place', async () => {
   const reading = await read(shop);
 
   expect(reading.problems).toEqual([]);
   expect(reading.operations.map(({ name }) => name)).toEqual(['readA', 'makeA', 'readB', 'delete_c']);
   expect(reading.leftOut).toEqual([
-    { name: 'traceB', reason: 'can not be sent: no tool has its method, at /paths/~1b/trace' },
-    { name: '/d', reason: 'can not be sent: only references inside the document are followed, at /paths/~1d' },
-    { name: 'get_c', reason: 'can not be sent: only references inside the document are followed, at /paths/~1c/get/parameters/0' },
+    { name: 'traceB', reason: 'cannot be sent: no tool has its method, at /paths/~1b/trace' },
+    { name: '/d', reason: 'cannot be sent: only references inside the document are followed, at /paths/~1d' },
+    { name: 'get_c', reason: 'cannot be sent: only references inside the document are followed, at /paths/~1c/get/parameters/0' },
   ]);
   expect(reading.leftOutCount).toBe(3);
 });
@@ -293,7 +293,7 @@ test('beyond 200 operations, or 4 MiB together, the rest is left out; what is ch
   expect([some.operations.map(({ name }) => name), some.leftOutCount]).toEqual([['op1203'], 0]);
   expect(large.operations.length).toBeGreaterThan(20);
   expect(large.operations.length + large.leftOutCount).toBe(150);
-  expect(large.leftOut[0]?.reason).toBe('is beyond 4 MiB together');
+  expect(large.leftOut[0]?.reason).toBe('exceeds 4 MiB together with the earlier ones');
 });
 
 test('a path names its parameters itself, keeps its query and drops its fragment', async () => {
@@ -443,7 +443,7 @@ test.each([
 
   expect(await read(document, include, exclude)).toMatchObject({
     operations: [],
-    problems: [{ pointer: '/paths', message: 'holds no operation, or none that is chosen' }],
+    problems: [{ pointer: '/paths', message: 'contains no operation, or none that was selected' }],
   });
 });
 

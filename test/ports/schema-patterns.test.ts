@@ -20,7 +20,7 @@ test.each([
 
   expect(await schemas.read(schema)).toEqual({
     problems: [],
-    ignored: [{ pointer: '/properties/a/pattern', rule: 'pattern', message: expect.stringContaining('can not be read') }],
+    ignored: [{ pointer: '/properties/a/pattern', rule: 'pattern', message: expect.stringContaining('cannot be run in linear time') }],
   });
   expect(await schemas.validate(schema, { a: 'anything', b: 'b' })).toEqual([]);
   expect((await schemas.validate(schema, { a: 1, b: 'c' })).map(({ pointer }) => pointer)).toEqual(['/a', '/b']);

@@ -63,7 +63,7 @@ test.each([
 ])('a number that a double would change is refused, not rounded: %s', async (template) => {
   const args = { id: '9007199254740993', most: 2 ** 53, ids: [2 ** 53, 1] };
 
-  await expect(templates.render(template, { args })).rejects.toThrow('can not be kept exactly');
+  await expect(templates.render(template, { args })).rejects.toThrow('cannot be represented exactly');
 });
 
 test('numbers that a double keeps are calculated with, ids are written as they are', async () => {

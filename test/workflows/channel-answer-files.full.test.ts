@@ -134,7 +134,7 @@ test('what is too large for its service is named, with a link', async () => {
   const mail = await askByMail(pictures, 'Two of them.');
 
   expect(mail?.attachments.map(({ content }) => content.length)).toEqual([9_000_016]);
-  expect(mail?.text).toMatch(/Two of them\.\s+Too large to be sent here: \d\.\S* \S+\/runs\/[0-9a-f-]{36}/);
+  expect(mail?.text).toMatch(/Two of them\.\s+Too large to send here: \d\.\S* \S+\/runs\/[0-9a-f-]{36}/);
 });
 
 test.each(oneOfEach(['slack', 'discord', 'telegram'] as const, () => 'service'))(

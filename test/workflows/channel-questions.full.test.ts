@@ -98,7 +98,7 @@ test('of options a number or the words are an answer; everything else is told, a
 
   expect(textsAt(place)).toEqual([
     'Which colour?\n\n1. Red\n2. Dark blue\n\nAnswer with a number, or with the words.',
-    expect.stringContaining('none of the answers'),
+    expect.stringContaining('not one of the possible answers'),
     'Which size?\n\n1. Small\n2. Large\n\nAnswer with a number, or with the words.',
     'Done.',
   ]);

@@ -51,7 +51,7 @@ async function resend(
   key: PostKey,
   { mayResend, seen }: { readonly mayResend: boolean; readonly seen: string },
 ): Promise<void> {
-  const detail = 'What an earlier attempt has posted is not known yet.';
+  const detail = 'It is not known yet what an earlier attempt has posted.';
   if (!mayResend) throw fail('upstream_failed', { reason: 'outcome_unknown', detail, retryAfterS: settleMs / 1_000 });
   if (!(await transactAsSystem(deps, (tx) => resendPost(tx, key, seen)))) throw fenced();
 }

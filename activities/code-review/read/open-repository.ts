@@ -31,7 +31,10 @@ export async function openRepository(
   const found = apps.find(({ kind }) => kind === binding.appKind);
   if (found === undefined || binding.installationState !== 'ok')
     throw giveUp(
-      fail('state_conflict', { reason: 'installation_gone', detail: 'The App of the binding may not read its repository any more.' }),
+      fail('state_conflict', {
+        reason: 'installation_gone',
+        detail: 'The App of the binding is no longer allowed to read its repository.',
+      }),
     );
   return deps.github.repository({ app: found.app, installationId, repositoryId, fullName, ...(permissions ? { permissions } : {}) });
 }

@@ -103,6 +103,6 @@ function budgetExceeded(fullAt: string): Failure {
   const isCap = fullAt.includes(':');
   return fail('budget_exceeded', {
     reason: !isCap ? fullAt : fullAt.startsWith('eval:') ? 'evaluation_max_cost' : 'max_cost',
-    detail: isCap ? 'The run has cost as much as it may.' : `The budget of the ${fullAt} is spent.`,
+    detail: isCap ? 'The run has reached its cost limit.' : `The budget of the ${fullAt} is spent.`,
   });
 }

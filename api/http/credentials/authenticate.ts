@@ -64,7 +64,7 @@ function readCredential(rawHeaders: readonly string[]): string {
   const [credential, second] = credentialsIn(rawHeaders);
 
   if (!credential) throw fail('unauthenticated');
-  if (second) throw fail('malformed_request', { detail: 'send exactly one credential: Authorization or X-Api-Key, once' });
+  if (second) throw fail('malformed_request', { detail: 'Send exactly one credential: either Authorization or X-Api-Key, once.' });
   if (credential.name === 'x-api-key') {
     if (!isServiceKeyLike(credential.value)) throw fail('credential_invalid');
     return credential.value;

@@ -8,7 +8,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export interface TrustedProxies {
   /** Whether the socket's peer may set X-Forwarded-For and X-Correlation-Id. */
   isTrustedPeer(request: IncomingMessage): boolean;
-  /** The socket's peer, or behind trusted proxies the rightmost hop that is none of them. */
+  /** Returns the socket's peer, or behind trusted proxies the rightmost hop that is not one of them. */
   addressOf(request: IncomingMessage): string;
 }
 
@@ -63,7 +63,7 @@ function parseRange(text: string): [Address, number] {
   return [range, bits ?? (range.kind() === 'ipv4' ? 32 : 128)];
 }
 
-/** Null when it is no address. A port is cut, an IPv4 address in IPv6 clothes is unwrapped. */
+/** Returns null if it is not an address. Removes a port, and unwraps an IPv4-mapped IPv6 address. */
 function parseAddress(text: string): Address | null {
   const bare = text.replace(/^\[([^\]]+)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : null;

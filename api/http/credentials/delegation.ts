@@ -19,13 +19,13 @@ export type Delegation = Readonly<Record<keyof typeof delegationHeaders, HeaderI
 /** An id in a header: absent, no uuid, or the lower-cased uuid. */
 type HeaderId = { readonly state: 'absent' } | { readonly state: 'garbled' } | { readonly state: 'id'; readonly id: string };
 
-/** Narrowing is for operators; from anybody else it is refused and never ignored, so that nobody believes it has worked. */
+/** Narrowing is for operators; from any other caller it is refused, not ignored, so that the caller never assumes that it worked. */
 export function narrow(caller: Caller, delegation: Delegation, found: SessionAnswer | null): Caller {
   const { viewOrganization, viewWorkspace } = delegation;
 
   if (viewOrganization.state === 'absent' && viewWorkspace.state === 'absent') return caller;
   if (caller.role !== 'operator' || !found) {
-    throw fail('role_insufficient', { detail: 'X-View-Organization and X-View-Workspace are for operators' });
+    throw fail('role_insufficient', { detail: 'Only operators can send X-View-Organization and X-View-Workspace.' });
   }
   if (viewOrganization.state === 'garbled') throw noUuid('viewOrganization');
   if (viewWorkspace.state === 'garbled') throw noUuid('viewWorkspace');
@@ -34,7 +34,8 @@ export function narrow(caller: Caller, delegation: Delegation, found: SessionAns
   const organizationId = viewOrganization.state === 'id' ? found.viewOrganization : (workspace?.organizationId ?? null);
   const isWorkspaceMissing = viewWorkspace.state === 'id' && workspace?.organizationId !== organizationId;
 
-  if (organizationId === null || isWorkspaceMissing) throw fail('not_found', { detail: 'no such organization or workspace to view' });
+  if (organizationId === null || isWorkspaceMissing)
+    throw fail('not_found', { detail: 'The organization or workspace to view does not exist.' });
   return narrowTo(caller, { organizationId, workspaceId: workspace?.id ?? null });
 }
 

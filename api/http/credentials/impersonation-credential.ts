@@ -27,7 +27,7 @@ export async function authenticateImpersonation(
   state.headers['x-impersonation-id'] = found.id;
 
   if (delegation.actingUser.state !== 'absent') {
-    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: "X-Acting-User can't be used inside an impersonation" });
+    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: 'X-Acting-User cannot be used in an impersonation.' });
   }
   return narrow(caller, delegation, null);
 }

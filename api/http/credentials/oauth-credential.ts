@@ -8,8 +8,8 @@ import { idOrNull, narrow, type Delegation } from './delegation.ts';
 import type { Deps } from '../operation/deps.ts';
 
 /**
- * The caller of an OAuth access token: a user within the scopes of the grant, or a client by itself. A token for another resource is 401 as
- * one of another kind is. Nobody acts as somebody else by such a token.
+ * Returns the caller of an OAuth access token: a user within the scopes of the grant, or a client acting for itself. A token for another resource is 401,
+ * like a token of another kind. Such a token never allows acting as another user.
  */
 export async function authenticateOauthToken(
   deps: Deps,
@@ -21,7 +21,7 @@ export async function authenticateOauthToken(
   const caller = claims.sessionId === null ? await clientOf(deps, claims, delegation) : await userOf(deps, claims, delegation);
 
   if (delegation.actingUser.state !== 'absent') {
-    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: "X-Acting-User can't be used with an OAuth token" });
+    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: 'X-Acting-User cannot be used with an OAuth token.' });
   }
   return caller;
 }

@@ -19,7 +19,7 @@ export type OauthError =
   | 'server_error'
   | 'temporarily_unavailable';
 
-/** A refusal that carries the code of an RFC beside our own. */
+/** A refusal that carries the code of an RFC in addition to our own. */
 export class OauthFailure extends Failure {
   readonly error: OauthError;
 
@@ -34,9 +34,9 @@ export function oauthFail(error: OauthError, detail: string, options: Omit<Failu
   return new OauthFailure('oauth_request_invalid', error, { ...options, detail });
 }
 
-/** 401 `credential_invalid`: a client that is unknown, or can't prove that it is the one it says. */
+/** 401 `credential_invalid`: a client that is unknown or fails authentication. */
 export function clientRefused(): OauthFailure {
-  return new OauthFailure('credential_invalid', 'invalid_client', { detail: 'The client is unknown or its authentication is wrong.' });
+  return new OauthFailure('credential_invalid', 'invalid_client', { detail: 'The client is unknown or its authentication failed.' });
 }
 
 /** Whether failures of an operation are read by OAuth clients, which want plain JSON (RFC 6749 §5.2). */

@@ -18,20 +18,20 @@ export function refuseRestricted(operation: RegisteredOperation, caller: Caller)
   refuseRestriction(caller);
 }
 
-/** The step 403: role floor, then credential kind and scopes, then delegation. `publicUrl` stands in the challenge of a missing scope. */
+/** The 403 checks: role floor, then credential kind and scopes, then delegation. `publicUrl` goes into the challenge for a missing scope. */
 export function checkFloor(operation: Demand, caller: Caller, publicUrl: string): void {
   const floor = isRoleAccess(operation) ? operation.access : null;
 
   if (floor === null && !operation.takesSession) return;
   if (floor !== null && rankOf(caller.role) < rankOf(floor)) {
-    throw fail('role_insufficient', { detail: `this operation needs the role ${floor}`, context: { required_role: floor } });
+    throw fail('role_insufficient', { detail: `This operation requires the role ${floor}.`, context: { required_role: floor } });
   }
   checkScopes(operation, caller, publicUrl);
   if (caller.actingUserId !== null && isNeverDelegated(operation)) {
-    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: "this operation can't be done as another user" });
+    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: 'This operation cannot be performed as another user.' });
   }
   if (caller.impersonationId !== null && isNeverImpersonated(operation)) {
-    throw fail('resource_forbidden', { reason: 'impersonated', detail: "this operation can't be done inside an impersonation" });
+    throw fail('resource_forbidden', { reason: 'impersonated', detail: 'This operation cannot be performed in an impersonation.' });
   }
   if (operation.ofPlatform) refuseNarrowed(caller);
   if (operation.stepUp) demandStepUp(caller, challengeOf(publicUrl, operation, null));
@@ -42,7 +42,7 @@ export function demandStepUp({ freshUntil }: Pick<Caller, 'freshUntil'>, challen
   if (freshUntil !== null) return;
   throw fail('mfa_required', {
     reason: 'step_up_required',
-    detail: 'verify your second factor, or your password if you have none, and send the request again',
+    detail: 'Verify your second factor (or your password, if you have none) and send the request again.',
     headers: { 'www-authenticate': challenge },
   });
 }
@@ -77,12 +77,12 @@ export function challengeText(
 
 const ownPersonAreas: ReadonlySet<string> = new Set(['Authentication', 'Sessions', 'Oauth']);
 
-/** What X-Acting-User never reaches: everything about signing in but `/auth/me`, and what is flagged. */
+/** Operations that X-Acting-User cannot call: everything about signing in except `/auth/me`, and flagged operations. */
 function isNeverDelegated(operation: Demand): boolean {
   return operation.notDelegable === true || (ownPersonAreas.has(operation.area) && operation.operationId !== 'getMe');
 }
 
-/** What an operator never does as somebody else: change how that person signs in, and what is flagged. */
+/** Operations that an operator cannot call while impersonating: changes to how the user signs in, and flagged operations. */
 function isNeverImpersonated(operation: Demand): boolean {
   return operation.notDelegable === true || (ownPersonAreas.has(operation.area) && operation.method !== 'GET');
 }
@@ -93,12 +93,16 @@ function checkScopes(operation: Demand, caller: Caller, publicUrl: string): void
   const headers = { 'www-authenticate': challengeOf(publicUrl, operation, 'insufficient_scope') };
 
   if (isSessionOnly(operation)) {
-    throw fail('scope_insufficient', { reason: 'user_session_required', detail: 'this operation needs the session of a user', headers });
+    throw fail('scope_insufficient', { reason: 'user_session_required', detail: 'This operation requires a user session.', headers });
   }
   const needed = missingScope(operation, caller);
 
   if (needed === null) return;
-  throw fail('scope_insufficient', { detail: `the credential lacks the scope ${needed}`, context: { required_scopes: [needed] }, headers });
+  throw fail('scope_insufficient', {
+    detail: `The credential lacks the scope ${needed}.`,
+    context: { required_scopes: [needed] },
+    headers,
+  });
 }
 
 /** The scope of an operation that a caller's credential lacks; null when it lacks none. */

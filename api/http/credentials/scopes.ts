@@ -41,7 +41,7 @@ const scopeAreas: Readonly<Record<string, string>> = {
 
 const areaNames = [...new Set(Object.values(scopeAreas))];
 
-/** Every scope that an OAuth token can carry, with what the consent page says about it. `*` is for service keys alone. */
+/** Every scope that an OAuth token can carry, with its text on the consent page. `*` is only for service keys. */
 export const oauthScopes: ReadonlyMap<string, string> = new Map([
   ...areaNames.flatMap((name): [string, string][] => [
     [`${name}:read`, `Read ${nounOf(name)}`],
@@ -50,10 +50,10 @@ export const oauthScopes: ReadonlyMap<string, string> = new Map([
   ['*:read', 'Read everything that you can read'],
 ]);
 
-/** What protected resources name as theirs: short enough to be asked for in one request. */
+/** The scopes that protected resources advertise, few enough to be requested at once. */
 export const resourceScopes = {
   api: ['*:read', ...areaNames.map((name) => `${name}:write`)],
-  // What its tools need, each of them: a client asks for what it was told, and then has to be able to use what it sees.
+  // Every scope that its tools need: a client requests the advertised scopes, and must then be able to use the tools that it sees.
   mcp: [
     'mcp:read',
     'runs:read',
@@ -81,7 +81,7 @@ export function scopeOf(operation: Demand): string | null {
   return `${area}:${operation.audit === 'none' ? 'read' : 'write'}`;
 }
 
-/** Keys and OAuth tokens are refused: what is flagged so, and everything for operators. */
+/** Whether keys and OAuth tokens are refused: for flagged operations, and for everything that requires an operator. */
 export function isSessionOnly(operation: Demand): boolean {
   return operation.sessionOnly === true || operation.stepUp === true || operation.access === 'operator';
 }
@@ -108,7 +108,7 @@ function nounOf(area: string): string {
   return nouns[area] ?? area;
 }
 
-/** Whether the floor is a role, so that a platform credential is demanded. */
+/** Whether the floor is a role, so that a platform credential is required. */
 export function isRoleAccess<O extends Pick<RegisteredOperation, 'access'>>(operation: O): operation is O & { readonly access: Role } {
   return (
     operation.access !== 'none' &&

@@ -50,7 +50,7 @@ export async function reserveOrReplay(reserving: Reserving, key: string): Promis
   const fingerprint = fingerprintOf(reserving.deps.keys.idempotencyKey.secret, reserving.input);
 
   for (let tries = 0; tries < maxTries; tries += 1) {
-    // Each of its statements is judged by the row that it finds, so that none needs the one before it undone.
+    // Each statement decides by the row that it finds, so that none requires the preceding one to be rolled back.
     const reserved = await withAutocommit(reserving.deps.db, reserving.options, (tx) => attempt(reserving, tx, scope, fingerprint));
     if (reserved) return reserved;
   }
@@ -69,7 +69,7 @@ export async function storeSuccess(
   await store(tx, reservation, stored, { isFinal });
 }
 
-/** Stores a refusal that a repeat must get too, or gives the key free. Never throws: the request already has its answer. */
+/** Stores a refusal that a repeat must get too, or releases the key. Never throws: the request already has its answer. */
 export async function settleRefusal(reserving: Reserving, reservation: Reservation, failure: Failure): Promise<void> {
   const isStored = storedRefusals.has(failure.status) && failure.code !== 'idempotency_in_progress';
   await quietly(reserving, async (tx) => {
@@ -86,7 +86,7 @@ async function showsPurgedRun(tx: TenantTransaction, { context: { run } }: Failu
   return !(await holdShownRun(tx.em, String(run.id)));
 }
 
-/** Replaces the stored 202 by the final reply, or makes it final when there is none. */
+/** Replaces the stored 202 by the final reply, or makes the 202 final if there is no such reply. */
 export async function settleFinal(reserving: Reserving, reservation: Reservation, reply: Rendered | null): Promise<void> {
   await quietly(reserving, async (tx) => {
     await settleKey(tx, reservation, reply && (await toStored(reserving.deps.keys, tx, reservation, reply)));

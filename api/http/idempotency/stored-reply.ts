@@ -5,7 +5,7 @@ import { keyIdOf, open, seal } from '../../../db/tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { Rendered } from '../reply/render.ts';
 
-/** A key that a request holds: it alone may execute, and store what it answered. */
+/** A key that a request has reserved: only this request may execute and store its reply. */
 export interface Reservation {
   readonly id: string;
   readonly lease: string;
@@ -37,7 +37,7 @@ const idFields: ReadonlySet<string> = new Set(['id', 'run_id', 'root_run_id', 'k
 const workspaceFields: ReadonlySet<string> = new Set(['workspace_id']);
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The rows whose views stand in a body, or in what it holds: that one is mentioned does not count. */
+/** Returns the ids of the rows whose views a body contains, at any depth; a mere reference to a row does not count. */
 function idsIn(body: string | null): string[] {
   return [...valuesOf(idFields, parsed(body))];
 }

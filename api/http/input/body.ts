@@ -16,7 +16,7 @@ const jsonDepth = 64;
 /** More than a refusal lists. */
 const maxMarks = 60;
 const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
-// A parsed body needs a walk only where the text holds an escape or a name that could reach a prototype.
+// A parsed body only needs a walk if its text contains an escape or a name that could reach a prototype.
 const needsWalk = /\\u|__proto__|"constructor"/;
 const formType = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 const multipartType = /^multipart\/form-data[ \t]*;/i;
@@ -34,8 +34,8 @@ export function bodyLimitOf(operation: RegisteredOperation, env: ApiEnv): number
 /** 413 that names the limit, and of files whose it is to change. */
 export function tooLarge(maxBytes: number, isFile: boolean): Failure {
   const detail = isFile
-    ? `A file may have ${maxBytes} bytes here (ATTACHMENT_MAX_BYTES, which an operator sets).`
-    : `A body of this operation may have ${maxBytes} bytes.`;
+    ? `A file can have at most ${maxBytes} bytes (ATTACHMENT_MAX_BYTES, set by an operator).`
+    : `The body of this operation can have at most ${maxBytes} bytes.`;
   return fail('payload_too_large', { detail, context: { limit_bytes: maxBytes } });
 }
 
@@ -43,7 +43,7 @@ export function takesBody(operation: RegisteredOperation): boolean {
   return operation.method === 'POST' || operation.method === 'PUT' || operation.method === 'PATCH';
 }
 
-/** 413 and 415 from the headers alone, before the credential is looked at. */
+/** Decides 413 and 415 from the headers alone, before the credential is checked. */
 export function judgeBody(operation: RegisteredOperation, request: FastifyRequest, env: ApiEnv): void {
   if (!takesBody(operation)) return;
   const maxBytes = bodyLimitOf(operation, env) + (operation.multipart ? formOverheadBytes : 0);
@@ -101,7 +101,7 @@ function parseText(text: string): unknown {
 
 function refuseForbidden(value: unknown): void {
   const found = findForbiddenText(value);
-  if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The body holds a key that is not allowed.' });
+  if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The body contains a key that is not allowed.' });
   const errors = forbiddenViolations(found);
   if (errors.length > 0) throw fail('validation_failed', { errors });
 }

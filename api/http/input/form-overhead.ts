@@ -1,2 +1,2 @@
-/** What a form may have beside its file: the head of each part, the fields, the boundaries. */
+/** The size allowance of a form besides its file: part headers, fields and boundaries. */
 export const formOverheadBytes = 65_536;

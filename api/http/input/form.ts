@@ -3,7 +3,7 @@ import type { Violation } from '../../../workflows/contracts/failure.ts';
 import { groupPairs } from '../../../ports/request-text.ts';
 import { isForbiddenText } from './text-scan.ts';
 
-/** The fields of a form body by the names that the schema declares, and what is wrong with them. */
+/** The fields of a form body by the names that the schema declares, and their violations. */
 export interface ParsedForm {
   readonly values: Record<string, string>;
   readonly violations: readonly Violation[];
@@ -21,8 +21,8 @@ export function parseForm(text: string, schema: TObject): ParsedForm {
     if (!Object.hasOwn(schema.properties, name)) continue;
     const [value = ''] = texts;
 
-    if (texts.length > 1) violations.push(violation(name, 'duplicate_parameter', 'must be given once'));
-    else if (isForbiddenText(value)) violations.push(violation(name, 'invalid_text', 'holds U+0000 or half a surrogate pair'));
+    if (texts.length > 1) violations.push(violation(name, 'duplicate_parameter', 'must be given exactly once'));
+    else if (isForbiddenText(value)) violations.push(violation(name, 'invalid_text', 'contains U+0000 or a lone surrogate'));
     else if (value !== '') values[name] = value;
   }
   return { values, violations };

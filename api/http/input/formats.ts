@@ -2,7 +2,7 @@ const dateTime = /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?
 const date = /^(\d{4})-(\d{2})-(\d{2})$/;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const decimal = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
-/** Characters that nobody sees: two addresses that differ in them alone look the same in every list. */
+/** Invisible characters: two addresses that differ only in them look the same in every list. */
 const invisible = /[\p{C}\p{Default_Ignorable_Code_Point}]/u;
 /**
  * What the document says of an address in place of the format `email`: that one is RFC 5321 in ASCII, while mail servers and this contract also
@@ -21,7 +21,7 @@ export const formats = {
   'decimal': (text: string) => decimal.test(text),
 } as const satisfies Record<string, (text: string) => boolean>;
 
-/** Forms under which a value goes on: ids in lower case, instants in UTC with three digits. */
+/** Normal forms of values: ids in lower case, instants in UTC with three fractional digits. */
 export const normalForms = {
   'uuid': (text: string) => text.toLowerCase(),
   'date-time': (text: string) => new Date(text).toISOString(),

@@ -24,7 +24,7 @@ export interface FileReceiver<R> {
   discard(received: R): Promise<void>;
 }
 
-/** Reads the form of a `multipart` operation: its fields, valid, and what became of the file. */
+/** Reads the form of a `multipart` operation. Returns its validated fields and the result of receiving the file. */
 export type FormReader = <R>(
   receiver: FileReceiver<R>,
 ) => Promise<{ readonly fields: Readonly<Record<string, string>>; readonly received: R }>;
@@ -32,7 +32,7 @@ export type FormReader = <R>(
 /** The form of one request. */
 export interface RequestForm {
   readonly read: FormReader;
-  /** Undoes what a receiver has kept of it, when the request is refused afterwards or was answered before. */
+  /** Discards what a receiver has stored of it, if the request is refused afterwards or was answered before. */
   discard(): Promise<void>;
 }
 
@@ -125,7 +125,7 @@ function receive<R>(
   stream.on('error', () => undefined);
   const done = receiver.receive({ filename: filename ?? '', bytes: stream }).then(
     (value) => void (form.received = { value }),
-    // A receiver that gives up early leaves a rest that nobody would read.
+    // A receiver that gives up early leaves a rest that would otherwise never be read.
     reject,
   );
   return { stream, done };
@@ -154,7 +154,7 @@ function watch(request: IncomingMessage, parser: BusboyInstance, maxBytes: numbe
 
 function parserFor(request: IncomingMessage): BusboyInstance {
   try {
-    // The media type is there; whether it has a boundary, the parser says.
+    // The media type is present; the parser checks whether it has a boundary.
     return new Busboy({ headers: request.headers as BusboyHeaders, limits });
   } catch (error) {
     throw malformed(error);
@@ -164,9 +164,10 @@ function parserFor(request: IncomingMessage): BusboyInstance {
 function addField<R>(form: Form<R>, field: { readonly name: string; readonly text: string; readonly isTruncated: boolean }): void {
   const { name, text } = field;
   if (name === fileField) form.faults.push(faultAt(name, 'type', 'must be a file'));
-  else if (isForbiddenText(text)) form.faults.push(faultAt(name, 'invalid_text', 'holds U+0000 or half a surrogate pair'));
+  else if (isForbiddenText(text)) form.faults.push(faultAt(name, 'invalid_text', 'contains U+0000 or a lone surrogate'));
   else if (field.isTruncated) form.faults.push(faultAt(name.slice(0, 100), 'maxLength', 'is too long'));
-  else if (form.fields.some(([known]) => known === name)) form.faults.push(faultAt(name, 'duplicate_parameter', 'must be given once'));
+  else if (form.fields.some(([known]) => known === name))
+    form.faults.push(faultAt(name, 'duplicate_parameter', 'must be given exactly once'));
   else form.fields.push([name, text]);
 }
 
@@ -179,5 +180,5 @@ function faultAt(name: string, rule: string, message: string): Violation {
 }
 
 function malformed(cause: unknown): Failure {
-  return fail('malformed_request', { detail: 'The form can not be read.', cause });
+  return fail('malformed_request', { detail: 'The form cannot be read.', cause });
 }

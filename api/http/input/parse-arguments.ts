@@ -81,7 +81,7 @@ function sortArguments(operation: RegisteredOperation, given: Readonly<Json>, qu
 
 function refuseForbidden(given: Readonly<Json>): void {
   const found = findForbiddenText(given);
-  if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The arguments hold a key that is not allowed.' });
+  if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The arguments contain a key that is not allowed.' });
   const errors = forbiddenViolations(found);
   if (errors.length > 0) throw fail('validation_failed', { errors });
 }

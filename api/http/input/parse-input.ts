@@ -119,17 +119,17 @@ function checkTexts(source: 'path', params: Record<string, unknown>, validator: 
     pointer: null,
     name,
     rule: 'invalid_text',
-    message: 'holds U+0000 or half a surrogate pair',
+    message: 'contains U+0000 or a lone surrogate',
   }));
 }
 
-/** A parameter that could not be read is missing for the schema too; one fault is told once. */
+/** A parameter that could not be read is also missing for the schema; each violation is reported only once. */
 function missedBy(known: readonly Violation[], found: readonly Violation[]): Violation[] {
   const names = new Set(known.map((violation) => violation.name));
   return found.filter((violation) => !names.has(violation.name));
 }
 
-/** Where `from` lies behind `to`. */
+/** Violations if `from` is after `to`. */
 export function rangeViolations({ from, to }: Readonly<Record<string, unknown>>): Violation[] {
   if (typeof from !== 'string' || typeof to !== 'string' || Date.parse(from) <= Date.parse(to)) return [];
   return Number.isNaN(Date.parse(from)) || Number.isNaN(Date.parse(to))
@@ -147,7 +147,7 @@ function headerValues(request: FastifyRequest, schema: TObject): Record<string, 
   return values;
 }
 
-/** What stands behind the `?` of a request's address. */
+/** Returns the raw query string of a request, after the `?`. */
 export function rawQuery(request: FastifyRequest): string {
   const url = request.raw.url ?? '';
   const start = url.indexOf('?');

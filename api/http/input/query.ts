@@ -34,9 +34,9 @@ export function parseQuery(raw: string, schema: TObject, options: { isOpen: bool
       continue;
     }
     const isArray = declared.type === 'array';
-    if (!isArray && texts.length > 1) violations.push(violation(name, 'duplicate_parameter', 'must be given once'));
+    if (!isArray && texts.length > 1) violations.push(violation(name, 'duplicate_parameter', 'must be given exactly once'));
     else if (texts.some((text) => text === '')) violations.push(violation(name, 'minLength', 'must not be empty'));
-    else if (texts.some(isForbiddenText)) violations.push(violation(name, 'invalid_text', 'holds U+0000 or half a surrogate pair'));
+    else if (texts.some(isForbiddenText)) violations.push(violation(name, 'invalid_text', 'contains U+0000 or a lone surrogate'));
     else values[name] = isArray ? texts.map((text) => convert(text, declared.items?.type)) : convert(texts[0] ?? '', declared.type);
   }
   return { values, violations };

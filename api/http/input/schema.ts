@@ -149,7 +149,7 @@ export function plainText(description: string) {
   return Type.String({ maxLength: 10_000_000, description });
 }
 
-/** Who made a row. */
+/** The creator of a row. */
 export const ActorRef = closed(
   { kind: oneOf(['user', 'service_key', 'agent', 'system']), id: nullable(idOf('Other')) },
   { $id: 'Actor', description: 'Who did it' },

@@ -19,7 +19,7 @@ interface Path {
 const maxPointers = 50;
 const maxPointer = 300;
 
-/** Whether a string holds U+0000 or half a surrogate pair. */
+/** Whether a string contains U+0000 or a lone surrogate. */
 export function isForbiddenText(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed();
 }
@@ -51,12 +51,12 @@ export function findForbiddenText(value: unknown): ForbiddenText {
   return { pointers: [...pointers], numbers: [...numbers], hasPrototypeKey };
 }
 
-/** What a 422 says of it. */
+/** The violations that a 422 reports for it. */
 export function forbiddenViolations({ pointers, numbers }: ForbiddenText): Violation[] {
   const violation = (pointer: string, rule: string, message: string): Violation => ({ in: 'body', pointer, name: null, rule, message });
   return [
-    ...pointers.map((pointer) => violation(pointer, 'invalid_text', 'holds U+0000 or half a surrogate pair')),
-    ...numbers.map((pointer) => violation(pointer, 'range', 'is a number that can not be kept exactly; send it as a text')),
+    ...pointers.map((pointer) => violation(pointer, 'invalid_text', 'contains U+0000 or a lone surrogate')),
+    ...numbers.map((pointer) => violation(pointer, 'range', 'is a number that cannot be stored exactly; send it as a string')),
   ].slice(0, maxPointers);
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** So much of a body that nobody wants is read, so that the connection serves on; a longer one ends it. */
+/** The maximum size of an unwanted body that is read so that the connection stays open; a longer one ends the connection. */
 const leftoverLimitBytes = 65_536;
 /** How long a connection that ends stays half open: cut off at once, its client might never read the answer. */
 const lingerMs = 1_000;
@@ -31,7 +31,7 @@ export function endUnreadBody(request: FastifyRequest, reply: FastifyReply): voi
     return;
   }
   reply.header('connection', 'close');
-  // Node reads on to the end of what nobody has looked at; who only listens for data gets one buffer full.
+  // Node reads an unconsumed body to its end; a listener for `readable` limits this to one buffer.
   raw.on('readable', () => undefined);
   linger(raw.socket);
 }
@@ -42,7 +42,7 @@ function isShort(request: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) <= leftoverLimitBytes;
 }
 
-/** After the last answer Node destroys the socket, which resets a connection with unread bytes; this says goodbye first. */
+/** After the last answer, Node destroys the socket, which resets a connection with unread bytes; this closes it gracefully first. */
 export function linger(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end();

@@ -29,7 +29,7 @@ const common: Options = {
   verbose: true,
   formats,
   keywords: ['x-id-of', 'x-extensible-enum'],
-  // Ours are held against the meta-schema by a test; to compile that takes a process as long as its first thirty operations.
+  // A test checks our schemas against the meta-schema; compiling it takes a process as long as its first thirty operations.
   validateSchema: false,
 };
 

@@ -5,7 +5,7 @@ import { escapePointer } from '../../../workflows/contracts/tools/json-pointer.t
 export const maxViolations = 50;
 const maxPointer = 2_000;
 
-/** What the schema validator found, in the words of the error envelope; holds no input value. */
+/** Converts the errors of the schema validator to those of the error envelope; contains no input value. */
 export function toViolations(source: ViolationSource, errors: readonly ErrorObject[]): Violation[] {
   return withoutBranchNoise(errors).map((error) => toViolation(source, error));
 }
@@ -69,7 +69,7 @@ function textOf(values: unknown): string {
   return Array.isArray(values) ? values.join(', ') : '';
 }
 
-/** Limits and allowed values only: what the client sent never comes back. */
+/** Only limits and allowed values: the client's input is never returned. */
 function paramsOf({ params }: ErrorObject): Record<string, unknown> | null {
   const kept = Object.entries(params).filter(([name]) =>
     ['limit', 'allowedValues', 'allowedValue', 'type', 'format', 'pattern', 'multipleOf'].includes(name),
@@ -77,7 +77,7 @@ function paramsOf({ params }: ErrorObject): Record<string, unknown> | null {
   return kept.length > 0 ? Object.fromEntries(kept) : null;
 }
 
-/** A nullable object fails in both branches: only what is wrong inside it helps the reader. */
+/** A nullable object fails in both branches; only the errors inside it help the reader. */
 function withoutBranchNoise(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const isNullBranch = (error: ErrorObject) => error.keyword === 'type' && error.params['type'] === 'null';
   const isBranching = (error: ErrorObject) => error.keyword === 'oneOf' || error.keyword === 'anyOf' || error.keyword === 'if';

@@ -20,20 +20,20 @@ export function documentParameters(): Record<string, Json> {
   const tags = { type: 'string', minLength: 1, maxLength: 1_000 };
   const current = { ...tags, pattern: ifMatchPattern, examples: ['"7"'] };
   return {
-    IdempotencyKey: header('Idempotency-Key', 'Makes a repeat safe for 24 hours: the same key and request give the same reply', {
+    IdempotencyKey: header('Idempotency-Key', 'Makes retries safe for 24 hours: the same key and request return the same reply', {
       type: 'string',
       minLength: 1,
       maxLength: 255,
       pattern: '^[\\x21-\\x7e]+$',
     }),
-    IfMatch: header('If-Match', 'ETag of the version that is to be changed; without it the last write wins', current),
-    IfMatchRequired: { ...header('If-Match', 'ETag of the version that is to be changed', current), required: true },
+    IfMatch: header('If-Match', 'ETag of the version to change; without it, the last write wins', current),
+    IfMatchRequired: { ...header('If-Match', 'ETag of the version to change', current), required: true },
     IfNoneMatch: header(
       'If-None-Match',
-      'ETag that the client holds; while it is current the answer is 304, with the ETag and without a body',
+      'ETag that the client has; while it is current, the answer is 304 with the ETag and without a body',
       tags,
     ),
-    ActingUser: header('X-Acting-User', 'Acts as another user; admin or above', uuid),
+    ActingUser: header('X-Acting-User', 'Acts as another user; requires admin or above', uuid),
     ViewOrganization: header('X-View-Organization', 'Narrows an operator to one organization', uuid),
     ViewWorkspace: header('X-View-Workspace', 'Narrows an operator to one workspace', uuid),
   };
@@ -43,18 +43,18 @@ export function documentParameters(): Record<string, Json> {
 export function documentHeaders(): Record<string, Json> {
   const text = { type: 'string', maxLength: 1_000 };
   return {
-    'X-Correlation-Id': { description: 'Names this request in logs, audit and errors', schema: uuid },
+    'X-Correlation-Id': { description: 'Identifies this request in logs, audit log and errors', schema: uuid },
     'X-Request-Duration-Ms': { description: 'Milliseconds until the reply', schema: { type: 'number', minimum: 0, maximum: 86_400_000 } },
-    'RateLimit': { description: 'What remains of each quota, and for how long', schema: text },
-    'RateLimit-Policy': { description: 'The quotas that counted this request', schema: text },
-    'Access-Control-Allow-Origin': { description: 'Origin that may read the reply; only where CORS is on', schema: text },
+    'RateLimit': { description: 'What remains of each quota, and when it resets', schema: text },
+    'RateLimit-Policy': { description: 'The quotas to which this request counted', schema: text },
+    'Access-Control-Allow-Origin': { description: 'Origin that can read the reply; only if CORS is enabled', schema: text },
     'Retry-After': {
-      description: 'Seconds to wait before the same request',
+      description: 'Seconds to wait before retrying the request',
       schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 86_400 },
     },
     'ETag': { description: 'Version of the resource', schema: text },
     'Location': { description: 'Path of the resource', schema: text },
-    'Idempotency-Replayed': { description: 'true on a stored reply', schema: { type: 'string', enum: ['true'] } },
+    'Idempotency-Replayed': { description: 'true if the reply is a stored one', schema: { type: 'string', enum: ['true'] } },
   };
 }
 

@@ -24,7 +24,7 @@ interface OpenApiDocument {
 
 const minNoticeMs = 180 * 86_400_000;
 
-/** Stops the start of a process that gives less than 180 days of notice, or deprecates what its document doesn't hold. */
+/** Aborts the start of a process whose deprecations give less than 180 days of notice or name what its document doesn't contain. */
 export function checkDeprecations(deprecations: readonly Deprecation[], document: OpenApiDocument): void {
   const faults = deprecations.flatMap((entry) => faultsOf(entry, document).map((fault) => `${entry.id} ${fault}`));
   if (faults.length > 0) throw new Error(`bad deprecations: ${faults.join('; ')}`);

@@ -16,7 +16,7 @@ const byFormat: Readonly<Record<string, string>> = {
   'decimal': '12.50',
 };
 
-/** Tried in turn where a pattern stands in the way. */
+/** Tried in order if the schema has a pattern. */
 const candidates = [
   'example',
   'Example',

@@ -18,25 +18,25 @@ export function llmsText(areas: readonly Area[], publicUrl: string): string {
     '# Longhaul',
     '> Multi-tenant agent platform: durable runs, replayable streams, isolated tenants, behind one HTTP API.',
     ...beginning(publicUrl),
-    `The machine-readable contract is ${publicUrl}/openapi.json (about 1 MB), with schemas, examples and code samples; \`curl -sS ${publicUrl}/openapi.json | jq '.paths["/runs"].post'\` shows one operation of it. The lowest role that may call an operation stands in parentheses behind it.`,
+    `The machine-readable contract is ${publicUrl}/openapi.json (about 1 MB), with schemas, examples and code samples; \`curl -sS ${publicUrl}/openapi.json | jq '.paths["/runs"].post'\` shows one operation of it. The lowest role that can call an operation is given in parentheses after it.`,
   ];
   return `${[...head, ...parts].join('\n\n')}\n`;
 }
 
-/** What nearly everybody does first, in the order in which they do it. */
+/** What nearly every user does first, in order. */
 function beginning(publicUrl: string): string[] {
   return [
-    '## How to begin',
+    '## Getting started',
     `Every request carries \`Authorization: Bearer\` with a service key or an access token (from POST /auth/login). Bodies are JSON. Replace $KEY and the ids below with your own. \`guide\` is the first agent of a new deployment; GET /agents lists yours.`,
     '### Start a run',
     code([
       `curl -sS ${publicUrl}/runs -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\`,
       `  -H "Idempotency-Key: $(openssl rand -hex 16)" -d '{"agent_slug":"guide","input":{"text":"What is new?"},"session_key":"chat-42"}'`,
     ]),
-    'The reply is 202 with the run; its `id` is $RUN_ID below. Runs of one `session_key` follow each other and share their history. With `"mode":"wait"` the reply comes when the run has ended or waits for somebody, after 60 s at most. The same `Idempotency-Key` makes a repeat safe.',
+    'The reply is 202 with the run; its `id` is $RUN_ID below. Runs of one `session_key` follow each other and share their history. With `"mode":"wait"`, the reply is sent when the run has ended or is waiting for someone, after at most 60 s. Repeating a request with the same `Idempotency-Key` is safe.',
     '### Stream it',
     code([`curl -sSN ${publicUrl}/runs/$RUN_ID/stream -H "Authorization: Bearer $KEY"`]),
-    `Server-sent events, numbered from 1 without gaps: \`message.delta\` is text as it is written, \`approval.requested\` a question, \`run.finished\` the end with status and output. After a break go on with \`Last-Event-ID: <last id seen>\`. Every frame: ${publicUrl}/stream-protocol. Without a stream: GET /runs/{run_id}/wait.`,
+    `Server-sent events, numbered from 1 without gaps: \`message.delta\` is text as it is written, \`approval.requested\` a question, \`run.finished\` the end with status and output. After a disconnect, resume with \`Last-Event-ID: <last id seen>\`. Every frame: ${publicUrl}/stream-protocol. Without a stream: GET /runs/{run_id}/wait.`,
     '### Approve what it asks',
     code([
       `curl -sS "${publicUrl}/runs/$RUN_ID/approvals?status=pending" -H "Authorization: Bearer $KEY"`,
@@ -46,7 +46,7 @@ function beginning(publicUrl: string): string[] {
     'A run with status `waiting` and waiting_on `approval` continues once its questions are answered: approve, reject (with a comment for the agent), edit (with edited_args) or respond (with response), as `decisions` of the question allows. Status `waiting` on `client_tool` wants tool results at POST /runs/{run_id}/input.',
     '### Page through a list',
     code([`curl -sS "${publicUrl}/runs?limit=50&cursor=$NEXT_CURSOR" -H "Authorization: Bearer $KEY"`]),
-    'Lists return `items` and `next_cursor`; send the latter back as `cursor`, with the same filters, until it is null. With `offset` instead, the reply has a `total`.',
+    'Lists return `items` and `next_cursor`; send `next_cursor` back as `cursor`, with the same filters, until it is null. With `offset` instead, the reply contains a `total`.',
     '### When it fails',
     `Errors are RFC 9457 problems with \`code\`, \`detail\`, \`retryable\` and \`errors\` by JSON pointer. \`retryable\` true: the same request again after \`Retry-After\`. All 38 codes with what to do: ${publicUrl}/error-codes.`,
   ];

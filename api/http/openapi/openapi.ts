@@ -32,12 +32,12 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
     info: {
       title: 'Longhaul',
       version: contractVersion,
-      summary: 'Agent runs that survive anything, behind one HTTP API',
+      summary: 'Durable agent runs behind one HTTP API',
       description: introduction(options.publicUrl),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       contact: { name: 'Operator of this deployment', url: options.publicUrl },
     },
-    servers: [{ 'url': options.publicUrl, 'description': 'This deployment, for production and test alike', 'x-internal': false }],
+    servers: [{ 'url': options.publicUrl, 'description': 'This deployment, for both production and testing', 'x-internal': false }],
     tags: areaNames
       .filter((name) => operations.some((operation) => operation.area === name))
       .map((name) => ({ name, description: areaMeanings[name] })),
@@ -53,7 +53,7 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'Access token of a session, verified as RFC8725 demands and sent as RFC 6750 says; or a service key',
+          description: 'Access token of a session, verified according to RFC8725 and sent according to RFC6750; or a service key',
         },
         apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'Service key' },
       },

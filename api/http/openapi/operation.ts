@@ -126,7 +126,7 @@ function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollecto
   if (!body) return {};
   const type = acceptedBy(operation);
   const content = { [type]: { schema: collector.refer(body, operation.operationId), example: operation.example?.body ?? exampleOf(body) } };
-  return { requestBody: { description: 'What is asked for', required: operation.method === 'PUT' || isNeeded(body), content } };
+  return { requestBody: { description: 'The requested data', required: operation.method === 'PUT' || isNeeded(body), content } };
 }
 
 /** Whether no body at all would break the schema: it, or each of its forms, demands something. */
@@ -150,7 +150,7 @@ function responsesOf(operation: RegisteredOperation, collector: SchemaCollector,
 function failuresOf(operation: RegisteredOperation, collector: SchemaCollector, publicUrl: string): Json {
   const ofOauth = answersOauthClients(operation);
   const more: Json = {
-    ...(operation.failurePage ? { 'text/html': { schema: plainText('A page that says what is wrong, for browsers') } } : {}),
+    ...(operation.failurePage ? { 'text/html': { schema: plainText('A page for browsers that says what is wrong') } } : {}),
     ...mediaOf(operation.alsoFailsAs, collector, false),
   };
   const example = failureExample(operation, publicUrl);
@@ -168,9 +168,9 @@ function failuresOf(operation: RegisteredOperation, collector: SchemaCollector, 
 export function sharedFailures(collector: SchemaCollector): Record<string, Json> {
   const oauth = () => ({ 'application/json': { schema: collector.refer(OauthErrorEnvelope) } });
   return {
-    ValidationFailed: failureResponse(failureContent(HTTPValidationError, collector), 'The request breaks a rule of its schema'),
+    ValidationFailed: failureResponse(failureContent(HTTPValidationError, collector), 'The request violates a rule of its schema'),
     OauthFailed: failureResponse(oauth()),
-    OauthValidationFailed: failureResponse(oauth(), 'The request breaks a rule of its schema'),
+    OauthValidationFailed: failureResponse(oauth(), 'The request violates a rule of its schema'),
   };
 }
 
@@ -178,7 +178,7 @@ function failureContent(schema: TSchema, collector: SchemaCollector, example?: u
   return { 'application/problem+json': { schema: collector.refer(schema), ...(example === undefined ? {} : { example }) } };
 }
 
-function failureResponse(content: Json, description = 'Every failure is the error envelope'): Json {
+function failureResponse(content: Json, description = 'Every failure returns the error envelope'): Json {
   return { description, headers: headerReferences(['Retry-After']), content };
 }
 
@@ -194,7 +194,7 @@ function successResponse(operation: RegisteredOperation, status: number, collect
     ...(operation.idempotent ? ['Idempotency-Replayed'] : []),
   ]);
   const schema = operation.viewsBeside?.[status] ?? replySchemaOf(operation);
-  if (isRedirect(status)) return { description: 'A browser is sent on', headers };
+  if (isRedirect(status)) return { description: 'A browser is redirected', headers };
   if (status === 204 || (status === 202 && operation.kind === 'raw') || (schema === null && operation.kind === 'json'))
     return { description: 'Done; there is no body', headers };
 
@@ -204,7 +204,7 @@ function successResponse(operation: RegisteredOperation, status: number, collect
   return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example }, ...more } };
 }
 
-/** Streams and documents have no view: only their media type is told. */
+/** Streams and documents have no view: only their media type is documented. */
 function bareShape(produces: string): TSchema {
   if (produces === 'application/json') return Type.Unsafe({ type: 'object', additionalProperties: true, description: 'A document' });
   return produces === 'application/octet-stream' ? bytes(produces) : plainText(produces);

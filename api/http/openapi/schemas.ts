@@ -20,7 +20,7 @@ const asTheyStand = new Set(['default', 'enum', 'const', 'example', 'examples', 
 
 export function createCollector(): SchemaCollector {
   const known = new Map<string, Json>();
-  // Views stand in many operations: the same object again is the same component, and is not gone through again.
+  // Many operations share a view: the same object is the same component, and is not traversed again.
   const done = new WeakSet<Json>();
 
   const refer = (schema: Json, location: string): Json => {
@@ -139,7 +139,7 @@ function withPattern(given: Json, pattern: string): Json {
   return { maxLength: lengthByFormat['email'], ...schema, pattern };
 }
 
-/** Name of a schema's component; null when it stands inline. */
+/** Returns the name of a schema's component; null if it is inline. */
 export function nameOf(schema: TSchema | null): string | null {
   const id: unknown = schema ? Reflect.get(schema, '$id') : null;
   return typeof id === 'string' ? id : null;

@@ -23,11 +23,11 @@ const ofDelegation: readonly ErrorCode[] = ['validation_failed', 'not_found', 'r
 export function introduction(publicUrl: string): string {
   const named = (codes: readonly ErrorCode[]) => codes.map((code) => `\`${code}\``).join(', ');
   return [
-    'Longhaul runs AI agents for many tenants behind one HTTP API. An agent is a prompt with a model and tools; a run is one turn with it, which survives whatever process or connection dies in between.',
+    'Longhaul runs AI agents for many tenants behind one HTTP API. An agent is a prompt with a model and tools; a run is one turn with it, which survives the loss of any process or connection.',
     `**Start here.** Sign in (\`POST /auth/login\`) or take a service key, then \`POST /runs\` with an agent and a text, \`GET /runs/{run_id}/stream\` to watch, \`POST /runs/{run_id}/approvals\` when it asks. The same in plain text: [llms.txt](${publicUrl}/llms.txt).`,
-    '**Credentials.** `Authorization: Bearer` with an access token or a service key. Each operation names the least role (viewer < member < admin < owner < operator) and the scope that keys and apps need beside it; sessions of people need no scope.',
-    '**Lists** come in pages: send `next_cursor` as `cursor` until it is null. **Repeats** of a POST are safe under the same `Idempotency-Key` for 24 hours. **Updates** with `If-Match` are refused when somebody was faster.',
-    `**Errors** are RFC 9457 problems with one of 38 codes ([all of them, with what to do](${publicUrl}/error-codes)). Every operation may answer ${named(everywhere)}; each that asks for a role also ${named(ofCredentials)}, and ${named(ofDelegation)} to the headers \`X-Acting-User\`, \`X-View-Organization\` and \`X-View-Workspace\`. What else one answers stands with it, and the whole list in \`x-error-codes\`.`,
+    '**Credentials.** `Authorization: Bearer` with an access token or a service key. Each operation names the lowest role (viewer < member < admin < owner < operator) and the scope that keys and apps also need; user sessions need no scope.',
+    '**Lists** come in pages: send `next_cursor` as `cursor` until it is null. **Repeats** of a POST are safe under the same `Idempotency-Key` for 24 hours. **Updates** with `If-Match` are refused if someone else was faster.',
+    `**Errors** are RFC 9457 problems with one of 38 codes ([all of them, with what to do](${publicUrl}/error-codes)). Every operation may answer ${named(everywhere)}; each that asks for a role also ${named(ofCredentials)}, and ${named(ofDelegation)} to the headers \`X-Acting-User\`, \`X-View-Organization\` and \`X-View-Workspace\`. Further errors are listed with each operation, and the complete list in \`x-error-codes\`.`,
   ].join('\n\n');
 }
 
@@ -66,7 +66,7 @@ function ofInput(operation: RegisteredOperation): ErrorCode[] {
   ];
 }
 
-/** OAuth clients are told in the terms of their RFCs. */
+/** OAuth clients get errors in the terms of their RFCs. */
 function faultOf(operation: RegisteredOperation): ErrorCode {
   return operation.faults === 'oauth' ? 'oauth_request_invalid' : 'validation_failed';
 }
@@ -85,8 +85,8 @@ function ofChanges(operation: RegisteredOperation): ErrorCode[] {
 
 function whatItDoes(operation: RegisteredOperation): string {
   const order = operation.kind === 'list' ? ` Order: ${operation.order ?? 'newest first, by id'}.` : '';
-  const repeat = operation.idempotent ? '; a repeat under the same Idempotency-Key gives the same bytes' : '';
-  const secret = operation.secretReply ? ` The secret is in this reply only${repeat}.` : '';
+  const repeat = operation.idempotent ? '; a repeat with the same Idempotency-Key returns the same bytes' : '';
+  const secret = operation.secretReply ? ` The secret is only in this reply${repeat}.` : '';
   return `${operation.description}${order}${secret}`;
 }
 
@@ -96,7 +96,7 @@ function whoMayCall(operation: RegisteredOperation): string {
   const scope = scopeOf(operation);
   const factor = operation.stepUp ? ', with a factor verified within the last 10 minutes' : '';
   const credential = isSessionOnly(operation)
-    ? `the session of a person${factor}; neither keys nor apps`
+    ? `a user session${factor}; neither keys nor apps`
     : scope === null
       ? 'no scope is needed'
       : `keys and apps need the scope \`${scope}\``;
@@ -104,10 +104,10 @@ function whoMayCall(operation: RegisteredOperation): string {
 }
 
 const othersWho: Readonly<Partial<Record<Access, string>>> = {
-  'none': 'anybody; no credential is needed',
-  'ingress': 'whoever signs the delivery with the secret of the endpoint',
-  'oauth-client': 'an OAuth client, by its own credential',
-  'registration-token': 'whoever holds the registration access token of the client',
+  'none': 'anyone; no credential is needed',
+  'ingress': 'anyone who signs the delivery with the secret of the endpoint',
+  'oauth-client': 'an OAuth client, with its own credential',
+  'registration-token': 'the holder of the client’s registration access token',
 };
 
 function howItRefuses(operation: RegisteredOperation): string {

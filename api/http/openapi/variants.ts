@@ -25,7 +25,7 @@ interface Case {
   readonly tag: string;
   readonly value: string;
   readonly consequence: Json;
-  /** Where it holds, the form of the value is not demanded. */
+  /** If it matches, the form of the value is not required. */
   readonly unless: Json | null;
 }
 

@@ -13,7 +13,7 @@ export function takesPages(accept: string | undefined): boolean {
   return (accept ?? '').split(',').some((range) => /^\s*text\/html\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:;|$)).*)?$/i.test(range));
 }
 
-/** Only this very style and script run; nothing is loaded, nothing frames the page, no form leaves it. Without a script the page talks to nobody. */
+/** Only this exact style and script run; nothing is loaded, nothing can frame the page, no form is submitted. Without a script, the page makes no requests. */
 export function guardHeaders({ style, script }: { readonly style: string; readonly script: string | null }): Record<string, string> {
   const policy = [
     `default-src 'none'`,

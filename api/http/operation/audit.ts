@@ -4,7 +4,7 @@ import type { RegisteredOperation } from './operation.ts';
 
 /** Who acts, as rows and audit entries name it. */
 export function actorOf(caller: Caller): Actor {
-  // Inside an impersonation the operator holds the credential and works as the target.
+  // In an impersonation, the operator holds the credential and acts as the target.
   if (caller.impersonationId !== null)
     return {
       kind: 'operator',
@@ -32,7 +32,7 @@ export function noteOfRow(
   return { resourceType, resourceId: row.id, organizationId: row.organization_id, workspaceId: row.workspace_id, changes };
 }
 
-/** The note of an entity that is told by its slug. */
+/** The audit note of an entity that is identified by its slug. */
 export function noteOfNamed(
   resourceType: string,
   entity: { readonly id: string; readonly slug: string; readonly organizationId: string | null; readonly workspaceId: string | null },

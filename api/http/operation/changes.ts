@@ -16,11 +16,11 @@ export function hasAny(changes: Changes): boolean {
 }
 
 function fieldsOf<Row extends object>(row: Row): (keyof Row & string)[] {
-  // Of a literal's own making: it has the fields of its type and no others.
+  // The row is a literal, so it has exactly the fields of its type.
   return Object.keys(row) as (keyof Row & string)[];
 }
 
-/** Of the fields of a change those that a body sets; what it leaves out stays as it is. */
+/** Returns those fields of a change that a body sets; omitted fields stay unchanged. */
 export function fieldsSet<Fields extends object>(fields: { readonly [F in keyof Fields]?: Fields[F] | undefined }): Partial<Fields> {
   // Of the members of `fields`, less those without a value.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Fields>;

@@ -27,7 +27,7 @@ export interface Ctx extends TenantTransaction {
   readonly operationId: string;
   /** Through its own route, or as a tool of the MCP endpoint. */
   readonly source: 'api' | 'mcp';
-  /** Aborted when nobody waits for the answer any more: it ends a wait, never the work. Null where that is not watched. */
+  /** Aborted when the client no longer waits for the answer: this ends a wait, never the work. Null if this is not watched. */
   readonly signal: AbortSignal | null;
   /** The floor of the operation, for rank rules in a granted workspace. */
   readonly floor: Role | null;
@@ -52,7 +52,7 @@ export interface ReplyOptions<V> {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent instead of the view: a page. */
   readonly text?: { readonly contentType: string; readonly body: string };
-  /** Runs after commit and dispatch, without transaction or connection, and gives the final reply. */
+  /** Runs after commit and dispatch, without transaction or connection, and returns the final reply. */
   readonly afterCommit?: () => Promise<Reply<V>>;
 }
 
@@ -103,13 +103,13 @@ export interface IdentifyRequest<B = unknown, Q = Anything, P = Anything> {
   readonly search: string;
   /** Names and values as they came, repeated ones too. */
   readonly rawHeaders: readonly string[];
-  /** Reads the form of a `multipart` operation, once; there is none for others. */
+  /** Reads the form of a `multipart` operation, once; other operations have none. */
   readonly readForm: FormReader;
   /** Full address of the client, for rows. */
   readonly address: string;
   /** The address as a limit key: IPv6 by /64. */
   readonly limitAddress: string;
-  /** Counts limits that need a body value; the reply tells what remains of them. */
+  /** Counts limits that need a body value; the reply reports what remains of them. */
   readonly limits: RequestLimits;
   readonly userAgent: string | null;
   readonly correlationId: string;

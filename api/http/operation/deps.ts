@@ -40,12 +40,12 @@ export interface Deps {
   readonly embedder: Embedder;
   readonly schemas: SchemasByTenant;
   readonly templates: TemplatesByTenant;
-  /** Where schemas, templates, documents and bundles of tenants are worked on. */
+  /** The pool that processes schemas, templates, documents and bundles of tenants. */
   readonly work: WorkPool;
   readonly passwordStrength: PasswordStrength;
   readonly temporal: TemporalGateway;
   readonly storage: Storage;
-  /** What code this deployment runs, as this machine's probe tells; asked once a process. */
+  /** Which code this deployment runs, according to this machine's probe, which runs once per process. */
   readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
   readonly log: Logger;
   readonly runMetrics: RunMetrics;

@@ -11,7 +11,7 @@ import { toPageView } from '../reply/page.ts';
 import { render, unwrap, type Rendered } from '../reply/render.ts';
 import { stateOf } from './request-state.ts';
 
-/** What a handler gave, committed: the reply, what leaves now, and what is still to be waited for. */
+/** The committed result of a handler: the reply, what is dispatched now, and what is still awaited. */
 export interface Executed {
   readonly reply: Rendered;
   readonly outgoing: Outgoing;
@@ -41,7 +41,7 @@ export async function execute(execution: Execution, reservation: Reservation | n
       return { ...done, outgoing: await open.commit() };
     } catch (error) {
       await open.rollback();
-      // What was committed early stands already, so such a handler does not run twice.
+      // An early commit cannot be undone, so such a handler does not run twice.
       if (hasCommitted || tries === maxTries || !isDeadlock(error)) throw error;
     }
   }
@@ -74,7 +74,7 @@ async function run(
   return { reply, afterCommit: options.afterCommit ?? null };
 }
 
-/** What the handler said, else the default. */
+/** The note of the handler, else the default. */
 function noteOf(noted: { readonly note: AuditNote | null } | null, byDefault: () => AuditNote): AuditNote | null {
   return noted ? noted.note : byDefault();
 }
@@ -90,7 +90,7 @@ function auditOf({ operation, request }: Execution, action: AuditOptions['action
   };
 }
 
-/** What a suspended organization or archived workspace still admits: signing in, what operators do, and what is flagged. */
+/** Operations that a suspended organization or archived workspace still allows: signing in, operator operations, and flagged ones. */
 function isOpenWhenFrozen(operation: Execution['operation']): boolean {
   return operation.openWhenSuspended === true || openAreas.has(operation.area);
 }

@@ -79,7 +79,7 @@ function parserOf(operation: RegisteredOperation): ArgumentsParser {
   return made;
 }
 
-/** The record comes first; without it the refusal stands all the same. */
+/** The record comes first; if it fails, the refusal still stands. */
 async function recordQuietly(deps: AppDeps, request: FastifyRequest, tried: Parameters<typeof recordDenied>[2]): Promise<void> {
   try {
     await recordDenied(deps, request, tried);

@@ -17,7 +17,7 @@ export interface Execution {
   readonly request: FastifyRequest;
   /** By which way it came: its own route, or a tool call of the MCP endpoint. */
   readonly source: 'api' | 'mcp';
-  /** Aborted when nobody waits for the answer any more; null where that is not watched. */
+  /** Aborted when the client no longer waits for the answer; null if this is not watched. */
   readonly signal: AbortSignal | null;
   readonly caller: Caller;
   readonly options: TransactionOptions;
@@ -27,14 +27,14 @@ export interface Execution {
   readonly signCursor: (position: readonly string[]) => string;
 }
 
-/** Commits, gives what is to be dispatched now, and begins anew on the same connection. */
+/** Commits, returns what must be dispatched now, and begins a new transaction on the same connection. */
 export type Renew = () => Promise<Outgoing>;
 
 /** What a handler works with, over one transaction. */
 export function makeContext(execution: Execution, tx: TenantTransaction, renew: Renew, audit: (note: AuditNote | null) => void): Ctx {
   const { deps, operation, request, caller, input, page, source, signal } = execution;
   return {
-    // Read late: outside a transaction there is none to read.
+    // Read lazily, because there is none outside a transaction.
     get em() {
       return tx.em;
     },

@@ -76,7 +76,7 @@ async function withDiscard<R>(deps: AppDeps, form: RequestForm | null, work: () 
   }
 }
 
-/** Never throws: the request has its answer, and the sweep comes later. */
+/** Never throws: the request already has its answer, and the sweep cleans up later. */
 async function discardForm({ log }: AppDeps, form: RequestForm | null): Promise<void> {
   await form?.discard().catch((err: unknown) => log.warn({ err }, 'form not discarded'));
 }

@@ -13,7 +13,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Access = Role | 'none' | 'ingress' | 'oauth-client' | 'registration-token';
 export type AuditAction = 'create' | 'update' | 'delete' | 'login' | 'logout' | 'submit' | 'approve' | 'purge' | 'impersonate' | 'none';
 
-/** What every operation says about itself: who may call it, what it takes and gives, how it behaves. */
+/** The declaration of every operation: who may call it, what it takes and returns, how it behaves. */
 export interface CommonSpec {
   readonly summary: string;
   readonly description: string;
@@ -23,7 +23,7 @@ export interface CommonSpec {
   readonly visibility?: 'public' | 'operator';
   readonly status?: 'live' | 'specified';
   readonly sessionOnly?: true;
-  /** With access `none`: a credential that is sent is looked at all the same, and must be a session's. */
+  /** With access `none`: a credential that is sent is still checked, and must be a session's. */
   readonly takesSession?: true;
   /** Neither in another user's name (X-Acting-User) nor inside an impersonation. */
   readonly notDelegable?: true;
@@ -36,7 +36,7 @@ export interface CommonSpec {
   readonly secretReply?: true;
   /** A scope of the credential, `{area}:read` or `{area}:write`; null needs none. Default by area and audit action. */
   readonly scope?: string | null;
-  /** Another credential than those of the platform admits too, as nobody (the scrape token of `/metrics`). */
+  /** Another credential than those of the platform is accepted too, without a caller (the scrape token of `/metrics`). */
   readonly ownCredential?: (deps: AppDeps, request: FastifyRequest) => boolean;
   /** `any`: public documents and OAuth endpoints, readable from every origin without credentials. */
   readonly cors?: 'any';
@@ -50,7 +50,7 @@ export interface CommonSpec {
   readonly resourceType?: string;
   /** Success statuses; the first is the operation's own. Default 200, 201 for POST that creates, 204 without view. */
   readonly success?: readonly number[];
-  /** Request headers beside the shared ones, by their lower-case names; validated like parameters. */
+  /** Request headers in addition to the shared ones, by their lower-case names; validated like parameters. */
   readonly headers?: TObject;
   /** The body is a form instead of JSON; its schema holds texts only. */
   readonly form?: true;
@@ -62,17 +62,17 @@ export interface CommonSpec {
   readonly faults?: 'oauth' | 'own';
   /** The operation's own check, after limits and role floor and before the body is read. Throws the refusal. */
   readonly precheck?: (request: PrecheckRequest) => Promise<void>;
-  /** Media types of a success beside the first, ranges too (RFC 9110 §12.5.1), and what they hold. */
+  /** Further media types of a success, including ranges (RFC 9110 §12.5.1), with their schemas. */
   readonly alsoProduces?: Readonly<Record<string, TSchema>>;
-  /** Views of successes that answer otherwise than `view` says. */
+  /** Views of successes that differ from `view`. */
   readonly viewsBeside?: Readonly<Record<number, TSchema>>;
-  /** Media types of a failure beside the envelope's, and what they hold. */
+  /** Further media types of a failure besides the envelope's, with their schemas. */
   readonly alsoFailsAs?: Readonly<Record<string, TSchema>>;
-  /** How a browser is told of a failure: a page of the envelope. Everybody else gets the envelope itself. */
+  /** Renders a failure for a browser as a page of the envelope. Every other client gets the envelope itself. */
   readonly failurePage?: (envelope: ErrorEnvelopeView) => WebPage;
-  /** `false`: a GET with an ETag that never answers 304, since its view changes beside the version. */
+  /** `false`: a GET with an ETag that never answers 304, since its view changes independently of the version. */
   readonly notModified?: false;
-  /** Codes that the handler itself throws, beside those that follow from the rest of the declaration (`errorCodesOf`). */
+  /** Codes that the handler itself throws, in addition to those that follow from the rest of the declaration (`errorCodesOf`). */
   readonly fails?: readonly ErrorCode[];
   readonly example?: { readonly body?: unknown; readonly view?: unknown };
 }
@@ -148,7 +148,7 @@ export type RawSpec<P extends TObject, Q extends TObject> = CommonSpec & {
   readonly params?: P;
   readonly query?: Q;
   readonly produces: string;
-  /** What `produces` holds, for the document only. */
+  /** The schema of what `produces` contains, for the document only. */
   readonly view?: TSchema;
   readonly headReply?: 'allowed' | 'refused';
 };

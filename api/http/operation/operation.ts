@@ -21,7 +21,7 @@ import type {
 export { reply, seeOther, type PrecheckRequest, type AuditNote, type Ctx, type IdentifyRequest } from './context.ts';
 export type { Access, AuditAction, CommonSpec, Handler, Input, ListHandler, Method, RawHandler } from './operation-spec.ts';
 
-/** One operation as a value: what it demands, what it takes and gives, and its handler. `mount` makes the route, `openapi` the document. */
+/** One operation as a value: its requirements, its input and output, and its handler. `mount` creates the route, `openapi` the document. */
 export interface Operation extends CommonSpec {
   readonly kind: 'json' | 'list' | 'raw';
   readonly method: Method;

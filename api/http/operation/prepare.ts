@@ -76,7 +76,7 @@ async function identify(
   });
 }
 
-/** What `identify` found out about who asks, if it did. */
+/** The caller that `identify` found, if any. */
 function callerIn(identified: unknown): Caller | null {
   // By contract of `identify`, a field of this name is the caller.
   return (fieldOf(identified, 'caller') as Caller | undefined) ?? null;
@@ -87,5 +87,5 @@ function fieldOf(identified: unknown, name: 'caller' | 'body'): unknown {
 }
 
 function noForm(): never {
-  throw new Error('this operation takes no form');
+  throw new Error('this operation does not accept a form');
 }

@@ -1,4 +1,4 @@
-/** Names of the rate-limit policies, as they stand in RateLimit headers and in `context.violated_policies`. */
+/** Names of the rate-limit policies, as used in RateLimit headers and in `context.violated_policies`. */
 export const limitPolicies = [
   'principal',
   'workspace',
@@ -19,13 +19,13 @@ export const limitPolicies = [
 ] as const;
 export type LimitPolicy = (typeof limitPolicies)[number];
 
-/** So many in so many seconds. */
+/** A number of requests within a number of seconds. */
 export interface Quota {
   readonly quota: number;
   readonly windowS: number;
 }
 
-/** The quotas of a deployment that configures none. `ingress` counts what is not verified, for each endpoint and address; `webhook_endpoint` what is, by each endpoint's own `rate_limit_per_minute`. */
+/** The default quotas. `ingress` counts unverified requests by endpoint and address; `webhook_endpoint` verified ones, by each `rate_limit_per_minute`. */
 export const defaultQuotas: Readonly<Record<LimitPolicy, Quota>> = {
   principal: { quota: 1_200, windowS: 60 },
   workspace: { quota: 6_000, windowS: 60 },

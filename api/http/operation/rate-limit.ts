@@ -24,9 +24,9 @@ export interface Limits {
    * whoever is blocked could use up a quota of others. Without Redis (or after 50 ms) it counts in this process.
    */
   consume(hits: readonly LimitHit[]): Promise<LimitHeaders>;
-  /** Gives back what turned out to be no failure; for `login_pair` it clears count and blocks. */
+  /** Refunds hits that turned out not to be failures; for `login_pair`, clears count and blocks. */
   reward(hits: readonly LimitHit[]): Promise<LimitHeaders>;
-  /** Gives back one in each that decided nothing, since the work behind it was not done. */
+  /** Refunds one hit in each policy, because the work behind it was not done. */
   refund(hits: readonly LimitHit[]): Promise<LimitHeaders>;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ type Counters = Map<LimitPolicy, Counter>;
 const usualTimeoutMs = 50;
 const loginBlock = { firstS: 60, maxS: 900, rememberS: 3_600 } as const;
 
-/** Opens a connection of its own, so that a slow Redis costs a request 50 ms and never a queue; what is counted in one tick goes out in one write. */
+/** Opens a separate connection, so that a slow Redis costs a request 50 ms and never causes a queue; hits counted in one tick are sent in one write. */
 export function createLimits(options: {
   redis: Redis;
   prefix: string;
@@ -177,7 +177,7 @@ async function refundOne(counter: Counter, hit: LimitHit): Promise<Verdict> {
 function overLimit(over: readonly Verdict[], spared: readonly Verdict[]): Failure {
   const policies = over.map((verdict) => verdict.hit.policy);
   return fail('rate_limited', {
-    detail: `Over the quota of ${policies.join(', ')}. Wait for Retry-After; an operator sets quotas in RATE_LIMITS.`,
+    detail: `Over the quota of ${policies.join(', ')}. Wait as long as Retry-After says; an operator sets quotas in RATE_LIMITS.`,
     retryAfterS: Math.max(...over.map((verdict) => verdict.resetS)),
     context: { violated_policies: policies },
     headers: limitHeaders([...over, ...spared]),

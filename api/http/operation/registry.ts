@@ -26,7 +26,7 @@ export function checkRegistry(areas: readonly Area[]): void {
   if (faults.length > 0) throw new Error(`bad operations: ${faults.join('; ')}`);
 }
 
-/** Method and path with parameters made alike, as the router tells them apart. */
+/** Returns method and path with parameter names removed, because the router does not distinguish them. */
 function routeOf(operation: RegisteredOperation): string {
   return `${operation.method} ${operation.path.replaceAll(/\{\w+\}/g, '{}')}`;
 }

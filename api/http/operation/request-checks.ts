@@ -34,7 +34,7 @@ export function requestChecks(deps: AppDeps, operation: RegisteredOperation, sta
     await operation.precheck?.({ deps, limitAddress: state.limitAddress, limits }).catch((error) => refundIfOver(limits, hits, error));
     if (!takesBody(operation)) return;
     sendContinue(request, reply);
-    // The client has left meanwhile: whoever reads the body now would wait for its end for ever.
+    // The client has disconnected in the meantime: reading the body now would wait for its end forever.
     if (request.raw.errored) throw request.raw.errored;
   };
 }

@@ -12,7 +12,7 @@ export interface RequestState {
   readonly address: string;
   readonly limitAddress: string;
   operation: RegisteredOperation | null;
-  /** Of the path, where it is known but no route took the request. */
+  /** The template of the path, if it is known but no route accepted the request. */
   template: string | null;
   caller: Caller | null;
   /** Reply headers that earlier steps owe: RateLimit, Deprecation, X-Impersonation-Id, CORS. */
@@ -69,8 +69,8 @@ const noWorkspaces = new Map<string, never>();
 const noScopes: readonly string[] = [];
 
 /**
- * Lets go of what a reply that stays open for long needs no more once its head has left: the client's headers with the credential in them,
- * the headers owed, what the caller may do. Who asked for what stays, for the line at its end.
+ * Releases what a long-lived reply no longer needs once its head is sent: the client's headers, which contain the credential,
+ * the pending headers, the rights of the caller. Who requested what is kept for the final log line.
  */
 export function keepForLog(request: FastifyRequest): void {
   const state = stateOf(request);

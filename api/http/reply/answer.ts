@@ -53,7 +53,7 @@ async function finish(
   }
 }
 
-/** Writes a rendered reply; 304 where the client has it already. */
+/** Writes a rendered reply; 304 if the client already has it. */
 export function send({ operation, request }: Execution, reply: FastifyReply, rendered: Rendered): FastifyReply {
   const etag = rendered.headers['etag'];
   const mayBeUnchanged = operation.method === 'GET' && operation.notModified !== false && etag !== undefined;

@@ -13,7 +13,7 @@ const oneRange = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
  * or If-Range naming another version. A range that reaches past the end stops there.
  */
 export function readRange({ range, 'if-range': ifRange }: IncomingHttpHeaders, sizeBytes: number, etag: string): ByteRange | null {
-  // A date in If-Range is no proof here: it names no bytes.
+  // A date in If-Range does not count here: it does not identify bytes.
   if (range === undefined || (ifRange !== undefined && ifRange !== etag)) return null;
   const [, first = '', last = ''] = oneRange.exec(range) ?? [];
   if (first === '' && last === '') return null;

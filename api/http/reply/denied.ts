@@ -10,26 +10,26 @@ import { stateOf } from '../operation/request-state.ts';
 
 const plainId = /^[\w.:-]{1,200}$/;
 
-/** Whether a refusal has to stand in the audit log: every 403 inside an impersonation. */
+/** Whether a refusal must be recorded in the audit log: every 403 in an impersonation. */
 export function isDenied(request: FastifyRequest, error: unknown): boolean {
   const { state } = request;
   const isInside = state !== null && state.operation !== null && state.caller !== null && state.caller.impersonationId !== null;
   return isInside && toFailure(error).status === 403;
 }
 
-/** What was tried: the request's own operation, or the one that it called as a tool. */
+/** The attempted operation: the request's own, or the one that it called as a tool. */
 export interface Tried {
   readonly operation: RegisteredOperation;
   readonly params: unknown;
 }
 
-/** Writes what an operator tried as somebody else and was refused, in a transaction of its own: that of the request is rolled back. */
+/** Records what an impersonating operator was refused, in a separate transaction, because that of the request is rolled back. */
 export async function recordDenied(deps: Deps, request: FastifyRequest, tried: Tried | null = null): Promise<void> {
   const { caller, address } = stateOf(request);
   const operation = tried?.operation ?? stateOf(request).operation;
   if (!caller || !operation) return;
 
-  // Shapes are judged after the refusal: what the path holds may be no id.
+  // The input is not validated yet when the refusal occurs, so a path parameter may not be an id.
   const params = Object.entries((tried ? tried.params : request.params) ?? {}).filter(([, value]) => plainId.test(String(value)));
   const note = { ...defaultNote(operation, null, Object.fromEntries(params)), workspaceId: caller.workspaceId };
   await transact(deps.db, { tenant: tenantOf(caller), actor: actorOf(caller), correlationId: request.id }, (tx) =>

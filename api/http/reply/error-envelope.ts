@@ -70,11 +70,11 @@ export function sendFailure(publicUrl: string, request: FastifyRequest, reply: F
   reply.send(page?.html ?? JSON.stringify(envelope));
 }
 
-/** What is left to say when the client has gone in the middle of its body: nobody reads it, and no fault of ours is behind it. */
+/** The failure for a client that disconnected in the middle of its body: no client reads it, and it is not our fault. */
 function brokenOff({ raw, log }: FastifyRequest, error: unknown): Failure | null {
   if (!(error instanceof Error) || raw.errored !== error) return null;
   log.info('client left in the middle of its body');
-  return fail('malformed_request', { detail: 'The body is not complete.' });
+  return fail('malformed_request', { detail: 'The body is incomplete.' });
 }
 
 function retryAfterOf(failure: Failure): number | null {
@@ -96,7 +96,7 @@ function challengeFor(publicUrl: string, request: FastifyRequest, failure: Failu
 
 function fromFastify(error: FastifyError): Failure {
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return fail('payload_too_large', { cause: error });
-  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return toFailure(unsupported('The content type is not accepted.'));
+  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return toFailure(unsupported('The content type is not supported.'));
   if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return fail('not_found', { cause: error });
   return (error.statusCode ?? 500) < 500 ? fail('malformed_request', { cause: error }) : fail('internal_error', { cause: error });
 }

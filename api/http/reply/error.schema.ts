@@ -14,7 +14,7 @@ const ErrorContext = Type.Unsafe<Record<string, unknown>>({
   $id: 'ErrorContext',
   type: 'object',
   additionalProperties: true,
-  description: 'Facts by name, for instance reason, etag, violated_policies',
+  description: 'Details by name, for example reason, etag, violated_policies',
 });
 
 const ViolationView = closed(
@@ -30,7 +30,7 @@ const ViolationView = closed(
     message: Type.String({ maxLength: 500 }),
     params: Type.Optional(ViolationParams),
   },
-  { $id: 'Violation', description: 'One rule that a request broke, and where' },
+  { $id: 'Violation', description: 'One rule that a request violated, and where' },
 );
 
 const fields = {
@@ -43,7 +43,7 @@ const fields = {
   retryable: Type.Boolean({ description: 'The same request, unchanged, can succeed later' }),
   retry_after_s: nullable(integer({ maximum: 86_400, description: 'Equals Retry-After' })),
   correlation_id: Type.String({ format: 'uuid', description: 'Equals X-Correlation-Id' }),
-  errors: listOf(ViolationView, { maxItems: 50, description: 'What was wrong with the request, sorted by place' }),
+  errors: listOf(ViolationView, { maxItems: 50, description: 'What was wrong with the request, sorted by location' }),
   context: ErrorContext,
 };
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RegisteredOperation } from '../operation/operation.ts';
 
-/** What scripts of an allowed origin may read beside what Fetch lets them read anyway. */
+/** Headers that scripts of an allowed origin can read, in addition to those that Fetch always exposes. */
 export const exposedHeaders = [
   'X-Correlation-Id',
   'X-Request-Duration-Ms',
@@ -48,7 +48,7 @@ const requestHeaders = [
   'baggage',
 ].join(', ');
 
-/** Headers that every reply carries, from whatever stage it comes. */
+/** Headers that every reply carries, whichever stage produced it. */
 export function commonHeaders(request: FastifyRequest): Record<string, string> {
   return {
     'x-correlation-id': request.id,
@@ -94,7 +94,7 @@ export function corsHeaders(
   return { 'vary': 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed };
 }
 
-/** What a preflight gets beside `corsHeaders`. */
+/** Headers of a preflight reply, in addition to `corsHeaders`. */
 export function preflightHeaders(methods: string): Record<string, string> {
   return { 'access-control-allow-methods': methods, 'access-control-allow-headers': requestHeaders, 'access-control-max-age': '600' };
 }

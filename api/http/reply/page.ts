@@ -20,7 +20,7 @@ interface Cursor {
   readonly h: string;
 }
 
-/** The paging parameters that a list declares beside its filters. */
+/** The paging parameters that a list declares in addition to its filters. */
 export function pagingParameters(paging: RegisteredOperation['paging']): TObject['properties'] {
   if (paging === null || paging === 'none') return {};
   return {
@@ -60,11 +60,11 @@ export function readPage(
   const cursor = query['cursor'];
 
   if (operation.paging === 'offset') {
-    if (cursor !== undefined) throw fail('cursor_invalid', { detail: 'This list pages by offset only.' });
+    if (cursor !== undefined) throw fail('cursor_invalid', { detail: 'This list only supports paging by offset.' });
     return { limit, offset: offset ?? 0, after: null };
   }
   if (typeof cursor !== 'string') return { limit, offset, after: null };
-  if (offset !== null) throw fail('cursor_invalid', { detail: 'cursor and offset exclude each other.' });
+  if (offset !== null) throw fail('cursor_invalid', { detail: 'cursor and offset cannot be combined.' });
   return { limit, offset: null, after: openCursor(cursor, keys, binding()) };
 }
 

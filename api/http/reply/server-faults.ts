@@ -48,11 +48,11 @@ export function answerClientError(faults: ServerFaults) {
   };
 }
 
-/** Gives the envelope to what else Node would answer by itself, before a request reaches the router. */
+/** Answers with the envelope what Node would otherwise answer itself before a request reaches the router. */
 export function answerServerFaults(server: Server, faults: ServerFaults): void {
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => lastAnswers.set(socket, response));
   server.on('connect', (request: IncomingMessage, socket: HttpSocket) => {
-    const failure = fail('malformed_request', { detail: 'CONNECT is not served here.' });
+    const failure = fail('malformed_request', { detail: 'CONNECT is not supported.' });
     inTurn(socket, undefined, () => refuse(socket, faults, { method: request.method ?? null, failure }));
   });
   // Not Node's own 100: the body is asked for only when every check before it has passed.
@@ -61,7 +61,7 @@ export function answerServerFaults(server: Server, faults: ServerFaults): void {
     server.emit('request', request, response);
   });
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    const { head, body, correlationId } = envelopeOf(faults, fail('malformed_request', { detail: 'The expectation can not be met.' }));
+    const { head, body, correlationId } = envelopeOf(faults, fail('malformed_request', { detail: 'The expectation cannot be met.' }));
     response.writeHead(400, head).end(body);
     faults.record({ correlationId, method: request.method ?? null, status: 400, address: peerOf(request.socket) });
   });
@@ -74,7 +74,7 @@ function endWith(socket: HttpSocket, last: ServerResponse): void {
   last.once('close', () => socket.destroySoon());
 }
 
-/** Waits until all answers before this one have been given; without one, until none is owed. */
+/** Waits until all preceding answers have been sent; without an answer, until none is pending. */
 function inTurn(socket: HttpSocket, answer: ServerResponse | undefined, then: () => void): void {
   const inFlight = socket._httpMessage;
   if (!inFlight || inFlight === answer) then();
@@ -115,6 +115,6 @@ function envelopeOf({ publicUrl }: ServerFaults, failure: Failure): { head: Reco
 
 function detailOf(code: string | undefined): string {
   if (code === 'HPE_HEADER_OVERFLOW') return 'The request headers are too large.';
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request was not complete in time.';
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request did not arrive completely in time.';
   return 'The request is not valid HTTP/1.1.';
 }

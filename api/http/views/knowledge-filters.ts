@@ -14,7 +14,7 @@ const MetadataFilter = Type.Unsafe<Record<string, Static<typeof Scalar>>>({
   additionalProperties: Scalar,
   propertyNames: { type: 'string', minLength: 1, maxLength: 120 },
   maxProperties: 10,
-  description: 'Values that the metadata has, all of them',
+  description: 'Metadata values that must all match',
 });
 
 /** Shared by searches and by the golden queries of maintenance. */
@@ -28,12 +28,15 @@ export const KnowledgeSearchFilters = closed(
     curation_states: Type.Optional(
       listOf(oneOf(curationStates), {
         maxItems: maxFilterValues,
-        description: 'Retired items are found where they are named; superseded ones with latest_only false as well',
+        description: 'Retired items are only found if they are named here; superseded ones also require latest_only false',
       }),
     ),
     metadata: Type.Optional(MetadataFilter),
     created_from: Type.Optional(Timestamp),
     created_to: Type.Optional(Timestamp),
   },
-  { $id: 'KnowledgeSearchFilters', description: 'Which items a search may find; all of them must hold, and an empty list filters nothing' },
+  {
+    $id: 'KnowledgeSearchFilters',
+    description: 'Which items a search can find; all conditions must hold, and an empty list does not filter',
+  },
 );

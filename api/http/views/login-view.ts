@@ -7,17 +7,17 @@ import type { UserRow } from '../../../db/tenancy/people/users.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../input/schema.ts';
 import { toUserView, UserView } from './user-view.ts';
 
-// Shared by the areas that sign somebody in: login, refresh, verified factors, accepted invitations.
+// Shared by the areas that sign a user in: login, refresh, verified factors, accepted invitations.
 
 const secondFactors = ['totp', 'recovery_code'] as const;
 const AccessToken = text(4_096, { description: 'Send it as Authorization: Bearer' });
-const RefreshToken = text(100, { description: 'Good for one refresh' });
+const RefreshToken = text(100, { description: 'Valid for one refresh' });
 
 export const TokenView = closed(
   {
     access_token: AccessToken,
     token_type: oneOf(['Bearer']),
-    expires_in: integer({ description: 'How long the access token is good for, in seconds from now' }),
+    expires_in: integer({ description: 'Lifetime of the access token, in seconds from now' }),
     expires_at: Timestamp,
     refresh_token: nullable(RefreshToken),
     refresh_expires_at: nullable(Timestamp),
@@ -29,10 +29,10 @@ export const TokenView = closed(
 
 export const LoginView = closed(
   {
-    mfa_required: Type.Boolean({ description: 'When true every token field is null and the challenge is to be answered' }),
+    mfa_required: Type.Boolean({ description: 'If true, every token field is null and the challenge must be answered' }),
     access_token: nullable(AccessToken),
     token_type: nullable(oneOf(['Bearer'])),
-    expires_in: nullable(integer({ description: 'How long the access token is good for, in seconds from now' })),
+    expires_in: nullable(integer({ description: 'Lifetime of the access token, in seconds from now' })),
     expires_at: nullable(Timestamp),
     refresh_token: nullable(RefreshToken),
     refresh_expires_at: nullable(Timestamp),

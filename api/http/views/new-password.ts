@@ -2,7 +2,7 @@ import type { PasswordStrength } from '../../../ports/passwords/strength.ts';
 import type { Deps } from '../operation/deps.ts';
 import { fail, invalid } from '../../../workflows/contracts/failure.ts';
 
-/** Whose password it will be, and where it stands in the request. */
+/** Whose password it will be, and its location in the request. */
 export interface PasswordSubject {
   readonly email: string;
   readonly fullName: string | null;
@@ -37,7 +37,7 @@ export async function checkNewPassword(
   const minimum = hasFactor ? shortest.withFactor : shortest.alone;
 
   if (characters.length < minimum) {
-    throw invalid(pointer, 'password_too_short', `a password has at least ${minimum} characters`, { minimum });
+    throw invalid(pointer, 'password_too_short', `must have at least ${minimum} characters`, { minimum });
   }
   const known = [email, ...email.split(/[@.]/), ...(fullName === null ? [] : [fullName, ...fullName.split(/\s+/)])];
   const score = await strength.rate({
@@ -45,6 +45,7 @@ export async function checkNewPassword(
     known: known.filter((word) => word !== '').slice(0, 50),
   });
 
-  if (score === null) throw fail('service_unavailable', { retryAfterS: 1, detail: 'the password could not be rated in time' });
-  if (score < lowestScore) throw invalid(pointer, 'password_guessable', 'this password is easily guessed');
+  if (score === null)
+    throw fail('service_unavailable', { retryAfterS: 1, detail: 'The strength of the password could not be checked in time.' });
+  if (score < lowestScore) throw invalid(pointer, 'password_guessable', 'is too easy to guess');
 }

@@ -6,7 +6,9 @@ import { closed, Decimal, idOf, nullable, oneOf, text, Timestamp } from '../inpu
 
 export const PriceModel = text(120, { minLength: 1, description: 'Id of the model in the registry, such as `openai/gpt-5.4-mini`' });
 export const PriceTier = text(40, { minLength: 1, description: 'Calls are priced by `standard`' });
-export const PriceBucketName = oneOf(priceBuckets, { description: 'Which of the disjoint counts of a call it prices, or the call itself' });
+export const PriceBucketName = oneOf(priceBuckets, {
+  description: 'Which of the disjoint token counts of a call it prices, or the call itself',
+});
 
 export const PriceView = closed(
   {
@@ -17,13 +19,13 @@ export const PriceView = closed(
     unit: oneOf(priceUnits),
     price: { ...Decimal, description: 'At most 12 decimals' },
     currency: Currency,
-    effective_from: { ...Timestamp, description: 'It is in force from then on, until the next one begins' },
-    source: nullable(text(200, { description: 'Where it was read' })),
+    effective_from: { ...Timestamp, description: 'In force from this time until the next price begins' },
+    source: nullable(text(200, { description: 'Where the price was found' })),
     created_at: Timestamp,
   },
   {
     $id: 'PriceView',
-    description: 'What a model costs from an instant on. A price in force is never changed or deleted: a later one replaces it',
+    description: 'What a model costs from a given time. A price in force is never changed or deleted: a later one replaces it',
   },
 );
 

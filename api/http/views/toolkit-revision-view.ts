@@ -20,7 +20,7 @@ const ToolkitToolView = closed({
   input_schema: FreeObject,
   output_schema: nullable(FreeObject),
   annotations: FreeObject,
-  hash: text(64, { description: 'SHA-256 of what an approval is about' }),
+  hash: text(64, { description: 'SHA-256 of what is approved' }),
   proposed: closed({ effect: oneOf(toolEffects), concurrency: oneOf(toolConcurrencies), idempotent: Type.Boolean() }),
 });
 
@@ -36,14 +36,14 @@ export const ToolkitRevisionView = closed(
       closed({
         name: ToolName,
         change: oneOf(['added', 'removed', 'changed', 'unchanged']),
-        fields: listOf(text(40), { maxItems: 10, description: 'What differs of a changed tool' }),
+        fields: listOf(text(40), { maxItems: 10, description: 'What has changed in a changed tool' }),
       }),
-      { maxItems: 400, description: 'Tool by tool against the active revision' },
+      { maxItems: 400, description: 'Comparison of each tool with the active revision' },
     ),
     quarantined: listOf(ToolName, { description: 'Tools that the sync took out of service' }),
-    tools: Type.Optional(listOf(ToolkitToolView, { description: 'What was kept of the source; absent in lists' })),
-    left_out_count: integer({ description: 'Operations or tools of the source that are no tools here' }),
-    left_out: listOf(closed({ name: ToolName, reason: text(300, { description: 'Why, as a predicate of the name' }) }), {
+    tools: Type.Optional(listOf(ToolkitToolView, { description: 'The stored source; absent in lists' })),
+    left_out_count: integer({ description: 'Operations or tools of the source that did not become tools' }),
+    left_out: listOf(closed({ name: ToolName, reason: text(300, { description: 'The reason, phrased as a predicate of the name' }) }), {
       description: 'The first 200 of them',
     }),
     server: nullable(FreeObject),
@@ -54,7 +54,7 @@ export const ToolkitRevisionView = closed(
     created_at: Timestamp,
     activated_at: nullable(Timestamp),
   },
-  { $id: 'ToolkitRevisionView', description: 'The tools of a toolkit as one sync, document or author gave them' },
+  { $id: 'ToolkitRevisionView', description: 'The tools of a toolkit from one sync, document or author' },
 );
 
 type ToolView = Static<typeof ToolkitToolView>;

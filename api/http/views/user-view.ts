@@ -20,7 +20,7 @@ export const UserView = closed(
     created_at: Timestamp,
     updated_at: Timestamp,
   },
-  { $id: 'UserView', description: 'A person who may sign in' },
+  { $id: 'UserView', description: 'A person who can sign in' },
 );
 
 export function toUserView(row: UserRow): Static<typeof UserView> {

@@ -8,25 +8,25 @@
   const { client } = transaction;
   const parts = ['sign-in', 'factor', 'consent'];
   const warnings = {
-    loopback_only: 'This application runs on your own computer: allow it only if you have just started it yourself.',
+    loopback_only: 'This application runs on your own computer. Allow it only if you have just started it yourself.',
     private_scheme:
-      'The answer goes to an application on this device, and any of them may have taken this address: allow it only if you have just started to connect there yourself.',
-    self_registered: 'This application has registered itself; nobody here has checked who it is.',
+      'The answer goes to an application on this device, and any application can claim this address. Allow access only if you have just started connecting yourself.',
+    self_registered: 'This application registered itself; its identity has not been verified.',
   };
   const problems = {
-    login_failed: 'Address or password is wrong.',
-    mfa_code_invalid: 'The code is wrong, or there were too many tries. Check it, or use another account to start again.',
-    rate_limited: 'Too many tries: wait a little and try again.',
-    service_unavailable: 'The service can not be reached at the moment. Try again in a little while.',
+    login_failed: 'The email address or password is wrong.',
+    mfa_code_invalid: 'The code is wrong, or there were too many attempts. Check it, or use another account to start again.',
+    rate_limited: 'Too many attempts. Wait a moment and try again.',
+    service_unavailable: 'The service cannot be reached at the moment. Try again shortly.',
     resource_frozen: 'Your organization is suspended. Ask its administrator.',
   };
-  // After these nothing on this page can go on.
+  // After these errors, the page cannot continue.
   const ends = {
-    mfa_required: 'Your organization demands a second factor. Set one up in your account, then start again in the application.',
-    gone: 'This request has run out. Go back to the application and start again.',
+    mfa_required: 'Your organization requires a second factor. Set one up in your account, then start again in the application.',
+    gone: 'This request has expired. Go back to the application and start again.',
     not_found: 'This request is unknown. Go back to the application and start again.',
-    state_conflict: 'This request has been decided already.',
-    oauth_request_invalid: 'The application is not known here any more.',
+    state_conflict: 'This request has already been decided.',
+    oauth_request_invalid: 'The application is no longer known here.',
     session_revoked: 'You have been signed out. Reload the page to start again.',
     token_expired: 'This took too long. Reload the page to start again.',
   };
@@ -41,7 +41,7 @@
     element('account').hidden = name === 'sign-in' || title === 'Done';
     element('title').textContent = title;
     document.title = title;
-    // Where something is granted the focus is on nothing that grants it.
+    // In a step that grants something, the focus is never on a control that grants it.
     const first = name && name !== 'consent' && element(name).querySelector('input');
     (first || element('title')).focus();
   };
@@ -66,7 +66,7 @@
     return answer;
   };
 
-  /** What stands in the fields; a secret doesn't stay in them. */
+  /** Reads the values of the fields, and clears secrets from them. */
   const take = (form, ...names) =>
     names.map((name) => {
       const input = form.querySelector(`[name=${name}]`);
@@ -78,7 +78,7 @@
   /** Allow works a moment after it can be seen, and not while a key is down: no key that was meant for a form before grants anything. */
   const isHeldBack = () => element('allow').getAttribute('aria-disabled') === 'true';
   const holdBack = () => {
-    // Not `disabled`, which would take the focus from who tabs away and comes back.
+    // Not `disabled`, which would lose the focus of a user who switches tabs and returns.
     element('allow').setAttribute('aria-disabled', 'true');
     clearTimeout(pause);
     pause = setTimeout(() => {
@@ -96,7 +96,7 @@
     const code = failure && failure.code;
     if (ends[code]) {
       await signOut();
-      show(null, 'This can not go on');
+      show(null, 'This cannot continue');
     }
     say(ends[code] || problems[code] || 'Something went wrong. Try again.');
   };
@@ -109,7 +109,7 @@
     location.replace(redirectTo);
   };
 
-  /** Name and address, and of which organization: it says too whether the session may decide. */
+  /** Name, address and organization; also shows whether the session may decide. */
   const nameOf = async (user) => {
     const organization = user.organization_id ? await send('GET', `/organizations/${user.organization_id}`) : null;
     const name = user.full_name ? `${user.full_name} (${user.email})` : user.email;
@@ -191,7 +191,7 @@
 
   const isPress = ({ key }) => key === 'Enter' || key === ' ';
   window.addEventListener('keydown', (event) => {
-    // What a held key repeats is no second decision.
+    // The repeats of a held key are not a second decision.
     if (event.repeat && event.key === 'Enter') event.preventDefault();
     if (!isPress(event)) return;
     held.add(event.key);
@@ -202,7 +202,7 @@
     if (isHeldBack()) holdBack();
   });
   window.addEventListener('blur', () => held.clear());
-  // A window that comes to the front under a click, or a key, of somebody who looks elsewhere.
+  // A window that comes to the front under a click or key press that was meant for another window.
   for (const type of ['blur', 'focus', 'pageshow']) window.addEventListener(type, holdBack);
 
   element('lead').textContent = client.host

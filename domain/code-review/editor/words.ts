@@ -7,15 +7,15 @@ const reasons: Readonly<Record<EditRefusal, string>> = {
   off: 'The editor of this repository is switched off.',
   closed: 'The pull request is closed.',
   nothing_open: 'There is no open finding to repair.',
-  max_rounds: 'The editor has pushed to this pull request as often as it may; it suggests instead.',
-  fork: 'The pull request comes from a fork, to which the editor does not push; it suggests instead.',
-  protected_path: 'The repair would touch protected files, which the editor does not push; it suggests instead.',
-  tests_failed: 'The commands that must pass did not pass after the repair, so nothing was pushed.',
-  no_sandbox: 'This deployment can not run the commands that must pass, so nothing was pushed.',
-  moved: 'The head moved while the editor was at work, twice, so nothing was pushed.',
-  push_refused: 'The host refused the push.',
+  max_rounds: 'The editor has reached its limit of pushes to this pull request; it suggests changes instead.',
+  fork: 'The pull request comes from a fork, to which the editor does not push; it suggests changes instead.',
+  protected_path: 'The repair would change protected files, which the editor does not push; it suggests changes instead.',
+  tests_failed: 'The required commands failed after the repair, so nothing was pushed.',
+  no_sandbox: 'This deployment cannot run the required commands, so nothing was pushed.',
+  moved: 'The head moved twice while the editor was working, so nothing was pushed.',
+  push_refused: 'The Git host rejected the push.',
   no_repair: 'The editor found no repair.',
-  budget: 'The budget of the binding leaves no room for the editor.',
+  budget: 'The budget of the binding does not cover the editor.',
 };
 
 /** What an editor did, for its reply. */

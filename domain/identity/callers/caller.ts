@@ -112,11 +112,11 @@ export function refuseRestriction({ restriction, clientId }: Pick<Caller, 'restr
     case null:
       return;
     case 'enrolment_required':
-      throw fail('mfa_required', { reason: restriction, detail: 'the organization demands a second factor: enrol one first' });
+      throw fail('mfa_required', { reason: restriction, detail: 'The organization requires a second factor. Enrol one first.' });
     case 'step_up_required':
       throw fail('mfa_required', {
         reason: restriction,
-        detail: `the organization demands a second factor: ${clientId === null ? 'verify yours' : 'connect the application again'} first`,
+        detail: `The organization requires a second factor. ${clientId === null ? 'Verify yours' : 'Connect the application again'} first.`,
       });
     default:
       restriction satisfies never;
@@ -125,7 +125,7 @@ export function refuseRestriction({ restriction, clientId }: Pick<Caller, 'restr
 
 /** Throws 403 for a caller below admin, who may not act as another user. */
 export function refuseDelegation(caller: Caller): void {
-  if (rankOf(caller.role) < rankOf('admin')) throw fail('role_insufficient', { detail: 'X-Acting-User needs the role admin' });
+  if (rankOf(caller.role) < rankOf('admin')) throw fail('role_insufficient', { detail: 'X-Acting-User requires the role admin.' });
 }
 
 /**
@@ -143,7 +143,7 @@ export function actAs(caller: Caller, person: Person | null): Caller {
   if (person.scope === 'platform' && (caller.scope !== 'platform' || caller.role !== 'operator')) throw unknownActingUser();
   if (workspaces !== 'all' && workspaces.size === 0) throw unknownActingUser();
   if (rankOf(person.role) > rankOf(caller.role)) {
-    throw fail('role_insufficient', { reason: 'rank', detail: 'the acting user has a higher role than the caller' });
+    throw fail('role_insufficient', { reason: 'rank', detail: 'The acting user has a higher role than the caller.' });
   }
   return freezeCaller({
     ...caller,
@@ -203,7 +203,7 @@ function sharedWorkspace(caller: Caller, person: Person, workspaces: Workspaces)
 }
 
 function unknownActingUser() {
-  return fail('not_found', { detail: 'no such acting user' });
+  return fail('not_found', { detail: 'The acting user does not exist.' });
 }
 
 // No code branches on a missing tenant, so a caller without one must never exist. A violation is a bug: it throws a plain error.

@@ -68,7 +68,7 @@ export async function confirmFactor(
 
   if (!factor) throw noFactor();
   if (factor.isConfirmed) throw factorActive();
-  if (factor.isOver) throw fail('gone', { detail: 'this secret is too old: enrol again' });
+  if (factor.isOver) throw fail('gone', { detail: 'This secret has expired. Start the enrolment again.' });
   const step = stepOfTotp(factor.secret, code, now);
   if (step === null) throw fail('mfa_code_invalid');
 
@@ -90,7 +90,7 @@ export async function removeOwnFactor(tx: TenantTransaction, keys: KeyRing, acco
   const { isConfirmed, isRequired } = await lockFactor(tx, account);
 
   if (isConfirmed && isRequired) {
-    throw fail('state_conflict', { reason: 'factor_required', detail: 'the organization demands a second factor' });
+    throw fail('state_conflict', { reason: 'factor_required', detail: 'The organization requires a second factor.' });
   }
   if (isConfirmed) {
     await removeFactor(tx, { userId, exceptSessionId: sessionId });
@@ -123,12 +123,12 @@ export async function removeFactor(
 
 /** 409: there is no confirmed factor. */
 function noFactor() {
-  return fail('state_conflict', { reason: 'no_factor', detail: 'there is no second factor' });
+  return fail('state_conflict', { reason: 'no_factor', detail: 'There is no second factor.' });
 }
 
 /** 409: a factor is confirmed already. */
 function factorActive() {
-  return fail('state_conflict', { reason: 'factor_active', detail: 'a second factor is confirmed already' });
+  return fail('state_conflict', { reason: 'factor_active', detail: 'A second factor is already confirmed.' });
 }
 
 function bindingOf({ userId, organizationId }: FactorScope): Binding {

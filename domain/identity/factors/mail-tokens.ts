@@ -38,7 +38,7 @@ export async function takeMailToken(tx: TenantTransaction, shown: UsedToken): Pr
 }
 
 function lostToken() {
-  return fail('gone', { detail: 'this link has been used, replaced, or is too old' });
+  return fail('gone', { detail: 'This link has already been used, has been replaced, or has expired.' });
 }
 
 /**

@@ -36,7 +36,7 @@ export async function createServiceKey(
   const expiresAt = asked.expires_at ? new Date(asked.expires_at) : null;
   const role = asked.role ?? 'member';
 
-  if (expiresAt && expiresAt <= now) throw invalid('/expires_at', 'range', 'expires_at must lie in the future');
+  if (expiresAt && expiresAt <= now) throw invalid('/expires_at', 'range', 'expires_at must be in the future');
   const home = await homeOfNewKey(ctx, asked);
   const createdByUserId = await lockRankedCreator(ctx, { role, workspaceId: home.workspaceId });
   const plaintext = newServiceKeyPlaintext();
@@ -62,7 +62,7 @@ export async function rotateServiceKey(ctx: Changing, id: string, { now, peppers
   const key = await seeForChange(ctx, ServiceKey, id, { openWhenSuspended: true });
 
   if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
-    throw fail('state_conflict', { reason: 'key_revoked', detail: "a revoked or expired key can't be rotated" });
+    throw fail('state_conflict', { reason: 'key_revoked', detail: 'A revoked or expired key cannot be rotated.' });
   }
   const plaintext = newServiceKeyPlaintext();
   const { prefix, last4 } = shownEnds(plaintext);
@@ -96,7 +96,7 @@ async function homeOfNewKey(
   const scope = asked ?? (workspace_id ? 'workspace' : undefined);
   const home = await resolveNewRowScope(ctx, { scope, workspace_id }, { openWhenSuspended: true });
 
-  if (home.organizationId === null) throw invalid('/scope', 'range', 'a key belongs to a workspace or an organization');
+  if (home.organizationId === null) throw invalid('/scope', 'range', 'a key must belong to a workspace or an organization');
   return { organizationId: home.organizationId, workspaceId: home.workspaceId };
 }
 
@@ -114,6 +114,6 @@ async function lockRankedCreator(
 
   if (rank === null || rankOf(rank) < rankOf('admin')) throw fail('role_insufficient');
   if (rankOf(role) > rankOf(rank))
-    throw fail('role_insufficient', { reason: 'rank', detail: "a key can't have a higher role than its creator" });
+    throw fail('role_insufficient', { reason: 'rank', detail: 'A key cannot have a higher role than its creator.' });
   return creator.userId;
 }

@@ -118,6 +118,6 @@ export async function confirmAddress(
   { userId, tokenHash: hash }: { readonly userId: string; readonly tokenHash: Buffer },
 ): Promise<void> {
   const { email } = await takeMailToken(tx, { hash, purpose: 'email_confirm', userId });
-  if (!(await confirmPending(tx, userId, email))) throw fail('gone', { detail: 'this address is not asked for any more' });
+  if (!(await confirmPending(tx, userId, email))) throw fail('gone', { detail: 'This change of address is no longer pending.' });
   await writeAddress(tx, userId, email);
 }

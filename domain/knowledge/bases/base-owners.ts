@@ -27,14 +27,14 @@ export function subjectIdOf(kind: KnowledgeSubjectKind, id: string): string {
  */
 export async function refuseBaseOwners(ctx: Scoped, home: RowScope, { ownerAgentId, ownerPersonaId, subject }: BaseOwners): Promise<void> {
   if (ownerAgentId !== null && !(await hasAgent(ctx, home, ownerAgentId)))
-    throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this place or a wider one.', { kind: 'agent' });
+    throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this scope or a wider one.', { kind: 'agent' });
   if (ownerPersonaId !== null && !(await hasPersona(ctx, home, ownerPersonaId)))
-    throw invalid('/owner_persona_id', 'reference', 'The persona does not exist in this place or a wider one.', { kind: 'persona' });
+    throw invalid('/owner_persona_id', 'reference', 'The persona does not exist in this scope or a wider one.', { kind: 'persona' });
   if (subject?.kind !== 'user') return;
   if (!uuid.test(subject.id) || !(await hasUser(ctx, home, subject.id)))
-    throw invalid('/subject_id', 'reference', 'The user does not exist in this place.', { kind: 'user' });
+    throw invalid('/subject_id', 'reference', 'The user does not exist in this scope.', { kind: 'user' });
   if (subject.id !== ctx.caller.userId && rankOf(roleAt(ctx.caller, home)) < rankOf('admin'))
-    throw fail('role_insufficient', { detail: 'Only an admin makes a base of another user.' });
+    throw fail('role_insufficient', { detail: 'Only an admin can create a base for another user.' });
 }
 
 function roleAt(caller: Caller, { workspaceId }: RowScope): Role {

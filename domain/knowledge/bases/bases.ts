@@ -137,11 +137,15 @@ export async function deleteBase(ctx: Changing, { base }: BaseForChange, at: Dat
   if (base.successorId !== null && ctx.caller.role !== 'operator')
     throw fail('resource_forbidden', {
       reason: 'superseded',
-      detail: 'Only an operator deletes a knowledge base that has been superseded.',
+      detail: 'Only an operator can delete a superseded knowledge base.',
     });
   const run = await findLiveRun(ctx, base.id);
   if (run)
-    throw fail('state_conflict', { reason: 'run_in_progress', detail: 'A run works on this knowledge base.', context: { run_id: run.id } });
+    throw fail('state_conflict', {
+      reason: 'run_in_progress',
+      detail: 'A run is working on this knowledge base.',
+      context: { run_id: run.id },
+    });
   base.deletedAt = at;
   await ctx.em.flush();
   await endSchedule(ctx, base, await readPolicy(ctx, base.id));
@@ -154,7 +158,7 @@ export function refuseOverlap({ size_tokens: size, overlap_tokens: overlap }: Kn
 
 /** Throws 422 for an open base of one user or guest, which everybody could read. */
 export function refuseOpenSubject(subjectKind: KnowledgeSubjectKind | null): void {
-  if (subjectKind !== null) throw invalid('/is_private', 'const', 'is true for a base that has a subject');
+  if (subjectKind !== null) throw invalid('/is_private', 'const', 'must be true for a base with a subject');
 }
 
 function refuseThaw({ successorId, activatedAt }: KnowledgeBase, { reembedRunId }: KnowledgeBaseRow): void {
@@ -173,9 +177,13 @@ async function refuseLanguage(ctx: Changing, base: KnowledgeBase, { reembedRunId
   if (base.organizationId === null && (await hasItems(ctx, base.id)))
     throw fail('state_conflict', {
       reason: 'not_empty',
-      detail: 'The items of a base of the platform are indexed in its language; another one takes an empty base.',
+      detail: 'The items of this platform base are indexed in its language; the language can only be changed while the base is empty.',
     });
   const run = await findWritingRun(ctx, base.id);
   if (run)
-    throw fail('state_conflict', { reason: 'run_in_progress', detail: 'A run works on this knowledge base.', context: { run_id: run.id } });
+    throw fail('state_conflict', {
+      reason: 'run_in_progress',
+      detail: 'A run is working on this knowledge base.',
+      context: { run_id: run.id },
+    });
 }

@@ -83,11 +83,19 @@ export async function removeGrant(ctx: Changing, grant: KnowledgeGrant): Promise
 
 async function refusePrincipal(ctx: Scoped, base: KnowledgeBase, { kind, id, role }: GrantPrincipal): Promise<void> {
   if ((kind === 'role') !== (role !== null))
-    throw invalid('/role', role === null ? 'required' : 'unknown_field', 'A grant for a role, and no other, names the role.');
+    throw invalid(
+      '/role',
+      role === null ? 'required' : 'unknown_field',
+      'role is required for a grant to a role and not allowed for any other.',
+    );
   if ((kind === 'role') !== (id === null))
-    throw invalid('/principal_id', id === null ? 'required' : 'unknown_field', 'Every grant but one for a role names its principal.');
+    throw invalid(
+      '/principal_id',
+      id === null ? 'required' : 'unknown_field',
+      'principal_id is required for every grant except one to a role.',
+    );
   if (id === null || (await reaches(ctx, base, { kind, id }))) return;
-  throw invalid('/principal_id', 'reference', `The ${kind} does not exist in the place of this base.`, { kind });
+  throw invalid('/principal_id', 'reference', `The ${kind} does not exist in the scope of this base.`, { kind });
 }
 
 function reaches(ctx: Scoped, base: KnowledgeBase, { kind, id }: { readonly kind: KnowledgePrincipalKind; readonly id: string }) {
@@ -109,5 +117,5 @@ function reaches(ctx: Scoped, base: KnowledgeBase, { kind, id }: { readonly kind
 
 // Only operators write rows of the platform.
 function refusePlatformWrite(access: KnowledgeAccess): void {
-  if (access !== 'read') throw invalid('/access', 'const', 'is read for a base of the platform');
+  if (access !== 'read') throw invalid('/access', 'const', 'must be read for a base of the platform');
 }

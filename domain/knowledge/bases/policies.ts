@@ -29,7 +29,7 @@ export interface WrittenPolicy {
  */
 export async function putPolicy(ctx: Changing, kbId: string, { fields, isJudge }: PolicyPut): Promise<WrittenPolicy> {
   const base = await manageBase(ctx, kbId);
-  if (base.organizationId === null) throw fail('resource_forbidden', { detail: 'Bases of the platform have no policy.' });
+  if (base.organizationId === null) throw fail('resource_forbidden', { detail: 'Platform bases have no policy.' });
   await lockPolicy(ctx, kbId);
   const before = await readPolicy(ctx, kbId);
   checkIfMatch(ctx, before.version);
@@ -48,9 +48,9 @@ export async function putPolicy(ctx: Changing, kbId: string, { fields, isJudge }
 
 function refusePolicy({ tasks, judgeModel, schedule }: PolicyFields, isJudge: (model: string) => boolean): void {
   if (judgeModel !== null && !isJudge(judgeModel))
-    throw invalid('/judge_model', 'unknown_model', 'This deployment has no such model that answers questions.');
+    throw invalid('/judge_model', 'unknown_model', 'This deployment has no chat model of this name.');
   refuseUnjudged(tasks, judgeModel);
-  if (schedule !== null && tasks.length === 0) throw invalid('/tasks', 'minItems', 'A schedule needs tasks.');
+  if (schedule !== null && tasks.length === 0) throw invalid('/tasks', 'minItems', 'A schedule requires tasks.');
 }
 
 /** Ends the schedule of a base after the commit that deletes the base; does nothing when no policy ever created one. */

@@ -20,7 +20,10 @@ export async function searchableBase(ctx: Scoped, kbId: string): Promise<Searche
   const [base] = await listSearchedBases(ctx, { visible, canRead, kbIds: [kbId], limit: 1 });
   if (!base) throw fail('not_found');
   if (!base.isReadable)
-    throw fail('resource_forbidden', { reason: 'grant_required', detail: 'The knowledge base is private; its content takes a grant.' });
+    throw fail('resource_forbidden', {
+      reason: 'grant_required',
+      detail: 'The knowledge base is private; reading its content requires a grant.',
+    });
   if (base.activatedAt === null)
     throw fail('state_conflict', { reason: 'reembed_in_progress', detail: 'The knowledge base is still being built.' });
   return base;
@@ -42,7 +45,7 @@ export async function searchableBases(ctx: Scoped, kbIds?: readonly string[]): P
           pointer: '/kb_ids',
           name: null,
           rule: 'too_many_bases',
-          message: `You read more than ${maxSearchedBases} knowledge bases; name those to search.`,
+          message: `You can read more than ${maxSearchedBases} knowledge bases; name the ones to search.`,
         },
       ],
     });
@@ -90,7 +93,7 @@ function refuseUnknown(kbIds: readonly string[], bases: readonly SearchedBase[])
   refuseMissing(kbIds, new Set(bases.map(({ id }) => id)), {
     pointer: '/kb_ids',
     kind: 'KnowledgeBase',
-    message: 'The knowledge base does not exist, or can not be searched.',
+    message: 'The knowledge base does not exist or cannot be searched.',
   });
 }
 

@@ -25,5 +25,5 @@ export async function seeGrant(ctx: Scoped, grantId: string): Promise<KnowledgeG
 
 function refuseWithoutRight({ canManage, isAdmin }: { readonly canManage: boolean; readonly isAdmin: boolean }, need: BaseNeed): void {
   if (canManage || (need === 'grant' && isAdmin)) return;
-  throw fail('resource_forbidden', { reason: 'grant_required', detail: 'This takes a grant of access manage to the knowledge base.' });
+  throw fail('resource_forbidden', { reason: 'grant_required', detail: 'This requires a grant with access manage to the knowledge base.' });
 }

@@ -35,7 +35,7 @@ function refuseSuccession({ to, supersededById }: ItemCuration): void {
   throw invalid(
     '/superseded_by_id',
     supersededById === null ? 'required' : 'unknown_field',
-    'A superseded item, and no other, names the one that takes its place.',
+    'superseded_by is required for superseded and not allowed for any other state.',
   );
 }
 
@@ -57,7 +57,7 @@ export async function curateItem(
   if (!isCurated(item.curationState, to))
     throw fail('state_conflict', {
       reason: 'illegal_transition',
-      detail: `A ${item.curationState} item does not become ${to}.`,
+      detail: `A ${item.curationState} item cannot become ${to}.`,
       context: { from: item.curationState, to },
     });
   if (supersededById !== null) {
@@ -72,11 +72,11 @@ export async function curateItem(
 function refuseNoSuccessor(locked: readonly { readonly id: string }[], itemId: string, successorId: string): void {
   if (successorId === itemId) throw cycle();
   if (locked.some(({ id }) => id === successorId)) return;
-  throw invalid('/superseded_by_id', 'reference', 'There is no such live item in this base.', { kind: 'item' });
+  throw invalid('/superseded_by_id', 'reference', 'The base has no such live item.', { kind: 'item' });
 }
 
 function cycle() {
-  return invalid('/superseded_by_id', 'cycle', 'The item would be superseded by itself.');
+  return invalid('/superseded_by_id', 'cycle', 'An item cannot be superseded by itself.');
 }
 
 interface CuratedItem {
@@ -112,7 +112,7 @@ export async function curateItems(
   const { supersededById } = curation;
   const ids = itemIds ?? (await listMatchingIds(tx, { ...filter, kbId: base.id }, maxCuratedItems + 1));
   if (ids.length > maxCuratedItems)
-    throw fail('validation_failed', { reason: 'too_many', detail: `The filter finds over ${maxCuratedItems} items: narrow it.` });
+    throw fail('validation_failed', { reason: 'too_many', detail: `The filter matches more than ${maxCuratedItems} items. Narrow it.` });
 
   const locked = await lockItems(tx, base.id, supersededById === null ? ids : [...ids, supersededById]);
   if (itemIds !== null) refuseUnknown(itemIds, locked);
@@ -134,7 +134,7 @@ export async function curateItems(
 function refuseUnknown(itemIds: readonly string[], locked: readonly { readonly id: string }[]): void {
   const found = new Set(locked.map(({ id }) => id));
   const at = itemIds.findIndex((id) => !found.has(id));
-  if (at !== -1) throw invalid(`/item_ids/${at}`, 'reference', 'There is no such live item in this base.', { kind: 'item' });
+  if (at !== -1) throw invalid(`/item_ids/${at}`, 'reference', 'The base has no such live item.', { kind: 'item' });
 }
 
 /** An item that a curator has reviewed has trust `reviewed` until others change its content. */

@@ -108,7 +108,7 @@ export function distinct(tags: readonly string[]): string[] {
 /** Throws 422 unless a validity begins before it ends. */
 export function refuseValidity(from: string | null | undefined, until: string | null | undefined, pointer: string): void {
   if (typeof from !== 'string' || typeof until !== 'string' || Date.parse(from) < Date.parse(until)) return;
-  throw invalid(`${pointer}/valid_until`, 'range', 'The end of a validity lies behind its beginning.');
+  throw invalid(`${pointer}/valid_until`, 'range', 'The end of the validity must be after its beginning.');
 }
 
 /** Throws 422 for a date that no calendar has: files and bundles are not checked by the schema of a body. */
@@ -116,21 +116,24 @@ function refuseNoTime(time: string | null | undefined, pointer: string): void {
   if (typeof time !== 'string') return;
   const day = time.slice(0, 10);
   const isDay = !Number.isNaN(Date.parse(day)) && new Date(day).toISOString().startsWith(day);
-  if (!isDay || Number.isNaN(Date.parse(time)) || day.startsWith('0000')) throw invalid(pointer, 'format', 'The time is none (RFC 3339).');
+  if (!isDay || Number.isNaN(Date.parse(time)) || day.startsWith('0000'))
+    throw invalid(pointer, 'format', 'The time is not a valid RFC 3339 timestamp.');
 }
 
 /** Throws 422 for metadata of over 16 KiB or 50 keys, or with a value that is no scalar. */
 export function toMetadata(metadata: Readonly<Record<string, unknown>>, pointer: string): KnowledgeMetadata {
   const entries = Object.entries(metadata);
   if (entries.length > maxMetadata.keys)
-    throw invalid(`${pointer}/metadata`, 'maxProperties', `Metadata have at most ${maxMetadata.keys} keys.`, { limit: maxMetadata.keys });
+    throw invalid(`${pointer}/metadata`, 'maxProperties', `Metadata can have at most ${maxMetadata.keys} keys.`, {
+      limit: maxMetadata.keys,
+    });
   if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadata.bytes)
-    throw invalid(`${pointer}/metadata`, 'maxLength', `Metadata have at most ${maxMetadata.bytes} bytes of JSON.`, {
+    throw invalid(`${pointer}/metadata`, 'maxLength', `Metadata can have at most ${maxMetadata.bytes} bytes of JSON.`, {
       limit: maxMetadata.bytes,
     });
   const scalars = entries.filter(isScalarEntry);
   if (scalars.length < entries.length)
-    throw invalid(`${pointer}/metadata`, 'type', 'Values of metadata are strings, numbers, booleans or null.');
+    throw invalid(`${pointer}/metadata`, 'type', 'Metadata values must be strings, numbers, booleans or null.');
   return Object.fromEntries(scalars);
 }
 

@@ -105,15 +105,15 @@ export async function restoreItem(
 }
 
 async function refuseRestore(tx: TenantTransaction, { base, item }: LockedItem, now: Date): Promise<void> {
-  if (item.deletedAt === null) throw fail('state_conflict', { reason: 'illegal_transition', detail: 'The item is live.' });
+  if (item.deletedAt === null) throw fail('state_conflict', { reason: 'illegal_transition', detail: 'The item has not been deleted.' });
   const retentionMs = (base.retentionDays ?? defaultPolicy.retentionDays) * 86_400_000;
   if (now.getTime() - new Date(item.deletedAt).getTime() > retentionMs)
-    throw fail('state_conflict', { reason: 'retention_over', detail: 'The time in which the item could be restored is over.' });
+    throw fail('state_conflict', { reason: 'retention_over', detail: 'The item can no longer be restored: its retention period is over.' });
   if (item.externalId === null) return;
   const keys = { hashes: [], externalIds: [item.externalId] };
   await lockItemKeys(tx, base.id, { ...keys, hashes: [item.contentHash] });
   if ((await listSameItems(tx, base.id, keys)).length > 0)
-    throw fail('already_exists', { detail: 'Another item of the base has its external id by now.' });
+    throw fail('already_exists', { detail: 'Another item of the base has taken its external id.' });
 }
 
 /** Stores the changed item as its next version. */

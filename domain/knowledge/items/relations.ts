@@ -20,12 +20,12 @@ export interface RelationDraft {
  */
 export async function createRelation(ctx: Scoped, { fromItemId, toItemId, type, note }: RelationDraft) {
   const base = await requireBaseOfItem(ctx, fromItemId, { right: 'write', isLocked: true });
-  if (fromItemId === toItemId) throw invalid('/to_item_id', 'range', 'An item has no relation to itself.');
+  if (fromItemId === toItemId) throw invalid('/to_item_id', 'range', 'An item cannot have a relation to itself.');
   await assertActive(ctx.em, base);
   refuseFrozenBase(base);
   const ends = await lockEnds(ctx, base.id, [fromItemId, toItemId]);
   if (!ends.includes(fromItemId)) throw fail('not_found');
-  if (!ends.includes(toItemId)) throw invalid('/to_item_id', 'reference', 'There is no such live item in this base.', { kind: 'item' });
+  if (!ends.includes(toItemId)) throw invalid('/to_item_id', 'reference', 'The base has no such live item.', { kind: 'item' });
 
   const { id: kbId, organizationId, workspaceId } = base;
   const created = await insertRelation(ctx, {

@@ -62,7 +62,7 @@ export async function verifySample(deps: EmbeddingDeps, runId: string, signal: A
   if (strange.length > 0)
     throw fail('state_conflict', {
       reason: 'sample_mismatch',
-      detail: `${strange.length} of ${vectors.length} vectors are not those of their texts.`,
+      detail: `${strange.length} of ${vectors.length} vectors do not match their texts.`,
     });
 }
 
@@ -94,7 +94,7 @@ export async function cutOver(tx: TenantTransaction, runId: string, now: Date): 
   const from = bases.find(({ id }) => id === ids.fromId);
   const to = bases.find(({ id }) => id === ids.toId);
   if (from === undefined || to === undefined)
-    throw fail('state_conflict', { reason: 'copy_mismatch', detail: 'One of the bases is gone.' });
+    throw fail('state_conflict', { reason: 'copy_mismatch', detail: 'One of the bases no longer exists.' });
   const coverage = await compareBases(tx, ids, { model: to.embeddingModel, dim: to.embeddingDim });
   refuseMismatch(coverage, { needsVectors: to.embeddingDim > 0 && !(await readPolicy(tx, from.id)).allowMissingEmbeddings });
 
@@ -130,7 +130,7 @@ function refuseMismatch(found: Coverage, { needsVectors }: { readonly needsVecto
   if (wrong.length > 0)
     throw fail('state_conflict', {
       reason: 'copy_mismatch',
-      detail: `The new base does not hold what the old one holds: ${wrong.join(', ')}.`,
+      detail: `The new base does not contain everything that the old one contains: ${wrong.join(', ')}.`,
     });
 }
 
@@ -165,7 +165,7 @@ async function beginUndo(tx: TenantTransaction, runId: string): Promise<string |
   const run = await lockKnowledgeRun(tx, runId);
   if (run === null || run.finishedAt !== null || run.cutOverAt !== null) return null;
   if (run.status !== 'cancelling') {
-    const detail = 'The work was interrupted too often, or what it needs is away.';
+    const detail = 'The work was interrupted too often, or a service that it needs is unavailable.';
     run.params = { ...run.params, failure: { stage: run.progress.stage, code: 'interrupted', detail } };
     run.status = 'cancelling';
   }

@@ -192,7 +192,7 @@ async function embedPart(deps: EmbeddingDeps, begun: Begun, { part, signal }: Pa
 function refusedText({ predecessorItemId, ord }: LackingChunk): Error {
   return fail('upstream_failed', {
     reason: 'embedding_refused',
-    detail: 'The embedding model refused a text.',
+    detail: 'The embedding model rejected a text.',
     context: { item_id: predecessorItemId, chunk_ord: ord },
   });
 }
@@ -247,7 +247,7 @@ async function writePart(
 async function writeWithout(deps: EmbeddingDeps, begun: Begun, chunk: LackingChunk): Promise<void> {
   await writePart(deps, begun, { part: [chunk], vectors: null });
   const ids = { item_id: chunk.predecessorItemId, chunk_ord: chunk.ord };
-  const error = { stage: 'embedding', code: 'embedding_refused', detail: 'The embedding model refused the text.', ids };
+  const error = { stage: 'embedding', code: 'embedding_refused', detail: 'The embedding model rejected the text.', ids };
   await commit(deps, begun.runId, (tx, run) => addRunErrors(tx, run, [error]));
 }
 

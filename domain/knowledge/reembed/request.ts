@@ -46,12 +46,12 @@ export async function startReembed(ctx: Changing, kbId: string, asked: ReembedRe
   const { base: source, before } = await seeBaseForChange(ctx, kbId, { need: 'manage' });
   const { activatedAt, reembedRunId } = before;
   refuseFrozenBase({ isFrozen: source.isFrozen, successorId: source.successorId, activatedAt, reembedRunId });
-  if (source.organizationId === null) throw fail('resource_forbidden', { detail: 'Bases of the platform have no runs.' });
+  if (source.organizationId === null) throw fail('resource_forbidden', { detail: 'Platform bases have no runs.' });
   const writing = await findWritingRun(ctx, source.id);
   if (writing)
     throw fail('state_conflict', {
       reason: 'run_in_progress',
-      detail: 'A run works on this knowledge base.',
+      detail: 'A run is working on this knowledge base.',
       context: { run_id: writing.id },
     });
 
@@ -97,7 +97,7 @@ async function estimateOf(
 ): Promise<string> {
   if (entry === null || entry.inProcess) return '0';
   const workspaceId = await payingWorkspace(tx, source);
-  if (workspaceId === null) throw fail('resource_forbidden', { detail: 'No workspace of the organization is active to pay for it.' });
+  if (workspaceId === null) throw fail('resource_forbidden', { detail: 'The organization has no active workspace to pay for it.' });
   const { prices, isBounded } = await readTerms(tx, { id: entry.id, currency }, { workspaceId, caps: [] });
   if (!entry.free && prices.length === 0 && rejectsUnpriced(unpriced, isBounded))
     throw fail('validation_failed', { reason: 'unpriced_model', detail: `The model ${entry.id} has no price.` });
@@ -107,7 +107,7 @@ async function estimateOf(
   if (period !== null)
     throw fail('budget_exceeded', {
       reason: period,
-      detail: `The budget of the ${period} has no room for what this is estimated to cost.`,
+      detail: `The budget of the ${period} does not cover the estimated cost.`,
     });
   return estimate;
 }

@@ -1,11 +1,12 @@
 import type { KnowledgeRun } from '../../../db/knowledge/runs/knowledge-run.entity.ts';
 import { payingWorkspace } from '../../../db/knowledge/items/pending-items.ts';
 import { readPolicy } from '../../../db/knowledge/bases/maintained-base.ts';
+import { settleLostCalls } from './judge-calls.ts';
 import { lockKnowledgeRun, nextWindowEnd, readRunCost } from '../../../db/knowledge/runs/runs.ts';
 import { addRunErrors, type RunError } from '../../../db/knowledge/runs/write-runs.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 
-/** Locks a run for its next batch, or ends it if it is being cancelled or was paused too long. Returns null when there is nothing to do. */
+/** Locks a run for its next batch and settles calls that an earlier worker has lost, or ends the run if it is being cancelled or was paused too long. Returns null when there is nothing to do. */
 export async function lockRunForBatch(tx: TenantTransaction, runId: string, now: Date): Promise<KnowledgeRun | null> {
   const run = await lockKnowledgeRun(tx, runId);
   if (run === null || run.finishedAt !== null) return null;
@@ -13,6 +14,7 @@ export async function lockRunForBatch(tx: TenantTransaction, runId: string, now:
     await endRun(tx, run, { status: 'cancelled', now });
     return null;
   }
+  await settleLostCalls(tx, run);
   run.startedAt ??= now;
   if (run.status === 'queued') run.status = 'running';
   return run;
@@ -70,7 +72,7 @@ export async function endGivenUp(tx: TenantTransaction, runId: string, now: Date
   const run = await lockKnowledgeRun(tx, runId);
   if (run === null || run.finishedAt !== null) return;
   if (run.status === 'cancelling') return endRun(tx, run, { status: 'cancelled', now });
-  const detail = 'The work was interrupted too often, or what it needs is away.';
+  const detail = 'The work was interrupted too often, or a service that it needs is unavailable.';
   await endRun(tx, run, { status: 'failed', now, error: { stage: run.progress.stage, code: 'interrupted', detail } });
 }
 
@@ -84,6 +86,7 @@ export interface RunEnd {
 
 /** Ends a locked run, with its cost according to the ledger. */
 export async function endRun(tx: TenantTransaction, run: KnowledgeRun, { status, now, result, error }: RunEnd): Promise<void> {
+  await settleLostCalls(tx, run);
   if (error !== undefined) await addRunErrors(tx, run, [error]);
   Object.assign(run, { status, pausedReason: null, pausedAt: null, cursor: null, finishedAt: now, costSpent: await readRunCost(tx, run) });
   if (result !== undefined) run.result = { ...result };

@@ -18,7 +18,7 @@ import { taskQueues, workflowIds } from '../../../workflows/contracts/queues.ts'
  */
 export async function startKnowledgeRun(tx: TenantTransaction, base: BasePlace, made: Omit<NewRun, 'requestedBy'>): Promise<KnowledgeRun> {
   const { organizationId, workspaceId } = base;
-  if (organizationId === null) throw fail('resource_forbidden', { detail: 'Bases of the platform have no runs.' });
+  if (organizationId === null) throw fail('resource_forbidden', { detail: 'Platform bases have no runs.' });
   const run = makeRun(tx, base, { ...made, requestedBy: creatorOf(tx.actor) });
   await tx.em.flush();
   await startRunWorkflow(tx, { id: run.id, kbId: run.kbId, organizationId, workspaceId });
@@ -71,7 +71,7 @@ export async function cancelKnowledgeRun(ctx: Changing, runId: string): Promise<
   await assertActive(ctx.em, run);
   if (run.finishedAt !== null) throw fail('state_conflict', { reason: 'already_terminal', detail: `The run has ended: ${run.status}.` });
   if (run.cutOverAt !== null)
-    throw fail('state_conflict', { reason: 'cut_over', detail: 'The new base has taken the place of the old one.' });
+    throw fail('state_conflict', { reason: 'cut_over', detail: 'The new base has already replaced the old one.' });
   if (run.status === 'cancelling') return shown;
 
   run.status = 'cancelling';

@@ -73,7 +73,7 @@ function failSource(source: KnowledgeSource, error: IngestError): void {
 export async function giveUpIngest(transact: Transact, input: IngestInput): Promise<void> {
   await transact(async (tx) => {
     const found = await lockEndingIngest(tx, input);
-    const detail = 'The work was interrupted too often, or what it needs is away.';
+    const detail = 'The work was interrupted too often, or a service that it needs is unavailable.';
     if (found?.run.status === 'cancelling') await endCancelled(tx, found);
     else if (found) await endFailed(tx, found, { code: 'interrupted', stage: found.source.state, detail });
   });

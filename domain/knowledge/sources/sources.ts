@@ -81,7 +81,7 @@ export async function createSource(
 
 async function originOf(ctx: Changing, base: ItemBase, { attachmentId, url, text }: NewSource) {
   const given = [attachmentId, url, text].filter((value) => value !== undefined);
-  if (given.length !== 1) throw invalid('', 'oneOf', 'A source has exactly one of attachment_id, url and text.');
+  if (given.length !== 1) throw invalid('', 'oneOf', 'A source must have exactly one of attachment_id, url and text.');
   const none = { uri: null, attachmentId: null, text: null, mediaType: null };
   if (url !== undefined) return { ...none, kind: 'url', uri: checkedUrl(url) } as const;
   if (text !== undefined) return { ...none, kind: 'text', text, mediaType: 'text/markdown' } as const;
@@ -108,7 +108,7 @@ export async function attachmentForBase(
 function checkedUrl(url: string): string {
   const parsed = URL.parse(url);
   if (parsed && ['http:', 'https:'].includes(parsed.protocol) && parsed.username === '' && parsed.password === '') return parsed.href;
-  throw invalid('/url', 'format', 'The address must be an absolute one of http or https, without a user.');
+  throw invalid('/url', 'format', 'The address must be an absolute http or https URL without user information.');
 }
 
 /**
@@ -170,7 +170,7 @@ async function seeSourceForChange(
 /** Creates the run of a source and starts its workflow after the commit. */
 async function startIngest(ctx: Changing, source: KnowledgeSource, currency: string): Promise<void> {
   const { organizationId, workspaceId } = source;
-  if (organizationId === null) throw fail('resource_forbidden', { detail: 'Bases of the platform have no sources.' });
+  if (organizationId === null) throw fail('resource_forbidden', { detail: 'Platform bases have no sources.' });
   const run = makeIngestRun(ctx, source, { currency, requestedBy: creatorOf(ctx.actor) });
   Object.assign(source, { state: 'queued', error: null, runId: run.id, syncNo: source.syncNo + 1 });
   await ctx.em.flush();
@@ -213,5 +213,5 @@ export async function startIngestWorkflow(
 }
 
 function runInProgress({ runId }: KnowledgeSource): Error {
-  return fail('state_conflict', { reason: 'run_in_progress', detail: 'A run is at work on the source.', context: { run_id: runId } });
+  return fail('state_conflict', { reason: 'run_in_progress', detail: 'A run is working on the source.', context: { run_id: runId } });
 }

@@ -15,11 +15,11 @@ export type StagedRow = ReturnType<typeof toItemRow>;
 export function toStagedRow(part: ParsedPart, source: StagedSource): StagedRow | { readonly fault: string } {
   const fields = readElementFields(part.fields ?? {});
   const at = part.place ?? 'A part of the file';
-  if ('fault' in fields) return { fault: `${at} was left out: ${fields.fault}` };
+  if ('fault' in fields) return { fault: `${at} was omitted: ${fields.fault}` };
   try {
     return rowOf(part, source, fields);
   } catch (error) {
-    if (error instanceof Failure && error.code === 'validation_failed') return { fault: `${at} was left out: ${error.detail}` };
+    if (error instanceof Failure && error.code === 'validation_failed') return { fault: `${at} was omitted: ${error.detail}` };
     throw error;
   }
 }

@@ -121,11 +121,11 @@ export interface RowFault {
 
 /** Returns the row of a line, or what is wrong with it. Ignores unknown members. */
 export function toBundleRow(record: BundleRecord | null): BundleRow | RowFault {
-  if (record === null) return { code: 'bad_json', detail: 'The line is no JSON object with a type, or not UTF-8.' };
+  if (record === null) return { code: 'bad_json', detail: 'The line is not a UTF-8 JSON object with a type.' };
   const { type } = record;
   if (type !== 'source' && type !== 'item' && type !== 'vectors' && type !== 'relation' && type !== 'grant')
-    return { code: 'unknown_type', detail: 'The line is of no type that a bundle has.' };
-  if (!isClean(record)) return { code: 'bad_text', detail: 'A text has U+0000 or a lone surrogate.' };
+    return { code: 'unknown_type', detail: 'The type of the line is not one that a bundle can contain.' };
+  if (!isClean(record)) return { code: 'bad_text', detail: 'A text contains U+0000 or a lone surrogate.' };
   const form = forms[type];
   if (form.Check(record)) return record as BundleRow; // the form of its type
   const [fault] = form.Errors(record);

@@ -158,7 +158,7 @@ async function writeRelations(
   for (const [at, placed] of relations.entries()) {
     const [from, to] = ends[at] ?? [];
     if (from === undefined || to === undefined || from === to || !live.has(from) || !live.has(to)) {
-      result.errors.push(rowError(placed, 'reference', 'An end of the relation is no item of the bundle that has landed.'));
+      result.errors.push(rowError(placed, 'reference', 'One end of the relation is not an item of the bundle that was imported.'));
       continue;
     }
     const { relation: type, note = null } = placed.row;

@@ -1,9 +1,8 @@
 import { payingWorkspace } from '../../../db/knowledge/items/pending-items.ts';
-import { lockKnowledgeRun } from '../../../db/knowledge/runs/runs.ts';
-import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import type { JudgeQuestion, Judgement } from './judge.ts';
-import type { MaintenanceCursor, TaskBatch } from './maintenance.ts';
+import { billedStep, flightOf, keepAnswer } from '../runs/judge-calls.ts';
+import type { TaskBatch } from './maintenance.ts';
 
 /**
  * Asks the judge of the policy, at the run's cost. The answer is stored in the cursor of the run until the batch commits, so that a worker that takes over
@@ -18,28 +17,21 @@ export async function askJudge(
   const kept = cursor.answers?.[question.step];
   if (kept !== undefined) return kept;
   if (policy.judgeModel === null)
-    throw fail('validation_failed', { reason: 'judge_model_required', detail: 'The policy of the base names no judge_model.' });
+    throw fail('validation_failed', { reason: 'judge_model_required', detail: 'The policy of the base has no judge_model.' });
   const workspaceId = await read((tx) => payingWorkspace(tx, run));
   if (workspaceId === null || run.organizationId === null)
-    throw fail('validation_failed', { reason: 'no_workspace', detail: 'No workspace pays for the base.' });
+    throw fail('validation_failed', { reason: 'no_workspace', detail: 'The base has no workspace to pay for it.' });
   const { organizationId, id: runId } = run;
-  const keep = (tx: TenantTransaction, answer: Judgement) => keepAnswer(tx, { runId, cursor, step: question.step, answer });
-  return tools.judge({ ...question, model: policy.judgeModel, runId, organizationId, workspaceId, signal, keep });
-}
-
-interface KeptAnswer {
-  readonly runId: string;
-  readonly cursor: MaintenanceCursor;
-  readonly step: string;
-  readonly answer: Judgement;
-}
-
-/** Stores nothing for a run that has ended meanwhile. */
-async function keepAnswer(tx: TenantTransaction, { runId, cursor, step, answer }: KeptAnswer): Promise<void> {
-  const run = await lockKnowledgeRun(tx, runId);
-  if (run === null || run.finishedAt !== null) return;
-  // Only this function and `noteProgress` write the cursor.
-  const answers = (run.cursor as Pick<MaintenanceCursor, 'answers'> | null)?.answers;
-  run.cursor = { ...cursor, answers: { ...answers, [step]: answer } };
-  await tx.em.flush();
+  const asked = { runId, cursor, step: question.step };
+  return tools.judge({
+    ...question,
+    step: billedStep(cursor, question.step),
+    model: policy.judgeModel,
+    runId,
+    organizationId,
+    workspaceId,
+    signal,
+    keep: (tx, answer) => keepAnswer(tx, asked, answer),
+    flight: flightOf(asked, workspaceId),
+  });
 }

@@ -10,7 +10,8 @@ import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { Embedder } from '../../../ports/embeddings/index.ts';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { refuseFrozenBase } from '../bases/frozen-base.ts';
-import type { Judge, Judgement } from './judge.ts';
+import type { JudgeCalls } from '../runs/judge-calls.ts';
+import type { Judge } from './judge.ts';
 import { countOnRun, moveOn } from '../runs/run-batches.ts';
 import type { SearchDeps } from '../search/search.ts';
 
@@ -22,14 +23,12 @@ export type MaintenanceTask = (typeof maintenanceTasks)[number];
 export const judgedTasks: readonly MaintenanceTask[] = ['contradictions', 'consolidate'];
 
 /** How far a maintenance run is: a task, a stage of it, and the last position in that stage. */
-export interface MaintenanceCursor {
+export interface MaintenanceCursor extends JudgeCalls {
   readonly task: MaintenanceTask;
   readonly stage: string | null;
   readonly after: string | null;
   /** What a task adds up over its batches. */
   readonly sums?: Readonly<Record<string, unknown>>;
-  /** Answers of a judge in the current batch, by question: a retry of the batch reuses them. */
-  readonly answers?: Readonly<Record<string, Judgement>>;
 }
 
 /** The outcome of a batch: where the task continues (null: it is done), what it did, and what the run shows of the task. */

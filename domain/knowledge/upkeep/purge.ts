@@ -35,9 +35,9 @@ export async function startPurge(
   if (base.successorId !== null && ctx.caller.role !== 'operator')
     throw fail('resource_forbidden', {
       reason: 'superseded',
-      detail: 'Only an operator purges a knowledge base that has been superseded.',
+      detail: 'Only an operator can purge a superseded knowledge base.',
     });
-  if (request.confirm !== base.slug) throw invalid('/confirm', 'const', "must be the knowledge base's slug");
+  if (request.confirm !== base.slug) throw invalid('/confirm', 'const', 'must be the slug of the knowledge base');
   const target = await targetOf(ctx, base, { request, now });
   if (base.activatedAt === null || before.reembedRunId !== null) throw fail('state_conflict', { reason: 'reembed_in_progress' });
   await refuseLiveRuns(ctx, base.id);
@@ -50,7 +50,11 @@ export async function startPurge(
 export async function refuseLiveRuns(ctx: Pick<Changing, 'em'>, kbId: string, kinds?: readonly KnowledgeRunKind[]): Promise<void> {
   const run = await findLiveRun(ctx, kbId, kinds);
   if (run)
-    throw fail('state_conflict', { reason: 'run_in_progress', detail: 'A run works on this knowledge base.', context: { run_id: run.id } });
+    throw fail('state_conflict', {
+      reason: 'run_in_progress',
+      detail: 'A run is working on this knowledge base.',
+      context: { run_id: run.id },
+    });
 }
 
 async function targetOf(
@@ -59,9 +63,10 @@ async function targetOf(
   { request, now }: { readonly request: PurgeRequest; readonly now: Date },
 ): Promise<PurgeTarget> {
   const { mode, itemIds, subject, olderThanDays } = request;
-  if (itemIds !== undefined && mode !== 'items') throw invalid('/item_ids', 'mode', 'goes with mode items');
-  if (subject !== undefined && mode !== 'subject') throw invalid('/subject_kind', 'mode', 'goes with mode subject');
-  if (olderThanDays !== undefined && mode !== 'tombstones') throw invalid('/older_than_days', 'mode', 'goes with mode tombstones');
+  if (itemIds !== undefined && mode !== 'items') throw invalid('/item_ids', 'mode', 'is only allowed with mode items');
+  if (subject !== undefined && mode !== 'subject') throw invalid('/subject_kind', 'mode', 'is only allowed with mode subject');
+  if (olderThanDays !== undefined && mode !== 'tombstones')
+    throw invalid('/older_than_days', 'mode', 'is only allowed with mode tombstones');
   switch (mode) {
     case 'tombstones': {
       const days = olderThanDays ?? (await readPolicy(ctx, base.id)).retentionDays;

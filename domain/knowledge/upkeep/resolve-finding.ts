@@ -73,12 +73,16 @@ function refuseMismatch({ itemIds, kind }: KnowledgeFinding, { action, keepItemI
     throw invalid(
       '/keep_item_id',
       keeps ? 'required' : 'unknown_field',
-      'Merge and supersede, and no other action, name the item that stays.',
+      'The item that stays is required for merge and supersede and not allowed for any other action.',
     );
   if ((action === 'retire') !== (itemId !== null))
-    throw invalid('/item_id', action === 'retire' ? 'required' : 'unknown_field', 'Retire, and no other action, names the item.');
+    throw invalid(
+      '/item_id',
+      action === 'retire' ? 'required' : 'unknown_field',
+      'The item is required for retire and not allowed for any other action.',
+    );
   if ((keeps || action === 'keep_both') && itemIds.length < 2)
-    throw invalid('/action', 'enum', `A finding of kind ${kind} about one item has nothing to ${action}.`);
+    throw invalid('/action', 'enum', `A finding of kind ${kind} about a single item does not allow ${action}.`);
   const named = keepItemId ?? itemId;
   if (named !== null && !itemIds.includes(named))
     throw invalid(keeps ? '/keep_item_id' : '/item_id', 'reference', 'The finding is not about this item.', { kind: 'item' });
@@ -142,7 +146,7 @@ export async function undoResolution(
   if (finding.state === 'open' || finding.resolution === null || finding.resolvedAt === null)
     throw fail('state_conflict', { reason: 'illegal_transition', detail: 'There is no resolution to undo.' });
   if (now.getTime() > undoUntil(finding.resolvedAt, retentionDays).getTime())
-    throw fail('state_conflict', { reason: 'retention_over', detail: 'The time in which it could be undone is over.' });
+    throw fail('state_conflict', { reason: 'retention_over', detail: 'The resolution can no longer be undone.' });
 
   const undo = undoItems(finding);
   const items = await lockFindingItems(

@@ -53,9 +53,9 @@ export function refuseUnjudged(tasks: readonly string[], judgeModel: string | nu
   if (judgeModel !== null || !judgedTasks.some((task) => tasks.includes(task))) return;
   throw fail('validation_failed', {
     reason: 'judge_model_required',
-    detail: 'contradictions and consolidate need a judge_model in the maintenance policy of the base.',
+    detail: 'The tasks contradictions and consolidate require a judge_model in the maintenance policy of the base.',
     errors: [
-      { in: 'body', pointer: '/tasks', name: null, rule: 'judge_model_required', message: 'The maintenance policy names no judge_model.' },
+      { in: 'body', pointer: '/tasks', name: null, rule: 'judge_model_required', message: 'The maintenance policy has no judge_model.' },
     ],
   });
 }
@@ -63,5 +63,5 @@ export function refuseUnjudged(tasks: readonly string[], judgeModel: string | nu
 async function refuseForeignItems(ctx: Changing, kbId: string, itemIds: readonly string[]): Promise<void> {
   const found = new Set(await nextItemIds(ctx, kbId, { after: null, ids: itemIds, limit: itemIds.length }));
   const at = itemIds.findIndex((id) => !found.has(id));
-  if (at !== -1) throw invalid(`/item_ids/${at}`, 'reference', 'There is no such live item in this base.', { kind: 'item' });
+  if (at !== -1) throw invalid(`/item_ids/${at}`, 'reference', 'The base has no such live item.', { kind: 'item' });
 }

@@ -68,11 +68,11 @@ function refuseUnawaited(call: CallState, end: CallOutcome, stored: StoredResult
   const context = { tool_call_id: call.id };
   if (call.client_owned && (call.state === 'ready' || call.state === 'executing') && isOpen(call)) return;
   if (!call.client_owned || stored === undefined)
-    throw fail('state_conflict', { reason: 'not_awaited', detail: 'No result is awaited for this call.', context });
+    throw fail('state_conflict', { reason: 'not_awaited', detail: 'This call is not waiting for a result.', context });
 
   const isSame =
     call.state === end.state && canonicalize([stored.output, stored.error]) === canonicalize([end.result.output ?? null, end.result.error]);
-  if (!isSame) throw fail('state_conflict', { reason: 'result_recorded', detail: 'The call has another result already.', context });
+  if (!isSame) throw fail('state_conflict', { reason: 'result_recorded', detail: 'The call already has a different result.', context });
 }
 
 /** The result as the model and the watchers get it, truncated at the tool's limit. */

@@ -23,7 +23,7 @@ export async function inputOfCall(
     return {
       fault: {
         code: 'invalid_arguments',
-        message: 'An attachment does not exist here, or is not ready.',
+        message: 'An attachment does not exist in this workspace or is not ready.',
         retryable: false,
         reason: 'attachments',
       },

@@ -17,7 +17,10 @@ export async function purgeRun(tx: TenantTransaction, runId: string): Promise<nu
   const root = tree.find((run) => run.id === runId);
   if (!root) throw fail('not_found');
   if (root.parent_run_id !== null)
-    throw fail('state_conflict', { reason: 'not_a_root_run', detail: 'A run of a sub-agent goes with the run that it belongs to.' });
+    throw fail('state_conflict', {
+      reason: 'not_a_root_run',
+      detail: 'A sub-agent’s run can only be purged with the run that it belongs to.',
+    });
   if (!tree.every((run) => isTerminal(run.status)))
     throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
 

@@ -28,7 +28,7 @@ export async function beginRun(tx: TenantTransaction, runId: string, deployment:
   const run = await lockRun(tx, runId);
   if (!run || isTerminal(run.status)) return null;
   if (run.status !== 'queued' || run.is_frozen) return run;
-  if (run.activated_at === null) throw fail('service_unavailable', { reason: 'not_active', detail: 'The run is still in line.' });
+  if (run.activated_at === null) throw fail('service_unavailable', { reason: 'not_active', detail: 'The run is still queued.' });
 
   const left = await unusableInputs(tx, { id: run.id, activatedAt: new Date(run.activated_at) }, run.input.attachments ?? []);
   const { manifest, warnings: pinned } = await pin(tx, run, deployment);
@@ -59,7 +59,7 @@ async function pin(
 ): Promise<{ manifest: Manifest; warnings: PinnedWarning[] }> {
   const source = await readSource(tx, run);
   // An agent is deleted with its runs; a run that was started at the same moment ends here.
-  if (source === null) throw fail('not_found', { detail: 'The agent of the run is gone.' });
+  if (source === null) throw fail('not_found', { detail: 'The agent of the run no longer exists.' });
   const document = upgradeDocument(source.document);
   const bound = await readBoundRows(tx, {
     agentId: run.agent_id,
@@ -93,11 +93,11 @@ async function pin(
 }
 
 function leftOutWarning(name: string): PinnedWarning {
-  return { code: 'state_conflict', message: `the file ${name} of the input is not ready and is left out` };
+  return { code: 'state_conflict', message: `the file ${name} of the input is not ready and was omitted` };
 }
 
 function modelUnavailable(model: string | null) {
-  return fail('upstream_failed', { reason: 'model_unavailable', detail: `The deployment has no model ${model ?? 'by default'}.` });
+  return fail('upstream_failed', { reason: 'model_unavailable', detail: `This deployment has no model ${model ?? 'by default'}.` });
 }
 
 function personaPin(persona: SourceRow['persona']): PinnedPersona | null {

@@ -38,7 +38,7 @@ export function inputOfMessage({ role, content }: Pick<ForkPoint, 'role' | 'cont
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   const json = content.find((block) => block.type === 'json');
   if (role !== 'user' || (texts.length === 0 && json?.type !== 'json'))
-    throw invalid('/input', 'required', 'the message is kept, so that the next one has to be given');
+    throw invalid('/input', 'required', 'is required: the message is kept, and the next one must be given');
 
   const attachments = content.flatMap(({ type, ...part }) => (type === 'attachment' ? [part] : [])) as NonNullable<RunInput['attachments']>; // by its type
   return {
@@ -56,6 +56,6 @@ export async function forkedConversation(
 ): Promise<string> {
   const id = newId();
   const isMade = await insertForked(tx, run, { id, sessionKey, turns });
-  if (!isMade) throw fail('already_exists', { detail: 'The session key has a conversation already.', context: { field: 'session_key' } });
+  if (!isMade) throw fail('already_exists', { detail: 'The session key already has a conversation.', context: { field: 'session_key' } });
   return id;
 }

@@ -71,7 +71,7 @@ function refuseFull({ queue_length: length }: ConversationRow, activeRunId: stri
   if (length < limitQueue) return;
   throw fail('state_conflict', {
     reason: 'conversation_queue_full',
-    detail: 'The line of the conversation is full.',
+    detail: 'The queue of the conversation is full.',
     context: { active_run_id: activeRunId },
   });
 }

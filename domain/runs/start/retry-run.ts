@@ -46,7 +46,10 @@ export async function retryRun(
   if (!run) throw fail('not_found');
   if (!isTerminal(run.status)) throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
   if (run.binding_id !== null)
-    throw fail('state_conflict', { reason: 'is_review', detail: 'Start another review of the pull request in its place.' });
+    throw fail('state_conflict', {
+      reason: 'is_review',
+      detail: 'A review cannot be retried. Start another review of the pull request instead.',
+    });
   if (!run.has_agent) throw agentInactive();
   return ask.fork === null ? replaceTurn(tx, run, { ask, by }) : forkAt(tx, run, { fork: ask.fork, ask, by });
 }
@@ -58,9 +61,9 @@ async function replaceTurn(
 ): Promise<StartedRun> {
   // The parent run has already used this turn.
   if (run.parent_run_id !== null)
-    throw fail('state_conflict', { reason: 'not_a_root_run', detail: 'A run of a sub-agent can be forked, not replaced.' });
+    throw fail('state_conflict', { reason: 'not_a_root_run', detail: 'A sub-agent’s run can be forked, but not retried.' });
   if (await hasMovedOn(tx, run))
-    throw fail('state_conflict', { reason: 'conversation_moved_on', detail: 'The conversation has gone on since; fork it instead.' });
+    throw fail('state_conflict', { reason: 'conversation_moved_on', detail: 'The conversation has continued since. Fork it instead.' });
 
   const { attachments = [], ...input } = run.input;
   return startRun(tx, {

@@ -33,7 +33,7 @@ function judgedModel(start: StartRun | undefined, target: StartTarget | Failure)
 }
 
 function unpriced(model: string): Failure {
-  const message = `The model ${model} has no price, and an enforced budget may not pass it unseen. An operator can set UNPRICED_MODEL=zero_with_alert.`;
+  const message = `The model ${model} has no price, and an enforced budget does not allow calls without one. An operator can import a price or set UNPRICED_MODEL=zero_with_alert.`;
   return fail('validation_failed', {
     reason: 'unpriced_model',
     detail: message,

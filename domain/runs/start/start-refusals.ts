@@ -27,7 +27,7 @@ function refusalOf({ input, parent }: StartRun, target: StartTarget, liveRuns: n
   if (target.inactiveReason !== null)
     return fail('resource_frozen', {
       reason: target.inactiveReason,
-      detail: 'The workspace is archived or its organization is not active.',
+      detail: 'The workspace is archived, or its organization is not active.',
     });
   if (!target.isAgentActive) return agentInactive();
   if (liveRuns >= maxLiveRuns)
@@ -35,7 +35,7 @@ function refusalOf({ input, parent }: StartRun, target: StartTarget, liveRuns: n
   for (const variable of target.variables) {
     const isGiven = input.json !== undefined && Object.hasOwn(input.json, variable.name);
     if (variable.required && variable.default === null && !isGiven)
-      return invalid(`/input/json/${variable.name}`, 'required', 'The agent demands a value for this variable.');
+      return invalid(`/input/json/${variable.name}`, 'required', 'The agent requires a value for this variable.');
   }
   // A child spends what its parent was allowed at its start; its calls pass the budget check like all others.
   return parent ? null : spendingRefusal(target.spending);

@@ -46,7 +46,7 @@ async function* chained(head: string, rest: AsyncIterable<string>): AsyncGenerat
 
 function reportBadRow(error: CsvError | undefined, warn: ParseInput['warn']): undefined {
   const { lines, bytes } = { lines: undefined, bytes: undefined, ...error } as { readonly lines?: number; readonly bytes?: number }; // the context of a CsvError is an index signature
-  warn('bad_row', `A row that can't be read was left out, before line ${lines ?? '?'}, byte ${bytes ?? '?'}.`);
+  warn('bad_row', `A row that cannot be read was omitted, before line ${lines ?? '?'}, byte ${bytes ?? '?'}.`);
 }
 
 /** Returns the delimiter that occurs most often, and equally often in each of the first lines, outside quotes. */

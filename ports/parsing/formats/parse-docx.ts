@@ -14,7 +14,7 @@ export const parseDocx: FileParser = async function* (input) {
   const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }));
   const options = { convertImage, externalFileAccess: false, includeEmbeddedStyleMap: false };
   const { value } = await mammoth.convertToHtml({ path: input.path }, options).catch((error: unknown) => {
-    throw new ParseFailure('malformed', `The document can't be read: ${messageOf(error)}`);
+    throw new ParseFailure('malformed', `The document cannot be read: ${messageOf(error)}`);
   });
   yield* partsOfHtml(htmlToMarkdown(value, { isPage: false }), input);
 };

@@ -33,7 +33,7 @@ export const parseEml: FileParser = async function* (input) {
     for (const { mimeType, content } of email.attachments) {
       if (mimeType !== 'message/rfc822' || typeof content === 'string') continue;
       if (depth < maxDepth) open.push({ email: await mailOf(content), depth: depth + 1 });
-      else input.warn('left_out', 'A message within five others was left out.');
+      else input.warn('left_out', 'A message nested inside five others was omitted.');
     }
   }
 };
@@ -45,8 +45,7 @@ async function mailOf(bytes: Uint8Array | ArrayBuffer): Promise<Email> {
       `The message can't be read: ${(error instanceof Error ? error.message : String(error)).slice(0, 200)}`,
     );
   });
-  if (!email.headers.some(({ key }) => knownHeaders.includes(key)))
-    throw new ParseFailure('malformed', 'The file has no headers of a message.');
+  if (!email.headers.some(({ key }) => knownHeaders.includes(key))) throw new ParseFailure('malformed', 'The file has no message headers.');
   return email;
 }
 

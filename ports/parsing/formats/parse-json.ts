@@ -46,7 +46,7 @@ export const parseJsonl: FileParser = async function* (input) {
     try {
       element = JSON.parse(line);
     } catch (error) {
-      input.warn('bad_line', `Line ${number} at character ${offset} is no JSON: ${messageOf(error)}`);
+      input.warn('bad_line', `Line ${number} at character ${offset} is not JSON: ${messageOf(error)}`);
       continue;
     }
     good += 1;
@@ -76,7 +76,7 @@ function* partsOf(element: unknown, { input, keys, ids, number, of, place }: Pla
   const { external_id: id, ...others } = members;
   const isOwn = typeof id === 'string' && id !== '' && !ids.has(id);
   if (typeof id === 'string' && ids.has(id))
-    input.warn('duplicate_id', `${place} has the external_id of an element before it; its own was left out.`);
+    input.warn('duplicate_id', `${place} has the same external_id as an earlier element; its external_id was omitted.`);
   if (isOwn) ids.add(id);
   const stretches = content.length > parseLimits.contentChars ? cutParagraphs(content) : [content];
   let isFirst = true;
@@ -102,7 +102,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ParseFailure('malformed', `The file is no JSON: ${messageOf(error)}`);
+    throw new ParseFailure('malformed', `The file is not JSON: ${messageOf(error)}`);
   }
 }
 

@@ -20,7 +20,7 @@ export const parsePdf: FileParser = async function* (input) {
   yield* cutPages(pagesOf(pdf, { empty, unseen }), { title, isShort: pdf.numPages === 1 });
   suspectHidden({ hidden: '', ...unseen }, input.warn);
   if (empty.length === pdf.numPages)
-    throw new ParseFailure('no_text', 'The file has no text layer; it may be a scan. Run it through text recognition first.');
+    throw new ParseFailure('no_text', 'The file has no text layer; it may be a scan. Run OCR on it first.');
   if (empty.length > 0)
     input.warn('pages_without_text', `${empty.length} of ${pdf.numPages} pages have no text: ${empty.slice(0, 30).join(', ')}.`);
 };
@@ -30,8 +30,8 @@ async function openPdf(bytes: Buffer): Promise<PdfDocument> {
     return await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 });
   } catch (error) {
     const { name = '', message = '' } = error instanceof Error ? error : {};
-    if (name === 'PasswordException') throw new ParseFailure('encrypted', 'The file is protected by a password.');
-    throw new ParseFailure('malformed', `The file is damaged or cut off: ${message.slice(0, 200)}`);
+    if (name === 'PasswordException') throw new ParseFailure('encrypted', 'The file is password-protected.');
+    throw new ParseFailure('malformed', `The file is damaged or truncated: ${message.slice(0, 200)}`);
   }
 }
 

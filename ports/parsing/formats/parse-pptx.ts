@@ -16,7 +16,7 @@ export const parsePptx: FileParser = async function* (input) {
     for (const [index, path] of (await slidePaths(zip)).entries()) {
       const xml = await zip.read(path);
       if (xml === null) {
-        input.warn('left_out', `Slide ${index + 1} is missing in the file.`);
+        input.warn('left_out', `Slide ${index + 1} is missing from the file.`);
         continue;
       }
       const part = slidePart({ number: index + 1, slide: readSlide(xml), notes: await notesOf(zip, path) }, title);
@@ -46,7 +46,7 @@ function slidePart({ number, slide, notes }: Slide, title: string | null): Parse
 
 async function slidePaths(zip: OpenZip): Promise<string[]> {
   const xml = await zip.read(presentation);
-  if (xml === null) throw new ParseFailure('malformed', 'The file holds no presentation.');
+  if (xml === null) throw new ParseFailure('malformed', 'The file does not contain a presentation.');
   const targets = await relationsOf(zip, presentation);
   const ids: string[] = [];
   readXml(xml, { open: (name, attributes) => name === 'sldId' && ids.push(attributes['r:id'] ?? attributes.id ?? '') });

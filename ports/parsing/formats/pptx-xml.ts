@@ -31,7 +31,7 @@ export function readXml(bytes: Uint8Array, { open, close, text }: XmlHandlers): 
   parser.on('text', (value) => void text?.(value));
   parser.on('cdata', (value) => void text?.(value));
   parser.on('error', (error) => {
-    throw new ParseFailure('malformed', `A part of the file is no XML: ${error.message.slice(0, 160)}`);
+    throw new ParseFailure('malformed', `A part of the file is not XML: ${error.message.slice(0, 160)}`);
   });
   const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   const charset = isWide ? (bytes[0] === 0xff ? 'utf-16le' : 'utf-16be') : 'utf-8';

@@ -76,7 +76,7 @@ function tablePart(rows: readonly TableRow[], header: string, { title, metadata,
   const last = rows.at(-1)?.number ?? first;
   const content = header + rows.map((row) => lineOf(shortened(row, warn))).join('\n');
   const isShort = content.length <= parseLimits.contentChars;
-  if (!isShort) warn('shortened', `Row ${first} is longer than an item may be; its end was left out.`);
+  if (!isShort) warn('shortened', `Row ${first} is longer than an item can be; its end was omitted.`);
   return {
     key: keys.keyOf(...path, `rows ${first}`),
     title: titleOf([title, `rows ${first}–${last}`].filter(Boolean).join(', ')),
@@ -87,7 +87,7 @@ function tablePart(rows: readonly TableRow[], header: string, { title, metadata,
 
 function shortened({ cells, number }: TableRow, warn: ParseInput['warn']): readonly string[] {
   if (!cells.some((cell) => cell.length > maxCellChars)) return cells;
-  warn('shortened', `A cell of row ${number} has more than ${maxCellChars} characters; its end was left out.`);
+  warn('shortened', `A cell of row ${number} has more than ${maxCellChars} characters; its end was omitted.`);
   return cells.map((cell) => cell.slice(0, maxCellChars).toWellFormed());
 }
 

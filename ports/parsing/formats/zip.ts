@@ -42,7 +42,7 @@ async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
   const entries = new Map<string, Entry>();
   let declared = 0;
   for await (const entry of zip.eachEntry()) {
-    if (entry.isEncrypted()) throw new ParseFailure('encrypted', 'The file is protected by a password.');
+    if (entry.isEncrypted()) throw new ParseFailure('encrypted', 'The file is password-protected.');
     declared += entry.uncompressedSize;
     if (declared > parseLimits.unpackedBytes || entries.size >= maxEntries) throw tooLarge();
     entries.set(entry.fileName, entry);
@@ -63,7 +63,7 @@ async function bytesOf(zip: ZipFile, entry: Entry): Promise<Buffer> {
 
 function brokenZip(cause: unknown): ParseFailure {
   const message = cause instanceof Error ? cause.message : String(cause);
-  return new ParseFailure('malformed', `The file is damaged or cut off: ${message.slice(0, 200)}`);
+  return new ParseFailure('malformed', `The file is damaged or truncated: ${message.slice(0, 200)}`);
 }
 
 function tooLarge(): ParseFailure {

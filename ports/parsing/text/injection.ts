@@ -58,9 +58,12 @@ export interface HiddenText {
 
 /** Warns of hidden text. Instructions in the text that was left out make the document suspect; those in the text that stayed are found there. */
 export function suspectHidden({ hidden, doubtfulChars = 0 }: HiddenText, warn: ParseInput['warn']): InjectionSuspect | null {
-  if (hidden !== '') warn('hidden_text', `${hidden.length} characters that a reader would not see were left out.`);
+  if (hidden !== '') warn('hidden_text', `${hidden.length} characters that a reader would not see were omitted.`);
   if (doubtfulChars > 0)
-    warn('hidden_text', `${doubtfulChars} characters that a reader may not see, for their place, size, colour or style, are in the text.`);
+    warn(
+      'hidden_text',
+      `The text contains ${doubtfulChars} characters that a reader may not see because of their position, size, colour or style.`,
+    );
   return findInjection(hidden) && { rule: 'hidden_text', excerpt: hidden.slice(0, 200).toWellFormed() };
 }
 

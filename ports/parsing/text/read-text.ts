@@ -69,7 +69,7 @@ async function charsetOf(path: string, warn: ParseInput['warn']): Promise<string
     if (!wide.hasMark) warn('charset_guessed', `The file has no byte order mark; it was read as ${wide.charset}.`);
     return wide.charset;
   }
-  if (!isTextSample(head)) throw new ParseFailure('unsupported_media_type', 'The file is neither text nor of a type that can be read.');
+  if (!isTextSample(head)) throw new ParseFailure('unsupported_media_type', 'The file is neither text nor of a readable type.');
   if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return 'utf-8';
 
   const firstBad = await firstBadByte(path);
@@ -127,7 +127,7 @@ function decoderOf(charset: string): InstanceType<typeof TextDecoder> {
   try {
     return new TextDecoder(charset);
   } catch {
-    throw new ParseFailure('unsupported_media_type', `The character set ${charset} can't be read. Save the file as UTF-8.`);
+    throw new ParseFailure('unsupported_media_type', `The character set ${charset} is not supported. Save the file as UTF-8.`);
   }
 }
 

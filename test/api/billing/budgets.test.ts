@@ -129,7 +129,7 @@ test('a budget that is not there says which period was asked for, and how the ot
   for (const path of [pathOf(tenant), `${pathOf(tenant)}/status`])
     expect(await world.call(tenant.tokens.viewer, 'GET', path)).toMatchObject({
       status: 404,
-      body: { code: 'not_found', detail: 'No budget of the month was found; that of the day is read with period=day.' },
+      body: { code: 'not_found', detail: 'There is no budget for the month; read the one for the day with period=day.' },
     });
 });
 

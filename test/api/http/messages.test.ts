@@ -33,10 +33,10 @@ test('an object whose tag names no form of it is told the forms', () => {
 
 test('a rule beyond the schema names its place, unless its message is a sentence', () => {
   expect(invalid('/config/base_url', 'required', 'is required').detail).toBe('Validation failed: /config/base_url is required.');
-  expect(invalid('/config/secret', 'required', 'This provider needs a key.').detail).toBe('This provider needs a key.');
+  expect(invalid('/config/secret', 'required', 'This provider requires a key.').detail).toBe('This provider requires a key.');
 });
 
 test('an unknown path that ends with a slash is told why', () => {
-  expect(unknownPath('https://x.example', '/runs/').detail).toMatch(/^No operation has this path\. Paths have no slash at the end\. Read /);
-  expect(unknownPath('https://x.example', '/').detail).toMatch(/^No operation has this path\. Read /);
+  expect(unknownPath('https://x.example', '/runs/').detail).toMatch(/^No operation has this path\. Paths do not end with a slash\. See /);
+  expect(unknownPath('https://x.example', '/').detail).toMatch(/^No operation has this path\. See /);
 });

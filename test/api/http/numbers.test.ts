@@ -90,7 +90,7 @@ test.each([
     expect([literal, refused.status, faultsOf(refused)]).toEqual([literal, 422, [[pointer, 'range']]]);
   }
   for (const literal of ['2.5', '1e-9', '2.50', '1E1'])
-    expect((await send(method, url, body.replace('@', literal))).text).not.toContain('kept exactly');
+    expect((await send(method, url, body.replace('@', literal))).text).not.toContain('stored exactly');
 });
 
 test('at most fifty are listed, of a body full of them', async () => {

@@ -114,7 +114,7 @@ test('a denial goes back too; a wrong password is said and can be tried again', 
   const page = await openPage(authorizePath(client));
 
   await page.submit('sign-in', { email: users.viewer.email, password: 'wrong' });
-  expect([page.isShown('sign-in'), page.text('problem')]).toEqual([true, 'Address or password is wrong.']);
+  expect([page.isShown('sign-in'), page.text('problem')]).toEqual([true, 'The email address or password is wrong.']);
   await page.submit('sign-in', { email: users.viewer.email, password: testPassword });
   expect(page.text('problem')).toBe('');
   await page.click('deny');
@@ -243,8 +243,8 @@ test('who must enrol a factor first is told so, and who decides too late is told
   const page = await openPage(authorizePath(client));
   await page.submit('sign-in', { email: users.member.email, password: testPassword });
 
-  expect([late.isShown('consent'), late.text('problem')]).toEqual([false, expect.stringContaining('has run out')]);
-  expect([page.isShown('consent'), page.text('problem')]).toEqual([false, expect.stringContaining('demands a second factor')]);
+  expect([late.isShown('consent'), late.text('problem')]).toEqual([false, expect.stringContaining('has expired')]);
+  expect([page.isShown('consent'), page.text('problem')]).toEqual([false, expect.stringContaining('requires a second factor')]);
   expect([page.isShown('account'), page.sentTo]).toEqual([true, []]);
 });
 
@@ -296,7 +296,7 @@ test('a browser that is over the limit gets a page as well', async () => {
   await strict.close();
 
   expect(answers.map(({ status }) => status)).toEqual([400, 429, 429]);
-  expect(String(answers[1]?.body)).toContain('Wait a little');
+  expect(String(answers[1]?.body)).toContain('Wait a moment');
   expect(answers[2]?.body.code).toBe('rate_limited');
 });
 

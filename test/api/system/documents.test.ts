@@ -102,7 +102,7 @@ fullTest('the document that /redoc carries renders without network', async () =>
   });
 
   expect([status, stderr]).toEqual([0, '']);
-  expect(stdout).toContain('Tell that the process lives');
+  expect(stdout).toContain('Check liveness');
   expect(stdout).toContain('/runs/{run_id}');
   // Forms by name, and the samples of an operation.
   expect(stdout).toContain('HttpToolConfig');
@@ -117,7 +117,7 @@ test('/redoc and /llms.txt are the public reference: no operation of operators i
   for (const { body } of [redoc, llms]) expect(body).not.toMatch(/getOperatorThing|operator-things/);
   const lines = llms.body.split('\n').filter((line) => line.startsWith('- '));
   expect(lines).toHaveLength(liveOperations(areas).filter((operation) => !isForOperators(operation)).length);
-  expect(lines).toContain('- GET /health/live – Tell that the process lives (none)');
+  expect(lines).toContain('- GET /health/live – Check liveness (none)');
   expect(llms.body).toMatch(/^# Longhaul\n\n> .+\n\n[\s\S]*\n\n## Runs\n\n.+\n\n- /);
 });
 
@@ -126,7 +126,7 @@ test('/llms.txt opens with how to start, stream, approve and page, at the addres
   const heads = [...body.matchAll(/^#{2,3} (.+)$/gm)].map(([, head]) => head).slice(0, 7);
 
   expect(heads).toEqual([
-    'How to begin',
+    'Getting started',
     'Start a run',
     'Stream it',
     'Approve what it asks',

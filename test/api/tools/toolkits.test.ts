@@ -177,11 +177,11 @@ test('a revision tells what of its document it left out, and why; include and ex
     status: 201,
     body: {
       error:
-        'Left out: askA can not be sent: no tool has its method, at /paths/~1a/options; dropB can not be sent: only references inside the document are followed, at /paths/~1b/delete/parameters/0',
+        'Left out: askA cannot be sent: no tool has its method, at /paths/~1a/options; dropB cannot be sent: only references inside the document are followed, at /paths/~1b/delete/parameters/0',
       left_out_count: 2,
       left_out: [
-        { name: 'askA', reason: 'can not be sent: no tool has its method, at /paths/~1a/options' },
-        { name: 'dropB', reason: expect.stringMatching(/^can not be sent: only references inside/) },
+        { name: 'askA', reason: 'cannot be sent: no tool has its method, at /paths/~1a/options' },
+        { name: 'dropB', reason: expect.stringMatching(/^cannot be sent: only references inside/) },
       ],
     },
   });

@@ -173,7 +173,7 @@ test('the user whom a key makes chooses the password by the mailed link; where n
   const refused = await silent.call(serviceKey.plaintext, 'POST', '/users', { body: { email: newAddress(), role: 'viewer' } });
 
   expect(refused).toMatchObject({ status: 403, body: { code: 'scope_insufficient', context: { reason: 'user_session_required' } } });
-  expect(refused.body.detail).toMatch(/sends no mails/);
+  expect(refused.body.detail).toMatch(/cannot send mail/);
   await silent.close();
 });
 

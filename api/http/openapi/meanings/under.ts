@@ -1,4 +1,4 @@
-/** The same meanings at another place: what stands there has these fields too. */
+/** The same meanings under another location, which has these fields too. */
 export function under(location: string, meanings: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(meanings).map(([name, meaning]) => [`${location}.${name}`, meaning]));
 }

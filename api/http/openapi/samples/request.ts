@@ -5,7 +5,7 @@ import { querySchemaOf } from '../../reply/page.ts';
 import { successOf } from '../../reply/render.ts';
 import { isRoleAccess, isSessionOnly } from '../../credentials/scopes.ts';
 
-/** A text of a request; `variable` is taken from the environment at its end, `isUnique` makes a new one each time. */
+/** A text of a request; `variable` is appended from the environment, `isUnique` generates a new value each time. */
 export interface SampleText {
   readonly text: string;
   readonly variable?: string;
