@@ -66,6 +66,6 @@ async function newHome(ctx: Scoped, organizationId: string | null, workspaceId: 
       ? invalid('/workspace_id', 'workspace_required', 'name the workspace that becomes the home')
       : invalid('/workspace_id', 'reference', 'refers to a workspace that does not exist');
   }
-  assertScopeActive(only.status, only.is_active);
+  assertScopeActive(only.status, only.isActive);
   return only.id;
 }
