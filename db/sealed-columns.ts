@@ -1,14 +1,19 @@
 import { storedReplyBinding } from './http/stored-replies.ts';
 import { envelopeOf as signingKeyBinding } from './identity/keys/signing-key-rows.ts';
 import { authorizationBinding, connectionBinding } from './mcp/grant.ts';
-import { secretBinding, type SecretScope } from './secrets/secret-binding.ts';
+import { secretBinding } from './secrets/secret-binding.ts';
 import { channelBinding, channelMessageBinding } from './channels/channel-binding.ts';
 import { endpointBinding } from './webhooks/endpoint-binding.ts';
 import type { Binding, SealedTable } from './tenancy/keys/envelope.ts';
 
 /** A row with an envelope: its primary key, and the values its binding is made of. */
-export interface SealedRow extends SecretScope {
+export interface SealedRow {
   readonly key: string;
+  readonly organization_id: string | null;
+  readonly workspace_id: string | null;
+  readonly tool_id: string | null;
+  readonly name: string;
+  readonly value_version: number;
 }
 
 /** Where a table stores its envelopes and what they are bound to. */
@@ -20,7 +25,7 @@ export interface SealedColumn {
   /** A column that repeats the id of the data key. */
   readonly keyIdColumn?: string;
   /** Columns that the binding is made of. */
-  readonly columns: readonly (keyof SecretScope)[];
+  readonly columns: readonly (keyof SealedRow)[];
   readonly bindingOf: (row: SealedRow) => Binding;
 }
 
@@ -31,7 +36,14 @@ export const sealedColumns: Readonly<Record<SealedTable, SealedColumn>> = {
     keyType: 'uuid',
     envelope: 'value_envelope',
     columns: ['organization_id', 'workspace_id', 'tool_id', 'name', 'value_version'],
-    bindingOf: secretBinding,
+    bindingOf: (row) =>
+      secretBinding({
+        organizationId: row.organization_id,
+        workspaceId: row.workspace_id,
+        toolId: row.tool_id,
+        name: row.name,
+        valueVersion: row.value_version,
+      }),
   },
   totp_factors: {
     key: 'user_id',

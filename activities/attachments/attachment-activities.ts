@@ -26,7 +26,7 @@ export function createAttachmentActivities(deps: ActivityDeps): AttachmentActivi
       const verdict = found.state === 'scanning' ? await askScanner(deps, found) : found.state;
       await transactAsSystem(deps, (tx) => settleScan(tx, attachmentId, verdict));
       // After the commit, and again when the activity was interrupted here: rejected bytes do not stay.
-      if (verdict === 'rejected') await deps.storage.remove(found.storage_key);
+      if (verdict === 'rejected') await deps.storage.remove(found.storageKey);
       deps.log.info({ attachment_id: attachmentId, verdict }, 'attachment looked at');
       return verdict;
     },

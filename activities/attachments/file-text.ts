@@ -34,7 +34,7 @@ export function isReadable(mediaType: string): boolean {
 /** Returns the bytes of a file; null when they are deleted or too many. Storage errors are thrown, so that a later try can succeed. */
 export async function bytesOfFile({ storage }: Pick<FileDeps, 'storage'>, file: RunFile): Promise<Buffer | null> {
   try {
-    return await readWhole(storage, { storageKey: file.storage_key, sizeBytes: file.size_bytes }, maxFileBytes);
+    return await readWhole(storage, { storageKey: file.storageKey, sizeBytes: file.sizeBytes }, maxFileBytes);
   } catch (error) {
     if (error instanceof Failure && (error.code === 'not_found' || error.code === 'payload_too_large')) return null;
     throw error;
@@ -43,13 +43,13 @@ export async function bytesOfFile({ storage }: Pick<FileDeps, 'storage'>, file: 
 
 /** Returns the text of a file: as it is, HTML as markdown, PDF page by page; null when there is none. */
 export async function textOfFile(parts: FileDeps, file: RunFile): Promise<string | null> {
-  if (!isReadable(file.media_type)) return null;
+  if (!isReadable(file.mediaType)) return null;
   const bytes = await bytesOfFile(parts, file);
   if (bytes === null) return null;
-  if (file.media_type !== 'text/html' && file.media_type !== 'application/pdf') return textOf(bytes, file.media_type);
+  if (file.mediaType !== 'text/html' && file.mediaType !== 'application/pdf') return textOf(bytes, file.mediaType);
 
   const { organizationId, pages } = parts;
-  const job = { body: bytes, contentType: file.media_type, url: '', format: 'markdown' } as const;
+  const job = { body: bytes, contentType: file.mediaType, url: '', format: 'markdown' } as const;
   const read = await pages.read({ ...job, organizationId }).catch(noText);
   return read === null ? null : cleanText(read.text);
 }

@@ -65,21 +65,21 @@ async function readBlock(reader: Reader, block: AttachedBlock): Promise<PromptBl
   if (!file || file.state !== 'ready') return note(block, 'It can not be used.');
   const { room, model, source } = reader;
 
-  if (takesBytes(model, file.media_type) && room.files > 0 && file.size_bytes <= room.bytes) {
+  if (takesBytes(model, file.mediaType) && room.files > 0 && file.sizeBytes <= room.bytes) {
     const bytes = await bytesOfFile(source, file);
     if (bytes === null) return note(block, 'It can not be used.');
     room.files -= 1;
     room.bytes -= bytes.length;
-    return { type: 'file', name: file.filename, mediaType: file.media_type, data: new FileBytes(bytes) };
+    return { type: 'file', name: file.filename, mediaType: file.mediaType, data: new FileBytes(bytes) };
   }
   const text = room.chars > 0 && room.files > 0 ? await textOfFile(source, file) : null;
-  if (text === null) return note(block, isReadable(file.media_type) ? readOn(block, 0) : 'It can not be read as text.');
+  if (text === null) return note(block, isReadable(file.mediaType) ? readOn(block, 0) : 'It can not be read as text.');
 
   const part = truncateText(text, Math.min(maxTextChars, room.chars));
   room.files -= 1;
   room.chars -= part.length;
   const rest = part.length < text.length ? `\n[${part.length} of ${text.length} characters. ${readOn(block, part.length)}]` : '';
-  return { type: 'file_text', name: file.filename, mediaType: file.media_type, attachmentId: file.id, text: part + rest };
+  return { type: 'file_text', name: file.filename, mediaType: file.mediaType, attachmentId: file.id, text: part + rest };
 }
 
 function takesBytes({ capabilities }: ResolvedModel, mediaType: string): boolean {

@@ -16,7 +16,7 @@ export async function readAttachment(execution: ToolExecution, parts: ToolDeps):
     return failed('tool_unavailable', `the file is ${file.state}`, file.state === 'scanning', 'attachment_not_ready');
 
   const text = await textOfFile({ ...parts, organizationId: execution.place.organizationId }, file);
-  if (text === null) return failed('tool_unavailable', `a file of type ${file.media_type} can not be read as text`, false);
+  if (text === null) return failed('tool_unavailable', `a file of type ${file.mediaType} can not be read as text`, false);
   const start = typeof offset === 'number' ? offset : 0;
   const part = truncateText(text.slice(start), readLimitChars);
   const next = start + part.length;

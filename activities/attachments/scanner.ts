@@ -20,14 +20,14 @@ export async function askScanner(deps: ActivityDeps, file: RunFile & { readonly 
   if (scan === null) return 'ready';
   const body = await readWhole(
     deps.storage,
-    { storageKey: file.storage_key, sizeBytes: file.size_bytes },
-    Math.max(maxBytes, file.size_bytes),
+    { storageKey: file.storageKey, sizeBytes: file.sizeBytes },
+    Math.max(maxBytes, file.sizeBytes),
   );
   const answer = await deps.egress.fetch({
     method: 'POST',
     url: scan.url,
     headers: {
-      'content-type': file.media_type,
+      'content-type': file.mediaType,
       'x-attachment-id': file.id,
       'x-attachment-sha256': file.sha256,
       ...(scan.token === null ? {} : { authorization: `Bearer ${scan.token}` }),

@@ -72,7 +72,7 @@ async function tokenCredential(parts: CredentialDeps, asker: McpAsker, refused: 
     asker.signal.throwIfAborted();
     const { connection, grant } = await readConnection(parts, asker);
     if (connection === null || grant === null || connection.state === 'needs_auth') throw unauthorized();
-    if (connection.is_fresh && connection.row_version !== refused) return toCredential(asker, connection, grant);
+    if (connection.isFresh && connection.rowVersion !== refused) return toCredential(asker, connection, grant);
 
     if (await asker.transact((tx) => takeRefreshLease(tx, connection))) {
       await refresh(parts, asker, { connection, grant });
@@ -124,7 +124,7 @@ async function refresh(parts: CredentialDeps, asker: McpAsker, { connection, gra
 
 function toCredential({ conceal }: McpAsker, connection: McpConnectionRow, grant: McpGrant): McpCredential {
   conceal?.('oauth', grant.accessToken);
-  return { headers: { authorization: `Bearer ${grant.accessToken}` }, version: connection.row_version };
+  return { headers: { authorization: `Bearer ${grant.accessToken}` }, version: connection.rowVersion };
 }
 
 function unauthorized(): McpError {

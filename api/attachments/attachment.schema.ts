@@ -50,17 +50,17 @@ export const AttachmentAsJson = Type.Unsafe<unknown>({
 export function toAttachmentView(row: AttachmentRow) {
   return {
     id: row.id,
-    organization_id: row.organization_id,
-    workspace_id: row.workspace_id,
+    organization_id: row.organizationId,
+    workspace_id: row.workspaceId,
     filename: row.filename,
-    media_type: row.media_type,
-    size_bytes: row.size_bytes,
+    media_type: row.mediaType,
+    size_bytes: row.sizeBytes,
     sha256: row.sha256,
     purpose: row.purpose,
     state: row.state,
-    created_by: { kind: row.created_by.kind, id: row.created_by.id },
+    created_by: { kind: row.createdBy.kind, id: row.createdBy.id },
     linked: row.linked,
-    expires_at: iso(row.expires_at),
-    created_at: iso(row.created_at),
+    expires_at: iso(row.expiresAt),
+    created_at: iso(row.createdAt),
   };
 }

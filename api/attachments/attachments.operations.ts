@@ -48,8 +48,8 @@ export const attachments = area('Attachments', {
         resourceType: 'attachment',
         resourceId: row.id,
         label: row.filename,
-        organizationId: row.organization_id,
-        workspaceId: row.workspace_id,
+        organizationId: row.organizationId,
+        workspaceId: row.workspaceId,
       });
       return toAttachmentView(row);
     },

@@ -17,9 +17,9 @@ export async function sendBytes({ request, reply }: Exchange, storage: Storage, 
   const etag = etagOf(row.sha256);
   const isKnown = isNotModified(request.headers['if-none-match'], etag);
   const isHead = request.method === 'HEAD';
-  const range = isHead ? null : readRange(request.headers, row.size_bytes, etag);
+  const range = isHead ? null : readRange(request.headers, row.sizeBytes, etag);
   // Opened before any header describes the bytes, so that an error carries neither their tag nor their name.
-  const bytes = isKnown || isHead ? undefined : await storage.open(row.storage_key, range ?? undefined);
+  const bytes = isKnown || isHead ? undefined : await storage.open(row.storageKey, range ?? undefined);
   reply.headers({
     etag,
     'accept-ranges': 'bytes',
@@ -35,14 +35,14 @@ export async function sendBytes({ request, reply }: Exchange, storage: Storage, 
 
   reply.headers({
     'content-type': contentTypeOf(row),
-    'content-length': range ? range.end - range.start + 1 : row.size_bytes,
-    ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${row.size_bytes}` } : {}),
+    'content-length': range ? range.end - range.start + 1 : row.sizeBytes,
+    ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${row.sizeBytes}` } : {}),
   });
   reply.code(range ? 206 : 200);
   reply.send(bytes);
 }
 
 /** Text is UTF-8, but a file of knowledge may be of any encoding. */
-function contentTypeOf({ media_type: mediaType, purpose }: AttachmentRow): string {
+function contentTypeOf({ mediaType, purpose }: AttachmentRow): string {
   return mediaType.startsWith('text/') && purpose !== 'knowledge' ? `${mediaType}; charset=utf-8` : mediaType;
 }

@@ -102,13 +102,13 @@ export const McpToolkitStatusView = closed(
 
 /** The wire form of a toolkit's status. */
 export function toMcpToolkitStatusView(toolkitId: string, status: McpStatusRow, connections: readonly McpConnectionFacts[]) {
-  const { last_sync: sync } = status;
+  const { lastSync: sync } = status;
   return {
     toolkit_id: toolkitId,
     reachable: status.reachable,
-    checked_at: iso(status.checked_at),
+    checked_at: iso(status.checkedAt),
     server: status.server,
-    protocol_version: status.protocol_version,
+    protocol_version: status.protocolVersion,
     last_sync: sync && {
       revision_id: sync.revision_id,
       number: sync.number,
@@ -118,12 +118,12 @@ export function toMcpToolkitStatusView(toolkitId: string, status: McpStatusRow, 
     },
     quarantined: [...status.quarantined],
     connections: connections.map((each) => ({
-      principal: { kind: each.principal_kind, id: each.principal_id },
+      principal: { kind: each.principalKind, id: each.principalId },
       state: each.state,
       scopes: [...each.scopes],
-      expires_at: iso(each.expires_at),
-      last_error: each.last_error,
-      authorization_url: each.authorization_url,
+      expires_at: iso(each.expiresAt),
+      last_error: each.lastError,
+      authorization_url: each.authorizationUrl,
     })),
   };
 }

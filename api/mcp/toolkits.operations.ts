@@ -104,7 +104,7 @@ export const mcpToolkitOperations = {
     },
     async (ctx, { params }) => {
       const status = await readMcpStatus(ctx, params.toolkit_id);
-      const everybody = isAdminOf(ctx, status.workspace_id);
+      const everybody = isAdminOf(ctx, status.workspaceId);
       const connections = await listConnections(ctx, params.toolkit_id, { userId: ctx.caller.userId, everybody });
       return toMcpToolkitStatusView(params.toolkit_id, status, connections);
     },

@@ -23,7 +23,8 @@ export const secretOperations = {
       query: SecretFilters,
       view: SecretView,
     },
-    async (ctx, { query }) => mapPage(await listSecretRows(ctx, query, ctx.page), toSecretView),
+    async (ctx, { query: { workspace_id: workspaceId, ...filters } }) =>
+      mapPage(await listSecretRows(ctx, { ...filters, workspaceId }, ctx.page), toSecretView),
   ),
 
   putSecret: put(
@@ -94,11 +95,11 @@ function noteOfPut(row: SecretRow, before: SecretBefore | null): AuditNote {
     resourceType: 'secret',
     resourceId: row.id,
     label: row.name,
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
+    organizationId: row.organizationId,
+    workspaceId: row.workspaceId,
     changes: {
       value: { changed: true },
-      value_version: { from: before?.value_version ?? null, to: row.value_version },
+      value_version: { from: before?.valueVersion ?? null, to: row.valueVersion },
       ...(isDescribedAnew ? { description: { from: before?.description ?? null, to: row.description } } : {}),
     },
   };

@@ -20,9 +20,9 @@ export async function refuseForeignAim(ctx: Ctx, home: RowScope, changes: readon
 
   checkFloor(putSecretDemand, ctx.caller, ctx.deps.env.publicUrl);
   const reached = workspacesOf(ctx.caller);
-  for (const { scope, workspace_id } of places) {
-    const isTooWide = scope === 'platform' ? !isUnbounded(ctx.caller) : workspace_id === null && reached !== null;
+  for (const { scope, workspaceId } of places) {
+    const isTooWide = scope === 'platform' ? !isUnbounded(ctx.caller) : workspaceId === null && reached !== null;
     if (isTooWide) throw fail('role_insufficient', { reason: 'scope_too_wide' });
-    if (workspace_id !== null) refuseRank(ctx.caller, workspace_id, putSecretDemand.access);
+    if (workspaceId !== null) refuseRank(ctx.caller, workspaceId, putSecretDemand.access);
   }
 }

@@ -1,4 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { change, rows } from '../sql.ts';
 import { unlinkedHours } from './attachments.ts';
 
@@ -28,14 +30,26 @@ export function expireUnlinked(em: SqlEntityManager, limit: number): Promise<num
 
 /** Deletes up to `limit` unlinked, expired attachments; returns the storage keys of their bytes, which no row names any more. */
 export async function deleteExpired(em: SqlEntityManager, limit: number): Promise<string[]> {
-  const deleted = await rows<{ storage_key: string }>(
+  const deleted = await rows(
     em,
-    `with due as (
-       select a.id from attachments a
-        where a.expires_at <= now() and not exists (select 1 from attachment_links l where l.attachment_id = a.id)
-        order by a.expires_at limit ? for update skip locked)
-     delete from attachments a using due where a.id = due.id returning a.storage_key`,
-    [limit],
+    query
+      .with('due', (of) =>
+        of
+          .selectFrom('attachments as a')
+          .select('a.id')
+          .where('a.expiresAt', '<=', sql<string>`now()`)
+          .where(({ exists, not, selectFrom }) =>
+            not(exists(selectFrom('attachment_links as l').select(sql.lit(1).as('one')).whereRef('l.attachmentId', '=', 'a.id'))),
+          )
+          .orderBy('a.expiresAt')
+          .limit(limit)
+          .forUpdate()
+          .skipLocked(),
+      )
+      .deleteFrom('attachments as a')
+      .using('due')
+      .whereRef('a.id', '=', 'due.id')
+      .returning('a.storageKey'),
   );
-  return deleted.map((row) => row.storage_key);
+  return deleted.map(({ storageKey }) => storageKey);
 }

@@ -1,44 +1,50 @@
+import { type Expression, sql } from 'kysely';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import type { Caller } from '../caller.ts';
+import { Condition } from '../condition.ts';
 import { isUnbounded, workspacesAtFloor } from '../reach.ts';
 import { EvaluationRun } from '../evaluations/evaluation-run.entity.ts';
 import { baseAccess } from '../knowledge/bases/access.ts';
 import { Run } from '../runs/run.entity.ts';
-import { visibleToSql, type Predicate, type Scoped } from '../scope.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
+import { visibleToSql, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { visibleSkills } from '../skills/visible-skills.ts';
-import { Attachment, type attachmentPurposes, type attachmentStates } from './attachment.entity.ts';
-
-type Time = Date | string;
+import { Attachment } from './attachment.entity.ts';
 
 /** An attachment as it is read. */
-export interface AttachmentRow {
-  readonly id: string;
-  readonly organization_id: string;
-  /** Null: the organization's. */
-  readonly workspace_id: string | null;
-  readonly filename: string;
-  readonly media_type: string;
-  readonly size_bytes: number;
-  readonly sha256: string;
-  readonly purpose: (typeof attachmentPurposes)[number];
-  readonly state: (typeof attachmentStates)[number];
-  readonly created_by: ActorRef;
-  readonly storage_key: string;
-  readonly linked: boolean;
-  readonly expires_at: Time | null;
-  readonly created_at: Time;
-}
+export type AttachmentRow = NonNullable<Awaited<ReturnType<typeof findAttachment>>>;
 
 /** How long unlinked bytes are retained, in hours. */
 export const unlinkedHours = 24;
 
-const isLinked = 'exists (select 1 from attachment_links l where l.attachment_id = a.id and (l.until is null or l.until > now()))';
+export const attachmentColumns = [
+  'id',
+  'organizationId',
+  'workspaceId',
+  'filename',
+  'mediaType',
+  'sizeBytes',
+  'sha256',
+  'purpose',
+  'state',
+  'createdBy',
+  'storageKey',
+  'expiresAt',
+  'createdAt',
+] as const;
 
-export const attachmentColumns = `a.id, a.organization_id, a.workspace_id, a.filename, a.media_type, a.size_bytes, a.sha256, a.purpose, a.state,
-  a.created_by, a.storage_key, ${isLinked} as linked, a.expires_at, a.created_at`;
+/** The links of an attachment that are in effect. */
+export function linksOf(attachmentId: Expression<string>) {
+  return query
+    .selectFrom('attachment_links as l')
+    .select(sql.lit(1).as('one'))
+    .where('l.attachmentId', '=', attachmentId)
+    .where(({ eb, or }) => or([eb('l.until', 'is', null), eb('l.until', '>', sql<string>`now()`)]));
+}
 
 /** Returns an attachment that the caller sees. Throws 404. */
 export async function seeAttachment(ctx: Scoped, id: string): Promise<AttachmentRow> {
@@ -57,7 +63,7 @@ export function uploaderOf(caller: Caller): ActorRef {
  * Which attachments the caller sees: those of runs, skills and evaluations that it sees, those of sources of bases that it reads, its own, and as an admin all
  * of the organization or workspace, except what private bases that it does not read are made of; exports only of bases that it manages.
  */
-export function visibleAttachments(ctx: Scoped): Predicate {
+export function visibleAttachments(ctx: Scoped): Condition {
   const place = visibleToSql(ctx, Attachment, 'a');
   const run = visibleToSql(ctx, Run, 'r');
   const admin = adminOf(ctx.caller);
@@ -94,9 +100,9 @@ export function visibleAttachments(ctx: Scoped): Predicate {
     select 1 from knowledge_runs x join knowledge_bases e on e.id = x.kb_id
     where x.attachment_id = a.id and x.kind = 'export' and not ${canManage.sql})`;
 
-  return {
-    sql: `(${place.sql} and not ${exportOfOthers} and ((${admin.sql} and not ${heldByOthers}) or (a.created_by ->> 'kind' = ? and a.created_by ->> 'id' = ?) or ${ofRun} or ${ofSkill} or ${ofEvaluation} or ${ofSource}))`,
-    params: [
+  return new Condition(
+    `(${place.sql} and not ${exportOfOthers} and ((${admin.sql} and not ${heldByOthers}) or (a.created_by ->> 'kind' = ? and a.created_by ->> 'id' = ?) or ${ofRun} or ${ofSkill} or ${ofEvaluation} or ${ofSource}))`,
+    [
       ...place.params,
       ...canManage.params,
       ...admin.params,
@@ -109,20 +115,29 @@ export function visibleAttachments(ctx: Scoped): Predicate {
       ...visible.params,
       ...canRead.params,
     ],
-  };
+  );
 }
+
+const attachmentById = prepared(({ id, visible }: ParametersOf<{ readonly id: string; readonly visible: Condition }>) =>
+  query
+    .selectFrom('attachments as a')
+    .select(attachmentColumns)
+    .select(({ exists, ref }) =>
+      exists(linksOf(ref('a.id')))
+        .$castTo<boolean>()
+        .as('linked'),
+    )
+    .where('a.id', '=', id)
+    .where(visible),
+);
 
 /** Returns an attachment that the caller sees, or null when there is none. */
-export async function findAttachment(ctx: Scoped, id: string): Promise<AttachmentRow | null> {
-  const visible = visibleAttachments(ctx);
-  return row<AttachmentRow>(ctx.em, `select ${attachmentColumns} from attachments a where a.id = ? and ${visible.sql}`, [
-    id,
-    ...visible.params,
-  ]);
+export async function findAttachment(ctx: Scoped, id: string) {
+  return row(ctx.em, attachmentById({ id, visible: visibleAttachments(ctx) }));
 }
 
-function adminOf(caller: Caller): Predicate {
-  if (isUnbounded(caller)) return { sql: 'true', params: [] };
-  if (caller.workspaces === 'all') return { sql: rankOf(caller.role) >= rankOf('admin') ? 'true' : 'false', params: [] };
-  return { sql: 'a.workspace_id = any(?::uuid[])', params: [workspacesAtFloor(caller, 'admin')] };
+function adminOf(caller: Caller): Condition {
+  if (isUnbounded(caller)) return new Condition('true');
+  if (caller.workspaces === 'all') return new Condition(rankOf(caller.role) >= rankOf('admin') ? 'true' : 'false');
+  return new Condition('a.workspace_id = any(?::uuid[])', [workspacesAtFloor(caller, 'admin')]);
 }

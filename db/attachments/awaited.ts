@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import { newId } from '../ids.ts';
-import { change, row, rows } from '../sql.ts';
+import { query } from '../query.ts';
+import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ActorRef } from '../actor-ref.ts';
-import { unlinkedHours, attachmentColumns, type AttachmentRow } from './attachments.ts';
+import { attachmentColumns, linksOf, unlinkedHours, type AttachmentRow } from './attachments.ts';
 
 /** A file whose bytes are not in storage yet. */
 export interface AwaitedFile {
@@ -18,21 +20,23 @@ export interface AwaitedFile {
 /** Stores the row of an awaited file as `scanning`: runs wait for it. Returns its id. */
 export async function insertAwaited(tx: TenantTransaction, file: AwaitedFile): Promise<string> {
   const id = newId();
-  await rows(
+  await change(
     tx.em,
-    `insert into attachments (id, organization_id, workspace_id, filename, media_type, size_bytes, sha256, purpose, state, created_by, storage_key, expires_at, created_at)
-     values (?, ?, ?, ?, ?, ?, '', 'run_input', 'scanning', ?::jsonb, ?, now() + make_interval(hours => ?), now())`,
-    [
+    query.insertInto('attachments').values({
       id,
-      file.organizationId,
-      file.workspaceId,
-      file.filename,
-      file.mediaType,
-      file.sizeBytes,
-      JSON.stringify(file.createdBy),
-      file.storageKey,
-      unlinkedHours,
-    ],
+      organizationId: file.organizationId,
+      workspaceId: file.workspaceId,
+      filename: file.filename,
+      mediaType: file.mediaType,
+      sizeBytes: file.sizeBytes,
+      sha256: '',
+      purpose: 'run_input',
+      state: 'scanning',
+      createdBy: file.createdBy,
+      storageKey: file.storageKey,
+      expiresAt: sql<string>`now() + make_interval(hours => ${unlinkedHours})`,
+      createdAt: sql<string>`now()`,
+    }),
   );
   return id;
 }
@@ -52,15 +56,32 @@ export function fillAwaitedRow(
   id: string,
   { filename, mediaType, sizeBytes, sha256, isScanned }: FilledFile,
 ): Promise<AttachmentRow | null> {
-  return row<AttachmentRow>(
+  return row(
     tx.em,
-    `update attachments a set filename = ?, media_type = ?, size_bytes = ?, sha256 = ?, state = case when ? then 'scanning' else 'ready' end
-      where a.id = ? and a.state = 'scanning' and a.sha256 = '' returning ${attachmentColumns}`,
-    [filename, mediaType, sizeBytes, sha256, isScanned, id],
+    query
+      .updateTable('attachments')
+      .set({ filename, mediaType, sizeBytes, sha256, state: isScanned ? 'scanning' : 'ready' })
+      .where('id', '=', id)
+      .where('state', '=', 'scanning')
+      .where('sha256', '=', '')
+      .returning(attachmentColumns)
+      .returning(({ exists, ref }) =>
+        exists(linksOf(ref('attachments.id')))
+          .$castTo<boolean>()
+          .as('linked'),
+      ),
   );
 }
 
 /** Rejects a file that is still awaited. */
 export async function rejectAwaited(tx: TenantTransaction, id: string): Promise<void> {
-  await change(tx.em, "update attachments set state = 'rejected' where id = ? and state = 'scanning' and sha256 = ''", [id]);
+  await change(
+    tx.em,
+    query
+      .updateTable('attachments')
+      .set({ state: 'rejected' })
+      .where('id', '=', id)
+      .where('state', '=', 'scanning')
+      .where('sha256', '=', ''),
+  );
 }

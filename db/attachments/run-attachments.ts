@@ -1,72 +1,78 @@
+import { type Expression, sql } from 'kysely';
+import type { Condition } from '../condition.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { visibleToSql, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Attachment } from './attachment.entity.ts';
-import { visibleAttachments, type AttachmentRow } from './attachments.ts';
+import { linksOf, visibleAttachments } from './attachments.ts';
 
 /** An attachment as inputs, messages and outputs name it. */
 export type AttachmentRef = AttachmentPart;
 
 /** The facts of an attachment that a run needs to read its bytes. */
-export interface RunFile {
-  readonly id: string;
-  readonly filename: string;
-  readonly media_type: string;
-  readonly size_bytes: number;
-  readonly state: AttachmentRow['state'];
-  readonly storage_key: string;
-}
+export type RunFile = Awaited<ReturnType<typeof readRunFiles>>[number];
 
-/** A file that the input of a run may name. */
-export type NamedFile = RunFile & { readonly workspace_id: string };
+const columns = ['a.id', 'a.filename', 'a.mediaType', 'a.sizeBytes', 'a.state', 'a.storageKey'] as const;
+
+const namedFiles = prepared(
+  ({ ids, place, visible }: ParametersOf<{ readonly ids: readonly string[]; readonly place: Condition; readonly visible: Condition }>) =>
+    query
+      .selectFrom('attachments as a')
+      .select(columns)
+      .select('a.workspaceId')
+      .where(sql<boolean>`a.id = any(${ids}::uuid[])`)
+      .where(place)
+      .where(visible),
+);
 
 /** Returns those of the given attachments that the caller sees, whatever their state. */
-export function readNamedFiles(ctx: Scoped, ids: readonly string[]): Promise<NamedFile[]> {
-  const place = visibleToSql(ctx, Attachment, 'a');
-  const visible = visibleAttachments(ctx);
-  return rows<NamedFile>(
-    ctx.em,
-    `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key, a.workspace_id from attachments a
-      where a.id = any(?::uuid[]) and ${place.sql} and ${visible.sql}`,
-    [ids, ...place.params, ...visible.params],
-  );
+export async function readNamedFiles(ctx: Scoped, ids: readonly string[]) {
+  return rows(ctx.em, namedFiles({ ids, place: visibleToSql(ctx, Attachment, 'a'), visible: visibleAttachments(ctx) }));
 }
 
-export function toAttachmentRef(file: Pick<RunFile, 'id' | 'filename' | 'media_type' | 'size_bytes'>): AttachmentRef {
-  return { attachment_id: file.id, media_type: file.media_type, name: file.filename, bytes: file.size_bytes };
+export function toAttachmentRef(file: Pick<RunFile, 'id' | 'filename' | 'mediaType' | 'sizeBytes'>): AttachmentRef {
+  return { attachment_id: file.id, media_type: file.mediaType, name: file.filename, bytes: file.sizeBytes };
 }
+
+const runFiles = prepared(({ runId, ids }: ParametersOf<{ readonly runId: string; readonly ids: readonly string[] }>) =>
+  filesOfConversation(runId).where(sql<boolean>`a.id = any(${ids}::uuid[])`),
+);
 
 /** Returns the files that the history of a run names, in their current state; deleted ones are omitted. */
-export function readRunFiles(tx: TenantTransaction, runId: string, ids: readonly string[]): Promise<RunFile[]> {
-  return rows<RunFile>(
-    tx.em,
-    `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key from attachments a
-      where a.id = any(?::uuid[]) and ${ofConversation}`,
-    [ids, runId],
-  );
+export async function readRunFiles(tx: TenantTransaction, runId: string, ids: readonly string[]) {
+  return rows(tx.em, runFiles({ runId, ids }));
 }
 
+const oneRunFile = prepared(({ runId, attachmentId }: ParametersOf<{ readonly runId: string; readonly attachmentId: string }>) =>
+  filesOfConversation(runId).where(sql<boolean>`a.id::text = lower(${attachmentId})`),
+);
+
 /** Returns a file that some run of this run's conversation was given or made, or null when there is none of this id. */
-export function findRunFile(tx: TenantTransaction, runId: string, attachmentId: string): Promise<RunFile | null> {
-  return row<RunFile>(
-    tx.em,
-    `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key from attachments a
-      where a.id::text = lower(?) and ${ofConversation}`,
-    [attachmentId, runId],
-  );
+export async function findRunFile(tx: TenantTransaction, runId: string, attachmentId: string): Promise<RunFile | null> {
+  return row(tx.em, oneRunFile({ runId, attachmentId }));
+}
+
+function filesOfConversation(runId: Expression<string>) {
+  return query
+    .selectFrom('attachments as a')
+    .select(columns)
+    .where(({ exists, ref }) =>
+      exists(
+        linksOf(ref('a.id'))
+          .innerJoin('runs as r', 'r.conversationId', 'l.conversationId')
+          .where('l.ownerKind', '=', 'run')
+          .where('r.id', '=', runId),
+      ),
+    );
 }
 
 /** Returns an attachment to be scanned, in the tenant of the transaction, or null when it is deleted. */
-export function readScanned(tx: TenantTransaction, attachmentId: string): Promise<(RunFile & { readonly sha256: string }) | null> {
-  return row(tx.em, 'select id, filename, media_type, size_bytes, state, storage_key, sha256 from attachments where id = ?', [
-    attachmentId,
-  ]);
+export async function readScanned(tx: TenantTransaction, attachmentId: string) {
+  return row(tx.em, query.selectFrom('attachments as a').select(columns).select('a.sha256').where('a.id', '=', attachmentId));
 }
-
-const ofConversation = `exists (
-  select 1 from attachment_links l join runs r on r.conversation_id = l.conversation_id
-   where l.attachment_id = a.id and l.owner_kind = 'run' and r.id = ? and (l.until is null or l.until > now()))`;
 
 /** Files that tools of the run `r` made, oldest first, as its output names them: an expression for a select list. */
 export const filesMadeSql = `(select coalesce(jsonb_agg(f.part), '[]') from (

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { newId } from '../ids.ts';
+import { query } from '../query.ts';
 import { queueStatement, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
@@ -14,8 +16,13 @@ export interface AttachingRun {
 export async function lockAttachments(tx: TenantTransaction, organizationId: string, ids: readonly string[]): Promise<number> {
   const held = await rows(
     tx.em,
-    'select a.id from attachments a where a.id = any(?::uuid[]) and a.organization_id = ? order by a.id for no key update',
-    [ids, organizationId],
+    query
+      .selectFrom('attachments as a')
+      .select('a.id')
+      .where(sql<boolean>`a.id = any(${ids}::uuid[])`)
+      .where('a.organizationId', '=', organizationId)
+      .orderBy('a.id')
+      .forNoKeyUpdate(),
   );
   return held.length;
 }

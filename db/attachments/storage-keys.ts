@@ -1,14 +1,19 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 
 /** Returns keys of an organization's attachments outside its own storage prefix: those of operators who did not say where they worked. */
 export async function keysElsewhere(em: SqlEntityManager, organizationId: string, place: string): Promise<string[]> {
-  const found = await rows<{ storage_key: string }>(
+  const found = await rows(
     em,
-    'select storage_key from attachments where organization_id = ? and not starts_with(storage_key, ?)',
-    [organizationId, place],
+    query
+      .selectFrom('attachments as a')
+      .select('a.storageKey')
+      .where('a.organizationId', '=', organizationId)
+      .where(sql<boolean>`not starts_with(a.storage_key, ${place})`),
   );
-  return found.map((row) => row.storage_key);
+  return found.map(({ storageKey }) => storageKey);
 }
 
 /** Returns those of the keys that no row names; the bytes of a rejected row are meant to be deleted. Sweeper's pool. */

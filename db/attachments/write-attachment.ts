@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
-import { change, rows } from '../sql.ts';
+import { query } from '../query.ts';
+import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { attachmentColumns, unlinkedHours, type AttachmentRow } from './attachments.ts';
+import { attachmentColumns, linksOf, unlinkedHours, type AttachmentRow } from './attachments.ts';
 import type { Attachment } from './attachment.entity.ts';
 
 /** The facts of bytes that are already stored. */
@@ -22,25 +24,31 @@ export interface NewAttachment {
 
 /** Stores the row of stored bytes, as `scanning` where they must be scanned first. */
 export async function insertAttachmentRow(tx: TenantTransaction, file: NewAttachment): Promise<AttachmentRow> {
-  const [made] = await rows<AttachmentRow>(
+  const made = await row(
     tx.em,
-    `insert into attachments as a (id, organization_id, workspace_id, filename, media_type, size_bytes, sha256, purpose, state, created_by,
-       storage_key, expires_at, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb, ?, now() + make_interval(hours => ?), now()) returning ${attachmentColumns}`,
-    [
-      newId(),
-      file.organizationId,
-      file.workspaceId,
-      file.filename,
-      file.mediaType,
-      file.sizeBytes,
-      file.sha256,
-      file.purpose,
-      file.isScanned ? 'scanning' : 'ready',
-      JSON.stringify(file.createdBy),
-      file.storageKey,
-      unlinkedHours,
-    ],
+    query
+      .insertInto('attachments')
+      .values({
+        id: newId(),
+        organizationId: file.organizationId,
+        workspaceId: file.workspaceId,
+        filename: file.filename,
+        mediaType: file.mediaType,
+        sizeBytes: file.sizeBytes,
+        sha256: file.sha256,
+        purpose: file.purpose,
+        state: file.isScanned ? 'scanning' : 'ready',
+        createdBy: file.createdBy,
+        storageKey: file.storageKey,
+        expiresAt: sql<string>`now() + make_interval(hours => ${unlinkedHours})`,
+        createdAt: sql<string>`now()`,
+      })
+      .returning(attachmentColumns)
+      .returning(({ exists, ref }) =>
+        exists(linksOf(ref('attachments.id')))
+          .$castTo<boolean>()
+          .as('linked'),
+      ),
   );
   if (!made) throw new Error('an attachment that was made is not visible');
   return made;
@@ -48,5 +56,5 @@ export async function insertAttachmentRow(tx: TenantTransaction, file: NewAttach
 
 /** Stores the verdict on an attachment that is being scanned; changes no other. */
 export function storeVerdict(tx: TenantTransaction, attachmentId: string, state: 'ready' | 'rejected'): Promise<number> {
-  return change(tx.em, `update attachments set state = ? where id = ? and state = 'scanning'`, [state, attachmentId]);
+  return change(tx.em, query.updateTable('attachments').set({ state }).where('id', '=', attachmentId).where('state', '=', 'scanning'));
 }

@@ -1,5 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { fail } from '../../workflows/contracts/failure.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { row } from '../sql.ts';
 import type { Binding } from '../tenancy/keys/envelope.ts';
 
@@ -33,9 +35,13 @@ export async function placesOfPath(em: SqlEntityManager, params: unknown): Promi
   return places;
 }
 
+const heldRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query.selectFrom('runs as r').select('r.id').where('r.id', '=', runId).where('r.deletedAt', 'is', null).forShare(),
+);
+
 /** Whether the run that a reply shows exists, and locks it until the end of the transaction: a later purge then finds the reply. */
 export async function holdShownRun(em: SqlEntityManager, runId: string): Promise<boolean> {
-  return (await row(em, 'select 1 from runs where id = ? and deleted_at is null for share', [runId])) !== null;
+  return (await row(em, heldRun({ runId }))) !== null;
 }
 
 /** Binds an encrypted reply to its row: moved to another, it can't be decrypted. */

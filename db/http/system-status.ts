@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { query } from '../query.ts';
 import { row } from '../sql.ts';
 
 /** What the database reports about itself. */
@@ -57,16 +58,15 @@ export async function runFacts(em: SqlEntityManager): Promise<RunFacts> {
 
 /** Returns when a task of the deployment was last done, or null when never. */
 export async function markAt(em: SqlEntityManager, name: string): Promise<string | null> {
-  const mark = await row<{ at: string }>(em, 'select at from system_marks where name = ?', [name]);
+  const mark = await row(em, query.selectFrom('system_marks as m').select('m.at').where('m.name', '=', name));
   return mark?.at ?? null;
 }
 
 /** Whether an organization requires a second factor; false where it is unknown. */
 export async function isMfaRequired(em: SqlEntityManager, organizationId: string): Promise<boolean> {
-  const settings = await row<{ required: boolean }>(
+  const settings = await row(
     em,
-    'select require_mfa as required from organization_settings where organization_id = ?',
-    [organizationId],
+    query.selectFrom('organization_settings as s').select('s.requireMfa').where('s.organizationId', '=', organizationId),
   );
-  return settings?.required ?? false;
+  return settings?.requireMfa ?? false;
 }

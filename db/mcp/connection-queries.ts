@@ -1,37 +1,42 @@
+import { sql } from 'kysely';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import { open } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { connectionBinding, type McpGrant } from './grant.ts';
-import type { mcpConnectionStates } from './mcp-connection.entity.ts';
 
 /** The principal as which a server is called: one shared by all users, or one user. */
 export type McpPrincipal = { readonly kind: 'shared'; readonly id: null } | { readonly kind: 'user'; readonly id: string };
 
 export const sharedPrincipal: McpPrincipal = { kind: 'shared', id: null };
 
-export interface McpConnectionRow {
-  readonly id: string;
-  readonly toolkit_id: string;
-  readonly organization_id: string | null;
-  readonly workspace_id: string | null;
-  readonly state: (typeof mcpConnectionStates)[number];
-  readonly row_version: number;
-  readonly grant_enc: Buffer | null;
-  /** The access token is valid for at least 10 s, or does not expire. */
-  readonly is_fresh: boolean;
-}
+export type McpConnectionRow = NonNullable<Awaited<ReturnType<typeof findConnection>>>;
 
-const columns = `id, toolkit_id, organization_id, workspace_id, state, row_version, grant_enc,
-  (expires_at is null or expires_at > now() + interval '10 seconds') as is_fresh`;
+const connectionOf = prepared(
+  ({
+    toolkitId,
+    kind,
+    id,
+  }: ParametersOf<{ readonly toolkitId: string; readonly kind: McpPrincipal['kind']; readonly id: string | null }>) =>
+    query
+      .selectFrom('mcp_connections as c')
+      .select(['c.id', 'c.toolkitId', 'c.organizationId', 'c.workspaceId', 'c.state', 'c.rowVersion', 'c.grantEnc'])
+      // The access token is valid for at least 10 s, or does not expire.
+      .select(({ eb, or }) =>
+        or([eb('c.expiresAt', 'is', null), eb('c.expiresAt', '>', sql<string>`now() + interval '10 seconds'`)])
+          .$castTo<boolean>()
+          .as('isFresh'),
+      )
+      .where('c.toolkitId', '=', toolkitId)
+      .where('c.principalKind', '=', kind)
+      .where('c.principalId', 'is not distinct from', id),
+);
 
 /** Returns the connection of a toolkit as a principal; read anew for each use, so that a revocation takes effect at the next one. */
-export function findConnection(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<McpConnectionRow | null> {
-  return row<McpConnectionRow>(
-    tx.em,
-    `select ${columns} from mcp_connections where toolkit_id = ? and principal_kind = ? and principal_id is not distinct from ?::uuid`,
-    [toolkitId, principal.kind, principal.id],
-  );
+export async function findConnection(tx: TenantTransaction, toolkitId: string, { kind, id }: McpPrincipal) {
+  return row(tx.em, connectionOf({ toolkitId, kind, id }));
 }
 
 export async function readGrant(
@@ -39,32 +44,29 @@ export async function readGrant(
   keys: Pick<KeyRing, 'keks'>,
   connection: McpConnectionRow,
 ): Promise<McpGrant | null> {
-  if (connection.grant_enc === null) return null;
-  const text = await open(tx.em, keys, connectionBinding(connection.organization_id, connection.id), connection.grant_enc);
+  if (connection.grantEnc === null) return null;
+  const text = await open(tx.em, keys, connectionBinding(connection.organizationId, connection.id), connection.grantEnc);
   return JSON.parse(text.toString()) as McpGrant; // written only by storeGrant
 }
 
 /** A connection as the status shows it. */
-export interface McpConnectionFacts {
-  readonly principal_kind: 'shared' | 'user';
-  readonly principal_id: string | null;
-  readonly state: McpConnectionRow['state'];
-  readonly scopes: string[];
-  readonly expires_at: Date | string | null;
-  readonly last_error: string | null;
-  readonly authorization_url: string | null;
-}
+export type McpConnectionFacts = Awaited<ReturnType<typeof listConnections>>[number];
 
 /** Returns connections of a toolkit: the shared one and the user's own, or all of them with `everybody`. At most 200. */
-export function listConnections(
+export async function listConnections(
   tx: TenantTransaction,
   toolkitId: string,
-  of: { readonly userId: string | null; readonly everybody: boolean },
-): Promise<McpConnectionFacts[]> {
-  return rows<McpConnectionFacts>(
+  { userId, everybody }: { readonly userId: string | null; readonly everybody: boolean },
+) {
+  return rows(
     tx.em,
-    `select principal_kind, principal_id, state, scopes, expires_at, last_error, authorization_url from mcp_connections
-      where toolkit_id = ? and (principal_kind = 'shared' or ?::boolean or principal_id = ?::uuid) order by principal_kind, id limit 200`,
-    [toolkitId, of.everybody, of.userId],
+    query
+      .selectFrom('mcp_connections as c')
+      .select(['c.principalKind', 'c.principalId', 'c.state', 'c.scopes', 'c.expiresAt', 'c.lastError', 'c.authorizationUrl'])
+      .where('c.toolkitId', '=', toolkitId)
+      .where(({ eb, lit, or }) => or([eb('c.principalKind', '=', 'shared'), lit(everybody), eb('c.principalId', '=', userId)]))
+      .orderBy('c.principalKind')
+      .orderBy('c.id')
+      .limit(200),
   );
 }

@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
 import { newId } from '../ids.ts';
+import { query } from '../query.ts';
 import { change } from '../sql.ts';
 import { seal } from '../tenancy/keys/envelope.ts';
 import type { ToolkitScope } from '../toolkits/revisions.ts';
@@ -8,15 +10,28 @@ import { findConnection, type McpConnectionRow, type McpPrincipal } from './conn
 import { connectionBinding, type McpGrant } from './grant.ts';
 
 /** A row at one version: a write with it has no effect once the row has been written otherwise. */
-export type McpConnectionAt = Pick<McpConnectionRow, 'id' | 'row_version' | 'organization_id'>;
+export type McpConnectionAt = Pick<McpConnectionRow, 'id' | 'rowVersion' | 'organizationId'>;
+
+const now = sql<string>`now()`;
 
 /** Returns the connection; creates it without a grant where there is none. */
 export async function openConnection(tx: TenantTransaction, toolkit: ToolkitScope, principal: McpPrincipal): Promise<McpConnectionRow> {
   await change(
     tx.em,
-    `insert into mcp_connections (id, toolkit_id, organization_id, workspace_id, principal_kind, principal_id, state, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, 'needs_auth', now(), now()) on conflict do nothing`,
-    [newId(), toolkit.id, toolkit.organizationId, toolkit.workspaceId, principal.kind, principal.id],
+    query
+      .insertInto('mcp_connections')
+      .values({
+        id: newId(),
+        toolkitId: toolkit.id,
+        organizationId: toolkit.organizationId,
+        workspaceId: toolkit.workspaceId,
+        principalKind: principal.kind,
+        principalId: principal.id,
+        state: 'needs_auth',
+        createdAt: now,
+        updatedAt: now,
+      })
+      .onConflict((conflict) => conflict.doNothing()),
   );
   const made = await findConnection(tx, toolkit.id, principal);
   if (!made) throw new Error('A connection was made and is not visible');
@@ -27,16 +42,25 @@ export async function openConnection(tx: TenantTransaction, toolkit: ToolkitScop
 export async function takeLeaseOfRefresh(tx: TenantTransaction, at: McpConnectionAt, seconds: number): Promise<boolean> {
   const taken = await change(
     tx.em,
-    `update mcp_connections set refresh_until = now() + make_interval(secs => ?::int)
-      where id = ? and row_version = ? and (refresh_until is null or refresh_until <= now())`,
-    [seconds, at.id, at.row_version],
+    leaseAt(at)
+      .set({ refreshUntil: sql<string>`now() + make_interval(secs => ${seconds}::int)` })
+      .where(({ eb, or }) => or([eb('refreshUntil', 'is', null), eb('refreshUntil', '<=', now)])),
   );
   return taken === 1;
 }
 
 /** Ends the lease of a refresh, unless the row has a newer version. */
 export async function dropLeaseOfRefresh(tx: TenantTransaction, at: McpConnectionAt): Promise<void> {
-  await change(tx.em, 'update mcp_connections set refresh_until = null where id = ? and row_version = ?', [at.id, at.row_version]);
+  await change(tx.em, leaseAt(at).set({ refreshUntil: null }));
+}
+
+/** The lease is no change of the connection: this keeps `updatedAt`, which an update would otherwise set. */
+function leaseAt({ id, rowVersion }: McpConnectionAt) {
+  return query
+    .updateTable('mcp_connections')
+    .set(({ ref }) => ({ updatedAt: ref('updatedAt') }))
+    .where('id', '=', id)
+    .where('rowVersion', '=', rowVersion);
 }
 
 export interface FreshGrant {
@@ -49,13 +73,25 @@ export interface FreshGrant {
 
 /** Stores a grant, unless the row was written meanwhile. */
 export async function storeGrant(tx: TenantTransaction, keys: Pick<KeyRing, 'keks'>, at: McpConnectionAt & FreshGrant): Promise<boolean> {
-  const envelope = await seal(tx.em, keys, connectionBinding(at.organization_id, at.id), Buffer.from(JSON.stringify(at.grant)));
+  const envelope = await seal(tx.em, keys, connectionBinding(at.organizationId, at.id), Buffer.from(JSON.stringify(at.grant)));
   const stored = await change(
     tx.em,
-    `update mcp_connections set grant_enc = ?, issuer = ?, scopes = coalesce(?::text[], scopes), expires_at = now() + make_interval(secs => ?::float8),
-       state = 'healthy', last_error = null, authorization_url = null, refresh_until = null, row_version = row_version + 1, updated_at = now()
-      where id = ? and row_version = ?`,
-    [envelope, at.grant.at.issuer, at.scopes === null ? null : [...at.scopes], at.lifeS, at.id, at.row_version],
+    query
+      .updateTable('mcp_connections')
+      .set(({ eb }) => ({
+        grantEnc: envelope,
+        issuer: at.grant.at.issuer,
+        ...(at.scopes === null ? {} : { scopes: [...at.scopes] }),
+        expiresAt: sql<string | null>`now() + make_interval(secs => ${at.lifeS}::float8)`,
+        state: 'healthy' as const,
+        lastError: null,
+        authorizationUrl: null,
+        refreshUntil: null,
+        rowVersion: eb('rowVersion', '+', 1),
+        updatedAt: now,
+      }))
+      .where('id', '=', at.id)
+      .where('rowVersion', '=', at.rowVersion),
   );
   return stored === 1;
 }
@@ -64,16 +100,25 @@ export async function storeGrant(tx: TenantTransaction, keys: Pick<KeyRing, 'kek
 export async function clearGrant(tx: TenantTransaction, at: McpConnectionAt, error: string): Promise<void> {
   await change(
     tx.em,
-    `update mcp_connections set state = 'needs_auth', grant_enc = null, expires_at = null, last_error = ?, refresh_until = null,
-       row_version = row_version + 1, updated_at = now() where id = ? and row_version = ?`,
-    [error, at.id, at.row_version],
+    query
+      .updateTable('mcp_connections')
+      .set(({ eb }) => ({
+        state: 'needs_auth' as const,
+        grantEnc: null,
+        expiresAt: null,
+        lastError: error,
+        refreshUntil: null,
+        rowVersion: eb('rowVersion', '+', 1),
+        updatedAt: now,
+      }))
+      .where('id', '=', at.id)
+      .where('rowVersion', '=', at.rowVersion),
   );
 }
 
 /** Deletes every grant of a toolkit: its server or its credentials have changed, and tokens go to their issuer only. */
 export async function forgetConnections(tx: TenantTransaction, toolkitId: string): Promise<void> {
-  await change(tx.em, 'delete from mcp_authorizations where connection_id in (select id from mcp_connections where toolkit_id = ?)', [
-    toolkitId,
-  ]);
-  await change(tx.em, 'delete from mcp_connections where toolkit_id = ?', [toolkitId]);
+  const ofToolkit = query.selectFrom('mcp_connections as c').select('c.id').where('c.toolkitId', '=', toolkitId);
+  await change(tx.em, query.deleteFrom('mcp_authorizations').where('connectionId', 'in', ofToolkit));
+  await change(tx.em, query.deleteFrom('mcp_connections').where('toolkitId', '=', toolkitId));
 }

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
+import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import { seal } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { McpConnectionRow, McpPrincipal } from './connection-queries.ts';
-import { openConsent, type StoredConsent } from './consent-queries.ts';
+import { openConsent } from './consent-queries.ts';
 import { authorizationBinding, type McpConsent } from './grant.ts';
 
 type Keks = Pick<KeyRing, 'keks'>;
+
+const now = sql<string>`now()`;
 
 /** A consent that begins: its state may be used once, within `lifeS` seconds, and `url` is where the person has to go. */
 export interface BegunConsent {
@@ -28,48 +32,73 @@ export interface ReturnedCode {
 /** Stores a consent, replacing an older one of its connection, and sets the URL in the connection's row. */
 export async function insertConsent(tx: TenantTransaction, keys: Keks, connection: McpConnectionRow, begun: BegunConsent): Promise<void> {
   const stateHash = hashOf(begun.state);
-  const binding = authorizationBinding(connection.organization_id, stateHash);
+  const binding = authorizationBinding(connection.organizationId, stateHash);
   const envelope = await seal(tx.em, keys, binding, Buffer.from(JSON.stringify(begun.consent)));
   // One at a time: an older link of this connection becomes invalid.
-  await change(tx.em, 'delete from mcp_authorizations where connection_id = ? or expires_at < now()', [connection.id]);
   await change(
     tx.em,
-    `insert into mcp_authorizations (state_hash, connection_id, organization_id, workspace_id, verifier_enc, expires_at, created_at)
-     values (?, ?, ?, ?, ?, now() + make_interval(secs => ?::int), now())`,
-    [stateHash, connection.id, connection.organization_id, connection.workspace_id, envelope, begun.lifeS],
+    query.deleteFrom('mcp_authorizations').where(({ eb, or }) => or([eb('connectionId', '=', connection.id), eb('expiresAt', '<', now)])),
   );
   await change(
     tx.em,
-    `update mcp_connections set state = 'needs_auth', authorization_url = ?, row_version = row_version + 1, updated_at = now() where id = ?`,
-    [begun.url, connection.id],
+    query.insertInto('mcp_authorizations').values({
+      stateHash,
+      connectionId: connection.id,
+      organizationId: connection.organizationId,
+      workspaceId: connection.workspaceId,
+      verifierEnc: envelope,
+      expiresAt: sql<string>`now() + make_interval(secs => ${begun.lifeS}::int)`,
+      createdAt: now,
+    }),
+  );
+  await change(
+    tx.em,
+    query
+      .updateTable('mcp_connections')
+      .set(({ eb }) => ({
+        state: 'needs_auth' as const,
+        authorizationUrl: begun.url,
+        rowVersion: eb('rowVersion', '+', 1),
+        updatedAt: now,
+      }))
+      .where('id', '=', connection.id),
   );
 }
 
 /** Stores the returned code, encrypted, with its consent. Returns false when the state is unknown, used, expired, or of another toolkit or principal. */
 export async function storeCode(tx: TenantTransaction, keys: Keks, back: ReturnedCode): Promise<boolean> {
-  const stored = await row<StoredConsent>(
+  const stored = await row(
     tx.em,
-    `select a.state_hash, a.connection_id, a.organization_id, a.verifier_enc from mcp_authorizations a join mcp_connections c on c.id = a.connection_id
-      where a.state_hash = ? and a.used_at is null and a.expires_at > now() and c.toolkit_id = ? and c.principal_kind = ?
-        and c.principal_id is not distinct from ?::uuid for update of a`,
-    [hashOf(back.state), back.toolkitId, back.principal.kind, back.principal.id],
+    query
+      .selectFrom('mcp_authorizations as a')
+      .innerJoin('mcp_connections as c', 'c.id', 'a.connectionId')
+      .select(['a.stateHash', 'a.organizationId', 'a.verifierEnc'])
+      .where('a.stateHash', '=', hashOf(back.state))
+      .where('a.usedAt', 'is', null)
+      .where('a.expiresAt', '>', now)
+      .where('c.toolkitId', '=', back.toolkitId)
+      .where('c.principalKind', '=', back.principal.kind)
+      .where('c.principalId', 'is not distinct from', back.principal.id)
+      .forUpdate('a'),
   );
   if (!stored) return false;
 
   const consent = await openConsent(tx, keys, stored);
-  const binding = authorizationBinding(stored.organization_id, stored.state_hash);
+  const binding = authorizationBinding(stored.organizationId, stored.stateHash);
   const envelope = await seal(tx.em, keys, binding, Buffer.from(JSON.stringify({ ...consent, code: back.code })));
   await change(
     tx.em,
-    "update mcp_authorizations set used_at = now(), verifier_enc = ?, expires_at = now() + interval '10 minutes' where state_hash = ?",
-    [envelope, stored.state_hash],
+    query
+      .updateTable('mcp_authorizations')
+      .set({ usedAt: now, verifierEnc: envelope, expiresAt: sql<string>`now() + interval '10 minutes'` })
+      .where('stateHash', '=', stored.stateHash),
   );
   return true;
 }
 
 /** Deletes a consent whose code has come back. */
 export async function deleteConsent(tx: TenantTransaction, stateHash: string): Promise<void> {
-  await change(tx.em, 'delete from mcp_authorizations where state_hash = ?', [stateHash]);
+  await change(tx.em, query.deleteFrom('mcp_authorizations').where('stateHash', '=', stateHash));
 }
 
 function hashOf(state: string): string {

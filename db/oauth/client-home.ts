@@ -1,6 +1,8 @@
-import { row } from '../sql.ts';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { isUnbounded, organizationOf, workspacesOf } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
+import { row } from '../sql.ts';
 
 /** Returns whether the organization and workspace where a client is to act exist and are visible to the caller. */
 export async function homeOfClient(
@@ -9,13 +11,24 @@ export async function homeOfClient(
 ): Promise<{ hasOrganization: boolean; hasWorkspace: boolean }> {
   const isReached = isUnbounded(ctx.caller) || organizationOf(ctx.caller) === organizationId;
   const workspaces = workspacesOf(ctx.caller);
-  const found = await row<{ has_workspace: boolean }>(
+  const found = await row(
     ctx.em,
-    `select exists (select from workspaces w where w.id = ?::uuid and w.organization_id = o.id) as has_workspace
-     from organizations o where o.id = ?::uuid and o.purged_at is null`,
-    [workspaceId, organizationId],
+    query
+      .selectFrom('organizations as o')
+      .select(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('workspaces as w')
+            .select(sql.lit(1).as('one'))
+            .where('w.id', '=', sql<string>`${workspaceId}::uuid`)
+            .whereRef('w.organizationId', '=', 'o.id'),
+        )
+          .$castTo<boolean>()
+          .as('hasWorkspace'),
+      )
+      .where('o.id', '=', organizationId)
+      .where('o.purgedAt', 'is', null),
   );
 
   const isWorkspaceReached = workspaces === null || (workspaceId !== null && workspaces.includes(workspaceId));
-  return { hasOrganization: isReached && found !== null, hasWorkspace: isWorkspaceReached && (found?.has_workspace ?? false) };
+  return { hasOrganization: isReached && found !== null, hasWorkspace: isWorkspaceReached && (found?.hasWorkspace ?? false) };
 }

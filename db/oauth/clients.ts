@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Page, PageRequest } from '../page.ts';
-import { fetchPage, holdsText } from '../page-query.ts';
+import type { Condition } from '../condition.ts';
+import type { PageRequest } from '../page.ts';
+import { contains, preparedList } from '../page-query.ts';
+import type { ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { ownTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { OauthClient, type oauthClientKinds } from './oauth-client.entity.ts';
@@ -8,68 +11,62 @@ import { OauthClient, type oauthClientKinds } from './oauth-client.entity.ts';
 export type OauthClientKind = (typeof oauthClientKinds)[number];
 
 /** A client as views show it. */
-export interface ShownClient {
-  readonly id: string;
-  readonly clientId: string;
-  readonly kind: OauthClientKind;
-  readonly clientName: string;
-  readonly redirectUris: readonly string[];
-  readonly tokenEndpointAuthMethod: OauthClient['tokenEndpointAuthMethod'];
-  readonly grantTypes: readonly string[];
-  readonly scope: string | null;
-  readonly organizationId: string | null;
-  readonly workspaceId: string | null;
-  readonly role: OauthClient['role'];
-  readonly createdAt: Date | string;
-  readonly updatedAt: Date | string;
-  readonly lastUsedAt: Date | string | null;
-  readonly secretRotatedAt: Date | string | null;
-}
+export type ShownClient = NonNullable<Awaited<ReturnType<typeof lockClient>>>;
 
-export const clientColumns = `c.id, c.client_id as "clientId", c.kind, c.client_name as "clientName", c.redirect_uris as "redirectUris",
-  c.token_endpoint_auth_method as "tokenEndpointAuthMethod", c.grant_types as "grantTypes", c.scope, c.organization_id as "organizationId",
-  c.workspace_id as "workspaceId", c.role, c.created_at as "createdAt", c.updated_at as "updatedAt", c.last_used_at as "lastUsedAt",
-  c.secret_rotated_at as "secretRotatedAt"`;
+export const clientColumns = [
+  'id',
+  'clientId',
+  'kind',
+  'clientName',
+  'redirectUris',
+  'tokenEndpointAuthMethod',
+  'grantTypes',
+  'scope',
+  'organizationId',
+  'workspaceId',
+  'role',
+  'createdAt',
+  'updatedAt',
+  'lastUsedAt',
+  'secretRotatedAt',
+] as const;
 
 /** Returns a new public client id: `lh_oc_` and 128 random bits. */
 export function newClientId(): string {
   return `lh_oc_${randomBytes(16).toString('base64url')}`;
 }
 
-/** Returns the clients that an operator sees, newest first; with X-View-*, only those of the view. */
-export async function listClients(
-  ctx: Scoped,
-  { filters, page }: { filters: { readonly q?: string; readonly kind?: OauthClientKind }; page: PageRequest },
-): Promise<Page<ShownClient>> {
-  const visible = ownTo(ctx, OauthClient, 'c');
-  const where = [visible.sql, 'c.deleted_at is null'];
-  const params: unknown[] = [...visible.params];
+export interface ClientFilters {
+  /** Text in the name or the client id. */
+  readonly q?: string;
+  readonly kind?: OauthClientKind;
+}
 
-  if (filters.q !== undefined) {
-    where.push(`(${holdsText('c.client_name')} or ${holdsText('c.client_id')})`);
-    params.push(filters.q, filters.q);
-  }
-  if (filters.kind !== undefined) {
-    where.push('c.kind = ?');
-    params.push(filters.kind);
-  }
-  return fetchPage<ShownClient>(ctx.em, {
-    select: clientColumns,
-    from: 'oauth_clients c',
-    where: where.join(' and '),
-    params,
-    order: [{ column: 'c.id', type: 'uuid', descending: true }],
-    page,
-  });
+const listed = preparedList(
+  ({ visible, q, kind }: ParametersOf<ClientFilters & { readonly visible: Condition }>) => {
+    let clients = query.selectFrom('oauth_clients as c').select(clientColumns).where(visible).where('c.deletedAt', 'is', null);
+    if (q) clients = clients.where(({ or, ref }) => or([contains(q, ref('c.clientName')), contains(q, ref('c.clientId'))]));
+    if (kind) clients = clients.where('c.kind', '=', kind);
+    return clients;
+  },
+  [{ column: 'c.id', type: 'uuid', descending: true }],
+);
+
+/** Returns the clients that an operator sees, newest first; with X-View-*, only those of the view. */
+export async function listClients(ctx: Scoped, { filters: { q, kind }, page }: { filters: ClientFilters; page: PageRequest }) {
+  return listed(ctx.em, { q, kind, visible: ownTo(ctx, OauthClient, 'c') }, page);
 }
 
 /** Loads a client by its client id and locks it; returns null when the caller sees none, or it is deleted. */
-export async function lockClient(ctx: Scoped, clientId: string): Promise<ShownClient | null> {
-  const visible = ownTo(ctx, OauthClient, 'c');
-
-  return row<ShownClient>(
+export async function lockClient(ctx: Scoped, clientId: string) {
+  return row(
     ctx.em,
-    `select ${clientColumns} from oauth_clients c where c.client_id = ? and c.deleted_at is null and ${visible.sql} for no key update`,
-    [clientId, ...visible.params],
+    query
+      .selectFrom('oauth_clients as c')
+      .select(clientColumns)
+      .where('c.clientId', '=', clientId)
+      .where('c.deletedAt', 'is', null)
+      .where(ownTo(ctx, OauthClient, 'c'))
+      .forNoKeyUpdate(),
   );
 }

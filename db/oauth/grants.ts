@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import { newId } from '../ids.ts';
 import { newOpaqueToken, tokenHash } from '../identity/factors/opaque-tokens.ts';
 import { isAskerStanding } from '../identity/sessions/session-right.sql.ts';
+import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
@@ -80,17 +82,21 @@ export async function openGrant(
 
 /** Uses up a code without a grant. Returns false when it has been used already. */
 export async function spoilCode(tx: TenantTransaction, codeHash: Buffer): Promise<boolean> {
-  return (await change(tx.em, 'update oauth_codes set used_at = now() where code_hash = ? and used_at is null', [codeHash])) > 0;
+  const spoiled = query
+    .updateTable('oauth_codes')
+    .set({ usedAt: sql<string>`now()` })
+    .where('codeHash', '=', codeHash)
+    .where('usedAt', 'is', null);
+  return (await change(tx.em, spoiled)) > 0;
 }
 
 /** Returns the session that a code's exchange has opened, or null for an unused code. */
 export async function sessionOfUsedCode(tx: TenantTransaction, codeHash: Buffer): Promise<string | null> {
-  const used = await row<{ session_id: string | null }>(
+  const used = await row(
     tx.em,
-    'select session_id from oauth_codes where code_hash = ? and used_at is not null',
-    [codeHash],
+    query.selectFrom('oauth_codes as c').select('c.sessionId').where('c.codeHash', '=', codeHash).where('c.usedAt', 'is not', null),
   );
-  return used?.session_id ?? null;
+  return used?.sessionId ?? null;
 }
 
 /** Uses up a client's refresh token and issues its successor, with the OAuth scopes of the used one. Returns null for a loser. */
@@ -123,12 +129,19 @@ export async function rotateGrant(
 
 /** Whether a refresh token that did not win was stolen: it was used before, longer ago than a lost race explains. */
 export async function wasReused(tx: TenantTransaction, { hash, clientId }: { hash: Buffer; clientId: string }): Promise<boolean> {
-  const found = await row<{ is_reuse: boolean | null }>(
+  const found = await row(
     tx.em,
-    `select clock_timestamp() - t.used_at > make_interval(secs => ?) as is_reuse
-     from refresh_tokens t join sessions s on s.id = t.session_id
-     where t.token_hash = ? and s.kind = 'oauth' and s.client_id = ? and s.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()`,
-    [raceSeconds, hash, clientId],
+    query
+      .selectFrom('refresh_tokens as t')
+      .innerJoin('sessions as s', 's.id', 't.sessionId')
+      .select(({ ref }) =>
+        sql<boolean | null>`clock_timestamp() - ${ref('t.usedAt')} > make_interval(secs => ${raceSeconds})`.as('isReuse'),
+      )
+      .where('t.tokenHash', '=', hash)
+      .where('s.kind', '=', 'oauth')
+      .where('s.clientId', '=', clientId)
+      .where('s.revokedAt', 'is', null)
+      .where(({ ref }) => sql<boolean>`least(${ref('s.idleExpiresAt')}, ${ref('s.expiresAt')}) > now()`),
   );
-  return found?.is_reuse === true;
+  return found?.isReuse === true;
 }

@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
+import type { AuthorizationRequest } from './transactions.ts';
 
 const schema = defineEntity({
   name: 'OauthTransaction',
@@ -12,7 +13,7 @@ const schema = defineEntity({
   properties: {
     idHash: p.blob().$type<Buffer>().primary(),
     clientId: p.text(),
-    request: p.json<Record<string, unknown>>(),
+    request: p.json<AuthorizationRequest>(),
     createdAt: createdAtColumn(),
     expiresAt: timeColumn(),
     decidedAt: timeColumn().strictNullable(),

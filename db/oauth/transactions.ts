@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { newOpaqueToken, tokenHash } from '../identity/factors/opaque-tokens.ts';
+import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
@@ -18,47 +20,59 @@ export interface AuthorizationRequest {
 export async function openTransaction(
   tx: TenantTransaction,
   { clientId, request }: { clientId: string; request: AuthorizationRequest },
-): Promise<{ transactionId: string; expiresAt: Date | string }> {
+): Promise<{ transactionId: string; expiresAt: string }> {
   const transactionId = newOpaqueToken('transaction');
-  const opened = await row<{ expires_at: Date | string }>(
+  const opened = await row(
     tx.em,
-    `insert into oauth_transactions (id_hash, client_id, request, created_at, expires_at)
-     values (?, ?, ?::jsonb, now(), now() + make_interval(secs => ?)) returning expires_at`,
-    [tokenHash(transactionId), clientId, JSON.stringify(request), transactionLifeS],
+    query
+      .insertInto('oauth_transactions')
+      .values({
+        idHash: tokenHash(transactionId),
+        clientId,
+        request,
+        createdAt: sql<string>`now()`,
+        expiresAt: sql<string>`now() + make_interval(secs => ${transactionLifeS})`,
+      })
+      .returning('expiresAt'),
   );
 
   if (!opened) throw new Error('a transaction was not stored');
-  return { transactionId, expiresAt: opened.expires_at };
+  return { transactionId, expiresAt: opened.expiresAt };
 }
 
 /** A transaction as a decision finds it. */
-export interface StoredTransaction {
-  readonly clientId: string;
-  readonly request: AuthorizationRequest;
-  readonly isDecided: boolean;
-  readonly isOver: boolean;
-}
+export type StoredTransaction = NonNullable<Awaited<ReturnType<typeof lockTransaction>>>;
 
 /** Loads a transaction and locks it, so that of two concurrent decisions one comes first. */
-export async function lockTransaction(tx: TenantTransaction, transactionId: string): Promise<StoredTransaction | null> {
-  return row<StoredTransaction>(
+export async function lockTransaction(tx: TenantTransaction, transactionId: string) {
+  return row(
     tx.em,
-    `select client_id as "clientId", request, decided_at is not null as "isDecided", expires_at <= now() as "isOver"
-     from oauth_transactions where id_hash = ? for update`,
-    [tokenHash(transactionId)],
+    query
+      .selectFrom('oauth_transactions as t')
+      .select(['t.clientId', 't.request'])
+      .select(({ eb }) => [
+        eb('t.decidedAt', 'is not', null).$castTo<boolean>().as('isDecided'),
+        eb('t.expiresAt', '<=', sql<string>`now()`)
+          .$castTo<boolean>()
+          .as('isOver'),
+      ])
+      .where('t.idHash', '=', tokenHash(transactionId))
+      .forUpdate(),
   );
 }
 
 export async function closeTransaction(
   tx: TenantTransaction,
   transactionId: string,
-  by: { userId: string; organizationId: string | null },
+  { userId, organizationId }: { userId: string; organizationId: string | null },
 ): Promise<void> {
-  await change(tx.em, 'update oauth_transactions set decided_at = now(), user_id = ?::uuid, organization_id = ?::uuid where id_hash = ?', [
-    by.userId,
-    by.organizationId,
-    tokenHash(transactionId),
-  ]);
+  await change(
+    tx.em,
+    query
+      .updateTable('oauth_transactions')
+      .set({ decidedAt: sql<string>`now()`, userId, organizationId })
+      .where('idHash', '=', tokenHash(transactionId)),
+  );
 }
 
 /**

@@ -1,8 +1,12 @@
+import { sql } from 'kysely';
 import { newId } from '../ids.ts';
+import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OauthClient } from './oauth-client.entity.ts';
 import { clientColumns, type OauthClientKind, type ShownClient } from './clients.ts';
+
+const now = sql<string>`now()`;
 
 /** A client to be stored; digests only. */
 export interface NewClient {
@@ -22,27 +26,26 @@ export interface NewClient {
 
 /** Stores a client and returns what views show of it. */
 export async function addClient(tx: TenantTransaction, client: NewClient): Promise<ShownClient> {
-  const added = await row<ShownClient>(
+  const added = await row(
     tx.em,
-    `insert into oauth_clients as c (id, client_id, kind, client_name, redirect_uris, token_endpoint_auth_method, secret_hash, registration_hash,
-       grant_types, scope, organization_id, workspace_id, role)
-     values (?, ?, ?, ?, ?::text[], ?, ?, ?, ?::text[], ?, ?, ?, ?)
-     returning ${clientColumns}`,
-    [
-      newId(),
-      client.clientId,
-      client.kind,
-      client.clientName,
-      [...client.redirectUris],
-      client.tokenEndpointAuthMethod,
-      client.secretHash ?? null,
-      client.registrationHash ?? null,
-      [...client.grantTypes],
-      client.scope,
-      client.organizationId ?? null,
-      client.workspaceId ?? null,
-      client.role ?? null,
-    ],
+    query
+      .insertInto('oauth_clients')
+      .values({
+        id: newId(),
+        clientId: client.clientId,
+        kind: client.kind,
+        clientName: client.clientName,
+        redirectUris: [...client.redirectUris],
+        tokenEndpointAuthMethod: client.tokenEndpointAuthMethod,
+        secretHash: client.secretHash ?? null,
+        registrationHash: client.registrationHash ?? null,
+        grantTypes: [...client.grantTypes],
+        scope: client.scope,
+        organizationId: client.organizationId ?? null,
+        workspaceId: client.workspaceId ?? null,
+        role: client.role ?? null,
+      })
+      .returning(clientColumns),
   );
 
   if (!added) throw new Error('a client was not stored');
@@ -58,36 +61,56 @@ export async function storeDocument(
   client: NewClient,
   { document, lifeSeconds }: { document: Readonly<Record<string, unknown>>; lifeSeconds: number },
 ): Promise<ShownClient | null> {
-  return row<ShownClient>(
+  return row(
     tx.em,
-    `insert into oauth_clients as c (id, client_id, kind, client_name, redirect_uris, token_endpoint_auth_method, grant_types, scope, document,
-       document_expires_at)
-     values (?, ?, 'document', ?, ?::text[], 'none', ?::text[], ?, ?::jsonb, now() + make_interval(secs => ?))
-     on conflict (client_id) do update set client_name = excluded.client_name, redirect_uris = excluded.redirect_uris,
-       grant_types = excluded.grant_types, scope = excluded.scope, document = excluded.document,
-       document_expires_at = excluded.document_expires_at, updated_at = now(), version = c.version + 1
-     where c.kind = 'document' and c.deleted_at is null
-     returning ${clientColumns}`,
-    [
-      newId(),
-      client.clientId,
-      client.clientName,
-      [...client.redirectUris],
-      [...client.grantTypes],
-      client.scope,
-      JSON.stringify(document),
-      lifeSeconds,
-    ],
+    query
+      .insertInto('oauth_clients')
+      .values({
+        id: newId(),
+        clientId: client.clientId,
+        kind: 'document',
+        clientName: client.clientName,
+        redirectUris: [...client.redirectUris],
+        tokenEndpointAuthMethod: 'none',
+        grantTypes: [...client.grantTypes],
+        scope: client.scope,
+        document,
+        documentExpiresAt: sql<string>`now() + make_interval(secs => ${lifeSeconds})`,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .column('clientId')
+          .doUpdateSet(({ eb, ref }) => ({
+            clientName: ref('excluded.clientName'),
+            redirectUris: ref('excluded.redirectUris'),
+            grantTypes: ref('excluded.grantTypes'),
+            scope: ref('excluded.scope'),
+            document: ref('excluded.document'),
+            documentExpiresAt: ref('excluded.documentExpiresAt'),
+            updatedAt: now,
+            version: eb('oauth_clients.version', '+', 1),
+          }))
+          .where('oauth_clients.kind', '=', 'document')
+          .where('oauth_clients.deletedAt', 'is', null),
+      )
+      .returning(clientColumns),
   );
 }
 
 /** Replaces the secret: the old one is invalid at once, and so are tokens that the client got for itself with it. */
 export async function replaceSecret(tx: TenantTransaction, id: string, secretHash: Buffer): Promise<ShownClient> {
-  const changed = await row<ShownClient>(
+  const changed = await row(
     tx.em,
-    `update oauth_clients c set secret_hash = ?, secret_rotated_at = clock_timestamp(), updated_at = now(), version = version + 1
-     where c.id = ?::uuid returning ${clientColumns}`,
-    [secretHash, id],
+    query
+      .updateTable('oauth_clients')
+      .set(({ eb }) => ({
+        secretHash,
+        secretRotatedAt: sql<string>`clock_timestamp()`,
+        updatedAt: now,
+        version: eb('version', '+', 1),
+      }))
+      .where('id', '=', id)
+      .returning(clientColumns),
   );
 
   if (!changed) throw new Error('a locked client is gone');
@@ -98,8 +121,11 @@ export async function replaceSecret(tx: TenantTransaction, id: string, secretHas
 export async function deleteClient(tx: TenantTransaction, id: string): Promise<boolean> {
   const deleted = await change(
     tx.em,
-    'update oauth_clients set deleted_at = now(), updated_at = now(), version = version + 1 where id = ?::uuid and deleted_at is null',
-    [id],
+    query
+      .updateTable('oauth_clients')
+      .set(({ eb }) => ({ deletedAt: now, updatedAt: now, version: eb('version', '+', 1) }))
+      .where('id', '=', id)
+      .where('deletedAt', 'is', null),
   );
   return deleted > 0;
 }

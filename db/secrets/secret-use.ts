@@ -1,7 +1,10 @@
-import { rows } from '../sql.ts';
+import { sql } from 'kysely';
+import type { Scope } from '../../workflows/contracts/access.ts';
+import { Condition } from '../condition.ts';
+import { query } from '../query.ts';
+import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Secret } from './secret.entity.ts';
-import type { Scope } from '../../workflows/contracts/access.ts';
 
 const maxNamed = 20;
 
@@ -10,30 +13,40 @@ const maxNamed = 20;
  * from which they may take one (never wider than their own). Only tools of the secret's own tenant count.
  */
 export async function toolsInNeedOf(tx: TenantTransaction, secret: Secret): Promise<string[]> {
-  const { sql, params } = needing(secret);
-  const found = await rows<{ id: string }>(
+  const found = await rows(
     tx.em,
-    `select t.id from tools t
-     where t.deleted_at is null and ? = any(t.secrets_required) and ${sql}
-       and not exists (select from secrets o where o.tool_id = t.id and o.name = ?)
-     order by t.id limit ${maxNamed}`,
-    [secret.name, ...params, secret.name],
+    query
+      .selectFrom('tools as t')
+      .select('t.id')
+      .where('t.deletedAt', 'is', null)
+      .where(sql<boolean>`${secret.name} = any(t.secrets_required)`)
+      .where(needing(secret))
+      .where(({ exists, not, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('secrets as o').select(sql.lit(1).as('one')).whereRef('o.toolId', '=', 't.id').where('o.name', '=', secret.name),
+          ),
+        ),
+      )
+      .orderBy('t.id')
+      .limit(maxNamed),
   );
   return found.map(({ id }) => id);
 }
 
-function needing({ scope, organizationId, workspaceId, name }: Secret): { sql: string; params: unknown[] } {
+/** Tools `t` for which the secret is the only value in the scopes from which they take one. */
+function needing({ scope, organizationId, workspaceId, name }: Secret): Condition {
   switch (scope) {
     case 'workspace':
-      return {
-        sql: `t.organization_id = ?::uuid and (t.workspace_id = ?::uuid or (t.scope = 'organization' and not exists (
+      return new Condition(
+        `t.organization_id = ?::uuid and (t.workspace_id = ?::uuid or (t.scope = 'organization' and not exists (
           select from secrets o where o.tool_id is null and o.scope = 'organization' and o.organization_id = t.organization_id and o.name = ?)))`,
-        params: [organizationId, workspaceId, name],
-      };
+        [organizationId, workspaceId, name],
+      );
     case 'organization':
-      return { sql: "t.organization_id = ?::uuid and t.scope = 'organization'", params: [organizationId] };
+      return new Condition("t.organization_id = ?::uuid and t.scope = 'organization'", [organizationId]);
     case 'platform':
-      return { sql: "t.scope = 'platform'", params: [] };
+      return new Condition("t.scope = 'platform'");
     default:
       return scope satisfies never;
   }
@@ -41,14 +54,8 @@ function needing({ scope, organizationId, workspaceId, name }: Secret): { sql: s
 
 /** Returns the current config of a tool's row, or null when it is deleted. */
 export async function readToolConfig(tx: Pick<TenantTransaction, 'em'>, toolId: string): Promise<Record<string, unknown> | null> {
-  const [now] = await rows<{ config: Record<string, unknown> }>(tx.em, 'select t.config from tools t where t.id = ?', [toolId]);
+  const now = await row(tx.em, query.selectFrom('tools as t').select('t.config').where('t.id', '=', toolId));
   return now?.config ?? null;
-}
-
-/** The row scope of a secret that several tools may use. */
-export interface SharedPlace {
-  readonly scope: Scope;
-  readonly workspace_id: string | null;
 }
 
 /** Returns the row scopes in which one of the names has a value that a row of this home would use, for itself or for any workspace in which it works. */
@@ -56,15 +63,21 @@ export async function sharedPlacesOf(
   tx: TenantTransaction,
   home: { readonly scope: Scope; readonly organizationId: string | null; readonly workspaceId: string | null },
   names: readonly string[],
-): Promise<SharedPlace[]> {
+) {
   const within = {
     workspace: "s.scope = 'workspace' and s.workspace_id = ?::uuid",
     organization: 's.organization_id = ?::uuid',
     platform: '?::uuid is null',
   }[home.scope];
-  return rows<SharedPlace>(
+  return rows(
     tx.em,
-    `select distinct s.scope, s.workspace_id from secrets s where s.tool_id is null and s.value_version > 0 and s.name = any(?::text[]) and ${within}`,
-    [[...names], home.scope === 'workspace' ? home.workspaceId : home.organizationId],
+    query
+      .selectFrom('secrets as s')
+      .select(['s.scope', 's.workspaceId'])
+      .distinct()
+      .where('s.toolId', 'is', null)
+      .where('s.valueVersion', '>', 0)
+      .where(sql<boolean>`s.name = any(${names}::text[])`)
+      .where(new Condition(within, [home.scope === 'workspace' ? home.workspaceId : home.organizationId])),
   );
 }

@@ -1,93 +1,91 @@
-import { row } from '../sql.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
+import { Condition } from '../condition.ts';
 import type { RowScope } from '../new-row-scope.ts';
-import type { Page, PageRequest } from '../page.ts';
-import { fetchPage, holdsText } from '../page-query.ts';
+import type { PageRequest } from '../page.ts';
+import { contains, preparedList } from '../page-query.ts';
+import type { ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { isUnbounded, organizationOf, workspacesAtFloor } from '../reach.ts';
-import { visibleToSql, type Changing, type Predicate } from '../scope.ts';
+import { visibleToSql, type Changing } from '../scope.ts';
+import { row } from '../sql.ts';
 import { Secret } from './secret.entity.ts';
 
 /** A secret as it is shown: everything except its value. */
-export interface SecretRow {
-  readonly id: string;
-  readonly scope: Scope;
-  readonly organization_id: string | null;
-  readonly workspace_id: string | null;
-  readonly name: string;
-  readonly description: string | null;
-  readonly value_version: number;
-  readonly updated_by_user_id: string | null;
-  readonly last_used_at: Date | string | null;
-  readonly created_at: Date | string;
-  readonly updated_at: Date | string;
-}
+export type SecretRow = Awaited<ReturnType<typeof listSecretRows>>['items'][number];
 
 export interface SecretFilters {
   readonly q?: string;
   readonly scope?: Scope;
-  readonly workspace_id?: string;
+  readonly workspaceId?: string;
 }
 
-export const secretColumns = `s.id, s.scope, s.organization_id, s.workspace_id, s.name, s.description, s.value_version, s.updated_by_user_id, s.last_used_at,
-  s.created_at, s.updated_at`;
+export const secretColumns = [
+  'id',
+  'scope',
+  'organizationId',
+  'workspaceId',
+  'name',
+  'description',
+  'valueVersion',
+  'updatedByUserId',
+  'lastUsedAt',
+  'createdAt',
+  'updatedAt',
+] as const;
+
+const listed = preparedList(
+  ({ visible, q, scope, workspaceId }: ParametersOf<SecretFilters & { readonly visible: Condition }>) => {
+    let secrets = query.selectFrom('secrets as s').select(secretColumns).where('s.toolId', 'is', null).where(visible);
+    if (q) secrets = secrets.where(({ ref }) => contains(q, ref('s.name')));
+    if (scope) secrets = secrets.where('s.scope', '=', scope);
+    if (workspaceId) secrets = secrets.where('s.workspaceId', '=', workspaceId);
+    return secrets;
+  },
+  [
+    { column: 's.name', type: 'text', descending: false },
+    { column: 's.id', type: 'uuid', descending: false },
+  ],
+);
 
 /** Returns names and row scopes of the secrets that the caller sees at the operation's floor, by name; without tools' own secrets. */
-export function listSecretRows(ctx: Changing, filters: SecretFilters, page: PageRequest): Promise<Page<SecretRow>> {
-  const visible = visibleAtFloor(ctx);
-  const where = ['s.tool_id is null', visible.sql];
-  const params: unknown[] = [...visible.params];
-  const narrow = (sql: string, value: unknown): void => {
-    where.push(sql);
-    params.push(value);
-  };
-  if (filters.q !== undefined) narrow(holdsText('s.name'), filters.q);
-  if (filters.scope !== undefined) narrow('s.scope = ?', filters.scope);
-  if (filters.workspace_id !== undefined) narrow('s.workspace_id = ?::uuid', filters.workspace_id);
-
-  return fetchPage<SecretRow>(ctx.em, {
-    select: secretColumns,
-    from: 'secrets s',
-    where: where.join(' and '),
-    params,
-    order: [
-      { column: 's.name', type: 'text', descending: false },
-      { column: 's.id', type: 'uuid', descending: false },
-    ],
-    page,
-  });
+export async function listSecretRows(ctx: Changing, { q, scope, workspaceId }: SecretFilters, page: PageRequest) {
+  return listed(ctx.em, { q, scope, workspaceId, visible: visibleAtFloor(ctx) }, page);
 }
 
 /** Returns the id of the secret with this name in exactly this row scope, if the caller sees it. */
 export async function findSecretId(ctx: Changing, place: Pick<RowScope, 'scope' | 'workspaceId'>, name: string): Promise<string | null> {
-  const visible = visibleToSql(ctx, Secret, 's');
   const organizationId = organizationOf(ctx.caller);
-  const home = placeOf({ ...place, organizationId });
-  const found = await row<{ id: string }>(
+  const found = await row(
     ctx.em,
-    `select s.id from secrets s where s.tool_id is null and s.name = ? and ${home.sql} and ${visible.sql}`,
-    [name, ...home.params, ...visible.params],
+    query
+      .selectFrom('secrets as s')
+      .select('s.id')
+      .where('s.toolId', 'is', null)
+      .where('s.name', '=', name)
+      .where(placeOf({ ...place, organizationId }))
+      .where(visibleToSql(ctx, Secret, 's')),
   );
   return found?.id ?? null;
 }
 
-function visibleAtFloor({ caller, floor }: Changing): Predicate {
-  if (isUnbounded(caller)) return { sql: 'true', params: [] };
+function visibleAtFloor({ caller, floor }: Changing): Condition {
+  if (isUnbounded(caller)) return new Condition('true');
   const workspaceIds = workspacesAtFloor(caller, floor);
   const inWorkspaces = workspaceIds === null ? '' : ' and (s.workspace_id is null or s.workspace_id = any(?::uuid[]))';
-  return {
-    sql: `(s.scope = 'platform' or (s.organization_id = ?::uuid${inWorkspaces}))`,
-    params: [organizationOf(caller), ...(workspaceIds === null ? [] : [workspaceIds])],
-  };
+  return new Condition(`(s.scope = 'platform' or (s.organization_id = ?::uuid${inWorkspaces}))`, [
+    organizationOf(caller),
+    ...(workspaceIds === null ? [] : [workspaceIds]),
+  ]);
 }
 
-function placeOf({ scope, organizationId, workspaceId }: RowScope): Predicate {
+function placeOf({ scope, organizationId, workspaceId }: RowScope): Condition {
   switch (scope) {
     case 'workspace':
-      return { sql: "s.scope = 'workspace' and s.workspace_id = ?::uuid", params: [workspaceId] };
+      return new Condition("s.scope = 'workspace' and s.workspace_id = ?::uuid", [workspaceId]);
     case 'organization':
-      return { sql: "s.scope = 'organization' and s.organization_id = ?::uuid", params: [organizationId] };
+      return new Condition("s.scope = 'organization' and s.organization_id = ?::uuid", [organizationId]);
     case 'platform':
-      return { sql: "s.scope = 'platform'", params: [] };
+      return new Condition("s.scope = 'platform'");
     default:
       return scope satisfies never;
   }

@@ -49,7 +49,7 @@ export async function putToolSecret(
   if (!locked) throw new Error('A secret was put and is not visible: the transaction is of another tenant');
 
   const valueVersion = locked.valueVersion + 1;
-  const place = { organization_id: organizationId, workspace_id: workspaceId, tool_id: tool.id, name, value_version: valueVersion };
+  const place = { organizationId, workspaceId, toolId: tool.id, name, valueVersion };
   const valueEnvelope = await seal(tx.em, keys, secretBinding(place), Buffer.from(put.value));
   await change(
     tx.em,

@@ -29,7 +29,7 @@ export function settleScan(tx: TenantTransaction, attachmentId: string, state: '
 }
 
 /** Starts the scan of stored bytes. Not on the bulk queue, since runs wait for it. */
-async function startScan(tx: TenantTransaction, { id, organization_id, workspace_id }: AttachmentRow): Promise<void> {
+async function startScan(tx: TenantTransaction, { id, organizationId, workspaceId }: AttachmentRow): Promise<void> {
   await addOutbox(
     tx,
     {
@@ -38,8 +38,8 @@ async function startScan(tx: TenantTransaction, { id, organization_id, workspace
       workflowId: workflowIds.scan(id),
       taskQueue: taskQueues.runs,
       args: [{ attachmentId: id }],
-      organizationId: organization_id,
-      workspaceId: workspace_id,
+      organizationId,
+      workspaceId,
       correlationId: tx.correlationId,
       reuse: 'reject_duplicate',
       priority: 3,

@@ -25,7 +25,7 @@ export async function attachmentsForRuns(
   return (n) =>
     (asked[n]?.ids ?? []).map((id, at) => {
       const file = byId.get(id);
-      if (!file || file.workspace_id !== asked[n]?.workspaceId) throw unknownAttachment(`${pointer}/${at}/attachment_id`);
+      if (!file || file.workspaceId !== asked[n]?.workspaceId) throw unknownAttachment(`${pointer}/${at}/attachment_id`);
       if (file.state === 'rejected') refuseNotReady(file.state);
       return toAttachmentRef(file);
     });

@@ -24,12 +24,12 @@ export async function usableAttachment(ctx: Scoped, id: string, pointer = '/atta
   refuseNotReady(found.state);
   return {
     id: found.id,
-    organizationId: found.organization_id,
-    workspaceId: found.workspace_id,
+    organizationId: found.organizationId,
+    workspaceId: found.workspaceId,
     filename: found.filename,
-    mediaType: found.media_type,
-    sizeBytes: found.size_bytes,
+    mediaType: found.mediaType,
+    sizeBytes: found.sizeBytes,
     sha256: found.sha256,
-    storageKey: found.storage_key,
+    storageKey: found.storageKey,
   };
 }

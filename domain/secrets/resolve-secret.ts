@@ -26,7 +26,7 @@ export async function resolveSecret(
   const found = await findNearest(tx, { name, row: naming, scopes: reachedScopes[naming.scope] });
   if (!found) return null;
 
-  const value = await open(tx.em, keys, secretBinding(found), found.value_envelope);
+  const value = await open(tx.em, keys, secretBinding(found), found.valueEnvelope);
   await markUsed(tx, found.id);
   return value.toString();
 }

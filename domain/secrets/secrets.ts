@@ -28,12 +28,12 @@ export async function putSecretRow(
   // The value is encrypted for its version number, which is known once the row is locked.
   const locked = await lockSecretRow(tx, home, secret.name);
 
-  const value_version = locked.value_version + 1;
-  const place = { organization_id: organizationId, workspace_id: workspaceId, tool_id: null, name: secret.name, value_version };
+  const valueVersion = locked.valueVersion + 1;
+  const place = { organizationId, workspaceId, toolId: null, name: secret.name, valueVersion };
   const envelope = await seal(tx.em, keys, secretBinding(place), Buffer.from(secret.value));
   const description = secret.description === undefined ? locked.description : secret.description;
-  const written = await writeSecretRow(tx, locked.id, { envelope, value_version, description, updatedByUserId: tx.caller.userId });
-  return { row: written, before: locked.value_version === 0 ? null : locked };
+  const written = await writeSecretRow(tx, locked.id, { envelope, valueVersion, description, updatedByUserId: tx.caller.userId });
+  return { row: written, before: locked.valueVersion === 0 ? null : locked };
 }
 
 /**

@@ -22,7 +22,7 @@ export async function handOver(tx: TenantTransaction, { organizationId, toUserId
   if (!target) throw unknownUser('/user_id');
   if (!giver) throw unknownUser('/from_user_id');
   if (target === giver) throw fail('state_conflict', { reason: 'own_account', detail: 'The new owner must be another user.' });
-  if (!target.is_active) throw fail('state_conflict', { reason: 'target_inactive' });
+  if (!target.isActive) throw fail('state_conflict', { reason: 'target_inactive' });
   if (giver.role !== 'owner' || giver.scope !== 'organization') throw fail('state_conflict', { reason: 'not_owner' });
 
   await writeOwner(tx, toUserId, fromUserId);

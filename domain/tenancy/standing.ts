@@ -66,6 +66,6 @@ async function newHome(ctx: Scoped, organizationId: string | null, workspaceId: 
       ? invalid('/workspace_id', 'workspace_required', 'is required: name the home workspace')
       : invalid('/workspace_id', 'reference', 'does not refer to an existing workspace');
   }
-  assertScopeActive(only.status, only.is_active);
+  assertScopeActive(only.status, only.isActive);
   return only.id;
 }

@@ -143,7 +143,7 @@ function openTenant(
     sql,
     secret: async (name, value) => {
       await transact(database.db, options, async ({ em }) => {
-        const place = { organization_id: organizationId, workspace_id: workspaceId, tool_id: null, name, value_version: 1 };
+        const place = { organizationId, workspaceId, toolId: null, name, valueVersion: 1 };
         const envelope = await seal(em, keys, secretBinding(place), Buffer.from(value));
         await rows(
           em,

@@ -78,7 +78,8 @@ async function audited(): Promise<Record<string, number>> {
 
 async function openAll(ring: KeyRing): Promise<number> {
   const found = await ask<SecretScope & { value_envelope: Buffer }>(
-    'select organization_id, workspace_id, tool_id, name, value_version, value_envelope from secrets',
+    `select organization_id as "organizationId", workspace_id as "workspaceId", tool_id as "toolId", name, value_version as "valueVersion", value_envelope
+       from secrets`,
   );
   return sweep(database.db, async (em) => {
     let opened = 0;
@@ -95,7 +96,7 @@ async function sealSecrets(em: Parameters<typeof seal>[0], { organizationId, wor
   const made: { id: string; name: string; envelope: string }[] = [];
   for (let at = 0; at < secretsEach; at++) {
     const name = `s${at}`;
-    const place = { organization_id: organizationId, workspace_id: workspaceId, tool_id: null, name, value_version: 1 };
+    const place = { organizationId, workspaceId, toolId: null, name, valueVersion: 1 };
     const envelope = await seal(em, keys, secretBinding(place), Buffer.from(`value of ${name}`));
     made.push({ id: newId(), name, envelope: envelope.toString('hex') });
   }

@@ -50,7 +50,7 @@ const sealIn = (binding: Binding, text: string) => sweep(database.db, (em) => se
 /** One envelope in every column that holds some. */
 async function sealEverywhere(): Promise<Sealed[]> {
   const { organizationId, workspaceIds } = world;
-  const place = { organization_id: organizationId, workspace_id: workspaceIds[0] ?? null, tool_id: null, name: 'a', value_version: 1 };
+  const place = { organizationId, workspaceId: workspaceIds[0] ?? null, toolId: null, name: 'a', valueVersion: 1 };
   const [secret, user, reply, kid, toolkit, connection, state, agent, endpoint, channel, message] = Array.from({ length: 11 }, newId) as [
     string,
     string,
@@ -78,13 +78,13 @@ async function sealEverywhere(): Promise<Sealed[]> {
 
   await inDatabase(
     "insert into secrets (id, scope, organization_id, workspace_id, name, value_envelope) values (?, 'workspace', ?, ?, 'a', ?)",
-    [secret, organizationId, place.workspace_id, await sealIn(bindings.secrets, 'value')],
+    [secret, organizationId, place.workspaceId, await sealIn(bindings.secrets, 'value')],
   );
   await inDatabase("insert into users (id, email, role, scope, organization_id, workspace_id) values (?, ?, 'member', 'workspace', ?, ?)", [
     user,
     `${user}@example.test`,
     organizationId,
-    place.workspace_id,
+    place.workspaceId,
   ]);
   await inDatabase('insert into totp_factors (user_id, organization_id, secret_enc) values (?, ?, ?)', [
     user,
@@ -115,20 +115,20 @@ async function sealEverywhere(): Promise<Sealed[]> {
   );
   await inDatabase(
     "insert into agents (id, scope, organization_id, workspace_id, slug, name) values (?, 'workspace', ?, ?, 'agent', 'Agent')",
-    [agent, organizationId, place.workspace_id],
+    [agent, organizationId, place.workspaceId],
   );
   await inDatabase(
     "insert into webhook_endpoints (id, organization_id, workspace_id, agent_id, slug, secrets_enc, prompt_template) values (?, ?, ?, ?, 'hook', ?, 'Go')",
-    [endpoint, organizationId, place.workspace_id, agent, await sealIn(bindings.webhook_endpoints, 'value')],
+    [endpoint, organizationId, place.workspaceId, agent, await sealIn(bindings.webhook_endpoints, 'value')],
   );
   await inDatabase(
     "insert into channels (id, organization_id, workspace_id, agent_id, kind, name, settings, secrets_enc) values (?, ?, ?, ?, 'slack', 'Chat', '{}', ?)",
-    [channel, organizationId, place.workspace_id, agent, await sealIn(bindings.channels, 'value')],
+    [channel, organizationId, place.workspaceId, agent, await sealIn(bindings.channels, 'value')],
   );
   await inDatabase(
     `insert into channel_messages (id, organization_id, workspace_id, channel_id, external_id, thread_id, sender_id, text, route, token_enc, status)
      values (?, ?, ?, ?, 'm', 't', 's', 'Hi', '{}', ?, 'received')`,
-    [message, organizationId, place.workspace_id, channel, await sealIn(bindings.channel_messages, 'value')],
+    [message, organizationId, place.workspaceId, channel, await sealIn(bindings.channel_messages, 'value')],
   );
   const ids = {
     secrets: secret,

@@ -37,18 +37,18 @@ interface Given {
 async function put({ scope, toolId, name, value, home = world }: Given): Promise<string> {
   const id = newId();
   const place = {
-    organization_id: scope === 'platform' ? null : home.organizationId,
-    workspace_id: scope === 'workspace' ? (home.workspaceIds[0] ?? null) : null,
-    tool_id: toolId ?? null,
+    organizationId: scope === 'platform' ? null : home.organizationId,
+    workspaceId: scope === 'workspace' ? (home.workspaceIds[0] ?? null) : null,
+    toolId: toolId ?? null,
     name,
-    value_version: 1,
+    valueVersion: 1,
   };
   await sweep(database.db, async (em) => {
     const envelope = await seal(em, keys, secretBinding(place), Buffer.from(value));
     await change(
       em,
       'insert into secrets (id, scope, organization_id, workspace_id, tool_id, name, value_envelope) values (?, ?, ?, ?, ?, ?, ?)',
-      [id, scope, place.organization_id, place.workspace_id, place.tool_id, name, envelope],
+      [id, scope, place.organizationId, place.workspaceId, place.toolId, name, envelope],
     );
   });
   return id;

@@ -1,6 +1,12 @@
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 import type { EgressAllowance } from './organization-settings.entity.ts';
+
+const allowlistOf = prepared(({ organizationId }: ParametersOf<{ readonly organizationId: string }>) =>
+  query.selectFrom('organization_settings as s').select('s.egressAllowlist').where('s.organizationId', '=', organizationId),
+);
 
 /** Returns the egress allow-list that an operator has set for an organization; empty for platform rows. */
 export async function readEgressAllowlist(
@@ -8,10 +14,5 @@ export async function readEgressAllowlist(
   organizationId: string | null,
 ): Promise<readonly EgressAllowance[]> {
   if (organizationId === null) return [];
-  const settings = await row<{ egress_allowlist: EgressAllowance[] }>(
-    tx.em,
-    'select egress_allowlist from organization_settings where organization_id = ?',
-    [organizationId],
-  );
-  return settings?.egress_allowlist ?? [];
+  return (await row(tx.em, allowlistOf({ organizationId })))?.egressAllowlist ?? [];
 }

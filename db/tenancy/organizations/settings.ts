@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
+import { query } from '../../query.ts';
 import { workspacesOf } from '../../reach.ts';
 import type { Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
@@ -82,9 +84,13 @@ export function findSettingsForChange(
 
 /** Returns those of the given ids that are workspaces of an organization. */
 export async function workspacesAmong(tx: TenantTransaction, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
-  const found = await rows<{ id: string }>(tx.em, 'select id from workspaces where organization_id = ? and id = any(?::uuid[])', [
-    organizationId,
-    ids,
-  ]);
+  const found = await rows(
+    tx.em,
+    query
+      .selectFrom('workspaces as w')
+      .select('w.id')
+      .where('w.organizationId', '=', organizationId)
+      .where(sql<boolean>`w.id = any(${ids}::uuid[])`),
+  );
   return new Set(found.map(({ id }) => id));
 }

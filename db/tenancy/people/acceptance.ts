@@ -2,6 +2,7 @@ import type { Role, Scope } from '../../../workflows/contracts/access.ts';
 import { callDefinerFunction } from '../../identity/lookup/credential-lookup.ts';
 import type { Person } from '../../identity/people/people.ts';
 import type { Databases } from '../../databases.ts';
+import { query } from '../../query.ts';
 import { row } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
@@ -36,15 +37,14 @@ export async function findInvitation(db: Databases, hash: Buffer, email: string)
 }
 
 /** Returns an organization's state and its rules for joining, under its row's lock, or null when there is none. */
-export function findJoining(
-  tx: TenantTransaction,
-  organizationId: string,
-): Promise<{ readonly status: string; readonly domains: readonly string[]; readonly days: number } | null> {
-  return row<{ status: string; domains: string[]; days: number }>(
+export async function findJoining(tx: TenantTransaction, organizationId: string) {
+  return row(
     tx.em,
-    `select o.status, s.allowed_email_domains as domains, s.invitation_days as days
-       from organizations o join organization_settings s on s.organization_id = o.id
-      where o.id = ? for no key update of o`,
-    [organizationId],
+    query
+      .selectFrom('organizations as o')
+      .innerJoin('organization_settings as s', 's.organizationId', 'o.id')
+      .select(['o.status', 's.allowedEmailDomains as domains', 's.invitationDays as days'])
+      .where('o.id', '=', organizationId)
+      .forNoKeyUpdate('o'),
   );
 }

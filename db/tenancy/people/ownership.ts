@@ -1,22 +1,20 @@
-import type { Role, Scope } from '../../../workflows/contracts/access.ts';
+import { sql } from 'kysely';
+import { query } from '../../query.ts';
 import { change, rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
 
-/** A user who passes on or receives the ownership of an organization. */
-export interface Party {
-  readonly id: string;
-  readonly role: Role;
-  readonly scope: Scope;
-  readonly is_active: boolean;
-}
-
 /** Returns those of the given users who belong to the organization, locked in the order of their ids. */
-export function lockParties(tx: TenantTransaction, organizationId: string, userIds: readonly string[]): Promise<Party[]> {
-  return rows<Party>(
+export async function lockParties(tx: TenantTransaction, organizationId: string, userIds: readonly string[]) {
+  return rows(
     tx.em,
-    `select id, role, scope, is_active from users where organization_id = ? and id = any(?::uuid[]) and deleted_at is null
-      order by id for no key update`,
-    [organizationId, userIds],
+    query
+      .selectFrom('users as u')
+      .select(['u.id', 'u.role', 'u.scope', 'u.isActive'])
+      .where('u.organizationId', '=', organizationId)
+      .where(sql<boolean>`u.id = any(${userIds}::uuid[])`)
+      .where('u.deletedAt', 'is', null)
+      .orderBy('u.id')
+      .forNoKeyUpdate(),
   );
 }
 

@@ -1,7 +1,10 @@
+import { sql } from 'kysely';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import type { Caller } from '../../caller.ts';
 import { fetchPage } from '../../page-query.ts';
 import type { Page, PageRequest } from '../../page.ts';
+import { prepared, type ParametersOf } from '../../prepared.ts';
+import { query } from '../../query.ts';
 import { isUnbounded, organizationOf, workspacesOf } from '../../reach.ts';
 import type { Predicate, Scoped } from '../../scope.ts';
 import { row, rows } from '../../sql.ts';
@@ -94,16 +97,22 @@ export function findWorkspaceForChange(ctx: Scoped, id: string): Promise<LockedW
   );
 }
 
+interface HomeKey {
+  readonly organizationId: string | null;
+  readonly workspaceId?: string | undefined;
+}
+
+const homes = prepared(({ organizationId, workspaceId }: ParametersOf<HomeKey>) => {
+  const found = query
+    .selectFrom('workspaces as w')
+    .innerJoin('organizations as o', 'o.id', 'w.organizationId')
+    .select(['w.id', 'w.isActive', 'o.status'])
+    .where('w.organizationId', '=', sql<string>`${organizationId}::uuid`)
+    .limit(2);
+  return workspaceId ? found.where('w.id', '=', workspaceId) : found.where('w.isActive', '=', sql.lit(true));
+});
+
 /** Returns the named workspace of an organization, or else up to two active ones, with its state and that of its organization. */
-export function findHomes(
-  tx: Pick<TenantTransaction, 'em'>,
-  organizationId: string | null,
-  workspaceId: string | null,
-): Promise<{ readonly id: string; readonly is_active: boolean; readonly status: string }[]> {
-  return rows<{ id: string; is_active: boolean; status: string }>(
-    tx.em,
-    `select w.id, w.is_active, o.status from workspaces w join organizations o on o.id = w.organization_id
-      where w.organization_id = ? and case when ?::uuid is null then w.is_active else w.id = ?::uuid end limit 2`,
-    [organizationId, workspaceId, workspaceId],
-  );
+export async function findHomes(tx: Pick<TenantTransaction, 'em'>, organizationId: string | null, workspaceId: string | null) {
+  return rows(tx.em, homes({ organizationId, workspaceId: workspaceId ?? undefined }));
 }

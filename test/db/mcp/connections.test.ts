@@ -47,7 +47,7 @@ async function makeConnection(): Promise<McpConnectionRow> {
 }
 
 const reread = async (connection: McpConnectionRow): Promise<McpConnectionRow> => {
-  const found = await inPlace((tx) => findConnection(tx, connection.toolkit_id, sharedPrincipal));
+  const found = await inPlace((tx) => findConnection(tx, connection.toolkitId, sharedPrincipal));
   if (!found) throw new Error('gone');
   return found;
 };
@@ -70,7 +70,7 @@ test('a grant opens as it was kept; a refusal of an older token leaves the newer
 
   await inPlace((tx) => refuseGrant(tx, old, 'revoked'));
   const now = await reread(old);
-  expect(now).toMatchObject({ state: 'healthy', is_fresh: true });
+  expect(now).toMatchObject({ state: 'healthy', isFresh: true });
   expect(await inPlace((tx) => readGrant(tx, keys, now))).toEqual(grant);
   const stored = await sweep(database.db, (em) =>
     rows<{ text: string }>(em, 'select m::text as text from mcp_connections m where id = ?', [old.id]),
@@ -78,7 +78,7 @@ test('a grant opens as it was kept; a refusal of an older token leaves the newer
   expect(stored[0]?.text).not.toContain('access-1');
 
   await inPlace((tx) => refuseGrant(tx, now, 'revoked'));
-  expect(await reread(old)).toMatchObject({ state: 'needs_auth', grant_enc: null });
+  expect(await reread(old)).toMatchObject({ state: 'needs_auth', grantEnc: null });
 });
 
 test('a state is good once, for ten minutes, for its own toolkit and principal', async () => {
@@ -86,13 +86,13 @@ test('a state is good once, for ten minutes, for its own toolkit and principal',
   const other = await makeConnection();
   const begin = (state: string) =>
     inPlace((tx) => insertConsent(tx, keys, connection, { state, consent, url: 'https://as.example/x', lifeS: 600 }));
-  const back = (state: string, toolkitId = connection.toolkit_id) =>
+  const back = (state: string, toolkitId = connection.toolkitId) =>
     inPlace((tx) => takeCode(tx, keys, { toolkitId, principal: sharedPrincipal, code: 'the-code', state }));
 
   await begin('first');
   await begin('second');
   await expect(back('first')).rejects.toMatchObject({ code: 'validation_failed' });
-  await expect(back('second', other.toolkit_id)).rejects.toMatchObject({ code: 'validation_failed' });
+  await expect(back('second', other.toolkitId)).rejects.toMatchObject({ code: 'validation_failed' });
   const tries = await Promise.allSettled([back('second'), back('second')]);
   expect(tries.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   expect(await inPlace((tx) => findReturned(tx, keys, connection.id))).toMatchObject({ consent: { ...consent, code: 'the-code' } });
@@ -100,13 +100,13 @@ test('a state is good once, for ten minutes, for its own toolkit and principal',
   await begin('late');
   await sweep(database.db, (em) => change(em, "update mcp_authorizations set expires_at = now() - interval '1 second'"));
   await expect(back('late')).rejects.toMatchObject({ code: 'validation_failed' });
-  await inPlace((tx) => forgetConnections(tx, connection.toolkit_id));
-  expect(await inPlace((tx) => findConnection(tx, connection.toolkit_id, sharedPrincipal))).toBeNull();
+  await inPlace((tx) => forgetConnections(tx, connection.toolkitId));
+  expect(await inPlace((tx) => findConnection(tx, connection.toolkitId, sharedPrincipal))).toBeNull();
 });
 
 test('a toolkit that was changed, or deleted, after it was read is another one', async () => {
   const connection = await makeConnection();
-  const id = connection.toolkit_id;
+  const id = connection.toolkitId;
   const set = (sql: string) => sweep(database.db, (em) => change(em, `update toolkits set ${sql} where id = ?`, [id]));
   const config = {
     url: 'https://mcp.example/',
