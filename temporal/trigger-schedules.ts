@@ -95,7 +95,7 @@ function optionsOf(schedule: ScheduleRow): ScheduleOptions<ScheduleOptionsAction
   const compiled = schedule.compiled as unknown as CompiledTimes;
   return {
     scheduleId: workflowIds.trigger(schedule.id),
-    spec: { ...specOf(compiled), ...(schedule.jitter_seconds === 0 ? {} : { jitter: schedule.jitter_seconds * 1_000 }) },
+    spec: { ...specOf(compiled), ...(schedule.jitterSeconds === 0 ? {} : { jitter: schedule.jitterSeconds * 1_000 }) },
     action: {
       type: 'startWorkflow',
       workflowType: 'fireSchedule',
@@ -103,13 +103,13 @@ function optionsOf(schedule: ScheduleRow): ScheduleOptions<ScheduleOptionsAction
       taskQueue: taskQueues.runs,
       args: [{ scheduleId: schedule.id }],
       typedSearchAttributes: searchAttributePairs({
-        OrganizationId: schedule.organization_id,
-        WorkspaceId: schedule.workspace_id,
+        OrganizationId: schedule.organizationId,
+        WorkspaceId: schedule.workspaceId,
         SourceId: schedule.id,
       }),
     },
-    policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: Math.max(10, schedule.catch_up_seconds) * 1_000 },
-    state: { paused: !schedule.is_active },
+    policies: { overlap: ScheduleOverlapPolicy.ALLOW_ALL, catchupWindow: Math.max(10, schedule.catchUpSeconds) * 1_000 },
+    state: { paused: !schedule.isActive },
   };
 }
 

@@ -43,7 +43,7 @@ function changing() {
 async function sync(deps: ActivityDeps, temporal: Temporal, { scheduleId }: ScheduleInput): Promise<boolean> {
   const schedule = await readAsSystem(deps, (tx) => readSchedule(tx, scheduleId));
   try {
-    if (schedule === null || schedule.deleted_at !== null) await removeTriggerSchedule(temporal, scheduleId);
+    if (schedule === null || schedule.deletedAt !== null) await removeTriggerSchedule(temporal, scheduleId);
     else {
       const strikesFrom = await upsertTriggerSchedule(temporal, schedule, tenantOfActivity());
       await catchUp(temporal, schedule, strikesFrom);
@@ -58,9 +58,9 @@ async function sync(deps: ActivityDeps, temporal: Temporal, { scheduleId }: Sche
 
 /** Temporal fires no instant before it has the schedule: a request may have committed while the workers, or Temporal itself, were unavailable. */
 async function catchUp(temporal: Temporal, schedule: ScheduleRow, strikesFrom: Date): Promise<void> {
-  if (!schedule.is_active || schedule.next_run_at === null || new Date(schedule.next_run_at) > strikesFrom) return;
-  const oldestMs = strikesFrom.getTime() - schedule.catch_up_seconds * 1_000;
-  const from = new Date(Math.max(new Date(schedule.next_run_at).getTime(), oldestMs) - 1_000);
+  if (!schedule.isActive || schedule.nextRunAt === null || new Date(schedule.nextRunAt) > strikesFrom) return;
+  const oldestMs = strikesFrom.getTime() - schedule.catchUpSeconds * 1_000;
+  const from = new Date(Math.max(new Date(schedule.nextRunAt).getTime(), oldestMs) - 1_000);
   await strikeSince(temporal, schedule, { from, to: strikesFrom });
 }
 

@@ -38,7 +38,7 @@ export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pic
       const isLost = ({ id }: DueSchedule): boolean => !there.has(workflowIds.trigger(id));
       const lost = await each(deps, async (em) => (await syncedSchedules(em)).filter(isLost).slice(0, maxATick), syncAgain);
       const unsynced = await each(deps, unsyncedSchedules, async (tx, schedule) => {
-        if (schedule.synced_version < schedule.version) await syncAgain(tx, schedule);
+        if (schedule.syncedVersion < schedule.version) await syncAgain(tx, schedule);
       });
       const overdue = await each(deps, overdueSchedules, noteOverdue);
       const compiled = await each(deps, schedulesToCompile, async (tx, schedule) =>
@@ -101,7 +101,7 @@ async function each(
 }
 
 async function inPlaceOf(deps: ActivityDeps, due: DueSchedule, work: Upkeep): Promise<void> {
-  const tenant = workspaceTenant(due.organization_id, due.workspace_id);
+  const tenant = workspaceTenant(due.organizationId, due.workspaceId);
   await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, async (tx) => {
     const schedule = await lockSchedule(tx, due.id);
     if (schedule) await work(tx, schedule);

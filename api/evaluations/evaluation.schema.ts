@@ -157,14 +157,14 @@ export function toEvaluationRunDetailView(row: EvaluationRow, results: readonly 
   return {
     ...commonOf(row),
     summary: {
-      final: row.finished_at !== null,
-      failure: row.status === 'failed' ? failureOf(row.failure_code) : null,
+      final: row.finishedAt !== null,
+      failure: row.status === 'failed' ? failureOf(row.failureCode) : null,
       ...summary,
-      dataset_sha256: row.dataset_sha256,
-      settings: { ...settings, baseline_evaluation_run_id: row.baseline_id },
+      dataset_sha256: row.datasetSha256,
+      settings: { ...settings, baseline_evaluation_run_id: row.baselineId },
       metadata,
       results_truncated: summary.results > maxResults,
-      results_attachment_id: row.results_attachment_id,
+      results_attachment_id: row.resultsAttachmentId,
     },
     ...(results === null ? {} : { results: results.map((result) => toResultView(result, row.evaluators)) }),
   };
@@ -178,9 +178,9 @@ type Summary = Omit<
 function commonOf(row: EvaluationRow) {
   return {
     id: row.id,
-    agent_id: row.agent_id,
-    agent_revision_id: row.agent_revision_id,
-    dataset_name: row.dataset_name,
+    agent_id: row.agentId,
+    agent_revision_id: row.agentRevisionId,
+    dataset_name: row.datasetName,
     evaluators: row.evaluators.map(({ key, type, params, threshold, weight, negate }) => ({
       key,
       type,
@@ -190,8 +190,8 @@ function commonOf(row: EvaluationRow) {
       negate,
     })),
     status: row.status,
-    created_at: iso(row.created_at),
-    finished_at: iso(row.finished_at),
+    created_at: iso(row.createdAt),
+    finished_at: iso(row.finishedAt),
   };
 }
 

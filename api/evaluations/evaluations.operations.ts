@@ -35,7 +35,10 @@ export const evaluations = area('Evaluations', {
       query: EvaluationFilters,
       view: EvaluationRunView,
     },
-    async (ctx, { query }) => mapPage(await listEvaluationRows(ctx, query, ctx.page), toEvaluationRunView),
+    async (ctx, { query: { agent_id: agentId, status } }) => {
+      const filters = { ...(agentId === undefined ? {} : { agentId }), ...(status === undefined ? {} : { status }) };
+      return mapPage(await listEvaluationRows(ctx, filters, ctx.page), toEvaluationRunView);
+    },
   ),
 
   createEvaluation: post(
@@ -68,9 +71,9 @@ export const evaluations = area('Evaluations', {
       ctx.audit({
         resourceType: 'evaluation',
         resourceId: row.id,
-        label: row.dataset_name,
-        organizationId: row.organization_id,
-        workspaceId: row.workspace_id,
+        label: row.datasetName,
+        organizationId: row.organizationId,
+        workspaceId: row.workspaceId,
       });
       return toEvaluationRunDetailView(row, null);
     },

@@ -73,8 +73,8 @@ async function cancelMatches(ctx: Ctx, filter: CancelFilter, cancel: Cancel): Pr
 async function cancelEvaluation(ctx: Ctx, filter: CancelFilter) {
   const found = await findCancellable(ctx, filter);
   if (found === null) return { found: 0, cancelling: 0, places: [] };
-  const place = { id: found.id, organizationId: found.organization_id, workspaceId: found.workspace_id };
-  return { found: 1, cancelling: (await requestCancel(ctx, place)) ? 1 : 0, places: [found] };
+  const place = { id: found.id, organization_id: found.organizationId, workspace_id: found.workspaceId };
+  return { found: 1, cancelling: (await requestCancel(ctx, found)) ? 1 : 0, places: [place] };
 }
 
 function filterOf(filter: NonNullable<Body['filter']>): CancelFilter {

@@ -145,7 +145,7 @@ async function upcomingOf(
 ) {
   if (count === 0 || !schedule.isActive) return [];
   const now = await databaseTime(ctx.em);
-  const strikes = strikesAfter(timetableOf(timesOf(schedule)), {
+  const strikes = strikesAfter(timetableOf(schedule), {
     after: Math.max(now.getTime(), from === undefined ? 0 : new Date(from).getTime() - 1),
     // An occurrence at a time that the clocks show twice may be skipped.
     count: 2 * count,
@@ -153,10 +153,6 @@ async function upcomingOf(
   });
   const coming = strikes.filter(({ isSkipped }) => !isSkipped).slice(0, count);
   return coming.toReversed().map((strike) => toUpcomingView(schedule.id, schedule.overlap, strike));
-}
-
-function timesOf({ cron, everySeconds, runAt, timezone, dst, startsAt, endsAt, createdAt }: ScheduleViewRow) {
-  return { cron, timezone, dst, every_seconds: everySeconds, run_at: runAt, starts_at: startsAt, ends_at: endsAt, created_at: createdAt };
 }
 
 function noteOf(resourceType: string, resourceId: string | null, { name, organizationId, workspaceId }: ScheduleViewRow): AuditNote {

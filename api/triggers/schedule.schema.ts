@@ -2,7 +2,6 @@ import Type, { type Static } from 'typebox';
 import type { ScheduleViewRow } from '../../db/schedules/schedule-queries.ts';
 import { iso } from '../../db/sql.ts';
 import { overlaps, scheduleSyncStates } from '../../db/triggers/schedule.entity.ts';
-import type { SubjectTemplate as StoredSubject } from '../../db/triggers/schedules.ts';
 import type { ScheduleFields } from '../../domain/schedules/schedule-rules.ts';
 import { fieldsSet } from '../http/operation/changes.ts';
 import { closed, FreeObject, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/input/schema.ts';
@@ -237,7 +236,7 @@ export function toScheduleView(row: ScheduleViewRow): Static<typeof ScheduleView
     input_template: row.inputTemplate,
     session_key_template: row.sessionKeyTemplate,
     persona_slug_template: row.personaSlugTemplate,
-    subject_template: row.subjectTemplate as StoredSubject | null, // stored by the rules of schedules alone
+    subject_template: row.subjectTemplate,
     overlap: row.overlap,
     catch_up_seconds: row.catchUpSeconds,
     jitter_seconds: row.jitterSeconds,

@@ -4,7 +4,6 @@ import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
 
 export const resultStatuses = ['pending', 'running', 'scoring', 'passed', 'failed', 'error', 'skipped'] as const;
-export type ResultStatus = (typeof resultStatuses)[number];
 
 const schema = defineEntity({
   name: 'EvaluationResult',

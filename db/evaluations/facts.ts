@@ -1,39 +1,48 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { ResultStatus } from './evaluation-result.entity.ts';
+import type { ScoreState } from './evaluation-score.entity.ts';
 
 /** What one result adds to the numbers of its evaluation. */
-export interface ResultFacts {
-  readonly result_id: string;
-  readonly item_key: string;
-  readonly content_sha256: string;
+export type ResultFacts = Awaited<ReturnType<typeof readFacts>>[number];
+
+/** By evaluator: its score (null: error or skipped), whether it passed, and its state. */
+type ScoreFacts = Readonly<Record<string, readonly [score: number | null, passed: boolean | null, state: ScoreState]>>;
+
+interface Stretch {
+  readonly evaluationRunId: string;
   readonly position: number;
   readonly repetition: number;
-  readonly cluster: string | null;
-  readonly tags: readonly string[];
-  readonly status: ResultStatus;
-  readonly score: number | null;
-  readonly latency_ms: number | null;
-  readonly cost: string | null;
-  readonly tokens: { readonly input: number; readonly output: number } | null;
-  /** By evaluator: its score (null: error or skipped), whether it passed, and its state. */
-  readonly scores: Readonly<Record<string, readonly [score: number | null, passed: boolean | null, state: 'done' | 'error' | 'skipped']>>;
+  readonly limit: number;
 }
+
+const factsAfter = prepared(({ evaluationRunId, position, repetition, limit }: ParametersOf<Stretch>) =>
+  query
+    .selectFrom('evaluation_results as r')
+    .innerJoin('evaluation_items as i', 'i.id', 'r.itemId')
+    .where('r.evaluationRunId', '=', evaluationRunId)
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('i.position', 'r.repetition'), '>', tuple(position, repetition)))
+    .select(['r.id as resultId', 'i.itemKey', 'i.contentSha256', 'i.position', 'r.repetition', 'i.cluster', 'i.tags', 'r.status'])
+    .select(['r.latencyMs', 'r.cost', 'r.tokens'])
+    .select([
+      sql<number | null>`r.score::float8`.as('score'),
+      sql<ScoreFacts>`coalesce((select jsonb_object_agg(s.evaluator_key, jsonb_build_array(s.score, s.passed, s.state))
+        from evaluation_scores s where s.result_id = r.id), '{}')`.as('scores'),
+    ])
+    .orderBy('i.position')
+    .orderBy('r.repetition')
+    .limit(limit),
+);
 
 /** Returns a page of the facts of an evaluation by position and repetition, after the given one. */
 export function readFacts(
   tx: Pick<TenantTransaction, 'em'>,
   evaluationRunId: string,
   { after, limit }: { readonly after: { readonly position: number; readonly repetition: number }; readonly limit: number },
-): Promise<ResultFacts[]> {
-  return rows<ResultFacts>(
-    tx.em,
-    `select r.id as result_id, i.item_key, i.content_sha256, i.position, r.repetition, i.cluster, i.tags, r.status, r.score::float8 as score, r.latency_ms, r.cost::text as cost, r.tokens,
-            coalesce((select jsonb_object_agg(s.evaluator_key, jsonb_build_array(s.score, s.passed, s.state)) from evaluation_scores s where s.result_id = r.id), '{}') as scores
-       from evaluation_results r join evaluation_items i on i.id = r.item_id
-      where r.evaluation_run_id = ? and (i.position, r.repetition) > (?, ?) order by i.position, r.repetition limit ?`,
-    [evaluationRunId, after.position, after.repetition, limit],
-  );
+) {
+  return rows(tx.em, factsAfter({ evaluationRunId, position: after.position, repetition: after.repetition, limit }));
 }
 
 /** Returns the cost of an evaluation's judges and embeddings according to the ledger. */
@@ -41,10 +50,14 @@ export async function readJudgeCost(
   tx: Pick<TenantTransaction, 'em'>,
   evaluation: { readonly id: string; readonly workspaceId: string },
 ): Promise<string> {
-  const found = await row<{ cost: string }>(
+  const found = await row(
     tx.em,
-    `select coalesce(sum(cost), 0)::text as cost from usage_entries where workspace_id = ? and source_kind = 'evaluation' and source_id = ?`,
-    [evaluation.workspaceId, evaluation.id],
+    query
+      .selectFrom('usage_entries')
+      .where('workspaceId', '=', evaluation.workspaceId)
+      .where('sourceKind', '=', 'evaluation')
+      .where('sourceId', '=', evaluation.id)
+      .select(sql<string>`coalesce(sum(cost), 0)::text`.as('cost')),
   );
   return found?.cost ?? '0';
 }

@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { DatasetItem, EvaluationSettings, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
 import { newId } from '../ids.ts';
-import { row, rows, queueStatement } from '../sql.ts';
+import { query } from '../query.ts';
+import { row, queueStatement } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** An evaluation to be stored. */
@@ -31,25 +33,25 @@ const resultsAStatement = 1_000;
 /** Stores an evaluation with its items, and a pending result for each repetition of each; returns when it was created. */
 export async function insertEvaluation(tx: TenantTransaction, evaluation: NewEvaluation, items: readonly NewItem[]): Promise<string> {
   const { id, organizationId, workspaceId, settings } = evaluation;
-  const made = await row<{ created_at: string }>(
+  const made = await row(
     tx.em,
-    `insert into evaluation_runs (id, organization_id, workspace_id, agent_id, agent_revision_id, dataset_name, dataset_sha256, evaluators, settings, baseline_id,
-       summary, created_by_user_id)
-     values (?, ?, ?, ?, ?, ?, ?, ?::jsonb, ?::jsonb, ?, ?::jsonb, ?) returning created_at`,
-    [
-      id,
-      organizationId,
-      workspaceId,
-      evaluation.agentId,
-      evaluation.agentRevisionId,
-      evaluation.datasetName,
-      evaluation.datasetSha256,
-      JSON.stringify(evaluation.evaluators),
-      JSON.stringify(settings),
-      evaluation.baselineId,
-      JSON.stringify(evaluation.summary),
-      evaluation.createdByUserId,
-    ],
+    query
+      .insertInto('evaluation_runs')
+      .values({
+        id,
+        organizationId,
+        workspaceId,
+        settings,
+        agentId: evaluation.agentId,
+        agentRevisionId: evaluation.agentRevisionId,
+        datasetName: evaluation.datasetName,
+        datasetSha256: evaluation.datasetSha256,
+        evaluators: [...evaluation.evaluators],
+        baselineId: evaluation.baselineId,
+        summary: evaluation.summary,
+        createdByUserId: evaluation.createdByUserId,
+      })
+      .returning('createdAt'),
   );
   if (!made) throw new Error('the insert of an evaluation gave no row');
   const drafts = items.map((item, at) => ({ ...item, id: newId(), position: at + 1 }));
@@ -59,7 +61,7 @@ export async function insertEvaluation(tx: TenantTransaction, evaluation: NewEva
     Array.from({ length: settings.repetitions }, (_, at) => ({ id: newId(), item_id: item.id, repetition: at + 1 })),
   );
   for (const part of partsOf(results, resultsAStatement)) await insertResults(tx, place, part);
-  return made.created_at;
+  return made.createdAt;
 }
 
 interface Place {
@@ -104,11 +106,14 @@ function partsOf<T>(all: readonly T[], size: number): T[][] {
 
 /** Returns how many evaluations of a workspace are queued or running. Requests count one after another, so that two at once can't both be the last. */
 export async function countLiveEvaluations(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<number> {
-  await rows(tx.em, 'select id from workspaces where id = ? for no key update', [workspaceId]);
-  const counted = await row<{ total: number }>(
+  await row(tx.em, query.selectFrom('workspaces').where('id', '=', workspaceId).select('id').forNoKeyUpdate());
+  const counted = await row(
     tx.em,
-    `select count(*)::int as total from evaluation_runs where workspace_id = ? and status in ('queued', 'running')`,
-    [workspaceId],
+    query
+      .selectFrom('evaluation_runs')
+      .where('workspaceId', '=', workspaceId)
+      .where('status', 'in', ['queued', 'running'])
+      .select(sql<number>`count(*)::int`.as('total')),
   );
   return counted?.total ?? 0;
 }

@@ -1,6 +1,7 @@
 import type { ItemMessage } from '../../workflows/contracts/evaluations.ts';
 import { newId } from '../ids.ts';
-import { rows } from '../sql.ts';
+import { query } from '../query.ts';
+import { change, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 interface ConversationPlace {
@@ -16,10 +17,17 @@ export async function openItemConversation(
   messages: readonly ItemMessage[],
 ): Promise<string> {
   const id = newId();
-  await rows(
+  await change(
     tx.em,
-    `insert into conversations (id, organization_id, workspace_id, agent_id, queue_length, next_queue_no, turn_no) values (?, ?, ?, ?, 0, 1, ?)`,
-    [id, place.organizationId, place.workspaceId, place.agentId, turnsOf(messages).at(-1) ?? 0],
+    query.insertInto('conversations').values({
+      id,
+      organizationId: place.organizationId,
+      workspaceId: place.workspaceId,
+      agentId: place.agentId,
+      queueLength: 0,
+      nextQueueNo: 1,
+      turnNo: turnsOf(messages).at(-1) ?? 0,
+    }),
   );
   return id;
 }

@@ -1,7 +1,8 @@
 import { evaluationChanged } from '../../workflows/contracts/evaluations.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { addOutbox } from '../outbox.ts';
-import { rows } from '../sql.ts';
+import { query } from '../query.ts';
+import { change, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** An evaluation and its tenant. */
@@ -62,7 +63,10 @@ export async function endItemsOf(tx: TenantTransaction, evaluationRunId: string)
 
 /** Records that a run waits for a person, for which it is cancelled: its result fails. Does nothing for other runs. */
 export async function noteWaited(tx: TenantTransaction, runId: string): Promise<void> {
-  await rows(tx.em, "update evaluation_results set reason = 'waited' where run_id = ? and status = 'running'", [runId]);
+  await change(
+    tx.em,
+    query.updateTable('evaluation_results').set({ reason: 'waited' }).where('runId', '=', runId).where('status', '=', 'running'),
+  );
 }
 
 /** Starts the workflow of an evaluation, or wakes it, once per occasion. A workflow that has ended stays ended. */

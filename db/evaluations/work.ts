@@ -1,44 +1,37 @@
-import type { EvaluationSettings, ExpectedCall, ItemInput, StoredEvaluator } from '../../workflows/contracts/evaluations.ts';
+import { type Expression, sql } from 'kysely';
+import type { ExpectedCall, ItemInput } from '../../workflows/contracts/evaluations.ts';
 import type { KeyedBill } from '../billing/ledger/call-bill.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { EvaluationStatus } from './evaluation-run.entity.ts';
 
 /** An evaluation as its workflow sees it. */
-export interface EvaluationState {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly agentId: string;
-  readonly agentRevisionId: string;
-  readonly evaluators: readonly StoredEvaluator[];
-  readonly settings: EvaluationSettings;
-  readonly baselineId: string | null;
-  readonly status: EvaluationStatus;
-  readonly failureCode: string | null;
-  readonly isCancelRequested: boolean;
-  readonly createdByUserId: string | null;
+export type EvaluationState = NonNullable<Awaited<ReturnType<typeof readEvaluationState>>>;
+
+function selectState(id: Expression<string>) {
+  return query
+    .selectFrom('evaluation_runs as e')
+    .where('e.id', '=', id)
+    .select(['e.id', 'e.organizationId', 'e.workspaceId', 'e.agentId', 'e.agentRevisionId', 'e.evaluators', 'e.settings', 'e.baselineId'])
+    .select(['e.status', 'e.failureCode', 'e.createdByUserId', sql<boolean>`e.cancel_requested_at is not null`.as('isCancelRequested')]);
 }
 
-const stateColumns = `e.id, e.organization_id as "organizationId", e.workspace_id as "workspaceId", e.agent_id as "agentId", e.agent_revision_id as "agentRevisionId", e.evaluators,
-  e.settings, e.baseline_id as "baselineId", e.status, e.failure_code as "failureCode", e.cancel_requested_at is not null as "isCancelRequested",
-  e.created_by_user_id as "createdByUserId"`;
+const oneState = prepared(({ id }: ParametersOf<{ readonly id: string }>) => selectState(id));
+const lockedState = prepared(({ id }: ParametersOf<{ readonly id: string }>) => selectState(id).forNoKeyUpdate());
 
 /** Locks an evaluation of the transaction's tenant; returns null when it is deleted. */
 export function lockEvaluation(tx: TenantTransaction, id: string): Promise<EvaluationState | null> {
-  return row<EvaluationState>(tx.em, `select ${stateColumns} from evaluation_runs e where e.id = ? for no key update`, [id]);
+  return row(tx.em, lockedState({ id }));
 }
 
 /** The same without a lock. */
-export function readEvaluationState(tx: Pick<TenantTransaction, 'em'>, id: string): Promise<EvaluationState | null> {
-  return row<EvaluationState>(tx.em, `select ${stateColumns} from evaluation_runs e where e.id = ?`, [id]);
+export function readEvaluationState(tx: Pick<TenantTransaction, 'em'>, id: string) {
+  return row(tx.em, oneState({ id }));
 }
 
 /** A result whose run is to be started. */
-export interface PendingResult {
-  readonly id: string;
-  readonly input: ItemInput;
-}
+export type PendingResult = Awaited<ReturnType<typeof nextPending>>[number];
 
 /** How many results are in each state, and whether one of them met a full budget. */
 export interface ResultCounts {
@@ -65,31 +58,48 @@ export async function countResults(tx: Pick<TenantTransaction, 'em'>, evaluation
 }
 
 /** Returns the next results without a run, in the order of their items: their ids ascend in that order. */
-export function nextPending(tx: TenantTransaction, evaluationRunId: string, limit: number): Promise<PendingResult[]> {
-  return rows<PendingResult>(
+export function nextPending(tx: TenantTransaction, evaluationRunId: string, limit: number) {
+  return rows(
     tx.em,
-    `select r.id, i.input from evaluation_results r join evaluation_items i on i.id = r.item_id
-      where r.evaluation_run_id = ? and r.status = 'pending' order by r.id limit ?`,
-    [evaluationRunId, limit],
+    query
+      .selectFrom('evaluation_results as r')
+      .innerJoin('evaluation_items as i', 'i.id', 'r.itemId')
+      .where('r.evaluationRunId', '=', evaluationRunId)
+      .where('r.status', '=', 'pending')
+      .select(['r.id', 'i.input'])
+      .orderBy('r.id')
+      .limit(limit),
   );
 }
 
 /** Returns the runs of an evaluation that are not being cancelled yet. */
 export async function liveItemRuns(tx: TenantTransaction, evaluationRunId: string, limit: number): Promise<string[]> {
-  const found = await rows<{ id: string }>(
+  const found = await rows(
     tx.em,
-    `select r.id from runs r where r.evaluation_run_id = ? and r.parent_run_id is null and r.deleted_at is null and r.status in ('queued', 'running', 'waiting') order by r.id limit ?`,
-    [evaluationRunId, limit],
+    query
+      .selectFrom('runs as r')
+      .where('r.evaluationRunId', '=', evaluationRunId)
+      .where('r.parentRunId', 'is', null)
+      .where('r.deletedAt', 'is', null)
+      .where('r.status', 'in', ['queued', 'running', 'waiting'])
+      .select('r.id')
+      .orderBy('r.id')
+      .limit(limit),
   );
   return found.map(({ id }) => id);
 }
 
 /** Returns the ids of results that wait for their scores, in the order of their items. */
 export async function scoringResults(tx: Pick<TenantTransaction, 'em'>, evaluationRunId: string, limit: number): Promise<string[]> {
-  const found = await rows<{ id: string }>(
+  const found = await rows(
     tx.em,
-    `select r.id from evaluation_results r where r.evaluation_run_id = ? and r.status = 'scoring' order by r.id limit ?`,
-    [evaluationRunId, limit],
+    query
+      .selectFrom('evaluation_results')
+      .where('evaluationRunId', '=', evaluationRunId)
+      .where('status', '=', 'scoring')
+      .select('id')
+      .orderBy('id')
+      .limit(limit),
   );
   return found.map(({ id }) => id);
 }
@@ -155,12 +165,6 @@ export interface ClaimedResult {
   readonly citedItemIds: readonly string[];
 }
 
-/** The answer of the baseline's run of an item. */
-export interface BaselineOutput {
-  readonly text: string | null;
-  readonly json: unknown;
-}
-
 /**
  * Returns the answer of a baseline to the same question: of the same repetition, otherwise of the first; null where the item has changed or its run is deleted.
  */
@@ -168,12 +172,21 @@ export function readBaselineOutput(
   tx: Pick<TenantTransaction, 'em'>,
   baselineId: string,
   { itemKey, contentSha256, repetition }: Pick<ClaimedResult, 'itemKey' | 'contentSha256' | 'repetition'>,
-): Promise<BaselineOutput | null> {
-  return row<BaselineOutput>(
+) {
+  return row(
     tx.em,
-    `select u.output ->> 'text' as text, nullif(u.output -> 'json', 'null') as json
-       from evaluation_items i join evaluation_results r on r.item_id = i.id join runs u on u.id = r.run_id and u.deleted_at is null and u.output is not null
-      where i.evaluation_run_id = ? and i.item_key = ? and i.content_sha256 = ? order by r.repetition = ? desc, r.repetition limit 1`,
-    [baselineId, itemKey, contentSha256, repetition],
+    query
+      .selectFrom('evaluation_items as i')
+      .innerJoin('evaluation_results as r', 'r.itemId', 'i.id')
+      .innerJoin('runs as u', 'u.id', 'r.runId')
+      .where('u.deletedAt', 'is', null)
+      .where('u.output', 'is not', null)
+      .where('i.evaluationRunId', '=', baselineId)
+      .where('i.itemKey', '=', itemKey)
+      .where('i.contentSha256', '=', contentSha256)
+      .select([sql<string | null>`u.output ->> 'text'`.as('text'), sql<unknown>`nullif(u.output -> 'json', 'null')`.as('json')])
+      .orderBy((eb) => eb('r.repetition', '=', repetition), 'desc')
+      .orderBy('r.repetition')
+      .limit(1),
   );
 }

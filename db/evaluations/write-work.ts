@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EvaluationStatus } from './evaluation-run.entity.ts';
@@ -5,6 +7,8 @@ import type { KeyedBill } from '../billing/ledger/call-bill.ts';
 import { newId } from '../ids.ts';
 import type { EvaluationPlace } from './run-ended.ts';
 import type { ClaimedResult, StoredVote } from './work.ts';
+
+const now = sql<string>`clock_timestamp()`;
 
 /** Changes of an evaluation in progress; the caller has locked its row. */
 export interface EvaluationChange {
@@ -21,21 +25,20 @@ export async function writeEvaluation(
   { status, failureCode, summary, isCancelRequested }: EvaluationChange,
 ) {
   const isTerminal = status === 'succeeded' || status === 'failed' || status === 'cancelled';
-  await rows(
+  await change(
     tx.em,
-    `update evaluation_runs set version = version + 1, status = coalesce(?, status), failure_code = coalesce(?, failure_code), summary = coalesce(?::jsonb, summary),
-            cancel_requested_at = case when ? then coalesce(cancel_requested_at, clock_timestamp()) else cancel_requested_at end,
-            started_at = case when ? then clock_timestamp() else started_at end, finished_at = case when ? then clock_timestamp() else finished_at end
-      where id = ?`,
-    [
-      status ?? null,
-      failureCode ?? null,
-      summary === undefined ? null : JSON.stringify(summary),
-      isCancelRequested ?? false,
-      status === 'running',
-      isTerminal,
-      id,
-    ],
+    query
+      .updateTable('evaluation_runs')
+      .where('id', '=', id)
+      .set(({ eb, fn }) => ({
+        version: eb('version', '+', 1),
+        ...(status === undefined ? {} : { status }),
+        ...(failureCode === undefined || failureCode === null ? {} : { failureCode }),
+        ...(summary === undefined ? {} : { summary }),
+        ...(isCancelRequested ? { cancelRequestedAt: fn.coalesce('cancelRequestedAt', now) } : {}),
+        ...(status === 'running' ? { startedAt: now } : {}),
+        ...(isTerminal ? { finishedAt: now } : {}),
+      })),
   );
 }
 
@@ -55,10 +58,13 @@ export async function noteStarted(
 
 /** Ends a result whose run could not be started. */
 export async function noteNotStarted(tx: TenantTransaction, id: string, reason: string): Promise<void> {
-  await rows(
+  await change(
     tx.em,
-    `update evaluation_results set status = 'error', reason = ?, finished_at = clock_timestamp() where id = ? and status = 'pending'`,
-    [reason.slice(0, 2_000), id],
+    query
+      .updateTable('evaluation_results')
+      .set({ status: 'error', reason: reason.slice(0, 2_000), finishedAt: now })
+      .where('id', '=', id)
+      .where('status', '=', 'pending'),
   );
 }
 
@@ -66,9 +72,11 @@ export async function noteNotStarted(tx: TenantTransaction, id: string, reason: 
 export function skipRest(tx: TenantTransaction, evaluationRunId: string, reason: string): Promise<number> {
   return change(
     tx.em,
-    `update evaluation_results set status = 'skipped', reason = ?, votes = '{}', finished_at = clock_timestamp()
-      where evaluation_run_id = ? and status in ('pending', 'running', 'scoring')`,
-    [reason, evaluationRunId],
+    query
+      .updateTable('evaluation_results')
+      .set({ status: 'skipped', reason, votes: {}, finishedAt: now })
+      .where('evaluationRunId', '=', evaluationRunId)
+      .where('status', 'in', ['pending', 'running', 'scoring']),
   );
 }
 

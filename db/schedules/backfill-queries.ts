@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -28,11 +29,16 @@ export function lockBackfill(tx: Pick<TenantTransaction, 'em'>, id: string) {
  * Returns schedules with a backfill that was created over ten minutes ago and has not ended: Temporal may have lost its workflow, or a signal. Sweeper's pool.
  */
 export function schedulesWithOpenBackfills(em: SqlEntityManager, limit: number): Promise<SchedulePlace[]> {
-  return rows<SchedulePlace>(
+  return rows(
     em,
-    `select distinct b.schedule_id as id, b.organization_id, b.workspace_id from schedule_backfills b
-      where b.status in ('queued', 'running') and b.created_at < now() - interval '10 minutes' order by b.schedule_id limit ?`,
-    [limit],
+    query
+      .selectFrom('schedule_backfills as b')
+      .where('b.status', 'in', ['queued', 'running'])
+      .where('b.createdAt', '<', sql<string>`now() - interval '10 minutes'`)
+      .select(['b.scheduleId as id', 'b.organizationId', 'b.workspaceId'])
+      .distinct()
+      .orderBy('b.scheduleId')
+      .limit(limit),
   );
 }
 

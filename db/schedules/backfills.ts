@@ -22,8 +22,8 @@ export async function insertBackfill(tx: TenantTransaction, schedule: SchedulePl
     tx.em,
     query.insertInto('schedule_backfills').values({
       id: backfill.id,
-      organizationId: schedule.organization_id,
-      workspaceId: schedule.workspace_id,
+      organizationId: schedule.organizationId,
+      workspaceId: schedule.workspaceId,
       scheduleId: schedule.id,
       rangeFrom: backfill.from,
       rangeTo: backfill.to,

@@ -8,8 +8,8 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 /** A schedule and its tenant. */
 export interface SchedulePlace {
   readonly id: string;
-  readonly organization_id: string;
-  readonly workspace_id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
 }
 
 /** Wakes the open backfills of a schedule after the commit, once per occasion. */
@@ -36,8 +36,8 @@ export async function wakeBackfill(
       workflowId,
       taskQueue: taskQueues.bulk,
       args: [{ backfillId }],
-      organizationId: schedule.organization_id,
-      workspaceId: schedule.workspace_id,
+      organizationId: schedule.organizationId,
+      workspaceId: schedule.workspaceId,
       correlationId: tx.correlationId,
       reuse: 'allow_duplicate',
       signal: backfillRunEnded,

@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
@@ -9,10 +11,25 @@ export async function isActiveUserOf(
 ): Promise<boolean> {
   const found = await row(
     tx.em,
-    `select u.id from users u where u.id::text = lower(?) and u.organization_id = ? and u.is_active and u.deleted_at is null
-       and (u.scope = 'organization' or u.workspace_id = ?::uuid
-         or exists (select from workspace_grants g where g.user_id = u.id and g.workspace_id = ?::uuid))`,
-    [id, organizationId, workspaceId, workspaceId],
+    query
+      .selectFrom('users as u')
+      .where(sql<string>`u.id::text`, '=', sql<string>`lower(${id})`)
+      .where('u.organizationId', '=', organizationId)
+      .where('u.isActive', '=', sql.lit(true))
+      .where('u.deletedAt', 'is', null)
+      .where(({ eb, exists, or, selectFrom }) =>
+        or([
+          eb('u.scope', '=', 'organization'),
+          eb('u.workspaceId', '=', workspaceId),
+          exists(
+            selectFrom('workspace_grants as g')
+              .whereRef('g.userId', '=', 'u.id')
+              .where('g.workspaceId', '=', workspaceId)
+              .select('g.userId'),
+          ),
+        ]),
+      )
+      .select('u.id'),
   );
   return found !== null;
 }

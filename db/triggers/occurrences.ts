@@ -1,11 +1,18 @@
+import { sql } from 'kysely';
 import { newId } from '../ids.ts';
-import { row, rows } from '../sql.ts';
+import { query } from '../query.ts';
+import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { OccurrenceStatus } from './schedule-occurrence.entity.ts';
 import { emitEvent } from './events.ts';
+import type { MovedSchedule } from './pause.ts';
+import type { OccurrenceStatus, RenderedStart } from './schedule-occurrence.entity.ts';
 import { syncSchedule } from './write-schedules.ts';
 import type { ScheduleRow } from './schedules.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
+
+/** In the text, so that the partial index of open occurrences serves. */
+const started = sql.lit<OccurrenceStatus>('started');
+const buffered = sql.lit<OccurrenceStatus>('buffered');
 
 /** One instant as the evaluator returns it. */
 export interface Instant {
@@ -21,17 +28,8 @@ export interface Instant {
 
 /** Occurrences of a schedule that have not ended. */
 export interface Live {
-  readonly started: { readonly id: string; readonly run_id: string | null }[];
+  readonly started: { readonly id: string; readonly runId: string | null }[];
   readonly buffered: string | null;
-}
-
-/** The templates of a schedule, filled in for one instant. */
-export interface RenderedStart {
-  readonly prompt: string;
-  readonly input: Record<string, unknown> | null;
-  readonly sessionKey: string | null;
-  readonly personaSlug: string | null;
-  readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
 /** The outcome of an instant. */
@@ -60,8 +58,8 @@ export async function claim(tx: TenantTransaction, schedule: ScheduleRow, instan
      returning id`,
     [
       newId(),
-      schedule.organization_id,
-      schedule.workspace_id,
+      schedule.organizationId,
+      schedule.workspaceId,
       schedule.id,
       instant.kind,
       instant.nominalAt,
@@ -80,10 +78,13 @@ export async function claim(tx: TenantTransaction, schedule: ScheduleRow, instan
 
 /** Returns the instant of a manual firing of a locked schedule: `at`, or the next free millisecond. */
 export async function nextManualInstant(tx: TenantTransaction, scheduleId: string, at: Date): Promise<Date> {
-  const last = await row<{ at: string | null }>(
+  const last = await row(
     tx.em,
-    "select max(o.nominal_at) as at from schedule_occurrences o where o.schedule_id = ? and o.kind = 'manual'",
-    [scheduleId],
+    query
+      .selectFrom('schedule_occurrences')
+      .where('scheduleId', '=', scheduleId)
+      .where('kind', '=', 'manual')
+      .select(({ fn }) => fn.max<string | null>('nominalAt').as('at')),
   );
   return last?.at ? new Date(Math.max(at.getTime(), new Date(last.at).getTime() + 1)) : at;
 }
@@ -91,22 +92,23 @@ export async function nextManualInstant(tx: TenantTransaction, scheduleId: strin
 /** Stores the outcome of an instant of a schedule, with its event. */
 export async function settle(
   tx: TenantTransaction,
-  schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>,
+  schedule: Pick<ScheduleRow, 'id' | 'organizationId' | 'workspaceId'>,
   { occurrenceId, outcome, now }: { readonly occurrenceId: string; readonly outcome: Outcome; readonly now: Date },
 ): Promise<void> {
   const isOver = outcome.status !== 'started' && outcome.status !== 'buffered';
-  await rows(
+  await change(
     tx.em,
-    `update schedule_occurrences set status = ?, run_id = ?::uuid, reason = ?, rendered = ?::jsonb, started_at = ?::timestamptz, finished_at = ?::timestamptz where id = ?`,
-    [
-      outcome.status,
-      outcome.runId ?? null,
-      outcome.reason ?? null,
-      outcome.rendered === undefined ? null : JSON.stringify(outcome.rendered),
-      outcome.status === 'started' ? now : null,
-      isOver ? now : null,
-      occurrenceId,
-    ],
+    query
+      .updateTable('schedule_occurrences')
+      .set({
+        status: outcome.status,
+        runId: outcome.runId ?? null,
+        reason: outcome.reason ?? null,
+        rendered: outcome.rendered ?? null,
+        startedAt: outcome.status === 'started' ? now : null,
+        finishedAt: isOver ? now : null,
+      })
+      .where('id', '=', occurrenceId),
   );
   if (outcome.status === 'missed' || outcome.status === 'failed') await emitOccurrence(tx, schedule, { occurrenceId, ...outcome, now });
   if (outcome.status === 'failed') await noteEnd(tx, { occurrenceId, isFailed: true, now });
@@ -115,13 +117,13 @@ export async function settle(
 /** Emits the event of an occurrence that was missed or has failed; ids only. */
 export async function emitOccurrence(
   tx: TenantTransaction,
-  schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>,
+  schedule: Pick<ScheduleRow, 'id' | 'organizationId' | 'workspaceId'>,
   occurred: { readonly occurrenceId: string; readonly status: string; readonly runId?: string; readonly now: Date },
 ): Promise<void> {
   const { occurrenceId, status, runId, now } = occurred;
   await emitEvent(tx, {
-    organizationId: schedule.organization_id,
-    workspaceId: schedule.workspace_id,
+    organizationId: schedule.organizationId,
+    workspaceId: schedule.workspaceId,
     eventKind: `schedule.${status}`,
     source: 'platform',
     payload: { schedule_id: schedule.id, occurrence_id: occurrenceId, ...(runId === undefined ? {} : { run_id: runId }) },
@@ -132,10 +134,14 @@ export async function emitOccurrence(
 
 /** Returns the regular and manual occurrences of a schedule that run or wait; those of backfills run independently of them. */
 export async function readLive(tx: TenantTransaction, scheduleId: string): Promise<Live> {
-  const found = await rows<{ id: string; status: string; run_id: string | null }>(
+  const found = await rows(
     tx.em,
-    "select o.id, o.status, o.run_id from schedule_occurrences o where o.schedule_id = ? and o.status in ('started', 'buffered') and o.kind <> 'backfill'",
-    [scheduleId],
+    query
+      .selectFrom('schedule_occurrences')
+      .where('scheduleId', '=', scheduleId)
+      .where('status', 'in', [started, buffered])
+      .where('kind', '<>', 'backfill')
+      .select(['id', 'status', 'runId']),
   );
   return {
     started: found.filter(({ status }) => status === 'started'),
@@ -145,10 +151,13 @@ export async function readLive(tx: TenantTransaction, scheduleId: string): Promi
 
 /** Cancels the buffered occurrence of a schedule that is deleted. */
 export async function cancelBuffered(tx: TenantTransaction, scheduleId: string, now: Date): Promise<void> {
-  await rows(
+  await change(
     tx.em,
-    "update schedule_occurrences set status = 'cancelled', reason = 'schedule_deleted', finished_at = ? where schedule_id = ? and status = 'buffered'",
-    [now, scheduleId],
+    query
+      .updateTable('schedule_occurrences')
+      .set({ status: 'cancelled', reason: 'schedule_deleted', finishedAt: now })
+      .where('scheduleId', '=', scheduleId)
+      .where('status', '=', buffered),
   );
 }
 
@@ -157,7 +166,7 @@ export async function noteEnd(
   tx: TenantTransaction,
   { occurrenceId, isFailed, now }: { readonly occurrenceId: string; readonly isFailed: boolean; readonly now: Date },
 ): Promise<void> {
-  const [paused] = await rows<Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id' | 'version'> & { paused: boolean }>(
+  const [paused] = await rows<MovedSchedule & { paused: boolean }>(
     tx.em,
     `with counted as (
        select s.id, case when ?::boolean then s.failure_streak + 1 else 0 end as streak, s.pause_after_failures as most, s.is_active
@@ -168,7 +177,7 @@ export async function noteEnd(
        sync_state = case when j.pauses then 'pending' else s.sync_state end,
        version = s.version + j.pauses::int, updated_at = case when j.pauses then now() else s.updated_at end
       from judged j where s.id = j.id and (j.pauses or s.failure_streak <> j.streak)
-     returning s.id, s.organization_id, s.workspace_id, s.version, j.pauses as paused`,
+     returning s.id, s.organization_id as "organizationId", s.workspace_id as "workspaceId", s.version, j.pauses as paused`,
     [isFailed, occurrenceId],
   );
   if (paused?.paused !== true) return;
@@ -179,12 +188,12 @@ export async function noteEnd(
 /** Emits the event of a schedule that was paused. */
 export async function emitPaused(
   tx: TenantTransaction,
-  schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>,
+  schedule: Pick<ScheduleRow, 'id' | 'organizationId' | 'workspaceId'>,
   now: Date,
 ): Promise<void> {
   await emitEvent(tx, {
-    organizationId: schedule.organization_id,
-    workspaceId: schedule.workspace_id,
+    organizationId: schedule.organizationId,
+    workspaceId: schedule.workspaceId,
     eventKind: 'schedule.paused',
     source: 'platform',
     payload: { schedule_id: schedule.id },
@@ -193,31 +202,34 @@ export async function emitPaused(
 }
 
 /** Closes the occurrence that a run was started for; returns null when none is open. */
-export function closeOccurrence(
-  tx: TenantTransaction,
-  runId: string,
-  status: 'succeeded' | 'failed' | 'cancelled',
-): Promise<{ readonly id: string; readonly schedule_id: string; readonly kind: string } | null> {
-  return row<{ id: string; schedule_id: string; kind: string }>(
+export function closeOccurrence(tx: TenantTransaction, runId: string, status: 'succeeded' | 'failed' | 'cancelled') {
+  return row(
     tx.em,
-    `update schedule_occurrences set status = ?, finished_at = now() where run_id = ? and status = 'started' returning id, schedule_id, kind`,
-    [status, runId],
+    query
+      .updateTable('schedule_occurrences')
+      .set({ status, finishedAt: sql<string>`now()` })
+      .where('runId', '=', runId)
+      .where('status', '=', started)
+      .returning(['id', 'scheduleId', 'kind']),
   );
 }
 
 /** Returns the newest occurrence of a schedule that waits for the previous one. */
-export function readBuffered(
-  tx: TenantTransaction,
-  scheduleId: string,
-): Promise<{ readonly id: string; readonly rendered: RenderedStart | null } | null> {
-  return row<{ id: string; rendered: RenderedStart | null }>(
+export function readBuffered(tx: TenantTransaction, scheduleId: string) {
+  return row(
     tx.em,
-    "select o.id, o.rendered from schedule_occurrences o where o.schedule_id = ? and o.status = 'buffered' order by o.nominal_at desc limit 1",
-    [scheduleId],
+    query
+      .selectFrom('schedule_occurrences')
+      .where('scheduleId', '=', scheduleId)
+      .where('status', '=', buffered)
+      .select(['id', 'rendered'])
+      .orderBy('nominalAt', 'desc')
+      .limit(1),
   );
 }
 
 /** Whether a run can still be cancelled. */
 export async function isLiveRun(tx: TenantTransaction, runId: string): Promise<boolean> {
-  return (await row(tx.em, "select id from runs where id = ? and status in ('queued', 'running', 'waiting')", [runId])) !== null;
+  const live = query.selectFrom('runs').where('id', '=', runId).where('status', 'in', ['queued', 'running', 'waiting']).select('id');
+  return (await row(tx.em, live)) !== null;
 }

@@ -1,43 +1,63 @@
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { tenantPredicate } from '../scope.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { ScheduleRow } from './schedules.ts';
 
 /** A schedule whose row now has another version. */
-export type MovedSchedule = Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id' | 'version'>;
+export type MovedSchedule = Awaited<ReturnType<typeof storePauseOfAgent>>[number];
 
-const returned = 'id, organization_id, workspace_id, version';
+const now = sql<string>`now()`;
+const returned = ['id', 'organizationId', 'workspaceId', 'version'] as const;
+
+function paused(reason: string) {
+  return query
+    .updateTable('schedules')
+    .set(({ eb }) => ({ isActive: false, pauseReason: reason, syncState: 'pending', version: eb('version', '+', 1), updatedAt: now }))
+    .where('isActive', '=', sql.lit(true))
+    .where('deletedAt', 'is', null)
+    .returning(returned);
+}
 
 /** Pauses the schedules of an agent that is deleted; returns them. */
-export function storePauseOfAgent(tx: TenantTransaction, agentId: string): Promise<MovedSchedule[]> {
-  return rows<MovedSchedule>(
-    tx.em,
-    `update schedules set is_active = false, pause_reason = 'agent_deleted', sync_state = 'pending', version = version + 1, updated_at = now()
-      where agent_id = ? and is_active and deleted_at is null returning ${returned}`,
-    [agentId],
-  );
+export function storePauseOfAgent(tx: TenantTransaction, agentId: string) {
+  return rows(tx.em, paused('agent_deleted').where('agentId', '=', agentId));
 }
 
 /** Pauses the schedules in a transaction's tenant; returns them. */
 export function storePauseOfPlace(tx: TenantTransaction, reason: string): Promise<MovedSchedule[]> {
-  const own = tenantPredicate(tx.tenant, 's');
-  return rows<MovedSchedule>(
-    tx.em,
-    `update schedules s set is_active = false, pause_reason = ?, sync_state = 'pending', version = version + 1, updated_at = now()
-      where is_active and deleted_at is null and ${own.sql} returning ${returned}`,
-    [reason, ...own.params],
-  );
+  return rows(tx.em, paused(reason).where(tenantPredicate(tx.tenant, 'schedules')));
 }
 
 /** Resumes, from now on, schedules that were paused for one of the reasons, where their organization and workspace are active; returns them. */
 export function storeResumeOfPlace(tx: TenantTransaction, reasons: readonly string[]): Promise<MovedSchedule[]> {
-  const own = tenantPredicate(tx.tenant, 's');
-  return rows<MovedSchedule>(
+  const resumed = {
+    isActive: true,
+    pauseReason: null,
+    evaluatedUntil: now,
+    firesAfter: now,
+    syncState: 'pending',
+    updatedAt: now,
+  } as const;
+  return rows(
     tx.em,
-    `update schedules s set is_active = true, pause_reason = null, evaluated_until = now(), fires_after = now(), sync_state = 'pending', version = version + 1, updated_at = now()
-      where not is_active and deleted_at is null and pause_reason = any (?::text[]) and ${own.sql}
-        and exists (select from workspaces w join organizations o on o.id = w.organization_id where w.id = s.workspace_id and w.is_active and o.status = 'active')
-      returning ${returned}`,
-    [reasons, ...own.params],
+    query
+      .updateTable('schedules')
+      .set(({ eb }) => ({ ...resumed, version: eb('version', '+', 1) }))
+      .where('isActive', '=', sql.lit(false))
+      .where('deletedAt', 'is', null)
+      .where('pauseReason', '=', sql<string>`any (${[...reasons]}::text[])`)
+      .where(tenantPredicate(tx.tenant, 'schedules'))
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('workspaces as w')
+            .innerJoin('organizations as o', 'o.id', 'w.organizationId')
+            .whereRef('w.id', '=', 'schedules.workspaceId')
+            .where('w.isActive', '=', sql.lit(true))
+            .where('o.status', '=', 'active')
+            .select('w.id'),
+        ),
+      )
+      .returning(returned),
   );
 }

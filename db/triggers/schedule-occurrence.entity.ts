@@ -16,6 +16,15 @@ export const occurrenceStatuses = [
 ] as const;
 export type OccurrenceStatus = (typeof occurrenceStatuses)[number];
 
+/** The templates of a schedule, filled in for one instant. */
+export interface RenderedStart {
+  readonly prompt: string;
+  readonly input: Record<string, unknown> | null;
+  readonly sessionKey: string | null;
+  readonly personaSlug: string | null;
+  readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
+}
+
 const schema = defineEntity({
   name: 'ScheduleOccurrence',
   tableName: 'schedule_occurrences',
@@ -45,7 +54,7 @@ const schema = defineEntity({
     backfillId: uuidColumn().strictNullable(),
     reason: p.text().strictNullable(),
     /** The rendered start of a buffered occurrence. */
-    rendered: p.json<Record<string, unknown>>().strictNullable(),
+    rendered: p.json<RenderedStart>().strictNullable(),
     startedAt: timeColumn().strictNullable(),
     finishedAt: timeColumn().strictNullable(),
     createdAt: createdAtColumn(),

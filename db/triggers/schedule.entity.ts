@@ -5,6 +5,12 @@ import { tenantPolicies } from '../policies.ts';
 
 export const overlaps = ['skip', 'buffer_one', 'cancel_other', 'allow_all'] as const;
 export type Overlap = (typeof overlaps)[number];
+/** The subject for which the runs of a schedule work; `id` is a template. */
+export interface SubjectTemplate {
+  readonly kind: 'user' | 'guest';
+  readonly id: string;
+}
+
 export const scheduleSyncStates = ['synced', 'pending', 'error'] as const;
 
 const schema = defineEntity({
@@ -36,7 +42,7 @@ const schema = defineEntity({
     inputTemplate: p.json<Record<string, unknown>>().strictNullable(),
     sessionKeyTemplate: p.text().strictNullable(),
     personaSlugTemplate: p.text().strictNullable(),
-    subjectTemplate: p.json<Record<string, unknown>>().strictNullable(),
+    subjectTemplate: p.json<SubjectTemplate>().strictNullable(),
     overlap: p.enum(overlaps).default('skip'),
     catchUpSeconds: p.integer().default(600),
     jitterSeconds: p.integer().default(0),

@@ -3,10 +3,11 @@ import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { scheduleChanged } from '../../workflows/contracts/triggers/triggers.ts';
 import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
-import { rows } from '../sql.ts';
+import { query } from '../query.ts';
+import { change, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { Overlap } from './schedule.entity.ts';
-import type { ScheduleRow, SubjectTemplate } from './schedules.ts';
+import type { Overlap, SubjectTemplate } from './schedule.entity.ts';
+import type { ScheduleRow } from './schedules.ts';
 
 /** A schedule to be stored; `planSchedule` has checked and compiled its times. */
 export interface NewSchedule {
@@ -46,55 +47,51 @@ export interface NewSchedule {
 /** Stores the row of a schedule; returns its id. */
 export async function insertSchedule(tx: TenantTransaction, schedule: NewSchedule): Promise<string> {
   const id = newId();
-  const values = valuesOf(id, schedule);
-  const names = Object.keys(values);
-  await rows(tx.em, `insert into schedules (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`, Object.values(values));
+  await change(tx.em, query.insertInto('schedules').values({ id, ...columnsOf(schedule) }));
   return id;
 }
 
-function valuesOf(id: string, schedule: NewSchedule): Record<string, unknown> {
-  const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
+function columnsOf(schedule: NewSchedule) {
   return {
-    id,
-    organization_id: schedule.organizationId,
-    workspace_id: schedule.workspaceId,
-    agent_id: schedule.agentId,
+    organizationId: schedule.organizationId,
+    workspaceId: schedule.workspaceId,
+    agentId: schedule.agentId,
     name: schedule.name,
     description: schedule.description,
     cron: schedule.cron,
-    every_seconds: schedule.everySeconds,
-    run_at: schedule.runAt,
+    everySeconds: schedule.everySeconds,
+    runAt: schedule.runAt,
     timezone: schedule.timezone,
-    dst: json(schedule.dst),
-    prompt_template: schedule.promptTemplate,
-    input_template: json(schedule.inputTemplate),
-    session_key_template: schedule.sessionKeyTemplate,
-    persona_slug_template: schedule.personaSlugTemplate,
-    subject_template: json(schedule.subjectTemplate),
+    dst: schedule.dst,
+    promptTemplate: schedule.promptTemplate,
+    inputTemplate: schedule.inputTemplate,
+    sessionKeyTemplate: schedule.sessionKeyTemplate,
+    personaSlugTemplate: schedule.personaSlugTemplate,
+    subjectTemplate: schedule.subjectTemplate,
     overlap: schedule.overlap,
-    catch_up_seconds: schedule.catchUpSeconds,
-    jitter_seconds: schedule.jitterSeconds,
-    starts_at: schedule.startsAt,
-    ends_at: schedule.endsAt,
-    pause_after_failures: schedule.pauseAfterFailures,
-    is_active: schedule.isActive,
-    pause_reason: schedule.pauseReason ?? null,
-    compiled: json(schedule.compiled),
-    next_run_at: schedule.nextRunAt,
-    created_by_user_id: schedule.createdByUserId,
-    tool_call_id: schedule.toolCallId,
-    tool_id: schedule.toolId,
-    evaluated_until: schedule.at,
-    fires_after: schedule.at,
-    created_at: schedule.at,
-    updated_at: schedule.at,
+    catchUpSeconds: schedule.catchUpSeconds,
+    jitterSeconds: schedule.jitterSeconds,
+    startsAt: schedule.startsAt,
+    endsAt: schedule.endsAt,
+    pauseAfterFailures: schedule.pauseAfterFailures,
+    isActive: schedule.isActive,
+    pauseReason: schedule.pauseReason ?? null,
+    compiled: { ...schedule.compiled },
+    nextRunAt: schedule.nextRunAt,
+    createdByUserId: schedule.createdByUserId,
+    toolCallId: schedule.toolCallId,
+    toolId: schedule.toolId,
+    evaluatedUntil: schedule.at,
+    firesAfter: schedule.at,
+    createdAt: schedule.at,
+    updatedAt: schedule.at,
   };
 }
 
 /** After the commit, makes Temporal's schedule match the newest row: `maint:trigger-sync:<id>`. */
 export async function syncSchedule(
   tx: TenantTransaction,
-  schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id' | 'version'>,
+  schedule: Pick<ScheduleRow, 'id' | 'organizationId' | 'workspaceId' | 'version'>,
   again = '',
 ): Promise<void> {
   await addOutbox(tx, syncMessage(schedule, tx.correlationId), {
@@ -102,15 +99,15 @@ export async function syncSchedule(
   });
 }
 
-function syncMessage(schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>, correlationId: string): OutboxMessage {
+function syncMessage(schedule: Pick<ScheduleRow, 'id' | 'organizationId' | 'workspaceId'>, correlationId: string): OutboxMessage {
   return {
     kind: 'workflow.start',
     workflowType: 'triggerSync',
     workflowId: workflowIds.triggerSync(schedule.id),
     taskQueue: taskQueues.bulk,
     args: [{ scheduleId: schedule.id }],
-    organizationId: schedule.organization_id,
-    workspaceId: schedule.workspace_id,
+    organizationId: schedule.organizationId,
+    workspaceId: schedule.workspaceId,
     correlationId,
     reuse: 'allow_duplicate',
     signal: scheduleChanged,

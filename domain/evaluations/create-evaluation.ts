@@ -100,21 +100,21 @@ export async function createEvaluation(ctx: Scoped, draft: EvaluationDraft): Pro
   await wakeEvaluation(ctx, place, 'start');
   return {
     id,
-    organization_id: organizationId,
-    workspace_id: workspaceId,
-    agent_id: agentId,
-    agent_revision_id: revisionId,
-    dataset_name: evaluation.datasetName,
-    dataset_sha256: evaluation.datasetSha256,
+    organizationId,
+    workspaceId,
+    agentId,
+    agentRevisionId: revisionId,
+    datasetName: evaluation.datasetName,
+    datasetSha256: evaluation.datasetSha256,
     evaluators,
     settings: draft.settings,
-    baseline_id: evaluation.baselineId,
+    baselineId: evaluation.baselineId,
     status: 'queued',
     summary: evaluation.summary,
-    failure_code: null,
-    results_attachment_id: null,
-    created_at: createdAt,
-    finished_at: null,
+    failureCode: null,
+    resultsAttachmentId: null,
+    createdAt,
+    finishedAt: null,
   };
 }
 
@@ -156,7 +156,7 @@ function refuseReadiness({ inactiveReason, isAgentActive, spending }: StartTarge
 
 async function seeBaseline(ctx: Scoped, id: string, workspaceId: string): Promise<EvaluationRow> {
   const found = await findEvaluation(ctx, id);
-  if (found === null || found.workspace_id !== workspaceId)
+  if (found === null || found.workspaceId !== workspaceId)
     throw invalid('/baseline_evaluation_run_id', 'reference', 'The evaluation does not exist in this workspace.', { kind: 'evaluation' });
   if (found.status !== 'succeeded')
     throw fail('state_conflict', {

@@ -53,7 +53,7 @@ export function collectFacts(): FactsCollector {
   const costs: string[] = [];
   const tokens = { input: 0, output: 0 };
 
-  const itemOf = ({ item_key: key, content_sha256: contentSha256, cluster, tags }: ResultFacts): ItemFacts => {
+  const itemOf = ({ itemKey: key, contentSha256, cluster, tags }: ResultFacts): ItemFacts => {
     const last = items.at(-1);
     if (last?.key === key) return last;
     const item = { key, contentSha256, cluster, tags, verdicts: emptyTally(), evaluators: new Map<string, Tally>() };
@@ -82,7 +82,7 @@ export function collectFacts(): FactsCollector {
         if (result.status === 'skipped') counts.skipped += 1;
         if (['passed', 'failed', 'error', 'skipped'].includes(result.status)) counts.completed += 1;
         if (result.status === 'passed' || result.status === 'failed') addTo(item.verdicts, result.score ?? 0, result.status === 'passed');
-        if (result.latency_ms !== null && !isCutOff(result)) latencies.push(result.latency_ms);
+        if (result.latencyMs !== null && !isCutOff(result)) latencies.push(result.latencyMs);
         if (result.cost !== null) costs.push(result.cost);
         tokens.input += result.tokens?.input ?? 0;
         tokens.output += result.tokens?.output ?? 0;

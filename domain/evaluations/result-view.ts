@@ -7,25 +7,25 @@ import type { EvaluatorType, StoredEvaluator } from '../../workflows/contracts/e
 export function toResultView(row: ResultRow, evaluators: readonly StoredEvaluator[]) {
   const types = new Map<string, EvaluatorType>(evaluators.map(({ key, type }) => [key, type]));
   return {
-    item_id: row.item_key,
+    item_id: row.itemKey,
     repetition: row.repetition,
-    run_id: row.run_id,
+    run_id: row.runId,
     status: row.status,
     score: row.score === null ? null : Number(row.score),
     scores: row.scores.flatMap((score) => {
       const type = types.get(score.key);
       if (type === undefined) return [];
-      const error = score.error_code === null ? null : { code: score.error_code, message: score.reason ?? score.error_code };
+      const error = score.errorCode === null ? null : { code: score.errorCode, message: score.reason ?? score.errorCode };
       const { key, state, passed, details } = score;
       return [{ key, type, state, score: score.score, passed, reason: error === null ? score.reason : null, error, details }];
     }),
     reason: row.reason,
     output: row.output,
     tags: [...row.tags],
-    latency_ms: row.latency_ms,
+    latency_ms: row.latencyMs,
     cost: row.cost === null ? null : money(row.cost),
     tokens: row.tokens,
     turns: row.turns,
-    finished_at: iso(row.finished_at),
+    finished_at: iso(row.finishedAt),
   };
 }

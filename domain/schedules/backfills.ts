@@ -39,7 +39,7 @@ const instantsShown = 100;
 /** Creates a backfill of a schedule. Throws as `makeBackfill` does, 404 for a deleted schedule. */
 export async function backfillPast(tx: TenantTransaction, scheduleId: string, asked: AskedBackfill): Promise<PlannedBackfill> {
   const schedule = await lockSchedule(tx, scheduleId);
-  if (schedule === null || schedule.deleted_at !== null) throw fail('not_found');
+  if (schedule === null || schedule.deletedAt !== null) throw fail('not_found');
   return makeBackfill(tx, schedule, asked);
 }
 
@@ -67,7 +67,7 @@ async function makeBackfill(tx: TenantTransaction, schedule: ScheduleRow, asked:
   const made = { planned, alreadyRun: total - planned, instants: instants.slice(0, instantsShown), createdAt: now };
   if (asked.isDryRun) return { id: null, ...made };
 
-  await checkBudgets(tx, schedule.workspace_id);
+  await checkBudgets(tx, schedule.workspaceId);
   const id = newId();
   await insertBackfill(tx, schedule, { ...asked, ...made, id, at: now });
   return { id, ...made };

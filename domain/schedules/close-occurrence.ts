@@ -15,7 +15,7 @@ export async function closeOccurrenceOf(tx: TenantTransaction, run: RunState, st
   if (run.source !== 'schedule' || run.trigger_id === null) return;
   const closed = await closeOccurrence(tx, run.id, status);
   if (!closed) return;
-  const schedule = await lockSchedule(tx, closed.schedule_id);
+  const schedule = await lockSchedule(tx, closed.scheduleId);
   if (!schedule) return;
   const now = await databaseTime(tx.em);
   const ended = { occurrenceId: closed.id, status, runId: run.id, now };
@@ -35,7 +35,7 @@ async function startBuffered(
   if (!buffered) return;
   const { id: occurrenceId, rendered } = buffered;
   const outcome =
-    schedule.deleted_at === null
+    schedule.deletedAt === null
       ? await startOrFail(tx, schedule, { rendered, renderFault: null, currency })
       : ({ status: 'cancelled', reason: 'schedule_deleted' } as const);
   await settle(tx, schedule, { occurrenceId, outcome, now });

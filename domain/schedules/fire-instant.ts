@@ -1,6 +1,7 @@
 import { cancelRun } from '../runs/end/cancel-run.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { claim, readLive, settle, type Instant, type Outcome, type RenderedStart, isLiveRun } from '../../db/triggers/occurrences.ts';
+import { claim, readLive, settle, type Instant, type Outcome, isLiveRun } from '../../db/triggers/occurrences.ts';
+import type { RenderedStart } from '../../db/triggers/schedule-occurrence.entity.ts';
 import { moveBehind } from '../../db/triggers/write-schedules.ts';
 import type { Overlap } from '../../db/triggers/schedule.entity.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
@@ -53,7 +54,7 @@ export async function fireInstant(tx: TenantTransaction, schedule: ScheduleRow, 
 }
 
 /** Instants that were due before a schedule was created, resumed or given other times are not caught up. */
-function isBefore({ fires_after: firesAfter }: ScheduleRow, nominalAt: Date): boolean {
+function isBefore({ firesAfter }: ScheduleRow, nominalAt: Date): boolean {
   return firesAfter !== null && nominalAt.getTime() <= new Date(firesAfter).getTime();
 }
 
@@ -61,7 +62,7 @@ async function outcomeOf(tx: TenantTransaction, schedule: ScheduleRow, firing: F
   const { instant, now, overlap = schedule.overlap } = firing;
   if (instant.isSkipped) return { status: 'skipped_dst' };
   // Jitter is intended, so it makes nothing late.
-  const patienceMs = (schedule.catch_up_seconds + schedule.jitter_seconds) * 1_000;
+  const patienceMs = (schedule.catchUpSeconds + schedule.jitterSeconds) * 1_000;
   if (instant.kind === 'regular' && now.getTime() > instant.nominalAt.getTime() + patienceMs) return { status: 'missed', reason: 'late' };
 
   const live = await readLive(tx, schedule.id);
@@ -75,7 +76,7 @@ async function outcomeOf(tx: TenantTransaction, schedule: ScheduleRow, firing: F
 
   if (live.buffered !== null)
     await settle(tx, schedule, { occurrenceId: live.buffered, outcome: { status: 'skipped_overlap', reason: 'replaced' }, now });
-  for (const { run_id: runId } of live.started) if (runId !== null) await cancelLive(tx, runId);
+  for (const { runId } of live.started) if (runId !== null) await cancelLive(tx, runId);
   // A run that was still queued has ended in this transaction, and took nothing with it.
   const left = await readLive(tx, schedule.id);
   return left.started.length === 0 ? startOutcome(tx, schedule, firing) : { status: 'buffered', rendered: firing.rendered };

@@ -22,7 +22,7 @@ export interface DueInstant {
 
 /** Whether a schedule fires by itself. A pause drops the instants that it covers; it queues nothing. */
 function isFiring(schedule: ScheduleRow | null): schedule is ScheduleRow {
-  return schedule !== null && schedule.deleted_at === null && schedule.is_active;
+  return schedule !== null && schedule.deletedAt === null && schedule.isActive;
 }
 
 /** The instant of a schedule at which Temporal has fired; null when it is none: Temporal fires at more instants than the evaluator returns. */
@@ -85,7 +85,7 @@ const maxReadings = 5;
 export async function triggerNow(tx: TenantTransaction, templates: Templates, trigger: ManualTrigger): Promise<string> {
   for (let reading = 1; reading <= maxReadings; reading++) {
     const schedule = await readSchedule(tx, trigger.scheduleId);
-    if (schedule === null || schedule.deleted_at !== null) throw fail('not_found');
+    if (schedule === null || schedule.deletedAt !== null) throw fail('not_found');
     const at = await databaseTime(tx.em);
     const filled = await fillInstant(templates, schedule, { at, localTime: localText(schedule.timezone, at.getTime()), now: at });
     if (filled.rendered === null)

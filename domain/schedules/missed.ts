@@ -11,12 +11,12 @@ const maxMissed = 1_000;
 
 /** Writes a row for each overdue instant of a locked schedule that can no longer be caught up, if it has none. */
 export async function noteOverdue(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
-  if (!schedule.is_active || schedule.deleted_at !== null) return;
+  if (!schedule.isActive || schedule.deletedAt !== null) return;
   const timetable = timetableOf(schedule);
   const now = await databaseTime(tx.em);
-  const until = new Date(now.getTime() - (schedule.catch_up_seconds + schedule.jitter_seconds + 60) * 1_000);
+  const until = new Date(now.getTime() - (schedule.catchUpSeconds + schedule.jitterSeconds + 60) * 1_000);
   const strikes = strikesAfter(timetable, {
-    after: new Date(schedule.evaluated_until).getTime(),
+    after: new Date(schedule.evaluatedUntil).getTime(),
     until: until.getTime(),
     count: maxMissed,
   });

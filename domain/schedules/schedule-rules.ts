@@ -1,7 +1,6 @@
 import { refuseRank } from '../../db/reach.ts';
 import type { Scoped } from '../../db/scope.ts';
-import type { Overlap } from '../../db/triggers/schedule.entity.ts';
-import type { SubjectTemplate } from '../../db/triggers/schedules.ts';
+import type { Overlap, SubjectTemplate } from '../../db/triggers/schedule.entity.ts';
 import type { DstRules } from '../../ports/schedule/cadence.ts';
 import { planSchedule, ScheduleProblem, type SchedulePlan } from '../../ports/schedule/plan.ts';
 import type { Templates } from '../../ports/templates/templates.ts';
@@ -48,10 +47,7 @@ const ownReasons: ReadonlySet<string> = new Set([
 export function planOf(times: TimeFields, { createdAt, now }: { readonly createdAt: Date; readonly now: Date }): SchedulePlan {
   const { cron, everySeconds, runAt, timezone, dst, startsAt, endsAt } = times;
   try {
-    return planSchedule(
-      { cron, every_seconds: everySeconds, run_at: runAt, timezone, dst, starts_at: startsAt, ends_at: endsAt, created_at: createdAt },
-      now,
-    );
+    return planSchedule({ cron, everySeconds, runAt, timezone, dst, startsAt, endsAt, createdAt }, now);
   } catch (error) {
     if (!(error instanceof ScheduleProblem)) throw error;
     throw invalid(`/${error.field}`, error.rule, error.message, error.params);

@@ -5,7 +5,6 @@ import type { Scoped } from '../../db/scope.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { cancelBuffered, emitPaused } from '../../db/triggers/occurrences.ts';
 import type { Schedule } from '../../db/triggers/schedule.entity.ts';
-import type { SubjectTemplate } from '../../db/triggers/schedules.ts';
 import { syncSchedule } from '../../db/triggers/write-schedules.ts';
 import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
 import { nextAfter, timetableOf } from '../../ports/schedule/plan.ts';
@@ -65,12 +64,12 @@ export async function changeSchedule(
   const times = isDeepStrictEqual(timesOf(next), timesOf(before)) ? null : planOf(next, { createdAt: new Date(schedule.createdAt), now });
   Object.assign(schedule, next, { syncState: 'pending' });
   if (times) Object.assign(schedule, { description: times.description, compiled: times.compiled, nextRunAt: times.nextRunAt });
-  else if (isResumed) schedule.nextRunAt = nextAfter(timetableOf(rowOf(schedule)), now);
+  else if (isResumed) schedule.nextRunAt = nextAfter(timetableOf(schedule), now);
   if (times || isResumed) Object.assign(schedule, { evaluatedUntil: now, firesAfter: now });
   if (isResumed) schedule.failureStreak = 0;
   await ctx.em.flush();
-  await syncSchedule(ctx, { ...rowOf(schedule), version: schedule.version });
-  if (before.isActive && !next.isActive) await emitPaused(ctx, rowOf(schedule), now);
+  await syncSchedule(ctx, schedule);
+  if (before.isActive && !next.isActive) await emitPaused(ctx, schedule, now);
 }
 
 /**
@@ -80,7 +79,7 @@ export async function deleteSchedule(tx: TenantTransaction, schedule: Schedule):
   const now = await databaseTime(tx.em);
   schedule.deletedAt = now;
   await tx.em.flush();
-  await syncSchedule(tx, { ...rowOf(schedule), version: schedule.version });
+  await syncSchedule(tx, schedule);
   await cancelBuffered(tx, schedule.id, now);
   await cancelBackfills(tx, schedule.id, now);
 }
@@ -112,24 +111,9 @@ function timesOf({ cron, everySeconds, runAt, timezone, dst, startsAt, endsAt }:
 type Texts = Pick<ScheduleFields, 'promptTemplate' | 'inputTemplate' | 'sessionKeyTemplate' | 'personaSlugTemplate' | 'subjectTemplate'>;
 
 function textsOf({ promptTemplate, inputTemplate, sessionKeyTemplate, personaSlugTemplate, subjectTemplate }: Texts | Schedule): Texts {
-  return {
-    promptTemplate,
-    inputTemplate,
-    sessionKeyTemplate,
-    personaSlugTemplate,
-    subjectTemplate: subjectTemplate as SubjectTemplate | null, // stored by these rules alone
-  };
+  return { promptTemplate, inputTemplate, sessionKeyTemplate, personaSlugTemplate, subjectTemplate };
 }
 
 function dateOf(at: Date | string | null): Date | null {
   return at === null ? null : new Date(at);
-}
-
-/** Returns the fields of a schedule's entity under their column names, as its queries need them. */
-function rowOf(schedule: Schedule) {
-  const { id, organizationId, workspaceId, cron, everySeconds, timezone, dst } = schedule;
-  return {
-    ...{ id, organization_id: organizationId, workspace_id: workspaceId, cron, every_seconds: everySeconds, timezone, dst },
-    ...{ run_at: schedule.runAt, starts_at: schedule.startsAt, ends_at: schedule.endsAt, created_at: schedule.createdAt },
-  };
 }

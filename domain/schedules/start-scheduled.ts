@@ -2,7 +2,8 @@ import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { enqueueRuns } from '../runs/start/place-runs.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
-import type { RenderedStart, Outcome } from '../../db/triggers/occurrences.ts';
+import type { Outcome } from '../../db/triggers/occurrences.ts';
+import type { RenderedStart } from '../../db/triggers/schedule-occurrence.entity.ts';
 import { isActiveUserOf } from '../../db/triggers/active-users.ts';
 
 /** The outcome of a start: a run, or why there is none. `isPersonaUnknown`: the run has the agent's default persona instead. */
@@ -19,7 +20,7 @@ interface ScheduledRun {
  */
 export async function startScheduled(tx: TenantTransaction, schedule: ScheduleRow, run: ScheduledRun): Promise<ScheduledStart> {
   const { subject, personaSlug } = run.rendered;
-  const place = { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id };
+  const place = { organizationId: schedule.organizationId, workspaceId: schedule.workspaceId };
   if (subject?.kind === 'user' && !(await isActiveUserOf(tx, place, subject.id)))
     return {
       failure: fail('state_conflict', {
@@ -43,9 +44,9 @@ async function placeRun(
     outcomes: [outcome],
   } = await enqueueRuns(tx, [
     {
-      workspaceId: schedule.workspace_id,
+      workspaceId: schedule.workspaceId,
       defaultWorkspaceId: null,
-      agent: { id: schedule.agent_id },
+      agent: { id: schedule.agentId },
       revisionId: null,
       input: { text: rendered.prompt, ...(rendered.input === null ? {} : { json: rendered.input }) },
       sessionKey: rendered.sessionKey,
@@ -54,8 +55,8 @@ async function placeRun(
       source: 'schedule',
       triggerId: schedule.id,
       createdBy: {
-        kind: schedule.created_by_user_id === null ? 'system' : 'user',
-        id: schedule.created_by_user_id,
+        kind: schedule.createdByUserId === null ? 'system' : 'user',
+        id: schedule.createdByUserId,
         actingUserId: null,
       },
       onBusy: 'enqueue',

@@ -17,6 +17,6 @@ export async function createSchedule(tx: TenantTransaction, schedule: NewSchedul
     throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace can have at most ${maxSchedules} schedules.` });
 
   const id = await insertSchedule(tx, schedule);
-  await syncSchedule(tx, { id, organization_id: organizationId, workspace_id: workspaceId, version: 1 });
+  await syncSchedule(tx, { id, organizationId, workspaceId, version: 1 });
   return id;
 }

@@ -27,13 +27,13 @@ export class ScheduleProblem extends Error {
 /** The times of a schedule as its row holds them. */
 export interface ScheduleTimes {
   readonly cron: string | null;
-  readonly every_seconds: number | null;
-  readonly run_at: Date | string | null;
+  readonly everySeconds: number | null;
+  readonly runAt: Date | string | null;
   readonly timezone: string;
   readonly dst: DstRules;
-  readonly starts_at: Date | string | null;
-  readonly ends_at: Date | string | null;
-  readonly created_at: Date | string;
+  readonly startsAt: Date | string | null;
+  readonly endsAt: Date | string | null;
+  readonly createdAt: Date | string;
 }
 
 /** What is stored with a schedule's times, and its description in plain words. */
@@ -49,13 +49,13 @@ const maxEverySeconds = 31_536_000;
 
 /** Returns the timetable of stored times. Throws ScheduleProblem for times that were never valid. */
 export function timetableOf(times: ScheduleTimes): Timetable {
-  const startsAt = millisecondsOf(times.starts_at);
+  const startsAt = millisecondsOf(times.startsAt);
   return {
     cadence: cadenceOf(times, startsAt),
     zone: times.timezone,
     dst: times.dst,
     startsAt,
-    endsAt: millisecondsOf(times.ends_at),
+    endsAt: millisecondsOf(times.endsAt),
   };
 }
 
@@ -88,20 +88,20 @@ export function nextAfter(timetable: Timetable, after: Date): Date | null {
 }
 
 function cadenceOf(times: ScheduleTimes, startsAt: number | null): Recurrence {
-  const given = [times.cron, times.every_seconds, times.run_at].filter((value) => value !== null);
+  const given = [times.cron, times.everySeconds, times.runAt].filter((value) => value !== null);
   if (given.length !== 1)
     throw new ScheduleProblem({ field: 'cron', rule: 'oneOf', message: 'exactly one of cron, every_seconds and run_at is required' });
   if (times.cron !== null) return { kind: 'cron', spec: parsed(times.cron) };
-  if (times.every_seconds !== null) {
-    if (times.every_seconds < shortestEverySeconds || times.every_seconds > maxEverySeconds)
+  if (times.everySeconds !== null) {
+    if (times.everySeconds < shortestEverySeconds || times.everySeconds > maxEverySeconds)
       throw new ScheduleProblem({
         field: 'every_seconds',
         rule: 'range',
         message: `from ${shortestEverySeconds} to ${maxEverySeconds}`,
       });
-    return { kind: 'every', seconds: times.every_seconds, from: startsAt ?? wholeSecond(times.created_at) };
+    return { kind: 'every', seconds: times.everySeconds, from: startsAt ?? wholeSecond(times.createdAt) };
   }
-  return { kind: 'once', at: wholeSecond(times.run_at ?? 0) };
+  return { kind: 'once', at: wholeSecond(times.runAt ?? 0) };
 }
 
 function parsed(cron: string) {

@@ -14,7 +14,7 @@ const midnight = '0 0 * * *';
 export function planPolicy({ schedule, timezone }: PolicyTimes, now: Date): SchedulePlan | null {
   const dst = { gap: 'shift', repeat: 'once' } as const;
   const plan = planSchedule(
-    { cron: schedule ?? midnight, every_seconds: null, run_at: null, timezone, dst, starts_at: null, ends_at: null, created_at: now },
+    { cron: schedule ?? midnight, everySeconds: null, runAt: null, timezone, dst, startsAt: null, endsAt: null, createdAt: now },
     now,
   );
   return schedule === null ? null : plan;

@@ -20,15 +20,15 @@ export interface TriggerFilling {
   readonly onMissing?: (field: keyof TriggerTexts, path: string) => void;
 }
 
-/** A schedule with its templates, under the names of its row. */
+/** A schedule with its templates, as its row names them. */
 export interface TemplatesOfSchedule {
   readonly id: string;
   readonly name: string;
-  readonly prompt_template: string;
-  readonly input_template: Record<string, unknown> | null;
-  readonly session_key_template: string | null;
-  readonly persona_slug_template: string | null;
-  readonly subject_template: TriggerTexts['subject'];
+  readonly promptTemplate: string;
+  readonly inputTemplate: Record<string, unknown> | null;
+  readonly sessionKeyTemplate: string | null;
+  readonly personaSlugTemplate: string | null;
+  readonly subjectTemplate: TriggerTexts['subject'];
 }
 
 /** What the templates of a schedule see of an instant. */
@@ -46,11 +46,11 @@ export function fillSchedule(
   { at, localTime, now }: SeenInstant,
 ): Promise<TriggerTexts> {
   const texts = {
-    prompt: schedule.prompt_template,
-    input: schedule.input_template,
-    sessionKey: schedule.session_key_template,
-    personaSlug: schedule.persona_slug_template,
-    subject: schedule.subject_template,
+    prompt: schedule.promptTemplate,
+    input: schedule.inputTemplate,
+    sessionKey: schedule.sessionKeyTemplate,
+    personaSlug: schedule.personaSlugTemplate,
+    subject: schedule.subjectTemplate,
   };
   const variables = {
     schedule: { id: schedule.id, name: schedule.name, nominal_at: at.toISOString(), local_time: localTime },

@@ -52,12 +52,12 @@ function rowOf(timetable: Timetable): ScheduleRow {
   // What the upsert reads of it.
   return {
     id: newId(),
-    organization_id: newId(),
-    workspace_id: newId(),
+    organizationId: newId(),
+    workspaceId: newId(),
     compiled: compileTimetable(timetable, Date.now()),
-    jitter_seconds: 0,
-    catch_up_seconds: 600,
-    is_active: true,
+    jitterSeconds: 0,
+    catchUpSeconds: 600,
+    isActive: true,
   } as unknown as ScheduleRow;
 }
 
@@ -98,13 +98,13 @@ test('a shifted instant and a single one are struck by Temporal too', async () =
   const once = planSchedule(
     {
       cron: null,
-      every_seconds: null,
-      run_at: at,
+      everySeconds: null,
+      runAt: at,
       timezone: 'Asia/Kathmandu',
       dst: timetable.dst,
-      starts_at: null,
-      ends_at: null,
-      created_at: at,
+      startsAt: null,
+      endsAt: null,
+      createdAt: at,
     },
     new Date(),
   );
@@ -196,7 +196,7 @@ function changesOf(zone: string): Change[] {
 /** All instants of a range, both ends included, at which the schedule that we make of a timetable strikes. */
 async function strikesOfTemporal(timetable: Timetable, { from, to }: { readonly from: number; readonly to: number }): Promise<number[]> {
   const schedule = rowOf(timetable);
-  const tenant = { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id, correlationId: newId() };
+  const tenant = { organizationId: schedule.organizationId, workspaceId: schedule.workspaceId, correlationId: newId() };
   await upsertTriggerSchedule(place.temporal, schedule, tenant);
   try {
     const { startTime } = await place.temporal.connection.workflowService.listScheduleMatchingTimes({
@@ -213,7 +213,7 @@ async function strikesOfTemporal(timetable: Timetable, { from, to }: { readonly 
 
 async function instantsOfTemporal(timetable: Timetable): Promise<number[]> {
   const schedule = rowOf(timetable);
-  const tenant = { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id, correlationId: newId() };
+  const tenant = { organizationId: schedule.organizationId, workspaceId: schedule.workspaceId, correlationId: newId() };
   await upsertTriggerSchedule(place.temporal, schedule, tenant);
   try {
     const { info } = await place.temporal.client.schedule.getHandle(`trigger:${schedule.id}`).describe();

@@ -32,13 +32,13 @@ export function makeSchedule(
   const plan = planSchedule(
     {
       cron: times.cron,
-      every_seconds: times.everySeconds,
-      run_at: times.runAt,
+      everySeconds: times.everySeconds,
+      runAt: times.runAt,
       timezone: more.timezone ?? 'UTC',
       dst,
-      starts_at: more.startsAt ?? null,
-      ends_at: more.endsAt ?? null,
-      created_at: at,
+      startsAt: more.startsAt ?? null,
+      endsAt: more.endsAt ?? null,
+      createdAt: at,
     },
     at,
   );

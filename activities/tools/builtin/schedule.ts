@@ -45,7 +45,7 @@ async function plan(
 ): Promise<ToolOutcome> {
   const { toolCallId, place, tool, args } = execution;
   const made = await readScheduleOfCall(tx, toolCallId);
-  if (made) return outcomeOf(made.id, made.description, made.next_run_at === null ? null : iso(made.next_run_at));
+  if (made) return outcomeOf(made.id, made.description, made.nextRunAt === null ? null : iso(made.nextRunAt));
 
   // The API has validated the config against its kind.
   const config = tool.config as unknown as ScheduleToolConfig;
@@ -53,7 +53,7 @@ async function plan(
   if (principal === null) return failed('tool_unavailable', 'the run is gone', false);
   const now = followedTime(tx.em);
   const times = timesOf(execution, config, now);
-  const isOnce = times.run_at !== null;
+  const isOnce = times.runAt !== null;
   if (!config.allow.includes(isOnce ? 'once' : 'recurring'))
     return failed('invalid_arguments', isOnce ? 'this tool plans recurring runs only' : 'this tool plans single runs only', false, 'allow');
   const planned = planSchedule(times, now);
@@ -69,7 +69,7 @@ async function plan(
     description: planned.description,
     cron: times.cron,
     everySeconds: null,
-    runAt: times.run_at === null ? null : new Date(times.run_at),
+    runAt: times.runAt === null ? null : new Date(times.runAt),
     timezone: times.timezone,
     dst,
     promptTemplate: literal(prompt),
@@ -81,7 +81,7 @@ async function plan(
     catchUpSeconds: 600,
     jitterSeconds: 0,
     startsAt: null,
-    endsAt: times.ends_at === null ? null : new Date(times.ends_at),
+    endsAt: times.endsAt === null ? null : new Date(times.endsAt),
     pauseAfterFailures: 0,
     isActive: true,
     compiled: planned.compiled,
@@ -104,20 +104,20 @@ function timesOf({ args, variables }: ToolExecution, config: ScheduleToolConfig,
   const zone: unknown = workspace !== null && typeof workspace === 'object' ? Reflect.get(workspace, 'timezone') : undefined;
   return {
     cron,
-    every_seconds: null,
-    run_at: at === null ? null : new Date(at),
+    everySeconds: null,
+    runAt: at === null ? null : new Date(at),
     timezone: typeof args['timezone'] === 'string' ? args['timezone'] : typeof zone === 'string' ? zone : 'UTC',
     dst,
-    starts_at: null,
-    ends_at: cron === null ? null : new Date(now.getTime() + config.horizon_days * dayMs),
-    created_at: now,
+    startsAt: null,
+    endsAt: cron === null ? null : new Date(now.getTime() + config.horizon_days * dayMs),
+    createdAt: now,
   };
 }
 
 /** Throws ScheduleProblem for a single run beyond the horizon, and for instants closer together than the tool allows. */
 function refuseFarOrDense(plan: SchedulePlan, times: ScheduleTimes, { config, now }: { config: ScheduleToolConfig; now: Date }): void {
-  if (times.run_at !== null) {
-    if (new Date(times.run_at).getTime() > now.getTime() + config.horizon_days * dayMs)
+  if (times.runAt !== null) {
+    if (new Date(times.runAt).getTime() > now.getTime() + config.horizon_days * dayMs)
       throw new ScheduleProblem({ field: 'run_at', rule: 'range', message: `lies more than ${config.horizon_days} days ahead` });
     return;
   }
