@@ -49,7 +49,7 @@ export async function fireInstant(tx: TenantTransaction, schedule: ScheduleRow, 
   await moveOn(tx, schedule, firing);
   // Deleted at the moment in which the schedule was created or resumed, an agent leaves a schedule that nothing has paused.
   if (outcome.status === 'failed' && outcome.failure?.errors.some(({ pointer }) => pointer === '/agent_id'))
-    await pauseSchedulesOfAgent(tx, schedule.agent_id);
+    await pauseSchedulesOfAgent(tx, schedule.agentId);
   return { occurrenceId, outcome };
 }
 
