@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { sorts } from '../../ports/untrusted/sorts.ts';
 
 const root = join(import.meta.dirname, '../..');
 const scripts: Readonly<Record<string, string>> = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
@@ -57,6 +58,15 @@ test.each(documents)('the npm scripts that %s names are there', (document) => {
   const named = [...readFileSync(join(root, document), 'utf8').matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, name = '']) => name);
 
   expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+});
+
+test('the limits of untrusted work in docs/security/untrusted-work.md are those of the code', () => {
+  const text = readFileSync(join(root, 'docs/security/untrusted-work.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| `(\w+)` \|[^|]*\| ([\d.]+) s \| (\d+) s \| (\d+) MB \|/gm)];
+  const written = rows.map(([, name, cpuS, wallS, mb]) => [name, Number(cpuS) * 1_000, Number(wallS) * 1_000, Number(mb)]);
+  const inCode = Object.entries(sorts).map(([name, { limits }]) => [name, limits.cpuMs, limits.wallMs, limits.memoryMb]);
+
+  expect(written.toSorted()).toEqual(inCode.toSorted());
 });
 
 test('the glossary lists no older word that has been renamed everywhere', () => {

@@ -18,7 +18,7 @@ export function llmsText(areas: readonly Area[], publicUrl: string): string {
     '# Longhaul',
     '> Multi-tenant agent platform: durable runs, replayable streams, isolated tenants, behind one HTTP API.',
     ...beginning(publicUrl),
-    `The machine-readable contract is ${publicUrl}/openapi.json (about 1 MB), with schemas, examples and code samples; \`curl -sS ${publicUrl}/openapi.json | jq '.paths["/runs"].post'\` shows one operation of it. The lowest role that can call an operation is given in parentheses after it.`,
+    `The machine-readable contract is ${publicUrl}/openapi.json (about 2 MB), with schemas, examples and code samples; \`curl -sS ${publicUrl}/openapi.json | jq '.paths["/runs"].post'\` shows one operation of it. The lowest role that can call an operation is given in parentheses after it.`,
   ];
   return `${[...head, ...parts].join('\n\n')}\n`;
 }
