@@ -35,7 +35,7 @@ test('usage adjust corrects ledger, window and rollup once a key, also twice at 
   const other = await run(...wanted.map((word) => (word.startsWith('--amount') ? '--amount=2' : word)));
 
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
-  expect(both.map(({ output }) => output.split(':')[0]).toSorted()).toEqual(['Corrected', 'The key had made this correction before']);
+  expect(both.map(({ output }) => output.split(':')[0]).toSorted()).toEqual(['Corrected', 'The key has already made this correction']);
   expect([other.code, other.output]).toEqual([1, expect.stringContaining('another correction, of -1.250000001 USD')]);
   expect(await entries()).toEqual([{ cost: '-1.250000001' }]);
   expect(await budgets.windows()).toMatchObject([{ name: 'day', spent: '-1.250000001', reserved: '0' }]);
@@ -66,7 +66,7 @@ test('a key with another time, run or amount is refused, and told what differs; 
 
   expect([made, same, otherZone, untimed].map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   for (const { output } of [same, otherZone, untimed])
-    expect(output).toContain('had made this correction before: 3.00 USD at 2026-01-31T10:15:00.000Z');
+    expect(output).toContain('has already made this correction: 3.00 USD at 2026-01-31T10:15:00.000Z');
   expect([other.code, other.output]).toEqual([1, expect.stringContaining('another correction, at 2026-01-31T10:15:00.000Z')]);
   expect([twice.code, twice.output]).toEqual([1, expect.stringContaining('another correction, of 3.00 USD, at 2026-01-31T10:15:00.000Z')]);
   expect(await entries()).toHaveLength(before.length + 1);
