@@ -74,7 +74,7 @@ test('whatever is killed with -9, service or process, is back under its name', a
   for (const name of names) process.kill(before[name] ?? 0, 'SIGKILL');
 
   await until(() => names.every((name) => processes()[name] === undefined || processes()[name] !== before[name]));
-  await until(() => Object.keys(processes()).length === names.length && names.every((name) => output.includes(`${name} runs again`)));
+  await until(() => Object.keys(processes()).length === names.length && names.every((name) => output.includes(`${name} is running again`)));
   expect(names.filter((name) => processes()[name] === before[name])).toEqual([]);
 });
 

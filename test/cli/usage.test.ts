@@ -120,7 +120,7 @@ fullTest(
     const third = await run('rebuild');
 
     expect([second.code, third.code]).toEqual([0, 0]);
-    expect(third.output).toContain(' 0 sums mended');
+    expect(third.output).toContain(' 0 sums corrected');
     expect(await rollupFaults(database.db, tenant.workspaceId)).toEqual([]);
     // A day and entry: those of the first run before it was killed, and the others.
     expect([mended, await audits()]).toEqual([mended, mended]);

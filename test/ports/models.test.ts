@@ -30,7 +30,7 @@ test('bad variables and entries are named', () => {
   writeFileSync(file, JSON.stringify({ providers: [{ id: 'builtin', adapter: 'nope' }], models: [] }));
 
   expect(() => load({ LONGHAUL_MODEL: 'unknown' })).toThrow(/LONGHAUL_MODEL: unknown/);
-  expect(() => load({ LONGHAUL_MODEL_BASE_URL: 'http://x/v1' })).toThrow(/LONGHAUL_MODEL: demanded/);
+  expect(() => load({ LONGHAUL_MODEL_BASE_URL: 'http://x/v1' })).toThrow(/LONGHAUL_MODEL: required/);
   expect(() => load({ LONGHAUL_MODEL_BASE_URL: 'ftp://x', LONGHAUL_MODEL: 'm' })).toThrow(/LONGHAUL_MODEL_BASE_URL/);
   expect(() => load({ LONGHAUL_MODEL_REGISTRY: '/nowhere.json' })).toThrow(/LONGHAUL_MODEL_REGISTRY.*ENOENT/);
   expect(() => load({ LONGHAUL_MODEL_REGISTRY: file })).toThrow(/LONGHAUL_MODEL_REGISTRY: .*\/providers\/0/);
