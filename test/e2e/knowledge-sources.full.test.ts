@@ -230,8 +230,8 @@ test('elements of JSON keep the fields of an item; a bad one is a warning with i
   const details = fromLines.warnings.map(({ code, detail }) => [code, detail.slice(0, 40)]);
   expect(details).toEqual(
     expect.arrayContaining([
-      ['bad_line', expect.stringContaining(`Line 2 at character ${at(2)} is no JSON`)],
-      ...[3, 4, 5].map((n) => ['bad_element', expect.stringContaining(`Line ${n} at character ${at(n)} was left`)]),
+      ['bad_line', expect.stringContaining(`Line 2 at character ${at(2)} is not JSON`)],
+      ...[3, 4, 5].map((n) => ['bad_element', expect.stringContaining(`Line ${n} at character ${at(n)} was omitted`)]),
       ['duplicate_id', expect.stringContaining('Line 6 at character')],
     ]),
   );
