@@ -236,7 +236,7 @@ test('elements of JSON keep the fields of an item; a bad one is a warning with i
     ]),
   );
   expect(fromArray).toMatchObject({ state: 'ready', item_count: 1 });
-  expect(fromArray.warnings[0]?.detail).toContain('Element 2 at character 26 was left out');
+  expect(fromArray.warnings[0]?.detail).toContain('Element 2 at character 26 was omitted');
   expect(none).toMatchObject({ state: 'failed', error: { code: 'malformed' } });
   await expectWhole(kbId);
 });

@@ -230,7 +230,7 @@ test('a run that waits says so with a link, each time, and goes on to its answer
   await until(() => isSent(channel, 2));
 
   expect(answered.status).toBe(200);
-  expect(told).toEqual([expect.stringMatching(new RegExp(`^It waits for.*/runs/${run?.id}$`))]);
+  expect(told).toEqual([expect.stringMatching(new RegExp(`^It is waiting for.*/runs/${run?.id}$`))]);
   expect(textsAt(place)).toEqual([...told, 'The blue one.']);
 });
 
