@@ -36,7 +36,7 @@ test('usage adjust corrects ledger, window and rollup once a key, also twice at 
 
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   expect(both.map(({ output }) => output.split(':')[0]).toSorted()).toEqual(['Corrected', 'The key has already made this correction']);
-  expect([other.code, other.output]).toEqual([1, expect.stringContaining('another correction, of -1.250000001 USD')]);
+  expect([other.code, other.output]).toEqual([1, expect.stringContaining('a different correction, of -1.250000001 USD')]);
   expect(await entries()).toEqual([{ cost: '-1.250000001' }]);
   expect(await budgets.windows()).toMatchObject([{ name: 'day', spent: '-1.250000001', reserved: '0' }]);
   expect(await rollupFaults(database.db, tenant.workspaceId)).toEqual([]);
@@ -67,8 +67,8 @@ test('a key with another time, run or amount is refused, and told what differs; 
   expect([made, same, otherZone, untimed].map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   for (const { output } of [same, otherZone, untimed])
     expect(output).toContain('has already made this correction: 3.00 USD at 2026-01-31T10:15:00.000Z');
-  expect([other.code, other.output]).toEqual([1, expect.stringContaining('another correction, at 2026-01-31T10:15:00.000Z')]);
-  expect([twice.code, twice.output]).toEqual([1, expect.stringContaining('another correction, of 3.00 USD, at 2026-01-31T10:15:00.000Z')]);
+  expect([other.code, other.output]).toEqual([1, expect.stringContaining('a different correction, at 2026-01-31T10:15:00.000Z')]);
+  expect([twice.code, twice.output]).toEqual([1, expect.stringContaining('a different correction, of 3.00 USD, at 2026-01-31T10:15:00.000Z')]);
   expect(await entries()).toHaveLength(before.length + 1);
 });
 
