@@ -68,7 +68,10 @@ test('a key with another time, run or amount is refused, and told what differs; 
   for (const { output } of [same, otherZone, untimed])
     expect(output).toContain('has already made this correction: 3.00 USD at 2026-01-31T10:15:00.000Z');
   expect([other.code, other.output]).toEqual([1, expect.stringContaining('a different correction, at 2026-01-31T10:15:00.000Z')]);
-  expect([twice.code, twice.output]).toEqual([1, expect.stringContaining('a different correction, of 3.00 USD, at 2026-01-31T10:15:00.000Z')]);
+  expect([twice.code, twice.output]).toEqual([
+    1,
+    expect.stringContaining('a different correction, of 3.00 USD, at 2026-01-31T10:15:00.000Z'),
+  ]);
   expect(await entries()).toHaveLength(before.length + 1);
 });
 
