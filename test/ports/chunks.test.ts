@@ -162,3 +162,12 @@ test('equal contents have one hash, however they are composed and their lines en
   expect(contentHash('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   expect(contentHash('a b')).not.toBe(contentHash('a  b'));
 });
+
+test('a chunk keeps to what a citation holds, also where a tokenizer counts a word of any length as one token', () => {
+  const content = 'x'.repeat(70_000);
+
+  const chunks = cut(content, { sizeTokens: 400, countTokens: (text) => text.split(/\s+/).length });
+
+  expect(Math.max(...chunks.map(({ text }) => text.length))).toBeLessThanOrEqual(10_000);
+  expect(uncovered(content, chunks)).toBe('');
+});
