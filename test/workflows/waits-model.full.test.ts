@@ -41,6 +41,7 @@ const modelledRun = fc.record({
 
 type Play = typeof modelledRun extends fc.Arbitrary<infer Value> ? Value : never;
 
+// How long the waits of a play take is drawn: six batches may need more than the usual limit.
 test('signals that come late, twice, in another order, too early or never: each call is executed as was answered, once, and the run ends', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(modelledRun, { minLength: 6, maxLength: 6 }), async (plays) => {
@@ -48,7 +49,7 @@ test('signals that come late, twice, in another order, too early or never: each 
     }),
     { numRuns: 6, endOnFailure: true },
   );
-});
+}, 1_200_000);
 
 async function play({ calls, order, pauses }: Play): Promise<void> {
   const runId = randomUUID();
