@@ -1,5 +1,5 @@
 import type { KeyedBill } from '../../db/billing/ledger/call-bill.ts';
-import { settleOutsideRun } from '../../db/billing/ledger/settle-embedding.ts';
+import { settleLostCall } from '../../db/billing/ledger/settle-embedding.ts';
 import { findExport } from '../../db/evaluations/exports.ts';
 import { lockEvaluation, type ClaimedResult, type EvaluationState, type OpenVote, type StoredVote } from '../../db/evaluations/work.ts';
 import { claimResult, endResult, linkExport, markAsked, storeVote, unmarkAsked, type ResultEnd } from '../../db/evaluations/write-work.ts';
@@ -44,19 +44,8 @@ export async function settleLostVote(
   { id, organizationId, workspaceId }: Pick<EvaluationState, 'id' | 'organizationId' | 'workspaceId'>,
   { resultId, name, asked }: OpenVote,
 ): Promise<void> {
-  const { inputTokens, reservedAt, ...bill } = asked;
-  await settleOutsideRun(tx, {
-    ...bill,
-    kind: 'llm',
-    source: { kind: 'evaluation', id },
-    organizationId,
-    workspaceId,
-    providerRequestId: null,
-    tokens: { input: inputTokens, output: 0, cached_read: 0, cached_write: 0, reasoning: 0 },
-    estimated: true,
-    reservedAt: new Date(reservedAt),
-  });
-  await endVote(tx, resultId, { name, callKey: bill.callKey });
+  await settleLostCall(tx, asked, { source: { kind: 'evaluation', id }, organizationId, workspaceId });
+  await endVote(tx, resultId, { name, callKey: asked.callKey });
 }
 
 /** Ends a result with all its scores, atomically and once; returns false when it has ended before. */

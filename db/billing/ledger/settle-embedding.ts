@@ -2,6 +2,7 @@ import { newId } from '../../ids.ts';
 import { settleBudgets } from '../budgets/budget-crossing.ts';
 import { rows } from '../../sql.ts';
 import type { TenantTransaction } from '../../tenant-transaction.ts';
+import type { KeyedBill } from './call-bill.ts';
 import { shareLedger } from './ledger-lock.ts';
 import { standardTier, type PinnedPrice } from '../prices/prices.ts';
 import { addToRollup } from './rollups.ts';
@@ -36,6 +37,17 @@ export function settleEmbedding(tx: TenantTransaction, { inputTokens, ...usage }
 export interface OutsideUsage extends Omit<EmbeddingUsage, 'inputTokens'> {
   readonly kind: 'embedding' | 'llm';
   readonly tokens: TokenCounts;
+}
+
+/** Settles a call of a language model whose worker was lost, by the estimate of its prompt, like `settleOutsideRun`: the provider may have billed it. */
+export function settleLostCall(
+  tx: TenantTransaction,
+  { inputTokens, reservedAt, callKey, model, provider, isFree, currency, prices }: KeyedBill,
+  place: Pick<OutsideUsage, 'source' | 'organizationId' | 'workspaceId'>,
+): Promise<void> {
+  const tokens = { input: inputTokens, output: 0, cached_read: 0, cached_write: 0, reasoning: 0 };
+  const bill = { callKey, model, provider, isFree, currency, prices, reservedAt: new Date(reservedAt) };
+  return settleOutsideRun(tx, { ...bill, ...place, kind: 'llm', providerRequestId: null, tokens, estimated: true });
 }
 
 /** Settles a call: writes its ledger row, once per call key, settles its holds, and adds it to its rollup. Does nothing for a key that was already settled. */

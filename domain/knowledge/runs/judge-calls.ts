@@ -1,5 +1,5 @@
 import type { KeyedBill } from '../../../db/billing/ledger/call-bill.ts';
-import { settleOutsideRun } from '../../../db/billing/ledger/settle-embedding.ts';
+import { settleLostCall } from '../../../db/billing/ledger/settle-embedding.ts';
 import type { KnowledgeRun } from '../../../db/knowledge/runs/knowledge-run.entity.ts';
 import { lockKnowledgeRun } from '../../../db/knowledge/runs/runs.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
@@ -68,18 +68,8 @@ export async function settleLostCalls(tx: TenantTransaction, run: KnowledgeRun):
   const { inFlight = {}, lost = {} } = callsOf(run);
   const calls = Object.entries(inFlight);
   if (calls.length === 0 || run.organizationId === null) return;
-  for (const [, { inputTokens, reservedAt, ...bill }] of calls) {
-    await settleOutsideRun(tx, {
-      ...bill,
-      kind: 'llm',
-      source: { kind: 'maintenance', id: run.id },
-      organizationId: run.organizationId,
-      providerRequestId: null,
-      tokens: { input: inputTokens, output: 0, cached_read: 0, cached_write: 0, reasoning: 0 },
-      estimated: true,
-      reservedAt: new Date(reservedAt),
-    });
-  }
+  for (const [, { workspaceId, ...bill }] of calls)
+    await settleLostCall(tx, bill, { source: { kind: 'maintenance', id: run.id }, organizationId: run.organizationId, workspaceId });
   const counted = Object.fromEntries(calls.map(([step]) => [step, (lost[step] ?? 0) + 1]));
   run.cursor = { ...run.cursor, inFlight: {}, lost: { ...lost, ...counted } };
 }
