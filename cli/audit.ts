@@ -52,7 +52,7 @@ export async function auditVerify({ env, log, organization }: VerifyCommand): Pr
       .catch((error: unknown) =>
         log(`The anchor ${file.path} cannot be written: ${error instanceof Error ? error.message : String(error)}`),
       );
-    log(faults === 0 ? `${chains.length} chains are intact.` : `${faults} faults found.`);
+    log(faults === 0 ? `Intact chains: ${chains.length}.` : `Faults found: ${faults}.`);
     return faults === 0;
   });
 }

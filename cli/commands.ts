@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { packageVersion } from '../api/env.ts';
 import { ensureAccess, readAccess } from './access.ts';
 import { auditVerify } from './audit.ts';
 import { runDemo } from './demo.ts';
@@ -57,9 +58,12 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
   longhaul usage adjust --workspace ID --amount=-1.25 --key KEY [--run ID] [--at TIME] [--reason TEXT]
                          corrects the ledger by a record of its own, once a key
   longhaul usage rebuild makes the sums that usage is read from anew out of the ledger; may be stopped and run again
+  longhaul --version     prints the version
 
 Settings come from the environment: DATABASE_URL, REDIS_URL and TEMPORAL_ADDRESS name services of your own,
 LONGHAUL_STATE_DIR the folder for data and secrets (.longhaul). README.md has the rest.`;
+
+const seeHelp = 'longhaul --help lists the commands and their options.';
 
 const options = {
   'agent': { type: 'string' },
@@ -86,6 +90,7 @@ const options = {
   'watch': { type: 'boolean' },
   'workspace': { type: 'string' },
   'help': { type: 'boolean', short: 'h' },
+  'version': { type: 'boolean' },
 } as const;
 
 /** What a command works with. */
@@ -113,6 +118,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 async function dispatch(args: readonly string[], { env, log, logFault }: Terminal): Promise<boolean | void> {
   const { values, positionals } = parsed(args);
   const [command] = positionals;
+  if (values.version) return log(`longhaul ${packageVersion}`);
   if (values.help || command === undefined) return log(usage);
 
   switch (command) {
@@ -159,12 +165,12 @@ async function dispatch(args: readonly string[], { env, log, logFault }: Termina
       refuseOther(positionals, 'import');
       return fxImport({ env, log, file: onlyFile(positionals) });
     default:
-      throw new SetupError(`There is no command ${command}.\n\n${usage}`);
+      throw new SetupError(`There is no command ${command}. ${seeHelp}`);
   }
 }
 
 function refuseOther([command, named]: readonly string[], known: string): void {
-  if (named !== known) throw new SetupError(`longhaul ${command} only accepts ${known}.\n\n${usage}`);
+  if (named !== known) throw new SetupError(`longhaul ${command} only accepts ${known}. ${seeHelp}`);
 }
 
 type Told = Pick<Terminal, 'env' | 'log'>;
@@ -222,6 +228,6 @@ function parsed(args: readonly string[]) {
     return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
     // Node's own error, which names the option that is unknown or lacks its value.
-    throw new SetupError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    throw new SetupError(`${error instanceof Error ? error.message : String(error)}\n${seeHelp}`);
   }
 }
