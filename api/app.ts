@@ -1,6 +1,8 @@
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { createPoolMetrics } from '../db/postgres/pool-metrics.ts';
 import { fail } from '../workflows/contracts/failure.ts';
+import { isTracing } from '../ports/telemetry/spans.ts';
+import { traceRequests } from './http/tracing.ts';
 import { recordRefusal, recordReply, recordRequests } from './http/access-log.ts';
 import { trustedProxies, type TrustedProxies } from './http/credentials/client-address.ts';
 import { isDenied, recordDenied } from './http/reply/denied.ts';
@@ -45,6 +47,7 @@ export async function buildApp(given: Deps, options: AppOptions = {}): Promise<F
 
   const proxies = trustedProxies(deps.env.trustedProxies);
   const app = createServer(deps, proxies);
+  if (isTracing()) traceRequests(app);
   addHooks(app, deps, proxies, answerUnrouted(deps, pathTable(areas)));
   recordRequests(app, deps);
   options.extend?.(app, deps);

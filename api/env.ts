@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import Type from 'typebox';
 import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/config/environment.ts';
+import { packageVersion } from '../ports/config/package-version.ts';
 import { commonSettings, commonVariables, type CommonSettings } from '../ports/config/process-settings.ts';
 import { checkGitHub } from '../ports/github/settings.ts';
 import { checkStorage } from '../ports/storage/settings.ts';
@@ -137,12 +137,6 @@ function checkProxies(text: string): void {
   } catch {
     throw new EnvironmentError(new Map([['TRUSTED_PROXIES', 'must be addresses and ranges of addresses (CIDR)']]));
   }
-}
-
-/** Returns the version in package.json. */
-export function packageVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0.0.0';
 }
 
 function toTimestamp(value: string | undefined): string | null {

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { parseKeyRing } from '../db/identity/keys/key-ring.ts';
 import { environmentOrExit, parseTogether } from '../ports/config/environment.ts';
 import { loadModelRegistry } from '../ports/models/models.ts';
+import { startTracing, type Tracing } from '../ports/telemetry/tracing.ts';
 import { buildApp } from './app.ts';
 import { parseApiEnv, processEnvironment, type ApiEnv } from './env.ts';
 import { createLog, openDependencies, type Dependencies } from './dependencies.ts';
@@ -31,17 +32,23 @@ try {
 }
 
 async function serve(log: Logger, env: ApiEnv): Promise<void> {
+  const tracing = await startTracing({ settings: env.telemetry, process: 'api', version: env.build.version, log });
   const parts = await openDependencies({ env, keys, models: source, log, isDraining: () => draining.signal.aborted });
   const app = await buildApp(parts.deps);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void drain(app, parts, signal));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void drain(app, { parts, tracing }, signal));
 
   const address = await app.listen({ host: env.host, port: env.port });
   log.info({ address, public_url: env.publicUrl }, 'api listening');
   log.info({ code_exec: parts.deps.codeExec.isOn, strict: await parts.deps.codeExec.hasStrict() }, 'isolation of code probed');
 }
 
+interface Running {
+  readonly parts: Dependencies;
+  readonly tracing: Tracing | null;
+}
+
 /** Readiness turns 503 at once, the listener closes when probes had time to see it, open requests end; a second signal ends at once. */
-async function drain(app: FastifyInstance, parts: Dependencies, signal: string): Promise<void> {
+async function drain(app: FastifyInstance, { parts, tracing }: Running, signal: string): Promise<void> {
   if (draining.signal.aborted) process.exit(1);
   draining.abort();
   log.info({ signal }, 'api draining');
@@ -53,6 +60,7 @@ async function drain(app: FastifyInstance, parts: Dependencies, signal: string):
   await Promise.all([parts.deps.hub.drain(), delay(env.drainSeconds * 1_000)]);
   await app.close();
   await parts.close();
+  await tracing?.close();
   log.info('api stopped');
   process.exit(0);
 }

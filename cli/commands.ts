@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { packageVersion } from '../api/env.ts';
+import { packageVersion } from '../ports/config/package-version.ts';
 import { ensureAccess, readAccess } from './access.ts';
 import { auditVerify } from './audit.ts';
 import { runDemo } from './demo.ts';

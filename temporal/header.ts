@@ -1,20 +1,24 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import type { KeyList, NamedKey } from '../db/identity/keys/key-ring.ts';
+import { originText, parseOrigin, type TraceOrigin } from '../ports/telemetry/origin.ts';
 
 /** The tenant of a workflow. Set by `temporal/start`, signed, and verified before each activity runs. */
 export interface TenantHeader {
   readonly organizationId: string;
   readonly workspaceId: string | null;
   readonly correlationId: string;
+  /** The trace to which the workflow belongs. */
+  readonly trace?: TraceOrigin | null;
 }
 
 const version = 'v1';
 
-/** Returns the header signed with the newest key: `v1.<key id>.<claims>.<HMAC-SHA-256>`, claims and MAC in base64url. */
-export function signTenantHeader(keys: KeyList, tenant: TenantHeader): Payload {
+/** Returns the header signed with the newest key: `v1.<key id>.<claims>.<HMAC-SHA-256>`, claims and MAC in base64url. Without a trace it has three claims. */
+export function signTenantHeader(keys: KeyList, { organizationId, workspaceId, correlationId, trace }: TenantHeader): Payload {
   const [key] = keys;
-  const claims = Buffer.from(JSON.stringify([tenant.organizationId, tenant.workspaceId, tenant.correlationId])).toString('base64url');
+  const values = [organizationId, workspaceId, correlationId, ...(trace ? [originText(trace)] : [])];
+  const claims = Buffer.from(JSON.stringify(values)).toString('base64url');
   const signed = `${version}.${key.id}.${claims}`;
 
   return defaultPayloadConverter.toPayload(`${signed}.${macOf(key, signed)}`);
@@ -31,13 +35,15 @@ export function verifyTenantHeader(keys: KeyList, payload: Payload): TenantHeade
     throw new Error('the tenant header is malformed or made by an unknown key');
   if (!isSame(mac, macOf(key, `${madeBy}.${keyId}.${claims}`))) throw new Error('the signature of the tenant header is wrong');
   // The MAC vouches for the shape: only signTenantHeader makes it.
-  const [organizationId, workspaceId, correlationId] = JSON.parse(Buffer.from(claims, 'base64url').toString()) as [
+  const [organizationId, workspaceId, correlationId, trace] = JSON.parse(Buffer.from(claims, 'base64url').toString()) as [
     string,
     string | null,
     string,
+    string?,
   ];
 
-  return { organizationId, workspaceId, correlationId };
+  const origin = parseOrigin(trace);
+  return { organizationId, workspaceId, correlationId, ...(origin === null ? {} : { trace: origin }) };
 }
 
 /**

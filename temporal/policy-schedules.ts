@@ -19,7 +19,7 @@ export async function upsertPolicySchedule(
 ): Promise<void> {
   const options = optionsOf(kbId, compiled, tenant);
   const { scheduleId, spec, action, policies } = options;
-  const header = signTenantHeader(temporal.headerKeys, tenant);
+  const header = signTenantHeader(temporal.headerKeys, { ...tenant, trace: null });
   try {
     await temporal.withHeader(header, () => temporal.client.schedule.create(options));
   } catch (error) {

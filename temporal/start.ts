@@ -1,5 +1,7 @@
 import { WorkflowExecutionAlreadyStartedError, type WorkflowStartOptions } from '@temporalio/client';
-import { taskQueues, workflowIds } from '../workflows/contracts/queues.ts';
+import { parseOrigin, type TraceOrigin } from '../ports/telemetry/origin.ts';
+import { rootOrigin } from '../ports/telemetry/run-trace.ts';
+import { runIdOf, taskQueues, workflowIds } from '../workflows/contracts/queues.ts';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import type { Temporal } from './client.ts';
 import { signTenantHeader } from './header.ts';
@@ -35,7 +37,7 @@ export async function startDelivery(temporal: Temporal, { workflowId, correlatio
  */
 export async function startWorkflow(temporal: Temporal, message: StartMessage, startsAtMs: number | null = null): Promise<void> {
   const { organizationId, workspaceId, correlationId } = message;
-  const header = signTenantHeader(temporal.headerKeys, { organizationId, workspaceId, correlationId });
+  const header = signTenantHeader(temporal.headerKeys, { organizationId, workspaceId, correlationId, trace: traceOf(message) });
 
   const options: WorkflowStartOptions = {
     workflowId: message.workflowId,
@@ -54,6 +56,12 @@ export async function startWorkflow(temporal: Temporal, message: StartMessage, s
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
+}
+
+/** A run that nobody's trace started is the root of its own. */
+function traceOf({ trace, workflowId }: StartMessage): TraceOrigin | null {
+  const runId = runIdOf(workflowId);
+  return parseOrigin(trace) ?? (runId === null ? null : rootOrigin(runId));
 }
 
 function startOrSignal({ client }: Temporal, message: StartMessage, options: WorkflowStartOptions): Promise<unknown> {

@@ -55,7 +55,7 @@ const weekdays = ['SUNDAY', 'MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDA
 export async function upsertTriggerSchedule(temporal: Temporal, schedule: ScheduleRow, tenant: TenantHeader): Promise<Date> {
   const options = optionsOf(schedule);
   const { scheduleId, spec, action, policies, state } = options;
-  const header = signTenantHeader(temporal.headerKeys, tenant);
+  const header = signTenantHeader(temporal.headerKeys, { ...tenant, trace: null });
   try {
     await temporal.withHeader(header, () => temporal.client.schedule.create(options));
   } catch (error) {

@@ -9,7 +9,9 @@ import { whenDatabaseAnswers } from '../db/orm.ts';
 import { refuseStrangeDatabase } from '../db/tenancy/keys/deployment-fit.ts';
 import { environmentOrExit } from '../ports/config/environment.ts';
 import { logOutput } from '../ports/config/log-output.ts';
+import { packageVersion } from '../ports/config/package-version.ts';
 import { hasStrictIsolation } from '../ports/sandbox/sandbox.ts';
+import { startTracing } from '../ports/telemetry/tracing.ts';
 import { connectTemporal, isTemporalUnavailable, type Temporal } from '../temporal/client.ts';
 import type { TemporalAddress } from '../temporal/connection.ts';
 import { verifyTenantHeader } from '../temporal/header.ts';
@@ -66,6 +68,8 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   const temporal = connectTemporal({ ...env.temporal, identity, headerKeys: env.keys.headerKeys });
 
   collectDefaultMetrics({ register: metrics });
+  const tracing = await startTracing({ settings: env.telemetry, process: `worker-${queue}`, version: packageVersion(), log });
+  if (tracing) closers.add('traces', () => tracing.close());
   closers.add('temporal', () => temporal.close());
   const deps = await openActivityDeps({ env, temporal, applicationName: `longhaul-worker-${queue}`, log, closers, metrics });
   await whenDatabaseAnswers(() => refuseStrangeDatabase(deps.db, env.keys));

@@ -1,6 +1,9 @@
+import type { Attributes } from '@opentelemetry/api';
 import { outcomeOfStatus, retryAfterOf, type TryOutcome } from '../../domain/deliveries/retries.ts';
 import { deadlineIn } from '../../ports/deadline.ts';
 import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress/egress.ts';
+import { attribute } from '../../ports/telemetry/conventions.ts';
+import { failSpan, inSpan, withTraceparent } from '../../ports/telemetry/spans.ts';
 
 /** How long a receiver may take, connecting included. */
 export const tryLimitMs = 15_000;
@@ -24,10 +27,11 @@ export async function postMessage(
   { url, headers, body, policy, judge = outcomeOfStatus }: OutgoingPost,
 ): Promise<TryOutcome> {
   try {
+    return await inSpan({ name: 'POST', kind: 'client', attributes: postAttributes(url) }, async (span) => {
     const answer = await egress.open({
       method: 'POST',
       url,
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: withTraceparent({ 'content-type': 'application/json', ...headers }),
       body,
       policy,
       redirects: 0,
@@ -35,10 +39,23 @@ export async function postMessage(
       signal: deadlineIn(tryLimitMs),
     });
     answer.body.destroy();
+    span.setAttribute(attribute.status, answer.status);
+    if (answer.status >= 400) failSpan(span, String(answer.status));
     return judge(answer.status, retryAfterOf(answer.headers['retry-after'], new Date()));
+    });
   } catch (error) {
     return failed(errorOf(error));
   }
+}
+
+/** The receiver's host alone: addresses of receivers may hold secrets. */
+function postAttributes(url: string): Attributes {
+  const { hostname, port, protocol } = new URL(url);
+  return {
+    [attribute.method]: 'POST',
+    [attribute.serverAddress]: hostname,
+    [attribute.serverPort]: Number(port) || (protocol === 'https:' ? 443 : 80),
+  };
 }
 
 /** A try without an answer. */

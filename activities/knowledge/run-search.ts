@@ -7,6 +7,8 @@ import { noteUse } from '../../domain/knowledge/search/note-use.ts';
 import { searchBases, type SearchHit, type SearchResult } from '../../domain/knowledge/search/search.ts';
 import type { SearchRequest } from '../../domain/knowledge/search/search-plan.ts';
 import type { Embedder } from '../../ports/embeddings/index.ts';
+import { attribute } from '../../ports/telemetry/conventions.ts';
+import { genAiName, inSpan } from '../../ports/telemetry/spans.ts';
 import { writePassages } from '../../workflows/contracts/knowledge/passages.ts';
 import { plainPassage } from './plain-passage.ts';
 
@@ -37,7 +39,14 @@ export async function searchForRun(
   const deps = { read: transact, models: embedder, embed: meteredQueries(metering, place), now: () => now };
   const usual = { minScore: null, filters: {}, latestOnly: true, includePending: null, isExact: false } as const;
   const request: SearchRequest = { ...usual, query, topK, mode: 'hybrid', validAt: now };
-  const result = await searchBases(deps, bases, request);
+  const result = await inSpan(
+    {
+      name: genAiName('retrieval', bases.length === 1 ? (bases[0]?.slug ?? '') : `${bases.length} bases`),
+      kind: 'client',
+      attributes: { [attribute.operation]: 'retrieval', [attribute.dataSourceId]: bases.map(({ id }) => id).join(',') },
+    },
+    () => searchBases(deps, bases, request),
+  );
   // The result of a search counts even when its use could not be recorded.
   await noteUse(transact, result.hits, now).catch(() => undefined);
   return result;

@@ -1,8 +1,10 @@
+import type { Attributes } from '@opentelemetry/api';
 import type { CallTerms } from '../../db/billing/budgets/terms.ts';
 import { callKey } from '../../db/billing/ledger/call-key.ts';
 import type { ModelUsage } from '../../db/billing/ledger/usage.ts';
 import type { OpenedStep } from '../../domain/runs/steps/model-steps.ts';
 import type { ResolvedModel } from '../../ports/models/models.ts';
+import { ownAttribute } from '../../ports/telemetry/conventions.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { ledgerTokens, type TokenUsage } from './usage/usage.ts';
 
@@ -23,6 +25,11 @@ export interface ModelTry {
 /** The key under which a try reserves and settles its hold. */
 export function callKeyOf({ opened, step }: ModelTry): string {
   return callKey('run', opened.run.id, step, opened.attempt);
+}
+
+/** What a span says of the try: the step's rows are found by it. */
+export function tryAttributes({ opened, step }: ModelTry): Attributes {
+  return { [ownAttribute.runId]: opened.run.id, [ownAttribute.step]: step, [ownAttribute.attempt]: opened.attempt };
 }
 
 /** The call's ledger entry, in disjoint buckets. */

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { tenantHeader } from '../../workflows/contracts/queues.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { refuseStale } from './stale-attempt.ts';
+import { inTraceOf } from '../../ports/telemetry/run-trace.ts';
 import { toApplicationFailure, workerShutdown } from './failures.ts';
 import { keepHeartbeating } from './heartbeat.ts';
 import { asTenant, type ActivityTenant } from './tenant.ts';
@@ -29,10 +30,12 @@ export function guardActivities(guards: ActivityGuards): ActivityInterceptorsFac
         const stopBeating = keepHeartbeating(context);
 
         try {
-          return await asTenant(tenant, async () => {
-            await refuseStale();
-            return next(input);
-          });
+          return await asTenant(tenant, () =>
+            inTraceOf(context.info.workflowExecution?.workflowId ?? '', tenant?.trace ?? null, async () => {
+              await refuseStale();
+              return next(input);
+            }),
+          );
         } catch (error) {
           throw toTemporalFailure(guards, context, error);
         } finally {

@@ -1,10 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { TraceOrigin } from '../../ports/telemetry/origin.ts';
 
 /** The tenant in which an activity works, from the signed header of its workflow. */
 export interface ActivityTenant {
   readonly organizationId: string;
   readonly workspaceId: string | null;
   readonly correlationId: string;
+  /** The trace to which its workflow belongs. */
+  readonly trace?: TraceOrigin | null;
 }
 
 const current = new AsyncLocalStorage<ActivityTenant | null>();

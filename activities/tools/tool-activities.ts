@@ -1,3 +1,4 @@
+import type { Attributes } from '@opentelemetry/api';
 import { askAgain, requireApproval } from '../../domain/approvals/require-approval.ts';
 import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/calls/call-state.ts';
 import { readRunTools, type RunTool } from '../../db/runs/start/manifest-tools.ts';
@@ -11,7 +12,10 @@ import { readEgressAllowlist } from '../../db/tenancy/organizations/egress-polic
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../workflows/contracts/runs/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
+import { spanIdOf } from '../../ports/telemetry/origin.ts';
 import type { EgressPolicy } from '../../ports/egress/egress.ts';
+import { attribute, ownAttribute } from '../../ports/telemetry/conventions.ts';
+import { failSpan, genAiName, inSpan } from '../../ports/telemetry/spans.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { settleRun } from '../approvals/settle-run.ts';
 import { transactAsRun } from '../runs/as-run.ts';
@@ -165,17 +169,34 @@ async function claimIn(
   return { call, attempt, tool: tools.find((tool) => tool.slug === call.slug) ?? null, policy };
 }
 
-/** Measures the duration and outcome of an execution. */
-async function measured({ metrics }: ActivityDeps, { kind }: CallState, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+/** Measures the duration and outcome of an execution, as metrics and as a span `execute_tool`. */
+async function measured({ metrics }: ActivityDeps, call: CallState, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   const startedAt = performance.now();
   let ended = 'aborted';
   try {
-    const outcome = await work();
-    ended = outcome.status === 'succeeded' ? 'ok' : outcome.error.code;
-    return outcome;
+    return await inSpan(
+      { name: genAiName('execute_tool', call.slug), kind: 'internal', ids: { spanId: spanIdOf(call.id) }, attributes: callAttributes(call) },
+      async (span) => {
+        const outcome = await work();
+        ended = outcome.status === 'succeeded' ? 'ok' : outcome.error.code;
+        if (outcome.status !== 'succeeded') failSpan(span, outcome.error.code);
+        return outcome;
+      },
+    );
   } finally {
-    metrics.toolCalled(kind, ended, (performance.now() - startedAt) / 1_000);
+    metrics.toolCalled(call.kind, ended, (performance.now() - startedAt) / 1_000);
   }
+}
+
+function callAttributes(call: CallState): Attributes {
+  return {
+    [attribute.operation]: 'execute_tool',
+    [attribute.toolName]: call.slug,
+    [attribute.toolType]: 'function',
+    [attribute.toolCallId]: call.id,
+    [ownAttribute.runId]: call.run_id,
+    [ownAttribute.step]: call.step,
+  };
 }
 
 function execute(

@@ -3,6 +3,7 @@ import type { Caller } from '../../db/caller.ts';
 import { isPolicyViolation } from '../../db/faults.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './operation/deps.ts';
+import { endRequestSpan } from './tracing.ts';
 
 /** One line and one measurement a request, when its last byte has left. */
 export function recordRequests(app: FastifyInstance, deps: AppDeps): void {
@@ -41,6 +42,7 @@ export function recordReply({ metrics }: Pick<AppDeps, 'metrics'>, request: Fast
  * socket while it is open. `caller` is null for a socket that was never authenticated.
  */
 export function logSocketEnd(request: FastifyRequest, { closeCode, caller }: SocketEnd): void {
+  endRequestSpan(request, 101);
   const facts = { operation: null, method: request.method, path: templateOf(request), status: 101, close_code: closeCode };
   request.log.info(
     { ...facts, duration_ms: durationOf(request), address: request.state?.address ?? null, ...callerFacts(caller) },

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { ChannelUrls } from '../channels/service.ts';
 import { gitHubSettings, gitHubVariables, type GitHubSettings, type MirrorSettings } from '../github/settings.ts';
+import { telemetrySettings, telemetryVariables, type TelemetrySettings } from '../telemetry/settings.ts';
 import { storageSettings, storageVariables, type AttachmentSettings, type StorageSettings } from '../storage/settings.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -57,6 +58,7 @@ export const commonVariables = {
   DISCORD_API_URL: Type.String({ ...serviceUrl, default: 'https://discord.com/api/v10' }),
   ...gitHubVariables,
   ...storageVariables,
+  ...telemetryVariables,
 };
 
 const CommonVariables = Type.Object(commonVariables);
@@ -89,6 +91,7 @@ export interface CommonSettings {
   /** Where the bytes of attachments are stored. */
   readonly storage: StorageSettings;
   readonly attachments: AttachmentSettings;
+  readonly telemetry: TelemetrySettings;
 }
 
 /** `SMTP_URL` takes precedence over `MAIL_DIR`, where each mail becomes a readable file. */
@@ -126,6 +129,7 @@ export function commonSettings(values: Static<typeof CommonVariables>): CommonSe
     mail: mailSettings(values),
     ...gitHubSettings(values),
     ...storageSettings(values),
+    telemetry: telemetrySettings(values),
   };
 }
 

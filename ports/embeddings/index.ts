@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Attributes } from '@opentelemetry/api';
 import { countTokens } from '../models/token-count.ts';
+import { attribute } from '../telemetry/conventions.ts';
+import { genAiName, inSpan } from '../telemetry/spans.ts';
 import { EmbeddingError } from './errors.ts';
 import { hashVector } from './hash.ts';
 import { createOnboardModel, type OnboardModel } from './onboard.ts';
@@ -89,7 +92,11 @@ export function createEmbedder(registry: EmbeddingRegistry): Embedder {
         onboard ??= createOnboardModel(model.files, model);
         return unbilled(await onboard.embed(request));
       case 'remote':
-        return remote.call(model, request);
+        return inSpan({ name: genAiName('embeddings', model.id), kind: 'client', attributes: attributesOf(model) }, async (span) => {
+          const answer = await remote.call(model, request);
+          if (answer.inputTokens !== null) span.setAttribute(attribute.inputTokens, answer.inputTokens);
+          return answer;
+        });
       default:
         throw new Error(`no adapter for ${model satisfies never}`);
     }
@@ -108,6 +115,15 @@ export function createEmbedder(registry: EmbeddingRegistry): Embedder {
     },
     call,
     close: async () => void (await Promise.all([onboard?.close(), remote.close()])),
+  };
+}
+
+function attributesOf(model: ResolvedEmbedding): Attributes {
+  return {
+    [attribute.operation]: 'embeddings',
+    [attribute.provider]: model.provider,
+    [attribute.requestModel]: model.id,
+    [attribute.dimensions]: model.dim,
   };
 }
 

@@ -41,6 +41,7 @@ export const importRules: readonly ImportRule[] = [
       'domain/http/',
       'domain/identity/',
       'ports/request-text.ts',
+      'ports/telemetry/',
       'workflows/contracts/',
     ],
     mayAsType: ['api/env.ts', 'api/streams/', 'db/toolkits/toolkits.ts', 'ports/', 'ioredis'],
@@ -66,7 +67,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     from: 'temporal/',
-    may: ['temporal/', 'workflows/contracts/', 'db/', 'domain/runs/'],
+    may: ['temporal/', 'workflows/contracts/', 'db/', 'domain/runs/', 'ports/telemetry/'],
     mayAsType: ['ports/temporal-gateway.ts'],
     packages: 'any',
   },
@@ -99,7 +100,7 @@ export const importRules: readonly ImportRule[] = [
     mayAsType: ['ports/'],
     packages: { not: ['@temporalio/', 'ioredis', 'fastify', '@fastify/'] },
   },
-  { from: 'db/', may: ['db/', 'workflows/contracts/'], packages: { not: ['@temporalio/', 'fastify', '@fastify/'] } },
+  { from: 'db/', may: ['db/', 'workflows/contracts/', 'ports/telemetry/origin.ts'], packages: { not: ['@temporalio/', 'fastify', '@fastify/'] } },
   { from: 'cli/', may: [''], packages: 'any' },
   { from: 'bench/', may: [''], packages: 'any' },
 ];

@@ -1,11 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { Registry, type Metric } from 'prom-client';
-
-const root = join(import.meta.dirname, '../..');
-const requirements = join(import.meta.dirname, 'prometheus.requirements.txt');
-const packages = join(root, '.longhaul/prometheus-client-0.26.0');
+import { runPython } from './python-packages.ts';
 
 /** One line of a scraped page, as the parser of the Prometheus project reads it. */
 export interface Sample {
@@ -36,10 +30,8 @@ export function parsePage(page: string, contentType: string): Family[] {
   const parser = contentType.startsWith('application/openmetrics-text')
     ? 'prometheus_client.openmetrics.parser'
     : 'prometheus_client.parser';
-  const env = { ...process.env, PYTHONPATH: installParser() };
-  const { status, stdout, stderr } = spawnSync('python3', ['-c', program, parser], { input: page, env, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${parser} refuses the page: ${stderr}`);
-  const families = JSON.parse(stdout) as (Family & { samples: (Sample & { value: string })[] })[]; // the program above writes it
+  const packages = { requirements: 'prometheus.requirements.txt', folder: 'prometheus-client-0.26.0' };
+  const families = JSON.parse(runPython(program, { ...packages, args: [parser], input: page })) as (Family & { samples: (Sample & { value: string })[] })[]; // the program above writes it
   return families.map((family) => ({ ...family, samples: family.samples.map((sample) => ({ ...sample, value: Number(sample.value) })) }));
 }
 
@@ -64,28 +56,4 @@ export async function valueOf(metrics: readonly Metric[], name: string, labels: 
   const registry = new Registry();
   for (const metric of metrics) registry.registerMetric(metric);
   return sumOf(samplesOf(await registry.metrics()), name, labels);
-}
-
-/** Once a clone; the folder appears as a whole. */
-function installParser(): string {
-  if (existsSync(packages)) return packages;
-  const temporary = `${packages}.${process.pid}.tmp`;
-  mkdirSync(join(root, '.longhaul'), { recursive: true, mode: 0o700 });
-  const flags = ['--no-deps', '--require-hashes', '--only-binary', ':all:', '--quiet', '--disable-pip-version-check'];
-  const { status, stderr } = spawnSync(
-    'python3',
-    ['-m', 'pip', 'install', ...flags, '--target', temporary, '--requirement', requirements],
-    {
-      encoding: 'utf8',
-    },
-  );
-  if (status !== 0) throw new Error(`pip could not install the parser: ${stderr}`);
-  try {
-    renameSync(temporary, packages);
-  } catch (error) {
-    // Another test file was faster; its folder is as good.
-    rmSync(temporary, { recursive: true });
-    if (!existsSync(packages)) throw error;
-  }
-  return packages;
 }

@@ -116,7 +116,7 @@ export function writeTool(slug: string, effects: EffectServer, more: Record<stri
 export interface EffectServer {
   readonly origin: string;
   readonly port: number;
-  readonly effects: { path: string; body: string; key: string | null }[];
+  readonly effects: { path: string; body: string; key: string | null; traceparent: string | null }[];
   onEffect: ((count: number) => Promise<void> | void) | null;
   answer: Readonly<Record<string, unknown>>;
   close(): void;
@@ -129,8 +129,8 @@ export async function startEffectServer(): Promise<EffectServer> {
     void (async () => {
       let body = '';
       for await (const part of request) body += String(part);
-      const key = request.headers['idempotency-key'];
-      effects.push({ path: request.url ?? '', body, key: typeof key === 'string' ? key : null });
+      const headerOf = (name: string) => (typeof request.headers[name] === 'string' ? request.headers[name] : null);
+      effects.push({ path: request.url ?? '', body, key: headerOf('idempotency-key'), traceparent: headerOf('traceparent') });
       await state.onEffect?.(effects.length);
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ done: effects.length, ...state.answer }));
     })().catch(() => response.destroy());

@@ -14,6 +14,8 @@ export type OutboxMessage =
       readonly organizationId: string;
       readonly workspaceId: string | null;
       readonly correlationId: string;
+      /** The trace in which it was written, as text (`db/trace-origin.ts`); missing where nothing is traced. */
+      readonly trace?: string;
       readonly reuse: 'reject_duplicate' | 'allow_duplicate';
       /** ISO 8601; the workflow's first task does not start before it, by the database's clock. */
       readonly startAt?: string;

@@ -1,16 +1,59 @@
+import type { Attributes } from '@opentelemetry/api';
+import type { ResolvedModel } from '../../../ports/models/models.ts';
+import { attribute, genAiProviderOf } from '../../../ports/telemetry/conventions.ts';
+import { genAiName, inSpan } from '../../../ports/telemetry/spans.ts';
 import type { ActivityDeps } from '../../deps.ts';
 import { ModelError, reasonOf } from '../faults/errors.ts';
+import type { ModelFinish, ModelStepRequest } from '../step.ts';
 
-/** Makes one model call and records its duration and outcome. */
-export async function measureCall<R>({ metrics }: Pick<ActivityDeps, 'metrics'>, provider: string, call: () => Promise<R>): Promise<R> {
+/** Makes one model call and records its duration and outcome, as metrics and as a span `chat`. `about`: further attributes of the span. */
+export async function measureCall<R extends { readonly finish: ModelFinish }>(
+  { metrics }: Pick<ActivityDeps, 'metrics'>,
+  request: ModelStepRequest,
+  call: () => Promise<R>,
+  about: Attributes = {},
+): Promise<R> {
+  const { model } = request;
   const startedAt = performance.now();
   let outcome = 'ok';
   try {
-    return await call();
+    return await inSpan(
+      { name: genAiName('chat', model.name), kind: 'client', attributes: { ...requestAttributes(model, request), ...about } },
+      async (span) => {
+        const answered = await call();
+        span.setAttributes(answerAttributes(answered.finish));
+        return answered;
+      },
+    );
   } catch (error) {
     outcome = error instanceof ModelError ? reasonOf(error.class) : 'aborted';
     throw error;
   } finally {
-    metrics.modelCalled(provider, outcome, (performance.now() - startedAt) / 1_000);
+    metrics.modelCalled(model.provider, outcome, (performance.now() - startedAt) / 1_000);
   }
+}
+
+function requestAttributes(model: ResolvedModel, { maxOutputTokens, settings }: ModelStepRequest): Attributes {
+  return {
+    [attribute.operation]: 'chat',
+    [attribute.provider]: genAiProviderOf(model),
+    [attribute.requestModel]: model.name,
+    [attribute.requestStream]: true,
+    ...(maxOutputTokens === null ? {} : { [attribute.requestMaxTokens]: maxOutputTokens }),
+    ...(settings.temperature === null ? {} : { [attribute.requestTemperature]: settings.temperature }),
+  };
+}
+
+/** The conventions count cached tokens among those of the input, and tokens of reasoning among those of the output. */
+function answerAttributes({ stopReason, usage, providerRequestId, providerModel }: ModelFinish): Attributes {
+  return {
+    [attribute.finishReasons]: [stopReason],
+    [attribute.inputTokens]: usage.input + usage.cachedRead + usage.cachedWrite,
+    [attribute.outputTokens]: usage.output + usage.reasoning,
+    [attribute.cacheReadTokens]: usage.cachedRead,
+    [attribute.cacheCreationTokens]: usage.cachedWrite,
+    [attribute.reasoningTokens]: usage.reasoning,
+    ...(providerRequestId === null ? {} : { [attribute.responseId]: providerRequestId }),
+    ...(providerModel === null ? {} : { [attribute.responseModel]: providerModel }),
+  };
 }

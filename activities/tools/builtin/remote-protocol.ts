@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { Attributes } from '@opentelemetry/api';
 import Type from 'typebox';
 import { Value } from 'typebox/value';
 import type { McpPrincipal } from '../../../db/mcp/connection-queries.ts';
@@ -7,6 +8,8 @@ import { readRemoteTool, type McpToolkit } from '../../../db/toolkits/mcp-toolki
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from '../../../ports/egress/egress.ts';
 import type { TenantSchemas } from '../../../ports/json/schema.ts';
+import { attribute } from '../../../ports/telemetry/conventions.ts';
+import { inSpan, withTraceparent } from '../../../ports/telemetry/spans.ts';
 import { exactText, rounded } from '../../../workflows/contracts/tools/exact-json.ts';
 import { runHeader } from '../../../workflows/contracts/runs/run-header.ts';
 import { McpError } from '../../../ports/mcp/errors.ts';
@@ -38,7 +41,12 @@ export async function executeRemote(parts: ToolDeps, execution: GuardedExecution
     useMcp(parts, ask, (session, patience) => {
       hasLeft = true;
       const headers = { ...patience.headers, ...(execution.run === null ? {} : { [runHeader]: execution.run.id }) };
-      return session.callTool({ name: tool.name, args: execution.args, inputSchema: tool.input_schema }, { ...patience, headers });
+      return inSpan({ name: `tools/call ${tool.name}`, kind: 'client', attributes: mcpAttributes(tool.name) }, () =>
+        session.callTool(
+          { name: tool.name, args: execution.args, inputSchema: tool.input_schema },
+          { ...patience, headers: withTraceparent(headers) },
+        ),
+      );
     });
   try {
     const result = await call().catch(async (error: unknown) => {
@@ -54,6 +62,11 @@ export async function executeRemote(parts: ToolDeps, execution: GuardedExecution
       return { status: 'failed', error: toolError('auth_required', error.message, false), needsConsent: true };
     return failureOf(error, hasLeft);
   }
+}
+
+/** The conventions for MCP: the name of a client's span is method and target. */
+function mcpAttributes(tool: string): Attributes {
+  return { [attribute.mcpMethod]: 'tools/call', [attribute.operation]: 'execute_tool', [attribute.toolName]: tool };
 }
 
 class ConsentAsked extends Error {

@@ -2,6 +2,7 @@ import { afterMs } from '../../../ports/deadline.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress } from '../../../ports/egress/egress.ts';
 import { hopsHeader } from '../../../workflows/contracts/triggers/hops.ts';
 import { runHeader } from '../../../workflows/contracts/runs/run-header.ts';
+import { withTraceparent } from '../../../ports/telemetry/spans.ts';
 import { TemplateError } from '../../../ports/templates/templates.ts';
 import { Failure } from '../../../workflows/contracts/failure.ts';
 import { isGivenUpFailure } from '../../support/failures.ts';
@@ -87,7 +88,7 @@ function counted<P extends { readonly egress: Egress }>(parts: P, { hops, run }:
   const ofChain = { [hopsHeader]: String(hops), ...(run === null ? {} : { [runHeader]: run.id }) };
   const withHops = <R extends { readonly headers: Readonly<Record<string, string>> }>(request: R): R => {
     const own = Object.entries(request.headers).filter(([name]) => ![hopsHeader, runHeader].includes(name.toLowerCase()));
-    return { ...request, headers: { ...Object.fromEntries(own), ...ofChain } };
+    return { ...request, headers: withTraceparent({ ...Object.fromEntries(own), ...ofChain }) };
   };
   return {
     ...parts,
