@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Databases } from '../databases.ts';
 import { callDefinerFunction } from '../identity/lookup/credential-lookup.ts';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
 import { open, openWith, type FoundDataKey } from '../tenancy/keys/envelope.ts';
@@ -67,20 +68,24 @@ export function liveSecretsOf(hook: FoundHook, keys: Pick<KeyRing, 'keks'>): str
   return secretsIn(opened).slice(0, hook.hasOverlap ? 2 : 1);
 }
 
+const storedSecrets = prepared(({ id, organizationId }: ParametersOf<{ readonly id: string; readonly organizationId: string }>) =>
+  query
+    .selectFrom('webhook_endpoints')
+    .where('id', '=', id)
+    .where('organizationId', '=', organizationId)
+    .select(['secretsEnc', sql<boolean>`coalesce(secret_overlap_until > clock_timestamp(), false)`.as('hasOverlap')]),
+);
+
 /** The same for an endpoint that the transaction sees. */
 export async function readEndpointSecrets(
   tx: Pick<TenantTransaction, 'em'>,
   keys: Pick<KeyRing, 'keks'>,
   endpoint: { readonly id: string; readonly organizationId: string },
 ): Promise<string[]> {
-  const found = await row<{ secrets_enc: Buffer | null; has_overlap: boolean }>(
-    tx.em,
-    'select secrets_enc, coalesce(secret_overlap_until > clock_timestamp(), false) as has_overlap from webhook_endpoints where id = ? and organization_id = ?',
-    [endpoint.id, endpoint.organizationId],
-  );
-  if (!found?.secrets_enc) return [];
-  const secrets = secretsIn(await open(tx.em, keys, endpointBinding(endpoint.organizationId, endpoint.id), found.secrets_enc));
-  return secrets.slice(0, found.has_overlap ? 2 : 1);
+  const found = await row(tx.em, storedSecrets({ id: endpoint.id, organizationId: endpoint.organizationId }));
+  if (!found?.secretsEnc) return [];
+  const secrets = secretsIn(await open(tx.em, keys, endpointBinding(endpoint.organizationId, endpoint.id), found.secretsEnc));
+  return secrets.slice(0, found.hasOverlap ? 2 : 1);
 }
 
 /** Returns the secrets of a decrypted envelope, newest first. */
