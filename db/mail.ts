@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import type { DeliveryResult } from '../workflows/contracts/upkeep/delivery.ts';
 import type { MailRequest } from '../workflows/contracts/upkeep/mail.ts';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
@@ -7,6 +8,7 @@ import type { KeyRing } from './identity/keys/key-ring.ts';
 import { mailToken, tokenHash } from './identity/factors/opaque-tokens.ts';
 import { newId } from './ids.ts';
 import { addOutbox } from './outbox.ts';
+import { query } from './query.ts';
 import { change, row } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 
@@ -50,29 +52,36 @@ export async function addMail(
 export type MailMessage = Extract<OutboxMessage, { kind: 'mail' }>;
 
 /** A mail's row as its delivery loads it. */
-export interface StoredMail {
-  readonly message: MailMessage;
-  /** Requested more than a day ago: a person who was waiting for a new password has asked again by now. */
-  readonly isStale: boolean;
-}
+export type StoredMail = NonNullable<Awaited<ReturnType<typeof loadMail>>>;
 
-/** Returns the mail of an outbox row, or null once it has been swept. Uses the sweeper's pool; the row says which tenant it belongs to. */
-export async function loadMail(em: SqlEntityManager, outboxId: string): Promise<StoredMail | null> {
-  const found = await row<{ payload: MailMessage; is_stale: boolean }>(
+/**
+ * Returns the mail of an outbox row, or null once it has been swept. `isStale`: it was requested more than a day ago, and a person who was waiting for a new
+ * password has asked again by now. Uses the sweeper's pool; the row says which tenant it belongs to.
+ */
+export function loadMail(em: SqlEntityManager, outboxId: string) {
+  return row(
     em,
-    "select payload, created_at < now() - interval '24 hours' as is_stale from outbox where id = ? and kind = 'mail'",
-    [outboxId],
+    query
+      .selectFrom('outbox')
+      // Its kind says which message it is.
+      .select(({ ref }) => ref('payload').$castTo<MailMessage>().as('message'))
+      .select(sql<boolean>`created_at < now() - interval '24 hours'`.as('isStale'))
+      .where('id', '=', outboxId)
+      .where('kind', '=', 'mail'),
   );
-  return found && { message: found.payload, isStale: found.is_stale };
 }
 
 /** Records the outcome of a mail and erases its address. Returns false when an outcome was already recorded. */
 export async function settleMail(tx: TenantTransaction, outboxId: string, result: DeliveryResult): Promise<boolean> {
+  const payload = sql<MailMessage>`payload || jsonb_build_object('settled', ${result}::text, 'mail', (payload -> 'mail') - 'email' - 'to')`;
   const settled = await change(
     tx.em,
-    `update outbox set payload = payload || jsonb_build_object('settled', ?::text, 'mail', (payload -> 'mail') - 'email' - 'to')
-    where id = ? and kind = 'mail' and payload -> 'settled' is null`,
-    [result, outboxId],
+    query
+      .updateTable('outbox')
+      .set({ payload })
+      .where('id', '=', outboxId)
+      .where('kind', '=', 'mail')
+      .where(sql<boolean>`payload -> 'settled' is null`),
   );
   return settled > 0;
 }
@@ -81,8 +90,12 @@ export async function settleMail(tx: TenantTransaction, outboxId: string, result
 export async function noteOpened(tx: TenantTransaction, outboxId: string): Promise<boolean> {
   const noted = await change(
     tx.em,
-    `update outbox set payload = payload || '{"opened": true}' where id = ? and kind = 'mail' and payload -> 'opened' is null`,
-    [outboxId],
+    query
+      .updateTable('outbox')
+      .set({ payload: sql<MailMessage>`payload || '{"opened": true}'` })
+      .where('id', '=', outboxId)
+      .where('kind', '=', 'mail')
+      .where(sql<boolean>`payload -> 'opened' is null`),
   );
   return noted > 0;
 }

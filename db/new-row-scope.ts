@@ -1,9 +1,12 @@
+import { sql } from 'kysely';
 import { assertScopeActive } from './frozen.ts';
 import type { Role, Scope } from '../workflows/contracts/access.ts';
 import { fail, invalid } from '../workflows/contracts/failure.ts';
 import type { Caller } from './caller.ts';
+import { prepared, type ParametersOf } from './prepared.ts';
+import { query } from './query.ts';
 import { isUnbounded, organizationOf, refuseRank, scopeOf, workspacesOf } from './reach.ts';
-import { rows } from './sql.ts';
+import { row, rows } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 
 /** The row scope of a new row in a scoped table. */
@@ -22,13 +25,6 @@ export interface RowWorkspace {
 interface Creating extends TenantTransaction {
   readonly caller: Caller;
   readonly floor: Role | null;
-}
-
-interface FoundWorkspace {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly is_active: boolean;
-  readonly status: string;
 }
 
 export interface NewRowOptions {
@@ -70,46 +66,58 @@ export async function resolveNewRowWorkspace(
   const found = wanted ? await namedWorkspace(ctx, wanted) : await onlyWorkspace(ctx);
 
   refuseRank(caller, found.id, ctx.floor);
-  if (!options.openWhenSuspended) assertScopeActive(found.status, found.is_active);
-  return { organizationId: found.organization_id, workspaceId: found.id };
+  if (!options.openWhenSuspended) assertScopeActive(found.status, found.isActive);
+  return { organizationId: found.organizationId, workspaceId: found.id };
 }
 
-async function namedWorkspace(ctx: Creating, id: string): Promise<FoundWorkspace> {
+function selectWorkspaces() {
+  return query
+    .selectFrom('workspaces as w')
+    .innerJoin('organizations as o', 'o.id', 'w.organizationId')
+    .select(['w.id', 'w.organizationId', 'w.isActive', 'o.status'])
+    .limit(sql.lit(2));
+}
+
+const workspaceById = prepared(({ id }: ParametersOf<{ readonly id: string }>) => selectWorkspaces().where('w.id', '=', id));
+
+async function namedWorkspace(ctx: Creating, id: string) {
   const { caller } = ctx;
   const visible = workspacesOf(caller);
   const isOwn = visible === null || visible.includes(id);
-  const found = isOwn ? (await findWorkspaces(ctx, 'w.id = ?', [id]))[0] : undefined;
+  const found = isOwn ? await row(ctx.em, workspaceById({ id })) : null;
   const organizationId = organizationOf(caller);
 
-  if (!found || !(isUnbounded(caller) || found.organization_id === organizationId)) {
+  if (!found || !(isUnbounded(caller) || found.organizationId === organizationId)) {
     throw invalid('/workspace_id', 'reference', 'refers to a workspace that does not exist');
   }
   return found;
 }
 
-async function onlyWorkspace(ctx: Creating): Promise<FoundWorkspace> {
+const activeWorkspaces = prepared(({ organizationId }: ParametersOf<{ readonly organizationId: string }>) =>
+  selectWorkspaces()
+    .where('w.organizationId', '=', organizationId)
+    .where(({ ref }) => ref('w.isActive')),
+);
+
+async function onlyWorkspace(ctx: Creating) {
   const { caller } = ctx;
   const organizationId = organizationOf(caller);
-  const active = organizationId ? await findWorkspaces(ctx, 'w.organization_id = ? and w.is_active', [organizationId]) : [];
+  const active = organizationId ? await rows(ctx.em, activeWorkspaces({ organizationId })) : [];
   const [only, second] = active;
 
   if (!only || second) throw invalid('/workspace_id', 'workspace_required', 'name the workspace of the new row');
   return only;
 }
 
-async function findWorkspaces(ctx: Creating, condition: string, params: unknown[]): Promise<FoundWorkspace[]> {
-  return rows<FoundWorkspace>(
-    ctx.em,
-    `select w.id, w.organization_id, w.is_active, o.status from workspaces w join organizations o on o.id = w.organization_id where ${condition} limit 2`,
-    params,
-  );
-}
+const statusOfOrganization = prepared(({ id }: ParametersOf<{ readonly id: string }>) =>
+  query.selectFrom('organizations').select('status').where('id', '=', id),
+);
 
 async function resolveNewRowOrganization(ctx: Creating, options: NewRowOptions): Promise<string> {
   const id = organizationOf(ctx.caller);
   if (!id) throw invalid('/scope', 'range', 'an operator names the organization with X-View-Organization');
 
-  const [found] = await rows<{ status: string }>(ctx.em, 'select status from organizations where id = ?', [id]);
+  const found = await row(ctx.em, statusOfOrganization({ id }));
   if (!found) throw fail('not_found');
   if (!options.openWhenSuspended) assertScopeActive(found.status);
   return id;

@@ -1,10 +1,13 @@
 import { assertScopeActive } from './frozen.ts';
 import { type EntityClass, type FilterQuery, LockMode, raw } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import type { Role } from '../workflows/contracts/access.ts';
 import { fail } from '../workflows/contracts/failure.ts';
 import type { Caller, TenantSettings } from './caller.ts';
 import { Condition } from './condition.ts';
+import { prepared, type ParametersOf } from './prepared.ts';
+import { query } from './query.ts';
 import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from './reach.ts';
 import { row } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
@@ -142,16 +145,21 @@ export function checkIfMatch(ctx: Pick<Changing, 'ifMatch' | 'isIfMatchRequired'
   }
 }
 
+const stateOfHome = prepared(
+  ({ organizationId, workspaceId }: ParametersOf<{ readonly organizationId: string; readonly workspaceId: string | null }>) =>
+    query
+      .selectFrom('organizations as o')
+      .leftJoin('workspaces as w', (join) => join.on('w.id', '=', sql<string>`${workspaceId}::uuid`))
+      .select(['o.status', 'w.isActive'])
+      .where('o.id', '=', organizationId),
+);
+
 /** Refuses writes inside a suspended or deleting organization or an archived workspace (423). One query; none for platform rows. */
 export async function assertActive(em: SqlEntityManager, home: TenantRow): Promise<void> {
   if (!home.organizationId) return;
-  const state = await row<{ status: string; is_active: boolean | null }>(
-    em,
-    'select o.status, w.is_active from organizations o left join workspaces w on w.id = ?::uuid where o.id = ?',
-    [home.workspaceId ?? null, home.organizationId],
-  );
+  const state = await row(em, stateOfHome({ organizationId: home.organizationId, workspaceId: home.workspaceId ?? null }));
   // Null without a workspace, since there is none to join.
-  if (state) assertScopeActive(state.status, state.is_active);
+  if (state) assertScopeActive(state.status, state.isActive);
 }
 
 /** Deletes exactly one row, else throws. A policy would silently let the delete of a foreign row pass with nothing changed. */

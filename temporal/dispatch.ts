@@ -1,7 +1,7 @@
 import { markRunDue } from '../domain/runs/reconcile.ts';
 import type { Logger } from 'pino';
 import type { Databases } from '../db/databases.ts';
-import { loadOutbox, markOutboxFailed, markOutboxSent, unsentWakeUps, type OutboxRow } from '../db/outbox.ts';
+import { loadOutbox, markOutboxFailed, markOutboxSent, unsentWakeUps, type OutboxRow } from '../db/outbox-sending.ts';
 import { topmostLiveRun } from '../db/runs/start/restart-run.ts';
 import { sweep } from '../db/transaction.ts';
 import type { Publisher } from '../db/streams/publisher.ts';

@@ -2,7 +2,7 @@ import { markReconciled } from '../domain/runs/reconcile.ts';
 import type { Logger } from 'pino';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/databases.ts';
-import { resendMails } from '../db/outbox.ts';
+import { resendMails } from '../db/outbox-sending.ts';
 import { lockConversation, runStartMessage } from '../db/runs/start/conversations.ts';
 import {
   endedRunsAmong,

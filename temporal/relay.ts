@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { Databases } from '../db/databases.ts';
-import { takeDueOutbox, type OutboxRow } from '../db/outbox.ts';
+import { takeDueOutbox, type OutboxRow } from '../db/outbox-sending.ts';
 import { sweep } from '../db/transaction.ts';
 import { isRunStart } from '../workflows/contracts/outbox.ts';
 import type { Temporal } from './client.ts';

@@ -1,4 +1,4 @@
-import type { OutboxRow } from '../db/outbox.ts';
+import type { OutboxRow } from '../db/outbox-sending.ts';
 
 /** This process wakes the same workflow again after this time at the earliest. */
 const windowMs = 500;

@@ -57,7 +57,9 @@ async function appendChanged(
   heads: readonly ChainHead[],
 ): Promise<void> {
   const isNew = !(await file.hasLines().catch(() => true));
-  const changed = heads.filter(({ chain, mac }) => isNew || known.get(chain) !== mac);
+  const changed = heads
+    .filter(({ chain, mac }) => isNew || known.get(chain) !== mac)
+    .map(({ chain, sealNo, mac, entries }) => ({ chain, seal_no: sealNo, mac, entries }));
   for (let from = 0; from < changed.length; from += headsALine)
     log.info({ heads: changed.slice(from, from + headsALine) }, 'audit log anchored');
   await file.append(changed, new Date());

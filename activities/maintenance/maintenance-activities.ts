@@ -2,7 +2,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { sweepKeys } from '../../domain/http/idempotency.ts';
 import type { Databases } from '../../db/databases.ts';
-import { sweepOutbox } from '../../db/outbox.ts';
+import { sweepOutbox } from '../../db/outbox-sending.ts';
 import { sweep } from '../../db/transaction.ts';
 import { sweepToolTests } from '../../domain/tools/tool-tests.ts';
 import { tendFrames } from '../../domain/streams/upkeep.ts';

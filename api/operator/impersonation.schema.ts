@@ -52,14 +52,14 @@ export const ImpersonationTokenView = closed(
 export function toImpersonationView(row: ImpersonationRow): Static<typeof ImpersonationView> {
   return {
     id: row.id,
-    operator_user_id: row.operator_user_id,
-    target_user_id: row.target_user_id,
-    organization_id: row.organization_id,
-    workspace_id: row.workspace_id,
+    operator_user_id: row.operatorUserId,
+    target_user_id: row.targetUserId,
+    organization_id: row.organizationId,
+    workspace_id: row.workspaceId,
     reason: row.reason,
-    started_at: iso(row.started_at),
-    expires_at: iso(row.expires_at),
-    ended_at: iso(row.ended_at),
-    ended_by_user_id: row.ended_by_user_id,
+    started_at: iso(row.startedAt),
+    expires_at: iso(row.expiresAt),
+    ended_at: iso(row.endedAt),
+    ended_by_user_id: row.endedByUserId,
   };
 }

@@ -1,7 +1,7 @@
-import { noteOfRow } from '../http/operation/audit.ts';
-import { listImpersonationRows } from '../../db/operator/impersonations.ts';
+import { listImpersonationRows, type ImpersonationRow } from '../../db/operator/impersonations.ts';
 import { mapPage } from '../../db/page.ts';
 import { endImpersonation, startImpersonation } from '../../domain/operator/impersonations.ts';
+import type { AuditNote } from '../http/operation/context.ts';
 import { list, post, remove } from '../http/operation/operation.ts';
 import {
   ImpersonationFilters,
@@ -36,8 +36,8 @@ export const impersonationOperations = {
       const { impersonation, token } = await startImpersonation(ctx, { userId: body.user_id, reason: body.reason, minutes });
 
       ctx.audit(
-        noteOfRow('impersonation', impersonation, {
-          target_user_id: { to: impersonation.target_user_id },
+        noteOf(impersonation, {
+          target_user_id: { to: impersonation.targetUserId },
           reason: { to: body.reason },
           minutes: { to: minutes },
         }),
@@ -75,7 +75,11 @@ export const impersonationOperations = {
     },
     async (ctx, { params }) => {
       const { before, after } = await endImpersonation(ctx, params.impersonation_id);
-      ctx.audit(noteOfRow('impersonation', after, before === after ? {} : { ended_at: { from: null, to: after.ended_at } }));
+      ctx.audit(noteOf(after, before === after ? {} : { ended_at: { from: null, to: after.endedAt } }));
     },
   ),
 };
+
+function noteOf({ id, organizationId, workspaceId }: ImpersonationRow, changes: AuditNote['changes']): AuditNote {
+  return { resourceType: 'impersonation', resourceId: id, organizationId, workspaceId, changes };
+}

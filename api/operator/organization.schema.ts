@@ -51,12 +51,12 @@ export const PurgeView = closed(
 export function toPurgeView(row: PurgeRow): Static<typeof PurgeView> {
   return {
     id: row.id,
-    organization_id: row.organization_id,
+    organization_id: row.organizationId,
     status: row.status,
     step: row.step,
     counts: { ...row.counts },
-    started_at: iso(row.started_at),
-    finished_at: iso(row.finished_at),
-    created_at: iso(row.created_at),
+    started_at: iso(row.startedAt),
+    finished_at: iso(row.finishedAt),
+    created_at: iso(row.createdAt),
   };
 }

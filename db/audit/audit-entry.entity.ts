@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { Role } from '../../workflows/contracts/access.ts';
 import { bigintColumn, createdAtColumn, idColumn, jsonColumn, uuidColumn } from '../columns.ts';
 import { index, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../policies.ts';
@@ -27,7 +28,7 @@ const schema = defineEntity({
     workspaceId: uuidColumn().strictNullable(),
     actorKind: p.enum(auditActorKinds),
     actorId: uuidColumn().strictNullable(),
-    actorRole: p.text().strictNullable(),
+    actorRole: p.text().$type<Role>().strictNullable(),
     actingUserId: uuidColumn().strictNullable(),
     impersonationId: uuidColumn().strictNullable(),
     action: p.enum(auditActions),

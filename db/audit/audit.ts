@@ -1,6 +1,10 @@
+import { type Selectable, sql } from 'kysely';
 import { newId } from '../ids.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { change, iso, queueStatement } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { Tables } from '../table-types.ts';
 import type { auditActions } from './audit-entry.entity.ts';
 
 export type AuditAction = (typeof auditActions)[number];
@@ -44,57 +48,95 @@ const unspoken = /^(email|pending_email|full_name)$|password|secret|(^|_)token$|
 /** Resources named after a person: their label is never written, since entries outlive people. A user's label is looked up when an entry is read. */
 const personal: ReadonlySet<string> = new Set(['user', 'workspace_member', 'invitation', 'session', 'impersonation']);
 
-// One statement for both, since every write has this one anyway.
-const whereOpen = `app_refuse('LH423', (
-  select case when o.status <> 'active' then 'organization_' || o.status else 'workspace_archived' end
-    from organizations o left join workspaces w on w.id = ?::uuid
-   where o.id = ?::uuid and (o.status <> 'active' or w.is_active is false)))`;
+/** The columns that an entry is written with, in the order of `insertEntry`; it is numbered and sealed later. */
+const writtenColumns = [
+  'id',
+  'createdAt',
+  'organizationId',
+  'workspaceId',
+  'actorKind',
+  'actorId',
+  'actorRole',
+  'actingUserId',
+  'impersonationId',
+  'action',
+  'resourceType',
+  'resourceId',
+  'resourceLabel',
+  'outcome',
+  'changes',
+  'operationId',
+  'correlationId',
+  'ip',
+  'userAgent',
+] as const;
+
+type Columns = Pick<Selectable<Tables['audit_entries']>, (typeof writtenColumns)[number]>;
+/** `changes` as JSON; `demandsOpen` refuses the entry where its organization or workspace is closed. */
+type WrittenEntry = Omit<Columns, 'createdAt' | 'changes'> & { readonly changes: string; readonly demandsOpen: true | undefined };
+
+const insertEntry = prepared((entry: ParametersOf<WrittenEntry>) => {
+  const text = <N extends keyof Columns & keyof typeof entry>(name: N) => sql<Columns[N]>`${entry[name]}::text`.as<N>(name);
+  const uuid = <N extends keyof Columns & keyof typeof entry>(name: N) => sql<Columns[N]>`${entry[name]}::uuid`.as<N>(name);
+
+  const written = query
+    .selectNoFrom([uuid('id'), sql<string>`clock_timestamp()`.as('createdAt'), uuid('organizationId'), uuid('workspaceId')])
+    .select([text('actorKind'), uuid('actorId'), text('actorRole'), uuid('actingUserId'), uuid('impersonationId')])
+    .select([text('action'), text('resourceType'), text('resourceId'), text('resourceLabel'), text('outcome')])
+    .select([sql<Columns['changes']>`${entry.changes}::jsonb`.as('changes'), text('operationId'), uuid('correlationId')])
+    .select([text('ip'), text('userAgent')]);
+  return query
+    .insertInto('audit_entries')
+    .columns(writtenColumns)
+    .expression(entry.demandsOpen ? written.where(isOpen(entry)) : written);
+});
+
+/** Refuses the statement where the organization is not active or the workspace is archived: one statement for both, since every write has this one anyway. */
+function isOpen({ organizationId, workspaceId }: Pick<ParametersOf<WrittenEntry>, 'organizationId' | 'workspaceId'>) {
+  return sql<boolean>`app_refuse('LH423', (
+    select case when o.status <> 'active' then 'organization_' || o.status else 'workspace_archived' end
+      from organizations o left join workspaces w on w.id = ${workspaceId}::uuid
+     where o.id = ${organizationId}::uuid and (o.status <> 'active' or w.is_active is false)))`;
+}
 
 /** Writes one audit entry in the transaction of the change it records; returns its id. */
 export async function writeAudit(tx: TenantTransaction, options: AuditOptions): Promise<string> {
   const id = newId();
-  await change(tx.em, ...statementOf(tx, id, options));
+  await change(tx.em, insertEntry(entryOf(tx, id, options)));
   return id;
 }
 
 /** The same, sent together with the next statement or the commit. */
 export async function queueAudit(tx: TenantTransaction, options: AuditOptions): Promise<void> {
-  await queueStatement(tx.em, ...statementOf(tx, newId(), options));
+  await queueStatement(tx.em, insertEntry(entryOf(tx, newId(), options)));
 }
 
-function statementOf(
+function entryOf(
   { actor, tenant, correlationId }: TenantTransaction,
   id: string,
   { action, operationId, note, ip, userAgent, outcome = 'success', demandsOpen = false }: AuditOptions,
-): [sql: string, params: unknown[]] {
-  const organizationId = note.organizationId === undefined ? tenant.organizationId : note.organizationId;
-
-  return [
-    `insert into audit_entries (id, created_at, organization_id, workspace_id, actor_kind, actor_id, actor_role, acting_user_id, impersonation_id,
-       action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)
-     select ?::uuid, clock_timestamp(), ?::uuid, ?::uuid, ?, ?::uuid, ?, ?::uuid, ?::uuid, ?, ?, ?, ?, ?, ?::jsonb, ?, ?::uuid, ?, ?${demandsOpen ? ` where ${whereOpen}` : ''}`,
-    [
-      id,
-      organizationId,
-      note.workspaceId ?? null,
-      actor.kind,
-      actor.id,
-      actor.role,
-      actor.actingUserId,
-      actor.impersonationId,
-      action,
-      note.resourceType.slice(0, 60),
-      cut(note.resourceId, 200),
-      personal.has(note.resourceType) ? null : cut(note.label, 200),
-      outcome,
-      JSON.stringify(boundedChanges(note.changes ?? {})),
-      cut(operationId, 100),
-      correlationId,
-      ip,
-      cut(userAgent, 400),
-      ...(demandsOpen ? [note.workspaceId ?? null, organizationId] : []),
-    ],
-  ];
+): WrittenEntry {
+  return {
+    id,
+    organizationId: note.organizationId === undefined ? tenant.organizationId : note.organizationId,
+    workspaceId: note.workspaceId ?? null,
+    actorKind: actor.kind,
+    actorId: actor.id,
+    actorRole: actor.role,
+    actingUserId: actor.actingUserId,
+    impersonationId: actor.impersonationId,
+    action,
+    resourceType: note.resourceType.slice(0, 60),
+    resourceId: cut(note.resourceId, 200),
+    resourceLabel: personal.has(note.resourceType) ? null : cut(note.label, 200),
+    outcome,
+    changes: JSON.stringify(boundedChanges(note.changes ?? {})),
+    operationId: cut(operationId, 100),
+    correlationId,
+    ip,
+    userAgent: cut(userAgent, 400),
+    demandsOpen: demandsOpen || undefined,
+  };
 }
 
 /** Returns the changes as they are stored: at most 50 fields, values of 500 characters, 16 KiB in all; omissions are marked `truncated`. */

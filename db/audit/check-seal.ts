@@ -1,5 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { NotNull, Selectable } from 'kysely';
+import { query } from '../query.ts';
 import { rows } from '../sql.ts';
+import type { Tables } from '../table-types.ts';
 import { inChain, organizationOfChain } from './chain.ts';
 import { entryForm, entryMac, entryMacBytes, sealedColumns, sealKinds, sealMac, type SealedEntry, type SealKind } from './entry-form.ts';
 import type { AuditKeys } from './seal.ts';
@@ -15,20 +18,20 @@ export interface AuditFault {
   readonly message: string;
 }
 
-export interface Seal {
-  readonly seal_no: number;
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly entries: number;
-  readonly mac: Buffer;
-  readonly previous_mac: Buffer | null;
-  readonly entry_macs: Buffer;
-  readonly key_id: string;
-  readonly purged_at: string | null;
-  readonly created_at: string;
-}
+export const sealColumns = [
+  'sealNo',
+  'firstSeq',
+  'lastSeq',
+  'entries',
+  'mac',
+  'previousMac',
+  'entryMacs',
+  'keyId',
+  'purgedAt',
+  'createdAt',
+] as const;
 
-export const sealColumns = 'seal_no, first_seq, last_seq, entries, mac, previous_mac, entry_macs, key_id, purged_at, created_at';
+export type Seal = Pick<Selectable<Tables['audit_seals']>, (typeof sealColumns)[number]>;
 
 export type Report = (fault: Omit<AuditFault, 'chain'>) => void;
 
@@ -47,7 +50,7 @@ export interface CheckedSeal {
 const entriesAtOnce = 5_000;
 
 /** Reports a fault of a seal as a whole. */
-export function brokenSeal({ report }: Pick<Checking, 'report'>, { seal_no: sealNo }: Pick<Seal, 'seal_no'>, message: string): void {
+export function brokenSeal({ report }: Pick<Checking, 'report'>, { sealNo }: Pick<Seal, 'sealNo'>, message: string): void {
   report({ kind: 'broken', sealNo, seq: null, entryId: null, message });
 }
 
@@ -65,7 +68,7 @@ function runsOf(seals: readonly Seal[]): Seal[][] {
   let room = 0;
   for (const seal of seals) {
     const run = runs.at(-1);
-    if (run?.at(-1)?.seal_no === seal.seal_no - 1 && seal.entries <= room) run.push(seal);
+    if (run?.at(-1)?.sealNo === seal.sealNo - 1 && seal.entries <= room) run.push(seal);
     else {
       runs.push([seal]);
       room = entriesAtOnce;
@@ -76,11 +79,14 @@ function runsOf(seals: readonly Seal[]): Seal[][] {
 }
 
 async function readEntries(em: SqlEntityManager, chain: string, run: readonly Seal[]): Promise<Map<number, SealedEntry>> {
-  const own = inChain(organizationOfChain(chain));
-  const found = await rows<SealedEntry>(
+  const found = await rows(
     em,
-    `select ${sealedColumns} from audit_entries where ${own.sql} and seq between ?::bigint and ?::bigint`,
-    [...own.params, run[0]?.first_seq ?? 0, run.at(-1)?.last_seq ?? 0],
+    query
+      .selectFrom('audit_entries')
+      .select(sealedColumns)
+      .where(inChain(organizationOfChain(chain)))
+      .where(({ between }) => between('seq', run[0]?.firstSeq ?? 0, run.at(-1)?.lastSeq ?? 0))
+      .$narrowType<{ seq: NotNull }>(),
   );
   return new Map(found.map((entry) => [entry.seq, entry]));
 }
@@ -88,7 +94,7 @@ async function readEntries(em: SqlEntityManager, chain: string, run: readonly Se
 function entriesOf(seal: Seal, found: ReadonlyMap<number, SealedEntry>): SealedEntry[] {
   const entries: SealedEntry[] = [];
   // Sequence numbers that span more than the seal's count of entries are forged.
-  for (let seq = seal.first_seq; seq < seal.first_seq + Math.min(countOf(seal), seal.entries); seq++) {
+  for (let seq = seal.firstSeq; seq < seal.firstSeq + Math.min(countOf(seal), seal.entries); seq++) {
     const entry = found.get(seq);
     if (entry) entries.push(entry);
   }
@@ -97,17 +103,17 @@ function entriesOf(seal: Seal, found: ReadonlyMap<number, SealedEntry>): SealedE
 
 /** Returns the kind of a seal that holds, or null when it does not, which is reported. */
 function checkSeal(checking: Checking, seal: Seal, found: ReadonlyMap<number, SealedEntry>): SealKind | null {
-  const key = checking.auditKeys.find(({ id }) => id === seal.key_id);
+  const key = checking.auditKeys.find(({ id }) => id === seal.keyId);
   const broken = (message: string): null => {
     brokenSeal(checking, seal, message);
     return null;
   };
-  if (!key) return broken(`LONGHAUL_AUDIT_KEYS lacks the key ${seal.key_id}, under which it was made`);
-  if (seal.entry_macs.length !== seal.entries * entryMacBytes || countOf(seal) !== seal.entries)
+  if (!key) return broken(`LONGHAUL_AUDIT_KEYS lacks the key ${seal.keyId}, under which it was made`);
+  if (seal.entryMacs.length !== seal.entries * entryMacBytes || countOf(seal) !== seal.entries)
     return broken('its list of entries was changed');
 
   const { forms, isWhole } = checkEach(checking, { key: key.secret, seal, found });
-  const kind = sealKinds.find((one) => isSame(sealMac(key.secret, one, { previousMac: seal.previous_mac, forms }), seal.mac)) ?? null;
+  const kind = sealKinds.find((one) => isSame(sealMac(key.secret, one, { previousMac: seal.previousMac, forms }), seal.mac)) ?? null;
   // With entries missing or changed the seal can't match; it is reported only when nothing else explains that.
   if (isWhole && kind === null) return broken('it was changed itself');
   if (!isWhole && kind !== null) return broken('its list of entries was changed');
@@ -119,15 +125,15 @@ function checkEach({ report }: Checking, one: { key: Buffer; seal: Seal; found: 
   const forms: Buffer[] = [];
   let isWhole = true;
 
-  for (let seq = seal.first_seq; seq <= seal.last_seq; seq++) {
+  for (let seq = seal.firstSeq; seq <= seal.lastSeq; seq++) {
     const entry = found.get(seq);
-    const at = (seq - seal.first_seq) * entryMacBytes;
+    const at = (seq - seal.firstSeq) * entryMacBytes;
     const form = entry ? entryForm(entry) : null;
     if (form) forms.push(form);
-    if (form && isSame(entryMac(key, form), seal.entry_macs.subarray(at, at + entryMacBytes))) continue;
+    if (form && isSame(entryMac(key, form), seal.entryMacs.subarray(at, at + entryMacBytes))) continue;
 
     isWhole = false;
-    const place = { sealNo: seal.seal_no, seq, entryId: entry?.id ?? null };
+    const place = { sealNo: seal.sealNo, seq, entryId: entry?.id ?? null };
     if (entry) report({ ...place, kind: 'changed', message: 'the entry is not the one that was sealed' });
     else report({ ...place, kind: 'missing', message: 'the entry is gone' });
   }
@@ -135,7 +141,7 @@ function checkEach({ report }: Checking, one: { key: Buffer; seal: Seal; found: 
 }
 
 /** Number of entries that a seal's sequence numbers span. */
-export function countOf({ first_seq: first, last_seq: last }: Seal): number {
+export function countOf({ firstSeq: first, lastSeq: last }: Seal): number {
   return last - first + 1;
 }
 

@@ -1,36 +1,38 @@
 import { createHmac } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import type { Selectable } from 'kysely';
 import { iso } from '../sql.ts';
+import type { Tables } from '../table-types.ts';
 
-/** A sealed entry as the database holds it. */
-export interface SealedEntry {
-  readonly id: string;
-  readonly created_at: string;
-  readonly organization_id: string | null;
-  readonly workspace_id: string | null;
-  readonly actor_kind: string;
-  readonly actor_id: string | null;
-  readonly actor_role: string | null;
-  readonly acting_user_id: string | null;
-  readonly impersonation_id: string | null;
-  readonly action: string;
-  readonly resource_type: string;
-  readonly resource_id: string | null;
-  readonly resource_label: string | null;
-  readonly outcome: string;
-  readonly changes: Record<string, unknown>;
-  readonly operation_id: string | null;
-  readonly correlation_id: string | null;
-  readonly ip: string | null;
-  readonly user_agent: string | null;
-  readonly seq: number;
-  readonly seal_no: number;
-}
+/** Columns that are read to seal a row; seq and sealNo are assigned with the seal. */
+export const unsealedColumns = [
+  'id',
+  'createdAt',
+  'organizationId',
+  'workspaceId',
+  'actorKind',
+  'actorId',
+  'actorRole',
+  'actingUserId',
+  'impersonationId',
+  'action',
+  'resourceType',
+  'resourceId',
+  'resourceLabel',
+  'outcome',
+  'changes',
+  'operationId',
+  'correlationId',
+  'ip',
+  'userAgent',
+] as const;
+export const sealedColumns = [...unsealedColumns, 'seq', 'sealNo'] as const;
 
-/** Columns that are read to seal a row; seq and seal_no are assigned with the seal. */
-export const unsealedColumns = `id, created_at, organization_id, workspace_id, actor_kind, actor_id, actor_role, acting_user_id, impersonation_id,
-  action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent`;
-export const sealedColumns = `${unsealedColumns}, seq, seal_no`;
+type Columns = Selectable<Tables['audit_entries']>;
+/** An entry that is about to be sealed. */
+export type UnsealedEntry = Pick<Columns, (typeof unsealedColumns)[number]>;
+/** A numbered entry as the database holds it. */
+export type SealedEntry = UnsealedEntry & Pick<Columns, 'sealNo'> & { readonly seq: number };
 
 /** Bytes of the MAC of one entry: enough against a forger without a key, small compared with the entry. */
 export const entryMacBytes = 16;
@@ -39,26 +41,26 @@ export const entryMacBytes = 16;
 export function entryForm(entry: SealedEntry): Buffer {
   const form = canonicalize({
     id: entry.id,
-    created_at: iso(entry.created_at),
-    organization_id: entry.organization_id,
-    workspace_id: entry.workspace_id,
-    actor_kind: entry.actor_kind,
-    actor_id: entry.actor_id,
-    actor_role: entry.actor_role,
-    acting_user_id: entry.acting_user_id,
-    impersonation_id: entry.impersonation_id,
+    created_at: iso(entry.createdAt),
+    organization_id: entry.organizationId,
+    workspace_id: entry.workspaceId,
+    actor_kind: entry.actorKind,
+    actor_id: entry.actorId,
+    actor_role: entry.actorRole,
+    acting_user_id: entry.actingUserId,
+    impersonation_id: entry.impersonationId,
     action: entry.action,
-    resource_type: entry.resource_type,
-    resource_id: entry.resource_id,
-    resource_label: entry.resource_label,
+    resource_type: entry.resourceType,
+    resource_id: entry.resourceId,
+    resource_label: entry.resourceLabel,
     outcome: entry.outcome,
     changes: entry.changes,
-    operation_id: entry.operation_id,
-    correlation_id: entry.correlation_id,
+    operation_id: entry.operationId,
+    correlation_id: entry.correlationId,
     ip: entry.ip,
-    user_agent: entry.user_agent,
+    user_agent: entry.userAgent,
     seq: entry.seq,
-    seal_no: entry.seal_no,
+    seal_no: entry.sealNo,
   });
   return Buffer.from(form ?? '');
 }

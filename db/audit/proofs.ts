@@ -1,5 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { rows } from '../sql.ts';
+import type { AuditAction } from './audit.ts';
 import { inChain, organizationOfChain, platformChain } from './chain.ts';
 import { brokenSeal, checkEntries, sealColumns, type Checking, type Seal } from './check-seal.ts';
 import type { SealedEntry } from './entry-form.ts';
@@ -28,7 +31,7 @@ export async function provenPurges(em: SqlEntityManager, { auditKeys, chain }: O
   return found
     .map((entry) => ({
       throughSeal: numberIn(entry, 'through_seal') ?? 0,
-      atMs: Date.parse(entry.created_at),
+      atMs: Date.parse(entry.createdAt),
       days: Math.max(fewestDays, numberIn(entry, 'days') ?? fewestDays),
     }))
     .toSorted((one, other) => one.throughSeal - other.throughSeal);
@@ -42,41 +45,50 @@ export async function buriedOrganizations(em: SqlEntityManager, { auditKeys }: A
     { auditKeys },
     { chain: platformChain, actions: ['submit', 'purge'], resourceType: 'organization' },
   );
-  return new Set(found.flatMap(({ resource_id: id }) => (id === null ? [] : [id])));
+  return new Set(found.flatMap(({ resourceId }) => resourceId ?? []));
 }
 
 /** Entries are deleted by whole seals from the oldest on, once past their days; a proven purge says how far. Nothing is deleted from the platform's chain. */
 export function checkPurged(checking: Checking, at: { seal: Seal; previous: Seal | null; purges: readonly ProvenPurge[] }): void {
   const { seal, previous, purges } = at;
-  const purge = purges.find(({ throughSeal }) => throughSeal >= seal.seal_no);
+  const purge = purges.find(({ throughSeal }) => throughSeal >= seal.sealNo);
   if (checking.chain === platformChain)
     return brokenSeal(checking, seal, "its entries are gone as if purged, but the platform's are never purged");
-  if (previous && previous.purged_at === null)
+  if (previous && previous.purgedAt === null)
     return brokenSeal(checking, seal, 'its entries are purged, those of the seal before it are not');
   if (!purge) return brokenSeal(checking, seal, 'its entries are gone as if purged, but no sealed purge entry says so');
-  if (Date.parse(seal.created_at) > purge.atMs - purge.days * dayMs)
+  if (Date.parse(seal.createdAt) > purge.atMs - purge.days * dayMs)
     brokenSeal(checking, seal, `its entries were purged before they were ${purge.days} days old`);
 }
 
 interface Wanted {
   readonly chain: string;
-  readonly actions: readonly string[];
+  readonly actions: readonly AuditAction[];
   readonly resourceType: string;
 }
 
 async function provenEntries(em: SqlEntityManager, { auditKeys }: AuditKeys, wanted: Wanted): Promise<SealedEntry[]> {
-  const own = inChain(organizationOfChain(wanted.chain), 'e');
-  const seals = await rows<Seal>(
+  const sealNos = query
+    .selectFrom('audit_entries as e')
+    .select('e.sealNo')
+    .where(inChain(organizationOfChain(wanted.chain), 'e'))
+    .where('e.resourceType', '=', wanted.resourceType)
+    .where(sql<boolean>`e.action = any(${[...wanted.actions]}::text[])`);
+  const seals = await rows(
     em,
-    `select ${sealColumns} from audit_seals s where s.chain = ? and s.purged_at is null and s.seal_no in (
-       select e.seal_no from audit_entries e where ${own.sql} and e.resource_type = ? and e.action = any (?)) order by s.seal_no`,
-    [wanted.chain, ...own.params, wanted.resourceType, [...wanted.actions]],
+    query
+      .selectFrom('audit_seals as s')
+      .select(sealColumns)
+      .where('s.chain', '=', wanted.chain)
+      .where('s.purgedAt', 'is', null)
+      .where('s.sealNo', 'in', sealNos)
+      .orderBy('s.sealNo'),
   );
   const proven: SealedEntry[] = [];
   // Faults of these seals are reported where the whole chain is checked.
   for await (const { kind, entries } of checkEntries(em, { auditKeys, chain: wanted.chain, report: () => undefined }, seals)) {
     if (kind !== 'purge' && kind !== 'former') continue;
-    proven.push(...entries.filter((entry) => entry.resource_type === wanted.resourceType && wanted.actions.includes(entry.action)));
+    proven.push(...entries.filter((entry) => entry.resourceType === wanted.resourceType && wanted.actions.includes(entry.action)));
   }
   return proven;
 }

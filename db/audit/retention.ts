@@ -1,4 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import { chainOf } from './chain.ts';
 import { sealColumns, type Seal } from './check-seal.ts';
@@ -6,23 +8,26 @@ import { fewestDays } from './proofs.ts';
 
 /** Returns the organizations whose oldest unpurged seal is past its days. */
 export async function organizationsPastRetention(em: SqlEntityManager): Promise<string[]> {
-  const found = await rows<{ id: string }>(
+  const found = await rows(
     em,
-    `select s.organization_id as id from organization_settings s
-     where (select a.created_at from audit_seals a where a.chain = s.organization_id::text and a.purged_at is null order by a.seal_no limit 1)
-       < now() - make_interval(days => s.audit_retention_days)
-     order by 1`,
+    query
+      .selectFrom('organization_settings as s')
+      .select('s.organizationId')
+      .where(({ eb, selectFrom }) =>
+        eb(
+          selectFrom('audit_seals as a')
+            .select('a.createdAt')
+            .where(sql<boolean>`a.chain = s.organization_id::text`)
+            .where('a.purgedAt', 'is', null)
+            .orderBy('a.sealNo')
+            .limit(sql.lit(1)),
+          '<',
+          sql<string>`now() - make_interval(days => s.audit_retention_days)`,
+        ),
+      )
+      .orderBy('s.organizationId'),
   );
-  return found.map(({ id }) => id);
-}
-
-/** Seals that retention may purge; null numbers: none. */
-export interface DueSeals {
-  readonly seals: number;
-  readonly from_seal: number | null;
-  readonly through_seal: number | null;
-  readonly through_seq: number | null;
-  readonly days: number | null;
+  return found.map(({ organizationId }) => organizationId);
 }
 
 /** Deletes the entries of a chain up to and including a number, and marks their seals as purged; returns the number of entries. */
@@ -31,38 +36,67 @@ export async function takeSeals(
   organizationId: string,
   { throughSeal, throughSeq }: { readonly throughSeal: number; readonly throughSeq: number | null },
 ): Promise<number> {
-  const entries = await change(em, 'delete from audit_entries where organization_id = ?::uuid and seq <= ?::bigint', [
-    organizationId,
-    throughSeq,
-  ]);
+  const entries = await change(
+    em,
+    query.deleteFrom('audit_entries').where('organizationId', '=', organizationId).where('seq', '<=', throughSeq),
+  );
   await change(
     em,
-    "update audit_seals set purged_at = now(), entry_macs = '' where chain = ? and purged_at is null and seal_no <= ?::bigint",
-    [chainOf(organizationId), throughSeal],
+    query
+      .updateTable('audit_seals')
+      .set({ purgedAt: sql<string>`now()`, entryMacs: Buffer.of() })
+      .where('chain', '=', chainOf(organizationId))
+      .where('purgedAt', 'is', null)
+      .where('sealNo', '<=', throughSeal),
   );
   return entries;
 }
 
 /**
- * Returns the oldest seals of a chain that are past their days, at most `maxSeals` and until they hold `maxEntries`, and the retention in days that applies.
+ * Returns how many of the oldest seals of a chain are past their days, at most `maxSeals` and until they hold `maxEntries`, which ones, and the retention in
+ * days that applies; null numbers where there are none.
  */
-export async function dueSeals(
+export function dueSeals(
   em: SqlEntityManager,
   organizationId: string,
   { maxSeals, maxEntries }: { readonly maxSeals: number; readonly maxEntries: number },
-): Promise<DueSeals | null> {
-  return row<DueSeals>(
+) {
+  const days = sql<number>`greatest(s.audit_retention_days, ${sql.lit(fewestDays)})`;
+  return row(
     em,
-    `with oldest as (
-       select seal_no, last_seq, created_at, sum(entries) over (order by seal_no) - entries as before
-       from audit_seals where chain = ? and purged_at is null order by seal_no limit ?),
-     kept as (
-       select greatest(s.audit_retention_days, ${fewestDays}) as days,
-              min(o.seal_no) filter (where o.created_at >= now() - make_interval(days => greatest(s.audit_retention_days, ${fewestDays}))) as seal_no
-       from organization_settings s, oldest o where s.organization_id = ?::uuid group by s.organization_id)
-     select count(*) as seals, min(o.seal_no) as from_seal, max(o.seal_no) as through_seal, max(o.last_seq) as through_seq, max(k.days) as days
-     from oldest o, kept k where o.before < ? and (k.seal_no is null or o.seal_no < k.seal_no)`,
-    [chainOf(organizationId), maxSeals, organizationId, maxEntries],
+    query
+      .with('oldest', (of) =>
+        of
+          .selectFrom('audit_seals')
+          .select(['sealNo', 'lastSeq', 'createdAt', sql<number>`sum(entries) over (order by seal_no) - entries`.as('before')])
+          .where('chain', '=', chainOf(organizationId))
+          .where('purgedAt', 'is', null)
+          .orderBy('sealNo')
+          .limit(maxSeals),
+      )
+      .with('kept', (of) =>
+        of
+          .selectFrom(['organization_settings as s', 'oldest as o'])
+          .select([days.as('days')])
+          .select(({ fn }) =>
+            fn
+              .min<number | null>('o.sealNo')
+              .filterWhere('o.createdAt', '>=', sql<string>`now() - make_interval(days => ${days})`)
+              .as('sealNo'),
+          )
+          .where('s.organizationId', '=', organizationId)
+          .groupBy('s.organizationId'),
+      )
+      .selectFrom(['oldest as o', 'kept as k'])
+      .where('o.before', '<', maxEntries)
+      .where(({ eb, or, ref }) => or([eb('k.sealNo', 'is', null), eb('o.sealNo', '<', ref('k.sealNo'))]))
+      .select(({ fn }) => [
+        fn.countAll<number>().as('seals'),
+        fn.min<number | null>('o.sealNo').as('fromSeal'),
+        fn.max<number | null>('o.sealNo').as('throughSeal'),
+        fn.max<number | null>('o.lastSeq').as('throughSeq'),
+        fn.max<number | null>('k.days').as('days'),
+      ]),
   );
 }
 
@@ -72,9 +106,13 @@ export function sealsBetween(
   chain: string,
   { fromSeal, throughSeal }: { readonly fromSeal: number; readonly throughSeal: number },
 ): Promise<Seal[]> {
-  return rows<Seal>(
+  return rows(
     em,
-    `select ${sealColumns} from audit_seals where chain = ? and seal_no between ?::bigint and ?::bigint order by seal_no`,
-    [chain, fromSeal, throughSeal],
+    query
+      .selectFrom('audit_seals')
+      .select(sealColumns)
+      .where('chain', '=', chain)
+      .where(({ between }) => between('sealNo', fromSeal, throughSeal))
+      .orderBy('sealNo'),
   );
 }

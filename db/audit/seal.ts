@@ -1,8 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
+import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import { chainOf, inChain, lockChain, tryLockChain } from './chain.ts';
-import { entryForm, entryMac, sealMac, unsealedColumns, type SealedEntry, type SealKind } from './entry-form.ts';
+import { entryForm, entryMac, sealMac, unsealedColumns, type SealKind, type UnsealedEntry } from './entry-form.ts';
 
 export type AuditKeys = Pick<KeyRing, 'auditKeys'>;
 
@@ -10,24 +12,22 @@ export type AuditKeys = Pick<KeyRing, 'auditKeys'>;
 export const maxInSeal = 5_000;
 
 /** Entries of this age are sealed: nearly everything written before them has been committed by then. */
-const settled = "created_at < now() - interval '10 seconds'";
-
-interface LastSeal {
-  readonly seal_no: number;
-  readonly last_seq: number;
-  readonly mac: Buffer;
-}
-
-type UnsealedEntry = Omit<SealedEntry, 'seq' | 'seal_no'>;
+const settled = sql<boolean>`created_at < now() - interval '10 seconds'`;
 
 /** Returns the organizations (null: the platform) with entries to seal, the longest-waiting first. Sweeper's pool. */
 export async function chainsToSeal(em: SqlEntityManager, limit: number): Promise<(string | null)[]> {
-  const found = await rows<{ organization_id: string | null }>(
+  const found = await rows(
     em,
-    `select organization_id from audit_entries where seal_no is null and ${settled} group by organization_id order by min(created_at) limit ?`,
-    [limit],
+    query
+      .selectFrom('audit_entries')
+      .where('sealNo', 'is', null)
+      .where(settled)
+      .groupBy('organizationId')
+      .select('organizationId')
+      .orderBy(({ fn }) => fn.min('createdAt'))
+      .limit(limit),
   );
-  return found.map((chain) => chain.organization_id);
+  return found.map((chain) => chain.organizationId);
 }
 
 /**
@@ -52,7 +52,10 @@ export async function sealProof(
 ): Promise<void> {
   const { organizationId, entryId } = proof;
   await lockChain(em, chainOf(organizationId));
-  const entries = await rows<UnsealedEntry>(em, `select ${unsealedColumns} from audit_entries where id = ? and seal_no is null`, [entryId]);
+  const entries = await rows(
+    em,
+    query.selectFrom('audit_entries').select(unsealedColumns).where('id', '=', entryId).where('sealNo', 'is', null),
+  );
   await writeSeal(em, keys, { organizationId, kind: 'purge', entries });
 }
 
@@ -65,29 +68,38 @@ interface Sealing {
 /** Runs under the chain's lock, so that it sees what the last holder wrote. */
 async function writeSeal(em: SqlEntityManager, { auditKeys: [key] }: AuditKeys, { organizationId, kind, entries }: Sealing): Promise<void> {
   const chain = chainOf(organizationId);
-  const last = await row<LastSeal>(em, 'select seal_no, last_seq, mac from audit_seals where chain = ? order by seal_no desc limit 1', [
-    chain,
-  ]);
-  const sealNo = (last?.seal_no ?? 0) + 1;
-  const firstSeq = (last?.last_seq ?? 0) + 1;
-  const forms = entries.map((entry, at) => entryForm({ ...entry, seq: firstSeq + at, seal_no: sealNo }));
+  const last = await row(
+    em,
+    query
+      .selectFrom('audit_seals')
+      .select(['sealNo', 'lastSeq', 'mac'])
+      .where('chain', '=', chain)
+      .orderBy('sealNo', 'desc')
+      .limit(sql.lit(1)),
+  );
+  const sealNo = (last?.sealNo ?? 0) + 1;
+  const firstSeq = (last?.lastSeq ?? 0) + 1;
+  const forms = entries.map((entry, at) => entryForm({ ...entry, seq: firstSeq + at, sealNo }));
   const mac = sealMac(key.secret, kind, { previousMac: last?.mac ?? null, forms });
   const entryMacs = Buffer.concat(forms.map((form) => entryMac(key.secret, form)));
   await numberEntries(em, entries, { sealNo, firstSeq });
-  await change(
-    em,
-    `insert into audit_seals (chain, seal_no, organization_id, first_seq, last_seq, entries, mac, previous_mac, entry_macs, key_id)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [chain, sealNo, organizationId, firstSeq, firstSeq + entries.length - 1, entries.length, mac, last?.mac ?? null, entryMacs, key.id],
-  );
+  const spanned = { firstSeq, lastSeq: firstSeq + entries.length - 1, entries: entries.length };
+  const proof = { mac, previousMac: last?.mac ?? null, entryMacs, keyId: key.id };
+  await change(em, query.insertInto('audit_seals').values({ chain, sealNo, organizationId, ...spanned, ...proof }));
 }
 
-async function takeUnsealed(em: SqlEntityManager, organizationId: string | null): Promise<UnsealedEntry[]> {
-  const own = inChain(organizationId);
-  return rows<UnsealedEntry>(
+function takeUnsealed(em: SqlEntityManager, organizationId: string | null): Promise<UnsealedEntry[]> {
+  return rows(
     em,
-    `select ${unsealedColumns} from audit_entries where ${own.sql} and seal_no is null and ${settled} order by created_at, id limit ${maxInSeal}`,
-    own.params,
+    query
+      .selectFrom('audit_entries')
+      .select(unsealedColumns)
+      .where(inChain(organizationId))
+      .where('sealNo', 'is', null)
+      .where(settled)
+      .orderBy('createdAt')
+      .orderBy('id')
+      .limit(sql.lit(maxInSeal)),
   );
 }
 
@@ -96,11 +108,15 @@ async function numberEntries(
   entries: readonly UnsealedEntry[],
   { sealNo, firstSeq }: { readonly sealNo: number; readonly firstSeq: number },
 ): Promise<void> {
+  const ids = entries.map((entry) => entry.id);
   const numbered = await change(
     em,
-    `update audit_entries e set seq = n.at + ?::bigint - 1, seal_no = ? from unnest(?::uuid[]) with ordinality as n (id, at)
-     where e.id = n.id and e.seal_no is null`,
-    [firstSeq, sealNo, entries.map((entry) => entry.id)],
+    query
+      .updateTable('audit_entries')
+      .from(sql<{ id: string; at: number }>`unnest(${ids}::uuid[]) with ordinality`.as<'n'>(sql`n (id, at)`))
+      .set(({ ref }) => ({ seq: sql<number>`${ref('n.at')} + ${firstSeq}::bigint - 1`, sealNo }))
+      .whereRef('audit_entries.id', '=', 'n.id')
+      .where('audit_entries.sealNo', 'is', null),
   );
   if (numbered !== entries.length) throw new Error(`Sealing ${entries.length} entries numbered ${numbered}`);
 }

@@ -1,4 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { change, rows } from '../sql.ts';
 import { inChain, organizationOfChain } from './chain.ts';
 import { sealColumns, type Seal } from './check-seal.ts';
@@ -14,26 +16,41 @@ export async function readSeals(
   chain: string,
   { after, limit }: { readonly after: number | null; readonly limit: number },
 ): Promise<Seal[]> {
-  return rows<Seal>(em, `select ${sealColumns} from audit_seals where chain = ? and seal_no > ?::bigint order by seal_no limit ?`, [
-    chain,
-    after ?? 0,
-    limit,
-  ]);
+  return rows(
+    em,
+    query
+      .selectFrom('audit_seals')
+      .select(sealColumns)
+      .where('chain', '=', chain)
+      .where('sealNo', '>', after ?? 0)
+      .orderBy('sealNo')
+      .limit(limit),
+  );
 }
 
 /** Returns entries that carry a number or a seal and belong to none, in the order of their numbers. */
-export async function readStrays(
-  em: SqlEntityManager,
-  chain: string,
-  limit: number,
-): Promise<{ readonly id: string; readonly seq: number | null; readonly seal_no: number | null }[]> {
-  const own = inChain(organizationOfChain(chain), 'e');
-  return rows<{ id: string; seq: number | null; seal_no: number | null }>(
+export function readStrays(em: SqlEntityManager, chain: string, limit: number) {
+  return rows(
     em,
-    `select e.id, e.seq, e.seal_no from audit_entries e
-     where ${own.sql} and (e.seq is not null or e.seal_no is not null) and not exists (
-       select from audit_seals s where s.chain = ? and s.seal_no = e.seal_no and s.purged_at is null and e.seq between s.first_seq and s.last_seq)
-     order by e.seq, e.id limit ?`,
-    [...own.params, chain, limit],
+    query
+      .selectFrom('audit_entries as e')
+      .select(['e.id', 'e.seq', 'e.sealNo'])
+      .where(inChain(organizationOfChain(chain), 'e'))
+      .where(({ eb, or }) => or([eb('e.seq', 'is not', null), eb('e.sealNo', 'is not', null)]))
+      .where(({ exists, not, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('audit_seals as s')
+              .select(sql.lit(1).as('one'))
+              .where('s.chain', '=', chain)
+              .whereRef('s.sealNo', '=', 'e.sealNo')
+              .where('s.purgedAt', 'is', null)
+              .where(({ between, ref }) => between('e.seq', ref('s.firstSeq'), ref('s.lastSeq'))),
+          ),
+        ),
+      )
+      .orderBy('e.seq')
+      .orderBy('e.id')
+      .limit(limit),
   );
 }

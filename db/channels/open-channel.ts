@@ -2,8 +2,10 @@ import type { ChannelIdentity, ChannelKind, ChannelSettings } from '../../workfl
 import type { Databases } from '../databases.ts';
 import { callDefinerFunction } from '../identity/lookup/credential-lookup.ts';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type StoredKey } from '../tenancy/keys/envelope.ts';
+import { open, openWith, type FoundDataKey } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { channelBinding } from './channel-binding.ts';
 import type { Channel } from './channel.entity.ts';
@@ -20,7 +22,7 @@ export interface FoundChannel {
   readonly settings: ChannelSettings;
   /** Hex of the encrypted secrets and of their data key. */
   readonly secretsEnc: string | null;
-  readonly dataKey: (Omit<StoredKey, 'wrapped'> & { readonly wrapped: string }) | null;
+  readonly dataKey: FoundDataKey | null;
   readonly personaSlug: string | null;
   readonly onBusy: Channel['onBusy'];
   readonly sessionScope: Channel['sessionScope'];
@@ -41,8 +43,7 @@ export function findChannel(db: Databases, channelId: string): Promise<FoundChan
 /** Returns the secrets of a channel that was looked up by its address. */
 export function secretsOfFound({ id, organizationId, secretsEnc, dataKey }: FoundChannel, keys: Pick<KeyRing, 'keks'>): ChannelSecrets {
   if (secretsEnc === null || dataKey === null) return {};
-  const key = { ...dataKey, wrapped: Buffer.from(dataKey.wrapped, 'hex') };
-  return channelSecretsIn(openWith(key, keys, channelBinding(organizationId, id), Buffer.from(secretsEnc, 'hex')));
+  return channelSecretsIn(openWith(dataKey, keys, channelBinding(organizationId, id), Buffer.from(secretsEnc, 'hex')));
 }
 
 /** Returns the secrets of a decrypted envelope, by name. */
@@ -53,35 +54,23 @@ export function channelSecretsIn(opened: Buffer): ChannelSecrets {
 }
 
 /** A channel as an activity uses it. */
-export interface OpenedChannel {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly kind: ChannelKind;
-  readonly settings: ChannelSettings;
-  readonly secrets: ChannelSecrets;
-  readonly streaming: boolean;
-  readonly feedbackButtons: boolean;
-  readonly isActive: boolean;
-  readonly version: number;
-  readonly syncedVersion: number;
-}
+export type OpenedChannel = NonNullable<Awaited<ReturnType<typeof openChannel>>>;
+
+const liveChannel = prepared(({ channelId }: ParametersOf<{ readonly channelId: string }>) =>
+  query
+    .selectFrom('channels')
+    .where('id', '=', channelId)
+    .where('deletedAt', 'is', null)
+    .select(['id', 'organizationId', 'workspaceId', 'kind', 'settings', 'secretsEnc', 'streaming'])
+    .select(['feedbackButtons', 'isActive', 'version', 'syncedVersion']),
+);
 
 /** Returns a channel of the transaction's tenant with its secrets, or null once it is deleted. */
-export async function openChannel(
-  tx: Pick<TenantTransaction, 'em'>,
-  keys: Pick<KeyRing, 'keks'>,
-  channelId: string,
-): Promise<OpenedChannel | null> {
-  const found = await row<Omit<OpenedChannel, 'secrets'> & { readonly secretsEnc: Buffer | null }>(
-    tx.em,
-    `select id, organization_id as "organizationId", workspace_id as "workspaceId", kind, settings, secrets_enc as "secretsEnc", streaming,
-            feedback_buttons as "feedbackButtons", is_active as "isActive", version, synced_version as "syncedVersion"
-       from channels where id = ? and deleted_at is null`,
-    [channelId],
-  );
+export async function openChannel(tx: Pick<TenantTransaction, 'em'>, keys: Pick<KeyRing, 'keks'>, channelId: string) {
+  const found = await row(tx.em, liveChannel({ channelId }));
   if (!found) return null;
   const { secretsEnc, ...channel } = found;
-  if (secretsEnc === null) return { ...channel, secrets: {} };
-  return { ...channel, secrets: channelSecretsIn(await open(tx.em, keys, channelBinding(channel.organizationId, channel.id), secretsEnc)) };
+  const binding = channelBinding(channel.organizationId, channel.id);
+  const secrets: ChannelSecrets = secretsEnc === null ? {} : channelSecretsIn(await open(tx.em, keys, binding, secretsEnc));
+  return { ...channel, secrets };
 }

@@ -1,12 +1,17 @@
 import { sql } from 'kysely';
 import type { ChannelPartInput } from '../../workflows/contracts/triggers/channels.ts';
 import { newId } from '../ids.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { change, row, rows } from '../sql.ts';
+import type { Run } from '../runs/run.entity.ts';
+import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ChannelOutbound } from './channel-outbound.entity.ts';
 import type { AnsweredMessage } from './answered.ts';
-import { partColumns, type PartRow } from './part-queries.ts';
+import { notedOnChannel } from './noted-on-channel.ts';
+import { openStates, selectParts } from './part-queries.ts';
+
+const now = sql<string>`clock_timestamp()`;
 
 /** A part to be stored. */
 export interface PartText {
@@ -24,26 +29,105 @@ export interface ReplyParts {
   readonly forgetsLostDraft: boolean;
 }
 
+const lockedPart = prepared(({ messageId, kind, part }: ParametersOf<ChannelPartInput>) =>
+  selectParts(messageId).where('o.kind', '=', kind).where('o.part', '=', part).forNoKeyUpdate(),
+);
+
 /** Returns one part, locked, or null when there is none. */
-export function lockPart(tx: TenantTransaction, { messageId, kind, part }: ChannelPartInput): Promise<PartRow | null> {
-  return row<PartRow>(
-    tx.em,
-    `select ${partColumns} from channel_outbound o where o.message_id = ? and o.kind = ? and o.part = ? for no key update`,
-    [messageId, kind, part],
-  );
+export function lockPart(tx: TenantTransaction, { messageId, kind, part }: ChannelPartInput) {
+  return row(tx.em, lockedPart({ messageId, kind, part }));
 }
+
+const earlierAnswer = prepared(({ partId }: ParametersOf<{ readonly partId: string }>) =>
+  query
+    .selectFrom('channel_outbound as o')
+    .innerJoin('channel_outbound as e', (join) => join.onRef('e.channelId', '=', 'o.channelId').onRef('e.threadId', '=', 'o.threadId'))
+    .where('o.id', '=', partId)
+    .where('e.state', 'in', openStates)
+    .whereRef('e.messageId', '<>', 'o.messageId')
+    .where(({ eb, or }) => or([eb('e.state', '=', 'pending'), eb('e.text', 'is not', null)]))
+    .where(({ eb, refTuple }) => eb(refTuple('e.createdAt', 'e.messageId'), '<', refTuple('o.createdAt', 'o.messageId')))
+    .select('e.id')
+    .limit(1),
+);
 
 /** Whether an earlier answer of the thread has not been sent yet. */
 export async function isBehindAnother(tx: TenantTransaction, partId: string): Promise<boolean> {
-  const found = await row(
-    tx.em,
-    `select 1 from channel_outbound o join channel_outbound e on e.channel_id = o.channel_id and e.thread_id = o.thread_id
-      where o.id = ? and e.state in ('pending', 'sending') and e.message_id <> o.message_id
-        and (e.state = 'pending' or e.text is not null) and (e.created_at, e.message_id) < (o.created_at, o.message_id) limit 1`,
-    [partId],
-  );
-  return found !== null;
+  return (await row(tx.em, earlierAnswer({ partId }))) !== null;
 }
+
+const reservedRow = prepared(({ messageId }: ParametersOf<{ readonly messageId: string }>) =>
+  query
+    .selectFrom('channel_outbound')
+    .where('messageId', '=', messageId)
+    .where('kind', '=', 'reply')
+    .where('part', '=', 0)
+    .where('text', 'is', null)
+    .select('id')
+    .forUpdate(),
+);
+
+interface FirstText extends Pick<PartText, 'text' | 'rendered' | 'isPlain'> {
+  readonly id: string;
+  readonly forgetsLostDraft: boolean;
+}
+
+const writingFirst = prepared(({ id, forgetsLostDraft, ...first }: ParametersOf<FirstText>) =>
+  query
+    .updateTable('channel_outbound')
+    .set(({ ref }) => ({
+      ...first,
+      // A draft is, or may be, in the thread already: what is known of it stays.
+      state: sql<
+        ChannelOutbound['state']
+      >`case when ${ref('state')} = 'sent' or ${forgetsLostDraft}::boolean then 'pending' else ${ref('state')} end`,
+      updatedAt: now,
+    }))
+    .where('id', '=', id),
+);
+
+/** A further part in JSON. */
+interface FurtherPart {
+  readonly id: string;
+  readonly part: number;
+  readonly text: string;
+  readonly rendered: string;
+  readonly isPlain: boolean;
+}
+
+const writingOthers = prepared(({ placeId, others }: ParametersOf<{ readonly placeId: string; readonly others: string }>) =>
+  query
+    .insertInto('channel_outbound')
+    .columns([
+      'id',
+      'organizationId',
+      'workspaceId',
+      'channelId',
+      'messageId',
+      'runId',
+      'threadId',
+      'kind',
+      'part',
+      'text',
+      'rendered',
+      'isPlain',
+      'createdAt',
+      'updatedAt',
+    ])
+    .expression(
+      query
+        .selectFrom(
+          sql<FurtherPart>`jsonb_to_recordset(${others}::jsonb)`.as<'p'>(
+            sql`p (id uuid, part int, text text, rendered text, is_plain boolean)`,
+          ),
+        )
+        .crossJoin('channel_outbound as o')
+        .where('o.id', '=', placeId)
+        .select(['p.id', 'o.organizationId', 'o.workspaceId', 'o.channelId', 'o.messageId', 'o.runId', 'o.threadId'])
+        .select([sql.lit('reply').as('kind'), 'p.part', 'p.text', 'p.rendered', 'p.isPlain', 'o.createdAt', now.as('updatedAt')]),
+    )
+    .onConflict((conflict) => conflict.columns(['messageId', 'kind', 'part']).doNothing()),
+);
 
 /**
  * Replaces the reserved row of an answer by its parts, once; without parts, deletes the row. The parts take the row's time, so that no other answer comes
@@ -51,22 +135,13 @@ export async function isBehindAnother(tx: TenantTransaction, partId: string): Pr
  */
 export async function writeReplyParts(tx: TenantTransaction, messageId: string, { parts, forgetsLostDraft }: ReplyParts): Promise<boolean> {
   const [first, ...others] = parts;
-  const place = await row<{ id: string; created_at: string }>(
-    tx.em,
-    `select id, created_at from channel_outbound where message_id = ? and kind = 'reply' and part = 0 and text is null for update`,
-    [messageId],
-  );
+  const place = await row(tx.em, reservedRow({ messageId }));
   if (!place) return false;
   if (first === undefined) {
-    await change(tx.em, 'delete from channel_outbound where id = ?', [place.id]);
+    await change(tx.em, query.deleteFrom('channel_outbound').where('id', '=', place.id));
     return true;
   }
-  // A draft is, or may be, in the thread already: what is known of it stays.
-  await change(
-    tx.em,
-    `update channel_outbound set text = ?, rendered = ?, is_plain = ?, state = case when state = 'sent' or ? then 'pending' else state end, updated_at = clock_timestamp() where id = ?`,
-    [first.text, first.rendered, first.isPlain, forgetsLostDraft, place.id],
-  );
+  await change(tx.em, writingFirst({ id: place.id, text: first.text, rendered: first.rendered, isPlain: first.isPlain, forgetsLostDraft }));
   const more = others.map(({ text, rendered, isPlain, part }, at) => ({
     id: newId(),
     part: part ?? at + 1,
@@ -75,16 +150,35 @@ export async function writeReplyParts(tx: TenantTransaction, messageId: string, 
     is_plain: isPlain,
   }));
   if (more.length === 0) return true;
-  await rows(
-    tx.em,
-    `insert into channel_outbound (id, organization_id, workspace_id, channel_id, message_id, run_id, thread_id, kind, part, text, rendered, is_plain, created_at, updated_at)
-     select p.id, o.organization_id, o.workspace_id, o.channel_id, o.message_id, o.run_id, o.thread_id, 'reply', p.part, p.text, p.rendered, p.is_plain, o.created_at, clock_timestamp()
-       from jsonb_to_recordset(?::jsonb) as p(id uuid, part int, text text, rendered text, is_plain boolean) cross join channel_outbound o where o.id = ?
-     on conflict (message_id, kind, part) do nothing`,
-    [JSON.stringify(more), place.id],
-  );
+  await change(tx.em, writingOthers({ placeId: place.id, others: JSON.stringify(more) }));
   return true;
 }
+
+interface NewNotice extends FurtherPart, Pick<AnsweredMessage, 'organizationId' | 'workspaceId' | 'channelId' | 'runId' | 'threadId'> {
+  readonly messageId: string;
+}
+
+const writingNotice = prepared((notice: ParametersOf<NewNotice>) =>
+  query
+    .insertInto('channel_outbound')
+    .values(({ fn, selectFrom }) => ({
+      ...notice,
+      kind: 'notice',
+      externalId: null,
+      lastError: null,
+      nextAttemptAt: null,
+      createdAt: fn.coalesce(
+        selectFrom('channel_outbound as o')
+          .where('o.messageId', '=', notice.messageId)
+          .where('o.kind', '=', 'reply')
+          .where('o.part', '=', 0)
+          .select('o.createdAt'),
+        now,
+      ),
+      updatedAt: now,
+    }))
+    .onConflict((conflict) => conflict.columns(['messageId', 'kind', 'part']).doNothing()),
+);
 
 /** Stores a notice, once per message and number. If the answer's row exists, the notice takes its time. */
 export async function writeNotice(
@@ -92,36 +186,22 @@ export async function writeNotice(
   message: AnsweredMessage,
   { part, text, rendered, isPlain }: PartText & { readonly part: number },
 ): Promise<void> {
-  await rows(
-    tx.em,
-    `insert into channel_outbound (id, organization_id, workspace_id, channel_id, message_id, run_id, thread_id, kind, part, text, rendered, is_plain, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?, 'notice', ?, ?, ?, ?,
-       coalesce((select o.created_at from channel_outbound o where o.message_id = ? and o.kind = 'reply' and o.part = 0), clock_timestamp()), clock_timestamp())
-     on conflict (message_id, kind, part) do nothing`,
-    [
-      newId(),
-      message.organizationId,
-      message.workspaceId,
-      message.channelId,
-      message.id,
-      message.runId,
-      message.threadId,
-      part,
-      text,
-      rendered,
-      isPlain,
-      message.id,
-    ],
-  );
+  const { id: messageId, organizationId, workspaceId, channelId, runId, threadId } = message;
+  const place = { organizationId, workspaceId, channelId, messageId, runId, threadId };
+  await change(tx.em, writingNotice({ id: newId(), ...place, part, text, rendered, isPlain }));
 }
+
+const claiming = prepared(({ partId }: ParametersOf<{ readonly partId: string }>) =>
+  query
+    .updateTable('channel_outbound')
+    .set(({ eb }) => ({ state: 'sending' as const, attempts: eb('attempts', '+', 1), nextAttemptAt: null, updatedAt: now }))
+    .where('id', '=', partId)
+    .returning('attempts'),
+);
 
 /** Counts a try of a locked part before it is made; returns the number of tries. */
 export async function claimPart(tx: TenantTransaction, partId: string): Promise<number> {
-  const claimed = await row<{ attempts: number }>(
-    tx.em,
-    `update channel_outbound set state = 'sending', attempts = attempts + 1, next_attempt_at = null, updated_at = clock_timestamp() where id = ? returning attempts`,
-    [partId],
-  );
+  const claimed = await row(tx.em, claiming({ partId }));
   return claimed?.attempts ?? 0;
 }
 
@@ -150,7 +230,7 @@ export async function storePart(
         ...stored,
         lastError: lastError?.slice(0, 300) ?? null,
         nextAttemptAt: delayMs === null ? null : sql<string>`clock_timestamp() + make_interval(secs => ${delayMs / 1_000}::float8)`,
-        updatedAt: sql<string>`clock_timestamp()`,
+        updatedAt: now,
       })
       .where('id', '=', id)
       .where('attempts', '=', attempts)
@@ -163,9 +243,11 @@ export async function storePart(
 export async function failOpenParts(tx: TenantTransaction, channelId: string, reason: string): Promise<void> {
   await change(
     tx.em,
-    `update channel_outbound set state = 'failed', last_error = ?, next_attempt_at = null, updated_at = clock_timestamp()
-      where channel_id = ? and state in ('pending', 'sending')`,
-    [reason, channelId],
+    query
+      .updateTable('channel_outbound')
+      .set({ state: 'failed', lastError: reason, nextAttemptAt: null, updatedAt: now })
+      .where('channelId', '=', channelId)
+      .where('state', 'in', openStates),
   );
 }
 
@@ -175,18 +257,27 @@ export async function storeChannelState(
   channelId: string,
   { state, lastError }: { readonly state: 'ok' | 'error'; readonly lastError: string | null },
 ): Promise<void> {
+  const stored = lastError?.slice(0, 300) ?? null;
   await change(
     tx.em,
-    'update channels set state = ?, last_error = ? where id = ? and deleted_at is null and (state, last_error) is distinct from (?, ?)',
-    [state, lastError?.slice(0, 300) ?? null, channelId, state, lastError?.slice(0, 300) ?? null],
+    notedOnChannel
+      .set({ state, lastError: stored })
+      .where('id', '=', channelId)
+      .where('deletedAt', 'is', null)
+      .where(({ eb, or }) => or([eb('state', 'is distinct from', state), eb('lastError', 'is distinct from', stored)])),
   );
 }
 
 /** Adds a warning to a run that may have ended. */
 export async function warnRun(tx: TenantTransaction, runId: string, message: string): Promise<void> {
+  const added = JSON.stringify([{ code: 'upstream_failed', message }]);
   await change(
     tx.em,
-    `update runs set warnings = warnings || ?::jsonb where id = ? and jsonb_array_length(warnings) < 20 and deleted_at is null`,
-    [JSON.stringify([{ code: 'upstream_failed', message }]), runId],
+    query
+      .updateTable('runs')
+      .set(({ ref }) => ({ warnings: sql<Run['warnings']>`${ref('warnings')} || ${added}::jsonb`, updatedAt: ref('updatedAt') }))
+      .where('id', '=', runId)
+      .where(sql<boolean>`jsonb_array_length(warnings) < 20`)
+      .where('deletedAt', 'is', null),
   );
 }

@@ -1,68 +1,67 @@
-import type { ChannelPartKind } from '../../workflows/contracts/triggers/channels.ts';
-import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
+import { sql, type Expression } from 'kysely';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
+import type { RunOutput } from '../runs/run-frames.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { ChannelOutbound } from './channel-outbound.entity.ts';
 
-/** A part with the columns that its delivery needs. */
-export interface PartRow {
-  readonly id: string;
-  readonly kind: ChannelPartKind;
-  readonly part: number;
-  readonly text: string | null;
-  readonly rendered: string | null;
-  readonly state: ChannelOutbound['state'];
-  readonly isPlain: boolean;
-  readonly externalId: string | null;
-  readonly attempts: number;
-  readonly failures: number;
-  readonly createdAt: string;
-  /** Milliseconds until it may be tried; 0: now. */
-  readonly waitMs: number;
+/** A part with what its delivery needs. */
+export type PartRow = Awaited<ReturnType<typeof readParts>>[number];
+
+/** The states of parts that have still to be sent; in the text, so that the partial index of open parts serves. */
+export const openStates = [sql.lit('pending' as const), sql.lit('sending' as const)];
+
+/** Milliseconds until a part may be tried; 0: now. */
+const waitMs = sql<number>`greatest(0, ceil(extract(epoch from o.next_attempt_at - clock_timestamp()) * 1000))::int`;
+
+/** A query of the parts of an answer. */
+export function selectParts(messageId: Expression<string>) {
+  return query
+    .selectFrom('channel_outbound as o')
+    .where('o.messageId', '=', messageId)
+    .select(['o.id', 'o.kind', 'o.part', 'o.text', 'o.rendered', 'o.state', 'o.isPlain', 'o.externalId', 'o.attempts', 'o.failures'])
+    .select(['o.createdAt', waitMs.as('waitMs')]);
 }
 
-export const partColumns = `o.id, o.kind, o.part, o.text, o.rendered, o.state, o.is_plain as "isPlain", o.external_id as "externalId", o.attempts, o.failures, o.created_at as "createdAt",
-  greatest(0, ceil(extract(epoch from o.next_attempt_at - clock_timestamp()) * 1000))::int as "waitMs"`;
+const partsOfAnswer = prepared(({ messageId }: ParametersOf<{ readonly messageId: string }>) =>
+  selectParts(messageId).orderBy('o.createdAt').orderBy('o.kind').orderBy('o.part'),
+);
 
 /** Returns the parts of an answer, in sending order. */
-export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string): Promise<PartRow[]> {
-  return rows<PartRow>(
-    tx.em,
-    `select ${partColumns} from channel_outbound o where o.message_id = ? order by o.created_at, o.kind, o.part`,
-    [messageId],
-  );
+export function readParts(tx: Pick<TenantTransaction, 'em'>, messageId: string) {
+  return rows(tx.em, partsOfAnswer({ messageId }));
 }
 
 /** A run as its thread is informed of it. */
-export interface ToldRun {
-  readonly id: string;
-  readonly status: string;
-  readonly output: { readonly text?: string | null; readonly json?: unknown; readonly attachments?: readonly AttachmentPart[] } | null;
-  readonly errorCode: string | null;
-  readonly waitingOn: string | null;
-  /** Seconds since 1970. */
-  readonly waitingSinceS: number | null;
-  readonly hops: number;
-}
+export type ToldRun = NonNullable<Awaited<ReturnType<typeof readToldRun>>>;
+
+const toldRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom('runs')
+    .where('id', '=', runId)
+    .where('deletedAt', 'is', null)
+    .select(['id', 'status', 'waitingOn', 'hops'])
+    .select(({ ref }) => [
+      ref('output').$castTo<Partial<RunOutput> | null>().as('output'),
+      sql<string | null>`${ref('error')} ->> 'code'`.as('errorCode'),
+      // Seconds since 1970.
+      sql<number | null>`floor(extract(epoch from ${ref('waitingSince')}))::int`.as('waitingSinceS'),
+    ]),
+);
 
 /** Returns null when the run is deleted. */
-export function readToldRun(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<ToldRun | null> {
-  return row<ToldRun>(
-    tx.em,
-    `select id, status, output, error ->> 'code' as "errorCode", waiting_on as "waitingOn", floor(extract(epoch from waiting_since))::int as "waitingSinceS", hops
-       from runs where id = ? and deleted_at is null`,
-    [runId],
-  );
+export function readToldRun(tx: Pick<TenantTransaction, 'em'>, runId: string) {
+  return row(tx.em, toldRun({ runId }));
 }
 
-/** A file of an answer in storage. */
-export interface AnswerFile {
-  readonly id: string;
-  readonly storageKey: string;
-  readonly state: string;
-}
+const answerFiles = prepared(({ ids }: ParametersOf<{ readonly ids: readonly string[] }>) =>
+  query
+    .selectFrom('attachments')
+    .where(sql<boolean>`id = any (${ids}::uuid[])`)
+    .select(['id', 'storageKey', 'state']),
+);
 
-/** Returns the files that an answer names; deleted ones are omitted. */
-export function readAnswerFiles(tx: Pick<TenantTransaction, 'em'>, ids: readonly string[]): Promise<AnswerFile[]> {
-  return rows<AnswerFile>(tx.em, `select id, storage_key as "storageKey", state from attachments where id = any (?::uuid[])`, [[...ids]]);
+/** Returns the stored files that an answer names; deleted ones are omitted. */
+export function readAnswerFiles(tx: Pick<TenantTransaction, 'em'>, ids: readonly string[]) {
+  return rows(tx.em, answerFiles({ ids }));
 }

@@ -1,8 +1,14 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { newId } from '../ids.ts';
-import { row, rows } from '../sql.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
+import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import { openStates } from './part-queries.ts';
 import { wakeReply, type AnsweredPlace } from './wake.ts';
+
+const now = sql<string>`clock_timestamp()`;
 
 /** The part of a run that its thread needs. */
 interface RunOfThread {
@@ -10,16 +16,61 @@ interface RunOfThread {
   readonly source: string;
 }
 
-const firstOfRun = `select m.id as "messageId", m.run_id as "runId", m.organization_id as "organizationId", m.workspace_id as "workspaceId", m.channel_id as "channelId"
-  from channel_messages m where m.run_id = ? and m.status = 'received' order by m.id limit 1`;
+const firstOfRun = prepared(({ runId }: ParametersOf<{ readonly runId: string }>) =>
+  query
+    .selectFrom('channel_messages as m')
+    .where('m.runId', '=', runId)
+    .where('m.status', '=', 'received')
+    .select(['m.id as messageId', 'm.runId', 'm.organizationId', 'm.workspaceId', 'm.channelId'])
+    .orderBy('m.id')
+    .limit(1),
+);
 
 /** Returns the message that a run of a channel answers, or null when there is none or it is deleted. */
-export function findAnswered(
-  tx: Pick<TenantTransaction, 'em'>,
-  runId: string,
-): Promise<(AnsweredPlace & { readonly channelId: string }) | null> {
-  return row(tx.em, firstOfRun, [runId]);
+export function findAnswered(tx: Pick<TenantTransaction, 'em'>, runId: string) {
+  return row(tx.em, firstOfRun({ runId }));
 }
+
+const reserving = prepared(({ id, messageId }: ParametersOf<{ readonly id: string; readonly messageId: string }>) =>
+  query
+    .insertInto('channel_outbound')
+    .columns([
+      'id',
+      'organizationId',
+      'workspaceId',
+      'channelId',
+      'messageId',
+      'runId',
+      'threadId',
+      'kind',
+      'part',
+      'state',
+      'createdAt',
+      'updatedAt',
+    ])
+    .expression(
+      query
+        .selectFrom('channel_messages as m')
+        .innerJoin('channels as c', 'c.id', 'm.channelId')
+        .where('m.id', '=', messageId)
+        .where('c.deletedAt', 'is', null)
+        .select([sql<string>`${id}::uuid`.as('id'), 'm.organizationId', 'm.workspaceId', 'm.channelId', 'm.id as messageId'])
+        .select(['m.runId', 'm.threadId', sql.lit('reply').as('kind'), sql.lit(0).as('part'), sql.lit('pending').as('state')])
+        .select([now.as('createdAt'), now.as('updatedAt')]),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['messageId', 'kind', 'part']).doUpdateSet(({ eb, ref }) => ({
+        createdAt: now,
+        state: eb
+          .case()
+          .when('channel_outbound.state', '=', 'sent')
+          .then('pending' as const)
+          .else(ref('channel_outbound.state'))
+          .end(),
+        updatedAt: ref('channel_outbound.updatedAt'),
+      })),
+    ),
+);
 
 /**
  * Reserves the position of a run's answer in its thread, in the transaction that ends the run, and wakes the workflow that sends it: answers of a thread are
@@ -29,15 +80,7 @@ export async function openReplyOf(tx: TenantTransaction, run: RunOfThread): Prom
   if (run.source !== 'channel') return;
   const answered = await findAnswered(tx, run.id);
   if (!answered) return;
-  await rows(
-    tx.em,
-    `insert into channel_outbound (id, organization_id, workspace_id, channel_id, message_id, run_id, thread_id, kind, part, state, created_at, updated_at)
-     select ?, m.organization_id, m.workspace_id, m.channel_id, m.id, m.run_id, m.thread_id, 'reply', 0, 'pending', clock_timestamp(), clock_timestamp()
-       from channel_messages m join channels c on c.id = m.channel_id where m.id = ? and c.deleted_at is null
-     on conflict (message_id, kind, part) do update
-       set created_at = clock_timestamp(), state = case when channel_outbound.state = 'sent' then 'pending' else channel_outbound.state end`,
-    [newId(), answered.messageId],
-  );
+  await change(tx.em, reserving({ id: newId(), messageId: answered.messageId }));
   await wakeReply(tx, answered);
 }
 
@@ -50,11 +93,14 @@ export async function wakeReplyOf(tx: TenantTransaction, run: RunOfThread): Prom
 
 /** Returns answers whose next try is ten minutes overdue: Temporal may have lost their workflows. Sweeper's pool. */
 export function overdueReplies(em: SqlEntityManager, limit: number): Promise<AnsweredPlace[]> {
-  return rows<AnsweredPlace>(
+  return rows(
     em,
-    `select distinct o.message_id as "messageId", o.run_id as "runId", o.organization_id as "organizationId", o.workspace_id as "workspaceId"
-       from channel_outbound o
-      where o.state in ('pending', 'sending') and coalesce(o.next_attempt_at, o.updated_at) < now() - interval '10 minutes' limit ?`,
-    [limit],
+    query
+      .selectFrom('channel_outbound as o')
+      .where('o.state', 'in', openStates)
+      .where(({ eb, fn }) => eb(fn.coalesce('o.nextAttemptAt', 'o.updatedAt'), '<', sql<string>`now() - interval '10 minutes'`))
+      .select(['o.messageId', 'o.runId', 'o.organizationId', 'o.workspaceId'])
+      .distinct()
+      .limit(limit),
   );
 }

@@ -3,6 +3,7 @@ import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { addOutbox } from '../outbox.ts';
 import { change } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import { notedOnChannel } from './noted-on-channel.ts';
 
 interface SyncedChannel {
   readonly id: string;
@@ -52,8 +53,11 @@ export async function markChannelSynced(
 ): Promise<boolean> {
   const marked = await change(
     tx.em,
-    `update channels set synced_version = ?, identity = coalesce(?::jsonb, identity), state = 'ok', last_error = null where id = ? and version = ? and deleted_at is null`,
-    [version, identity === null ? null : JSON.stringify(identity), id, version],
+    notedOnChannel
+      .set({ syncedVersion: version, ...(identity === null ? {} : { identity }), state: 'ok', lastError: null })
+      .where('id', '=', id)
+      .where('version', '=', version)
+      .where('deletedAt', 'is', null),
   );
   return marked > 0;
 }
@@ -63,9 +67,12 @@ export async function markChannelRefused(
   tx: TenantTransaction,
   { id, version, error }: { readonly id: string; readonly version: number; readonly error: string },
 ): Promise<void> {
-  await change(tx.em, `update channels set state = 'error', last_error = ? where id = ? and version = ? and deleted_at is null`, [
-    error.slice(0, 300),
-    id,
-    version,
-  ]);
+  await change(
+    tx.em,
+    notedOnChannel
+      .set({ state: 'error', lastError: error.slice(0, 300) })
+      .where('id', '=', id)
+      .where('version', '=', version)
+      .where('deletedAt', 'is', null),
+  );
 }

@@ -1,6 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import type { LiveRunStatus, RunPriority, RunSource } from '../../workflows/contracts/runs/runs.ts';
 import { priorityOf } from '../runs/start/conversations.ts';
+import { query } from '../query.ts';
 import { row, rows } from '../sql.ts';
 import { outboxFacts, type OutboxFacts } from '../http/system-status.ts';
 
@@ -26,21 +28,34 @@ export async function readDeploymentFacts(em: SqlEntityManager): Promise<Deploym
   return { outbox: await outboxFacts(em), liveRuns: await liveRuns(em), waitingMails: await waitingMails(em) };
 }
 
+/** In the text, so that the partial index of live runs serves. */
+const live = (['queued', 'running', 'waiting', 'cancelling'] as const).map((status) => sql.lit<LiveRunStatus>(status));
+
 /** Runs that wait for their position in a conversation or for their time do not count as queue age: only an active run could begin. */
 async function liveRuns(em: SqlEntityManager): Promise<LiveRuns[]> {
-  const found = await rows<Omit<LiveRuns, 'priority'>>(
+  const found = await rows(
     em,
-    `select status, source, count(*)::int as count,
-            (extract(epoch from now() - min(activated_at) filter (where status = 'queued')))::float8 as "oldestReadyS"
-       from runs where status in ('queued', 'running', 'waiting', 'cancelling') group by status, source`,
+    query
+      .selectFrom('runs')
+      .where('status', 'in', live)
+      .groupBy(['status', 'source'])
+      .select(['status', 'source', sql<number>`count(*)::int`.as('count')])
+      .select(
+        sql<number | null>`(extract(epoch from now() - min(activated_at) filter (where status = 'queued')))::float8`.as('oldestReadyS'),
+      )
+      .$narrowType<{ status: LiveRunStatus }>(),
   );
   return found.map((group) => ({ ...group, priority: priorityOf(group.source) }));
 }
 
 async function waitingMails(em: SqlEntityManager): Promise<number> {
-  const found = await row<{ count: number }>(
+  const found = await row(
     em,
-    "select count(*)::int as count from outbox where kind = 'mail' and payload -> 'settled' is null",
+    query
+      .selectFrom('outbox')
+      .where('kind', '=', sql.lit('mail'))
+      .where(sql<boolean>`payload -> 'settled' is null`)
+      .select(sql<number>`count(*)::int`.as('count')),
   );
   return found?.count ?? 0;
 }

@@ -1,19 +1,23 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 
 /** An archived workspace whose retention is over. */
-export interface DueWorkspace {
-  readonly id: string;
-  readonly organizationId: string;
-}
+export type DueWorkspace = Awaited<ReturnType<typeof dueWorkspaces>>[number];
 
 /** Returns archived workspaces past their `purge_after`, longest due first. Sweeper's pool, like everything here. */
-export function dueWorkspaces(em: SqlEntityManager, limit: number): Promise<DueWorkspace[]> {
-  return rows<DueWorkspace>(
+export function dueWorkspaces(em: SqlEntityManager, limit: number) {
+  return rows(
     em,
-    `select w.id, w.organization_id as "organizationId" from workspaces w join organizations o on o.id = w.organization_id
-      where not w.is_active and w.purge_after <= now() and o.purged_at is null
-      order by w.purge_after limit ?`,
-    [limit],
+    query
+      .selectFrom('workspaces as w')
+      .innerJoin('organizations as o', 'o.id', 'w.organizationId')
+      .select(['w.id', 'w.organizationId'])
+      .where(({ eb, not }) => not(eb.ref('w.isActive')))
+      .where('w.purgeAfter', '<=', sql<string>`now()`)
+      .where('o.purgedAt', 'is', null)
+      .orderBy('w.purgeAfter')
+      .limit(limit),
   );
 }

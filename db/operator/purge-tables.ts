@@ -1,6 +1,9 @@
 import type { EntityClass } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { Condition } from '../condition.ts';
 import { entities } from '../entities.ts';
+import { query } from '../query.ts';
 import type { Predicate } from '../scope.ts';
 import { change, row } from '../sql.ts';
 import { tenantKeys } from '../tenancy/keys/tenant-keys.ts';
@@ -32,6 +35,8 @@ const outlivesWorkspace: ReadonlySet<string> = new Set([
 
 const rowsATransaction = 5_000;
 const parentsATransaction = 500;
+/** Before all ids. */
+const firstId = '00000000-0000-0000-0000-000000000000';
 
 /** Returns the tables with rows of organizations, in the order in which a purge deletes them: children first. New entities are included automatically. */
 export function tablesOfOrganization(em: SqlEntityManager): string[] {
@@ -94,18 +99,15 @@ export async function idsBehind(
   em: SqlEntityManager,
   { table, place, after }: { readonly table: string; readonly place: PurgedScope; readonly after: string | null },
 ): Promise<string[]> {
-  const own = rowsOf(place);
-  const found = await row<{ ids: string[] }>(
-    em,
-    `select coalesce(json_agg(p.id order by p.id), '[]') as ids from (
-       select id from ${table} where ${own.sql} and id > ?::uuid order by id limit ${parentsATransaction}) p`,
-    [...own.params, after ?? '00000000-0000-0000-0000-000000000000'],
-  );
+  const ids = sql<{ id: string }>`(select id from ${sql.table(table)} where ${rowsOf(place)} and id > ${after ?? firstId}::uuid
+    order by id limit ${sql.lit(parentsATransaction)})`;
+  const found = await row(em, query.selectFrom(ids.as('p')).select(sql<string[]>`coalesce(json_agg(p.id order by p.id), '[]')`.as('ids')));
   return found?.ids ?? [];
 }
 
-function deleteWhere(em: SqlEntityManager, table: string, { sql, params }: Predicate): Promise<number> {
-  return change(em, `delete from ${table} where ctid = any (array(select ctid from ${table} where ${sql} limit ?))`, [
+function deleteWhere(em: SqlEntityManager, table: string, { sql: own, params }: Predicate): Promise<number> {
+  // Text, as in `letGo`: the names of tables and columns are data here.
+  return change(em, `delete from ${table} where ctid = any (array(select ctid from ${table} where ${own} limit ?))`, [
     ...params,
     rowsATransaction,
   ]);
@@ -113,18 +115,16 @@ function deleteWhere(em: SqlEntityManager, table: string, { sql, params }: Predi
 
 /** Returns the first table that still has a row of the organization or workspace, or null when all are empty. */
 export async function firstLeft(em: SqlEntityManager, tables: readonly string[], place: PurgedScope): Promise<string | null> {
-  const rows = rowsOf(place);
-  const found = await row<{ name: string }>(
-    em,
-    tables.map((table) => `(select '${table}' as name from ${table} where ${rows.sql} limit 1)`).join(' union all ') + ' limit 1',
-    tables.flatMap(() => rows.params),
-  );
+  const own = rowsOf(place);
+  const one = (table: string) => sql`(select ${sql.lit(table)} as name from ${sql.table(table)} where ${own} limit 1)`;
+  const left = sql<{ name: string }>`(${sql.join(tables.map(one), sql` union all `)} limit 1)`;
+  const found = await row(em, query.selectFrom(left.as('l')).select('l.name'));
   return found?.name ?? null;
 }
 
-function rowsOf({ organizationId, workspaceId }: PurgedScope): Predicate {
-  if (workspaceId === null) return { sql: 'organization_id = ?::uuid', params: [organizationId] };
-  return { sql: '(organization_id = ?::uuid and workspace_id = ?::uuid)', params: [organizationId, workspaceId] };
+function rowsOf({ organizationId, workspaceId }: PurgedScope): Condition {
+  if (workspaceId === null) return new Condition('organization_id = ?::uuid', [organizationId]);
+  return new Condition('(organization_id = ?::uuid and workspace_id = ?::uuid)', [organizationId, workspaceId]);
 }
 
 // A parent may refer to its child too (the active revision of an agent): that reference is cleared first.

@@ -1,103 +1,209 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import type { Role } from '../../workflows/contracts/access.ts';
 import { sweepReplies } from '../http/idempotency.ts';
+import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { DueWorkspace } from './due-workspaces.ts';
 
+const now = sql<string>`now()`;
+
 /** Erases the users whose home is a workspace; returns those who were not deleted before. */
 export async function eraseHomeless(em: SqlEntityManager, { id: workspaceId, organizationId }: DueWorkspace): Promise<string[]> {
-  const homeless = await rows<{ id: string; is_erased: boolean }>(
+  const homeless = await rows(
     em,
-    'select id, deleted_at is not null as is_erased from users where workspace_id = ?',
-    [workspaceId],
+    query
+      .selectFrom('users')
+      .select('id')
+      .select(({ eb }) => eb('deletedAt', 'is not', null).as('isErased'))
+      .where('workspaceId', '=', workspaceId),
   );
   if (homeless.length === 0) return [];
   const ids = homeless.map((user) => user.id);
   await sweepReplies(em, organizationId, ids);
-  const granted = "select id from mcp_connections where principal_kind = 'user' and principal_id = any (?::uuid[])";
-  await change(em, `delete from mcp_authorizations where connection_id in (${granted})`, [ids]);
-  await change(em, `delete from mcp_connections where id in (${granted})`, [ids]);
+  await dropConsents(em, ids);
+  await deleteBases(em, organizationId, ids);
+  for (const table of tablesOfPerson) await change(em, query.deleteFrom(table).where(sql<boolean>`user_id = any(${ids}::uuid[])`));
+  await endKeys(em, ids);
+  await dropInvitations(em, ids);
+  await eraseUsers(em, ids);
+  return homeless.filter((user) => !user.isErased).map((user) => user.id);
+}
 
-  await change(em, "delete from knowledge_grants where principal_kind = 'user' and principal_id = any (?::uuid[])", [ids]);
-  await change(
-    em,
-    `update knowledge_bases set deleted_at = coalesce(deleted_at, now()), is_frozen = true, version = version + 1, updated_at = now()
-      where organization_id = ? and subject_kind = 'user' and subject_id = any (?::text[])`,
-    [organizationId, ids],
-  );
+const tablesOfPerson = [
+  'oauth_codes',
+  'refresh_tokens',
+  'sessions',
+  'auth_challenges',
+  'recovery_codes',
+  'totp_factors',
+  'user_credentials',
+  'workspace_grants',
+] as const;
 
-  for (const table of [
-    'oauth_codes',
-    'refresh_tokens',
-    'sessions',
-    'auth_challenges',
-    'recovery_codes',
-    'totp_factors',
-    'user_credentials',
-    'workspace_grants',
-  ])
-    await change(em, `delete from ${table} where user_id = any (?::uuid[])`, [ids]);
-  await change(em, 'update service_keys set revoked_at = coalesce(revoked_at, now()) where created_by_user_id = any (?::uuid[])', [ids]);
-  // Invitations contain the address too, including those to another workspace.
+/** Deletes what people have granted on other servers, and the grants they have on knowledge bases. */
+async function dropConsents(em: SqlEntityManager, userIds: readonly string[]): Promise<void> {
+  const granted = query
+    .selectFrom('mcp_connections')
+    .select('id')
+    .where('principalKind', '=', 'user')
+    .where(sql<boolean>`principal_id = any(${userIds}::uuid[])`);
+  await change(em, query.deleteFrom('mcp_authorizations').where('connectionId', 'in', granted));
+  await change(em, query.deleteFrom('mcp_connections').where('id', 'in', granted));
   await change(
     em,
-    `delete from invitations i using users u where u.id = any (?::uuid[]) and i.organization_id = u.organization_id
-        and (i.accepted_user_id = u.id or i.email = u.email)`,
-    [ids],
+    query
+      .deleteFrom('knowledge_grants')
+      .where('principalKind', '=', 'user')
+      .where(sql<boolean>`principal_id = any(${userIds}::uuid[])`),
   );
-  // Without a home a row can only belong to the organization; a deleted user has no right anywhere.
+}
+
+async function deleteBases(em: SqlEntityManager, organizationId: string, userIds: readonly string[]): Promise<void> {
   await change(
     em,
-    `update users set email = '', full_name = null, locale = null, role = 'viewer', scope = 'organization', workspace_id = null, is_active = false,
-            deactivated_at = coalesce(deactivated_at, now()), deleted_at = coalesce(deleted_at, now()), updated_at = now(), version = version + 1
-      where id = any (?::uuid[])`,
-    [ids],
+    query
+      .updateTable('knowledge_bases')
+      .set(({ eb, fn }) => ({
+        deletedAt: fn.coalesce('deletedAt', now),
+        isFrozen: true,
+        version: eb('version', '+', 1),
+        updatedAt: now,
+      }))
+      .where('organizationId', '=', organizationId)
+      .where('subjectKind', '=', 'user')
+      .where(sql<boolean>`subject_id = any(${userIds}::text[])`),
   );
-  return homeless.filter((user) => !user.is_erased).map((user) => user.id);
+}
+
+async function endKeys(em: SqlEntityManager, userIds: readonly string[]): Promise<void> {
+  await change(
+    em,
+    query
+      .updateTable('service_keys')
+      .set(({ fn, ref }) => ({ revokedAt: fn.coalesce('revokedAt', now), updatedAt: ref('updatedAt') }))
+      .where(sql<boolean>`created_by_user_id = any(${userIds}::uuid[])`),
+  );
+}
+
+/** Invitations contain the address too, including those to another workspace. */
+async function dropInvitations(em: SqlEntityManager, userIds: readonly string[]): Promise<void> {
+  await change(
+    em,
+    query
+      .deleteFrom('invitations as i')
+      .using('users as u')
+      .where(sql<boolean>`u.id = any(${userIds}::uuid[])`)
+      .whereRef('i.organizationId', '=', 'u.organizationId')
+      .where(({ eb, or, ref }) => or([eb('i.acceptedUserId', '=', ref('u.id')), eb('i.email', '=', ref('u.email'))])),
+  );
+}
+
+/** Without a home a row can only belong to the organization; a deleted user has no right anywhere. */
+async function eraseUsers(em: SqlEntityManager, ids: readonly string[]): Promise<void> {
+  await change(
+    em,
+    query
+      .updateTable('users')
+      .set(({ eb, fn }) => ({
+        email: '',
+        fullName: null,
+        locale: null,
+        role: 'viewer',
+        scope: 'organization',
+        workspaceId: null,
+        isActive: false,
+        deactivatedAt: fn.coalesce('deactivatedAt', now),
+        deletedAt: fn.coalesce('deletedAt', now),
+        updatedAt: now,
+        version: eb('version', '+', 1),
+      }))
+      .where(sql<boolean>`id = any(${ids}::uuid[])`),
+  );
 }
 
 /** Locks a due workspace against a restore; returns false when it is no longer due. */
 export async function holdDue(em: SqlEntityManager, workspaceId: string): Promise<boolean> {
   // Written, not only locked: a restore that waits for the lock checks the clock again.
-  const due = 'update workspaces set version = version + 1 where id = ? and not is_active and purge_after <= now()';
-  return (await change(em, due, [workspaceId])) > 0;
+  const held = query
+    .updateTable('workspaces')
+    .set(({ eb, ref }) => ({ version: eb('version', '+', 1), updatedAt: ref('updatedAt') }))
+    .where('id', '=', workspaceId)
+    .where(({ not, ref }) => not(ref('isActive')))
+    .where('purgeAfter', '<=', now);
+  return (await change(em, held)) > 0;
 }
 
 /** Removes a workspace from impersonations. */
 export async function leaveImpersonations(em: SqlEntityManager, workspaceId: string): Promise<void> {
-  await change(em, 'update impersonations set workspace_id = null where workspace_id = ?', [workspaceId]);
+  await change(em, query.updateTable('impersonations').set({ workspaceId: null }).where('workspaceId', '=', workspaceId));
 }
 
+/** The lower of two roles, by their columns. */
+const lowerRole = sql<Role>`case when array_position(array['viewer', 'member', 'admin', 'owner'], h.role::text)
+  < array_position(array['viewer', 'member', 'admin', 'owner'], users.role::text) then h.role::text else users.role end`;
+
 /** Moves the people of a workspace to the workspace of their highest grant, with at most that rank; returns them with their new homes. */
-export function moveHomes(em: SqlEntityManager, workspaceId: string): Promise<{ readonly id: string; readonly workspace_id: string }[]> {
-  return rows<{ id: string; workspace_id: string }>(
+export function moveHomes(em: SqlEntityManager, workspaceId: string) {
+  return rows(
     em,
-    `with homes as (
-       select distinct on (g.user_id) g.user_id, g.workspace_id, g.role
-         from workspace_grants g join users u on u.id = g.user_id join workspaces w on w.id = g.workspace_id
-        where u.workspace_id = ?::uuid and u.deleted_at is null and w.is_active
-        order by g.user_id, array_position(array['owner', 'admin', 'member', 'viewer'], g.role::text), g.workspace_id
-     ), moved as (
-       update users u set workspace_id = h.workspace_id, updated_at = now(), version = u.version + 1,
-              role = case when array_position(array['viewer', 'member', 'admin', 'owner'], h.role::text)
-                             < array_position(array['viewer', 'member', 'admin', 'owner'], u.role::text) then h.role::text else u.role end
-         from homes h where u.id = h.user_id
-       returning u.id, u.workspace_id
-     ), seats as (
-       update sessions s set workspace_id = m.workspace_id from moved m where s.user_id = m.id
-     ), seated as (
-       delete from workspace_grants g using moved m where g.user_id = m.id and g.workspace_id = m.workspace_id
-     )
-     select id, workspace_id from moved`,
-    [workspaceId],
+    query
+      .with('homes', (of) =>
+        of
+          .selectFrom('workspace_grants as g')
+          .innerJoin('users as u', 'u.id', 'g.userId')
+          .innerJoin('workspaces as w', 'w.id', 'g.workspaceId')
+          .distinctOn('g.userId')
+          .select(['g.userId', 'g.workspaceId', 'g.role'])
+          .where('u.workspaceId', '=', workspaceId)
+          .where('u.deletedAt', 'is', null)
+          .where(({ ref }) => ref('w.isActive'))
+          .orderBy('g.userId')
+          .orderBy(sql`array_position(array['owner', 'admin', 'member', 'viewer'], g.role::text)`)
+          .orderBy('g.workspaceId'),
+      )
+      .with('moved', (of) =>
+        of
+          .updateTable('users')
+          .from('homes as h')
+          .set(({ eb, ref }) => ({
+            workspaceId: ref('h.workspaceId'),
+            updatedAt: now,
+            version: eb('users.version', '+', 1),
+            role: lowerRole,
+          }))
+          .whereRef('users.id', '=', 'h.userId')
+          .returning(['users.id', 'h.workspaceId']),
+      )
+      .with('seats', (of) =>
+        of
+          .updateTable('sessions')
+          .from('moved as m')
+          .set(({ ref }) => ({ workspaceId: ref('m.workspaceId') }))
+          .whereRef('sessions.userId', '=', 'm.id'),
+      )
+      .with('seated', (of) =>
+        of
+          .deleteFrom('workspace_grants as g')
+          .using('moved as m')
+          .whereRef('g.userId', '=', 'm.id')
+          .whereRef('g.workspaceId', '=', 'm.workspaceId'),
+      )
+      .selectFrom('moved')
+      .select(['id', 'workspaceId']),
   );
 }
 
 /** Deletes a due workspace and returns its slug, or null when it is already deleted or no longer due. */
 export async function deleteDueWorkspace(em: SqlEntityManager, workspaceId: string): Promise<string | null> {
-  const removed = await row<{ slug: string }>(
+  const removed = await row(
     em,
-    'delete from workspaces where id = ? and not is_active and purge_after <= now() returning slug',
-    [workspaceId],
+    query
+      .deleteFrom('workspaces')
+      .where('id', '=', workspaceId)
+      .where(({ not, ref }) => not(ref('isActive')))
+      .where('purgeAfter', '<=', now)
+      .returning('slug'),
   );
   return removed?.slug ?? null;
 }

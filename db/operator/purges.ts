@@ -1,50 +1,47 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type Selectable, sql } from 'kysely';
+import { query } from '../query.ts';
 import { row } from '../sql.ts';
+import type { Tables } from '../table-types.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { purgeStatuses } from './purge.entity.ts';
+
+/** Select list of a `PurgeRow`. */
+export const purgeColumns = ['id', 'organizationId', 'status', 'step', 'counts', 'startedAt', 'finishedAt', 'createdAt'] as const;
 
 /** A purge as views show it. */
-export interface PurgeRow {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly status: (typeof purgeStatuses)[number];
-  readonly step: string | null;
-  readonly counts: Readonly<Record<string, number>>;
-  readonly started_at: Date | string | null;
-  readonly finished_at: Date | string | null;
-  readonly created_at: Date | string;
-}
-
-export const columns = 'id, organization_id, status, step, counts, started_at, finished_at, created_at';
+export type PurgeRow = Pick<Selectable<Tables['purges']>, (typeof purgeColumns)[number]>;
 
 /** Whether a purge of the organization has begun or is about to: it cannot be undone. */
 export async function isPurged(tx: TenantTransaction, organizationId: string): Promise<boolean> {
-  return (await row(tx.em, 'select id from purges where organization_id = ? limit 1', [organizationId])) !== null;
+  const purge = query.selectFrom('purges').select('id').where('organizationId', '=', organizationId).limit(1);
+  return (await row(tx.em, purge)) !== null;
+}
+
+/** Organizations whose grace period is over and whose purge has not been requested. */
+function selectDue() {
+  return query
+    .selectFrom('organizations as o')
+    .select('o.id')
+    .where('o.status', '=', 'deleting')
+    .where('o.deleteAfter', '<=', sql<string>`now()`)
+    .where('o.purgedAt', 'is', null)
+    .where(({ exists, not, selectFrom }) =>
+      not(exists(selectFrom('purges as p').select(sql.lit(1).as('one')).whereRef('p.organizationId', '=', 'o.id'))),
+    );
 }
 
 /** Returns organizations whose grace period is over and whose purge has not been requested. Sweeper's pool. */
 export async function duePurges(em: SqlEntityManager, limit: number): Promise<string[]> {
-  const found = await row<{ ids: string[] }>(
+  const found = await row(
     em,
-    `select coalesce(json_agg(due.id), '[]') as ids from (
-       select o.id from organizations o
-        where o.status = 'deleting' and o.delete_after <= now() and o.purged_at is null
-          and not exists (select from purges p where p.organization_id = o.id)
-        order by o.delete_after limit ?) due`,
-    [limit],
+    query
+      .selectFrom(selectDue().orderBy('o.deleteAfter').limit(limit).as('due'))
+      .select(sql<string[]>`coalesce(json_agg(due.id), '[]')`.as('ids')),
   );
   return found?.ids ?? [];
 }
 
 /** Locks a due organization; returns false when it was resumed or its purge was requested meanwhile. */
 export async function lockDue(em: SqlEntityManager, organizationId: string): Promise<boolean> {
-  const locked = await row(
-    em,
-    `select o.id from organizations o
-      where o.id = ? and o.status = 'deleting' and o.delete_after <= now() and o.purged_at is null
-        and not exists (select from purges p where p.organization_id = o.id)
-      for no key update`,
-    [organizationId],
-  );
-  return locked !== null;
+  return (await row(em, selectDue().where('o.id', '=', organizationId).forNoKeyUpdate())) !== null;
 }

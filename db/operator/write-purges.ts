@@ -1,8 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { newId } from '../ids.ts';
+import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { columns, type PurgeRow } from './purges.ts';
+import { purgeColumns, type PurgeRow } from './purges.ts';
 
 /** Who requested a purge, and why. Null: it was due by time. */
 export interface PurgeCause {
@@ -10,44 +12,80 @@ export interface PurgeCause {
   readonly requestedByUserId: string | null;
 }
 
+/** The time of the statement, not of its transaction. */
+const atOnce = sql<string>`clock_timestamp()`;
+
 /** Returns the queued or running purge of an organization, or requeues and returns the failed one; null when there is none. */
 export function reopenPurge(tx: TenantTransaction, organizationId: string): Promise<PurgeRow | null> {
-  return row<PurgeRow>(
+  const open = query
+    .selectFrom('purges')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('status', '<>', 'succeeded')
+    .orderBy('id', 'desc')
+    .limit(1);
+  return row(
     tx.em,
-    `update purges set status = case status when 'failed' then 'queued' else status end, last_error = null, finished_at = null, updated_at = clock_timestamp(),
-            version = version + 1
-      where id = (select id from purges where organization_id = ? and status <> 'succeeded' order by id desc limit 1) returning ${columns}`,
-    [organizationId],
+    query
+      .updateTable('purges')
+      .set(({ eb }) => ({
+        status: sql<PurgeRow['status']>`case status when 'failed' then 'queued' else status end`,
+        lastError: null,
+        finishedAt: null,
+        updatedAt: atOnce,
+        version: eb('version', '+', 1),
+      }))
+      .where('id', '=', open)
+      .returning(purgeColumns),
   );
 }
 
 /** Stores a queued purge. */
 export function insertPurge(tx: TenantTransaction, organizationId: string, cause: PurgeCause): Promise<PurgeRow | null> {
-  return row<PurgeRow>(
-    tx.em,
-    `insert into purges (id, organization_id, reason, requested_by_user_id) values (?, ?, ?, ?) returning ${columns}`,
-    [newId(), organizationId, cause.reason, cause.requestedByUserId],
-  );
+  const { reason, requestedByUserId } = cause;
+  return row(tx.em, query.insertInto('purges').values({ id: newId(), organizationId, reason, requestedByUserId }).returning(purgeColumns));
 }
 
 /** Records the current step of a purge. */
 export async function noteStep(em: SqlEntityManager, organizationId: string, step: string): Promise<void> {
   await change(
     em,
-    "update purges set step = ?, updated_at = clock_timestamp() where organization_id = ? and status = 'running' and step is distinct from ?",
-    [step, organizationId, step],
+    query
+      .updateTable('purges')
+      .set({ step, updatedAt: atOnce })
+      .where('organizationId', '=', organizationId)
+      .where('status', '=', 'running')
+      .where('step', 'is distinct from', step),
   );
 }
 
 /** Deactivates the users of an organization, revokes its keys and deletes its clients. */
 export async function endAccess(em: SqlEntityManager, organizationId: string): Promise<void> {
+  const now = sql<string>`now()`;
   await change(
     em,
-    'update users set is_active = false, deactivated_at = coalesce(deactivated_at, now()) where organization_id = ? and is_active',
-    [organizationId],
+    query
+      .updateTable('users')
+      .set(({ fn, ref }) => ({ isActive: false, deactivatedAt: fn.coalesce('deactivatedAt', now), updatedAt: ref('updatedAt') }))
+      .where('organizationId', '=', organizationId)
+      .where(({ ref }) => ref('isActive')),
   );
-  await change(em, 'update service_keys set revoked_at = now() where organization_id = ? and revoked_at is null', [organizationId]);
-  await change(em, 'update oauth_clients set deleted_at = now() where organization_id = ? and deleted_at is null', [organizationId]);
+  await change(
+    em,
+    query
+      .updateTable('service_keys')
+      .set(({ ref }) => ({ revokedAt: now, updatedAt: ref('updatedAt') }))
+      .where('organizationId', '=', organizationId)
+      .where('revokedAt', 'is', null),
+  );
+  await change(
+    em,
+    query
+      .updateTable('oauth_clients')
+      .set(({ ref }) => ({ deletedAt: now, updatedAt: ref('updatedAt') }))
+      .where('organizationId', '=', organizationId)
+      .where('deletedAt', 'is', null),
+  );
 }
 
 /** Marks a running purge as failed. */
@@ -58,9 +96,18 @@ export async function writeFailed(
 ): Promise<void> {
   await change(
     em,
-    `update purges set status = 'failed', step = ?, last_error = ?, finished_at = clock_timestamp(), updated_at = clock_timestamp(), version = version + 1
-      where organization_id = ? and status = 'running'`,
-    [step, error, organizationId],
+    query
+      .updateTable('purges')
+      .set(({ eb }) => ({
+        status: 'failed',
+        step,
+        lastError: error,
+        finishedAt: atOnce,
+        updatedAt: atOnce,
+        version: eb('version', '+', 1),
+      }))
+      .where('organizationId', '=', organizationId)
+      .where('status', '=', 'running'),
   );
 }
 
@@ -70,35 +117,40 @@ export async function countDeleted(
   organizationId: string,
   { table, rows }: { readonly table: string; readonly rows: number },
 ): Promise<void> {
+  const counts = sql<PurgeRow['counts']>`case when ${rows}::int > 0
+    then jsonb_set(counts, array[${table}::text], to_jsonb(coalesce((counts ->> ${table}::text)::bigint, 0) + ${rows}::int)) else counts end`;
   const counted = await change(
     em,
-    `update purges set counts = case when ?::int > 0 then jsonb_set(counts, array[?::text], to_jsonb(coalesce((counts ->> ?::text)::bigint, 0) + ?::int)) else counts end,
-            step = ?::text, updated_at = clock_timestamp()
-      where organization_id = ? and status = 'running'`,
-    [rows, table, table, rows, table, organizationId],
+    query
+      .updateTable('purges')
+      .set({ counts, step: table, updatedAt: atOnce })
+      .where('organizationId', '=', organizationId)
+      .where('status', '=', 'running'),
   );
   if (counted === 0) throw new Error('The purge does not run');
 }
 
 /** Deletes stored replies to operators' requests that contain the organization's id. */
 export async function forgetRepliesNaming(em: SqlEntityManager, organizationId: string): Promise<void> {
-  await change(em, "delete from idempotency_keys where organization_id is null and position(convert_to(?, 'UTF8') in body) > 0", [
-    organizationId,
-  ]);
-}
-
-/** Who requested a purge, and why. */
-export interface PurgeCauseRow {
-  readonly reason: string | null;
-  readonly requested_by_user_id: string | null;
+  await change(
+    em,
+    query
+      .deleteFrom('idempotency_keys')
+      .where('organizationId', 'is', null)
+      .where(sql<boolean>`position(convert_to(${organizationId}, 'UTF8') in body) > 0`),
+  );
 }
 
 /** Returns the queued or running purge of an organization, locked, or null when there is none. */
-export function lockOpenPurge(em: SqlEntityManager, organizationId: string): Promise<(PurgeCauseRow & { readonly status: string }) | null> {
-  return row<PurgeCauseRow & { status: string }>(
+export function lockOpenPurge(em: SqlEntityManager, organizationId: string) {
+  return row(
     em,
-    "select status, reason, requested_by_user_id from purges where organization_id = ? and status in ('queued', 'running') for update",
-    [organizationId],
+    query
+      .selectFrom('purges')
+      .select(['status', 'reason', 'requestedByUserId'])
+      .where('organizationId', '=', organizationId)
+      .where('status', 'in', ['queued', 'running'])
+      .forUpdate(),
   );
 }
 
@@ -106,41 +158,58 @@ export function lockOpenPurge(em: SqlEntityManager, organizationId: string): Pro
 export async function writeRunning(em: SqlEntityManager, organizationId: string): Promise<void> {
   await change(
     em,
-    `update purges set status = 'running', started_at = coalesce(started_at, clock_timestamp()), updated_at = clock_timestamp(), version = version + 1
-      where organization_id = ? and status in ('queued', 'running')`,
-    [organizationId],
+    query
+      .updateTable('purges')
+      .set(({ eb, fn }) => ({
+        status: 'running',
+        startedAt: fn.coalesce('startedAt', atOnce),
+        updatedAt: atOnce,
+        version: eb('version', '+', 1),
+      }))
+      .where('organizationId', '=', organizationId)
+      .where('status', 'in', ['queued', 'running']),
   );
 }
 
 /** Deletes the data keys of an organization; returns how many. */
 export function deleteDataKeys(em: SqlEntityManager, organizationId: string): Promise<number> {
-  return change(em, 'delete from data_keys where organization_id = ?', [organizationId]);
+  return change(em, query.deleteFrom('data_keys').where('organizationId', '=', organizationId));
 }
 
 /** Returns the running purge of an organization, locked, or null when there is none. */
-export function lockRunningPurge(
-  em: SqlEntityManager,
-  organizationId: string,
-): Promise<(PurgeCauseRow & { readonly id: string; readonly counts: Readonly<Record<string, number>> }) | null> {
-  return row<PurgeCauseRow & { id: string; counts: Record<string, number> }>(
+export function lockRunningPurge(em: SqlEntityManager, organizationId: string) {
+  return row(
     em,
-    "select id, counts, reason, requested_by_user_id from purges where organization_id = ? and status = 'running' for update",
-    [organizationId],
+    query
+      .selectFrom('purges')
+      .select(['id', 'counts', 'reason', 'requestedByUserId'])
+      .where('organizationId', '=', organizationId)
+      .where('status', '=', 'running')
+      .forUpdate(),
   );
 }
 
 /** Locks an organization until the end of the transaction, so that no row of it is created. */
 export async function holdOrganization(em: SqlEntityManager, organizationId: string): Promise<void> {
-  await row(em, 'select id from organizations where id = ? for update', [organizationId]);
+  await row(em, query.selectFrom('organizations').select('id').where('id', '=', organizationId).forUpdate());
 }
 
 /** Turns an organization into its tombstone: a row without a name. */
 export async function writeTombstone(em: SqlEntityManager, organizationId: string): Promise<void> {
   await change(
     em,
-    `update organizations set name = 'Purged', slug = 'purged:' || id, timezone = 'UTC', suspended_reason = null, purged_at = now(),
-            updated_at = now(), version = version + 1 where id = ?`,
-    [organizationId],
+    query
+      .updateTable('organizations')
+      .set(({ eb }) => ({
+        name: 'Purged',
+        slug: sql<string>`'purged:' || id`,
+        timezone: 'UTC',
+        suspendedReason: null,
+        purgedAt: sql<string>`now()`,
+        updatedAt: sql<string>`now()`,
+        version: eb('version', '+', 1),
+      }))
+      .where('id', '=', organizationId),
   );
 }
 
@@ -148,7 +217,16 @@ export async function writeTombstone(em: SqlEntityManager, organizationId: strin
 export async function writeSucceeded(em: SqlEntityManager, purgeId: string): Promise<void> {
   await change(
     em,
-    "update purges set status = 'succeeded', step = null, last_error = null, finished_at = clock_timestamp(), updated_at = clock_timestamp(), version = version + 1 where id = ?",
-    [purgeId],
+    query
+      .updateTable('purges')
+      .set(({ eb }) => ({
+        status: 'succeeded',
+        step: null,
+        lastError: null,
+        finishedAt: atOnce,
+        updatedAt: atOnce,
+        version: eb('version', '+', 1),
+      }))
+      .where('id', '=', purgeId),
   );
 }

@@ -3,9 +3,16 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { change, row, rows } from '../sql.ts';
+import { amongRows } from '../some-rows.ts';
+import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { CallbackStatus } from './outbound-callback.entity.ts';
+
+const now = sql<string>`clock_timestamp()`;
+/** In the text, so that the partial index of pending callbacks serves. */
+const pending = sql.lit('pending' as const);
 
 /** The part of an ended run that its callback needs. */
 export interface EndedRun {
@@ -14,22 +21,43 @@ export interface EndedRun {
   readonly trigger_id: string | null;
 }
 
+interface NewCallback {
+  readonly id: string;
+  readonly runId: string;
+  readonly endpointId: string;
+}
+
+const opening = prepared(({ id, runId, endpointId }: ParametersOf<NewCallback>) =>
+  query
+    .insertInto('outbound_callbacks')
+    .columns(['id', 'organizationId', 'workspaceId', 'endpointId', 'runId', 'deliveryId', 'url', 'status'])
+    .expression(
+      query
+        .selectFrom('webhook_deliveries as d')
+        .innerJoin('webhook_endpoints as e', 'e.id', 'd.endpointId')
+        .where('d.runId', '=', runId)
+        .where('d.status', '=', 'started')
+        .where('e.id', '=', endpointId)
+        .where('e.responseMode', '=', 'callback')
+        .where('e.callbackUrl', 'is not', null)
+        .where('e.deletedAt', 'is', null)
+        .select([sql<string>`${id}::uuid`.as('id'), 'e.organizationId', 'e.workspaceId', 'e.id as endpointId', 'd.runId'])
+        .select(['d.id as deliveryId', 'e.callbackUrl as url'])
+        .select(sql<CallbackStatus>`case when e.callback_stopped_at is null then 'pending' else 'stopped' end`.as('status'))
+        .orderBy('d.id')
+        .limit(1),
+    )
+    .onConflict((conflict) => conflict.columns(['endpointId', 'runId']).doNothing())
+    .returning(['id', 'status', 'organizationId', 'workspaceId']),
+);
+
 /**
  * Stores the callback of a run that a hook has started, and the start of its delivery, in the transaction that ends the run; once per run, also for a group.
  * Does nothing for other runs, at no cost, for a run that is tried again, and where the endpoint has no callback.
  */
 export async function openCallbackOf(tx: TenantTransaction, run: EndedRun): Promise<void> {
   if (run.source !== 'webhook' || run.trigger_id === null) return;
-  const [opened] = await rows<{ id: string; status: string; organization_id: string; workspace_id: string }>(
-    tx.em,
-    `insert into outbound_callbacks (id, organization_id, workspace_id, endpoint_id, run_id, delivery_id, url, status)
-     select ?, e.organization_id, e.workspace_id, e.id, d.run_id, d.id, e.callback_url, case when e.callback_stopped_at is null then 'pending' else 'stopped' end
-       from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
-      where d.run_id = ? and d.status = 'started' and e.id = ? and e.response_mode = 'callback' and e.callback_url is not null and e.deleted_at is null
-      order by d.id limit 1
-     on conflict (endpoint_id, run_id) do nothing returning id, status, organization_id, workspace_id`,
-    [newId(), run.id, run.trigger_id],
-  );
+  const opened = await row(tx.em, opening({ id: newId(), runId: run.id, endpointId: run.trigger_id }));
   if (opened?.status !== 'pending') return;
   const workflowId = workflowIds.delivery(opened.id);
   await addOutbox(
@@ -40,8 +68,8 @@ export async function openCallbackOf(tx: TenantTransaction, run: EndedRun): Prom
       workflowId,
       taskQueue: taskQueues.runs,
       args: [{ source: 'callback', deliveryId: opened.id }],
-      organizationId: opened.organization_id,
-      workspaceId: opened.workspace_id,
+      organizationId: opened.organizationId,
+      workspaceId: opened.workspaceId,
       correlationId: tx.correlationId,
       reuse: 'reject_duplicate',
       priority: 3,
@@ -60,10 +88,10 @@ export function claimCallback(tx: TenantTransaction, callbackId: string) {
     tx.em,
     query
       .updateTable('outbound_callbacks')
-      .set(({ eb }) => ({ attempts: eb('attempts', '+', 1), updatedAt: sql<string>`clock_timestamp()` }))
+      .set(({ eb }) => ({ attempts: eb('attempts', '+', 1), updatedAt: now }))
       .where('id', '=', callbackId)
       .where('status', '=', 'pending')
-      .where(({ eb, or }) => or([eb('nextAttemptAt', 'is', null), eb('nextAttemptAt', '<=', sql<string>`clock_timestamp()`)]))
+      .where(({ eb, or }) => or([eb('nextAttemptAt', 'is', null), eb('nextAttemptAt', '<=', now)]))
       .returning(['id', 'organizationId', 'workspaceId', 'endpointId', 'runId', 'deliveryId', 'url', 'attempts']),
   );
 }
@@ -82,22 +110,20 @@ export async function callbackWaitOf(tx: TenantTransaction, callbackId: string):
 }
 
 /** What a callback is made of, from its endpoint and its run. */
-export interface CallbackFacts {
-  readonly isDeleted: boolean;
-  readonly isStopped: boolean;
-  readonly responsePath: string | null;
-  /** How many hooks led to the run. */
-  readonly hops: number;
-}
+export type CallbackFacts = NonNullable<Awaited<ReturnType<typeof readCallbackFacts>>>;
+
+const factsOf = prepared(({ endpointId, runId }: ParametersOf<Omit<NewCallback, 'id'>>) =>
+  query
+    .selectFrom('webhook_endpoints as e')
+    .innerJoin('runs as r', (join) => join.on('r.id', '=', runId).on('r.deletedAt', 'is', null))
+    .where('e.id', '=', endpointId)
+    .select(['e.responsePath', 'r.hops'])
+    .select([sql<boolean>`e.deleted_at is not null`.as('isDeleted'), sql<boolean>`e.callback_stopped_at is not null`.as('isStopped')]),
+);
 
 /** Returns the current facts of a callback's endpoint and run, or null when either is deleted. */
-export function readCallbackFacts(tx: TenantTransaction, { endpointId, runId }: DueCallback): Promise<CallbackFacts | null> {
-  return row<CallbackFacts>(
-    tx.em,
-    `select e.deleted_at is not null as "isDeleted", e.callback_stopped_at is not null as "isStopped", e.response_path as "responsePath", r.hops
-       from webhook_endpoints e join runs r on r.id = ? and r.deleted_at is null where e.id = ?`,
-    [runId, endpointId],
-  );
+export function readCallbackFacts(tx: TenantTransaction, { endpointId, runId }: DueCallback) {
+  return row(tx.em, factsOf({ endpointId, runId }));
 }
 
 /** The outcome of a try of a callback, as it is stored. */
@@ -123,7 +149,7 @@ export async function storeCallbackTry(
         lastStatus,
         lastError: lastError?.slice(0, 300) ?? null,
         nextAttemptAt: delayMs === null ? null : sql<string>`clock_timestamp() + make_interval(secs => ${delayMs / 1_000}::float8)`,
-        updatedAt: sql<string>`clock_timestamp()`,
+        updatedAt: now,
       })
       .where('id', '=', id)
       .where('attempts', '=', attempts)
@@ -134,9 +160,14 @@ export async function storeCallbackTry(
 
 /** Stops an endpoint's pending and future callbacks until an address is set again. */
 export async function stopCallbacks(tx: TenantTransaction, endpointId: string): Promise<void> {
-  await change(tx.em, 'update webhook_endpoints set callback_stopped_at = coalesce(callback_stopped_at, clock_timestamp()) where id = ?', [
-    endpointId,
-  ]);
+  await change(
+    tx.em,
+    query
+      .updateTable('webhook_endpoints')
+      // It is no change of the endpoint: its `updatedAt` stays.
+      .set(({ fn, ref }) => ({ callbackStoppedAt: fn.coalesce('callbackStoppedAt', now), updatedAt: ref('updatedAt') }))
+      .where('id', '=', endpointId),
+  );
   await stopPending(tx, endpointId);
 }
 
@@ -144,10 +175,15 @@ export async function stopCallbacks(tx: TenantTransaction, endpointId: string): 
 export async function stopPending(tx: TenantTransaction, endpointId: string): Promise<void> {
   await change(
     tx.em,
-    "update outbound_callbacks set status = 'stopped', next_attempt_at = null, updated_at = clock_timestamp() where endpoint_id = ? and status = 'pending'",
-    [endpointId],
+    query
+      .updateTable('outbound_callbacks')
+      .set({ status: 'stopped', nextAttemptAt: null, updatedAt: now })
+      .where('endpointId', '=', endpointId)
+      .where('status', '=', pending),
   );
 }
+
+const tenMinutesAgo = sql<string>`now() - interval '10 minutes'`;
 
 /**
  * Resends the starts of callbacks whose try is ten minutes overdue: Temporal may have lost their workflows. A running workflow is not started twice. Returns
@@ -156,18 +192,23 @@ export async function stopPending(tx: TenantTransaction, endpointId: string): Pr
 export function resendCallbacks(em: SqlEntityManager): Promise<number> {
   return change(
     em,
-    `update outbox o set sent_at = null, not_before = now() from outbound_callbacks c
-      where c.status = 'pending' and coalesce(c.next_attempt_at, c.updated_at) < now() - interval '10 minutes'
-        and o.kind = 'workflow.start' and o.dedupe_key = 'delivery:' || c.id and o.sent_at < now() - interval '10 minutes'`,
-    [],
+    query
+      .updateTable('outbox')
+      .from('outbound_callbacks as c')
+      .set({ sentAt: null, notBefore: sql<string>`now()` })
+      .where('c.status', '=', pending)
+      .where(({ eb, fn }) => eb(fn.coalesce('c.nextAttemptAt', 'c.updatedAt'), '<', tenMinutesAgo))
+      .where('outbox.kind', '=', 'workflow.start')
+      .where('outbox.dedupeKey', '=', sql<string>`'delivery:' || c.id`)
+      .where('outbox.sentAt', '<', tenMinutesAgo),
   );
 }
 
 /** Deletes at most `limit` callbacks older than 90 days; returns how many. Sweeper's pool. */
 export function eraseCallbacksByAge(em: SqlEntityManager, limit: number): Promise<number> {
-  return change(
-    em,
-    "delete from outbound_callbacks where ctid = any (array(select x.ctid from outbound_callbacks x where x.created_at < now() - interval '90 days' limit ?))",
-    [limit],
-  );
+  const old = query
+    .selectFrom('outbound_callbacks as x')
+    .where('x.createdAt', '<', sql<string>`now() - interval '90 days'`)
+    .limit(limit);
+  return change(em, query.deleteFrom('outbound_callbacks').where(amongRows(old)));
 }

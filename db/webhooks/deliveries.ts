@@ -3,7 +3,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { Condition } from '../condition.ts';
 import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
-import type { ParametersOf } from '../prepared.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
@@ -11,28 +11,28 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { CallbackStatus } from './outbound-callback.entity.ts';
 import { WebhookDelivery, type WebhookDeliveryStatus } from './webhook-delivery.entity.ts';
 
-/** The earlier delivery that answers a repeated request. */
-export interface SeenDelivery {
-  readonly id: string;
-  readonly runId: string | null;
-  readonly eventId: string | null;
-  /** It waits or waited to become a run together with others. */
-  readonly isCoalesced: boolean;
-  readonly responseStatus: number;
-}
+/** The earlier delivery that answers a repeated request. `isCoalesced`: it waits or waited to become a run together with others. */
+export type SeenDelivery = NonNullable<Awaited<ReturnType<typeof findSeen>>>;
 
 /** Enough for the characters of a preview in UTF-8. */
 const previewBytes = 8_000;
 
+const seenDelivery = prepared(
+  ({ endpointId, digests }: ParametersOf<{ readonly endpointId: string; readonly digests: readonly Buffer[] }>) =>
+    query
+      .selectFrom('delivery_keys as k')
+      .innerJoin('webhook_deliveries as d', 'd.id', 'k.deliveryId')
+      .where('k.endpointId', '=', endpointId)
+      .where(sql<boolean>`k.digest = any (${digests}::bytea[])`)
+      .where('k.expiresAt', '>', sql<string>`clock_timestamp()`)
+      .select(['d.id', 'd.runId', 'd.eventId', 'd.responseStatus'])
+      .select(sql<boolean>`d.coalesce_hash is not null and (d.closed_at is null or d.group_id is not null)`.as('isCoalesced'))
+      .limit(1),
+);
+
 /** Returns the delivery of the last 24 hours that one of the digests belongs to. */
-export function findSeen(tx: Pick<TenantTransaction, 'em'>, endpointId: string, digests: readonly Buffer[]): Promise<SeenDelivery | null> {
-  return row<SeenDelivery>(
-    tx.em,
-    `select d.id, d.run_id as "runId", d.event_id as "eventId", d.coalesce_hash is not null and (d.closed_at is null or d.group_id is not null) as "isCoalesced",
-            d.response_status as "responseStatus" from delivery_keys k join webhook_deliveries d on d.id = k.delivery_id
-      where k.endpoint_id = ? and k.digest = any (?::bytea[]) and k.expires_at > clock_timestamp() limit 1`,
-    [endpointId, [...digests]],
-  );
+export function findSeen(tx: Pick<TenantTransaction, 'em'>, endpointId: string, digests: readonly Buffer[]) {
+  return row(tx.em, seenDelivery({ endpointId, digests }));
 }
 
 /** A delivery as it is listed. */

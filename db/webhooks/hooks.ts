@@ -2,9 +2,10 @@ import { sql } from 'kysely';
 import type { Databases } from '../databases.ts';
 import { callDefinerFunction } from '../identity/lookup/credential-lookup.ts';
 import type { KeyRing } from '../identity/keys/key-ring.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { row } from '../sql.ts';
-import { open, openWith, type StoredKey } from '../tenancy/keys/envelope.ts';
+import { open, openWith, type FoundDataKey } from '../tenancy/keys/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { endpointBinding } from './endpoint-binding.ts';
 import type { Coalescing, HookMethod, ResponseMode, Verification } from './webhook-endpoint.entity.ts';
@@ -41,7 +42,7 @@ export interface Hook extends HookTexts {
 export interface FoundHook extends Hook {
   /** Hex of the encrypted secrets and of their data key; null where nothing is verified. */
   readonly secretsEnc: string | null;
-  readonly dataKey: (Omit<StoredKey, 'wrapped'> & { readonly wrapped: string }) | null;
+  readonly dataKey: FoundDataKey | null;
   /** The previous secret is still valid. */
   readonly hasOverlap: boolean;
   /** A delivery of the last 24 hours that one of the digests belongs to. */
@@ -63,10 +64,17 @@ export function findHook(
 /** Returns the secrets that verify a request to a hook now, newest first. */
 export function liveSecretsOf(hook: FoundHook, keys: Pick<KeyRing, 'keks'>): string[] {
   if (hook.secretsEnc === null || hook.dataKey === null) return [];
-  const dataKey = { ...hook.dataKey, wrapped: Buffer.from(hook.dataKey.wrapped, 'hex') };
-  const opened = openWith(dataKey, keys, endpointBinding(hook.organizationId, hook.id), Buffer.from(hook.secretsEnc, 'hex'));
+  const opened = openWith(hook.dataKey, keys, endpointBinding(hook.organizationId, hook.id), Buffer.from(hook.secretsEnc, 'hex'));
   return secretsIn(opened).slice(0, hook.hasOverlap ? 2 : 1);
 }
+
+const storedSecrets = prepared(({ id, organizationId }: ParametersOf<{ readonly id: string; readonly organizationId: string }>) =>
+  query
+    .selectFrom('webhook_endpoints')
+    .where('id', '=', id)
+    .where('organizationId', '=', organizationId)
+    .select(['secretsEnc', sql<boolean>`coalesce(secret_overlap_until > clock_timestamp(), false)`.as('hasOverlap')]),
+);
 
 /** The same for an endpoint that the transaction sees. */
 export async function readEndpointSecrets(
@@ -74,14 +82,10 @@ export async function readEndpointSecrets(
   keys: Pick<KeyRing, 'keks'>,
   endpoint: { readonly id: string; readonly organizationId: string },
 ): Promise<string[]> {
-  const found = await row<{ secrets_enc: Buffer | null; has_overlap: boolean }>(
-    tx.em,
-    'select secrets_enc, coalesce(secret_overlap_until > clock_timestamp(), false) as has_overlap from webhook_endpoints where id = ? and organization_id = ?',
-    [endpoint.id, endpoint.organizationId],
-  );
-  if (!found?.secrets_enc) return [];
-  const secrets = secretsIn(await open(tx.em, keys, endpointBinding(endpoint.organizationId, endpoint.id), found.secrets_enc));
-  return secrets.slice(0, found.has_overlap ? 2 : 1);
+  const found = await row(tx.em, storedSecrets({ id: endpoint.id, organizationId: endpoint.organizationId }));
+  if (!found?.secretsEnc) return [];
+  const secrets = secretsIn(await open(tx.em, keys, endpointBinding(endpoint.organizationId, endpoint.id), found.secretsEnc));
+  return secrets.slice(0, found.hasOverlap ? 2 : 1);
 }
 
 /** Returns the secrets of a decrypted envelope, newest first. */

@@ -55,11 +55,11 @@ interface Difference {
 
 function note(differing: Map<string, Difference>, seal: Unlike): void {
   const { missing, other } = differing.get(seal.chain) ?? { missing: null, other: null };
-  const isLater = seal.seal_no > (missing?.seal_no ?? 0);
-  const isEarlier = seal.seal_no < (other?.seal_no ?? Infinity);
+  const isLater = seal.sealNo > (missing?.sealNo ?? 0);
+  const isEarlier = seal.sealNo < (other?.sealNo ?? Infinity);
   differing.set(seal.chain, {
-    missing: seal.is_missing && isLater ? seal : missing,
-    other: !seal.is_missing && isEarlier ? seal : other,
+    missing: seal.isMissing && isLater ? seal : missing,
+    other: !seal.isMissing && isEarlier ? seal : other,
   });
 }
 
@@ -76,19 +76,19 @@ async function faultsOf(em: SqlEntityManager, chain: string, { missing, other }:
   const faults: AuditFault[] = [];
 
   if (missing && newest === null)
-    faults.push(fault('missing', missing.seal_no, `the whole chain is missing; this seal was its newest at ${missing.at}`));
-  else if (missing && newest !== null && newest < missing.seal_no)
+    faults.push(fault('missing', missing.sealNo, `the whole chain is missing; this seal was its newest at ${missing.at}`));
+  else if (missing && newest !== null && newest < missing.sealNo)
     faults.push(
       fault(
         'missing',
-        missing.seal_no,
+        missing.sealNo,
         `it was the newest at ${missing.at}, but seal ${newest} is now: the end of the chain was removed, or the database is an older one`,
       ),
     );
-  else if (missing) faults.push(fault('missing', missing.seal_no, `it was anchored at ${missing.at} and is missing`));
+  else if (missing) faults.push(fault('missing', missing.sealNo, `it was anchored at ${missing.at} and is missing`));
   if (other)
     faults.push(
-      fault('changed', other.seal_no, `it is not the seal that was anchored at ${other.at}: the chain was rebuilt from here or earlier`),
+      fault('changed', other.sealNo, `it is not the seal that was anchored at ${other.at}: the chain was rebuilt from here or earlier`),
     );
   return faults;
 }

@@ -90,11 +90,11 @@ async function purgeSeals(em: SqlEntityManager, keys: AuditKeys, organizationId:
   const chain = chainOf(organizationId);
   await lockChain(em, chain);
   const due = await dueSeals(em, organizationId, { maxSeals, maxEntries });
-  if (!due || due.seals === 0 || due.from_seal === null || due.through_seal === null || due.days === null) return { seals: 0, entries: 0 };
-  const { seals, through_seal: throughSeal, days } = due;
-  await refuseUntrue(em, { ...keys, chain }, { fromSeal: due.from_seal, throughSeal, days });
+  if (!due || due.seals === 0 || due.fromSeal === null || due.throughSeal === null || due.days === null) return { seals: 0, entries: 0 };
+  const { seals, throughSeal, days } = due;
+  await refuseUntrue(em, { ...keys, chain }, { fromSeal: due.fromSeal, throughSeal, days });
 
-  const entries = await takeSeals(em, organizationId, { throughSeal, throughSeq: due.through_seq });
+  const entries = await takeSeals(em, organizationId, { throughSeal, throughSeq: due.throughSeq });
   const counts = { entries, seals, through_seal: throughSeal, days };
   const entryId = await writePurgeEntry(em, { organizationId, resourceType: logResource, counts });
   await sealProof(em, keys, { organizationId, entryId });
@@ -126,6 +126,6 @@ async function refuseUntrue(
   const report: Report = ({ sealNo, message }) => refuse(`seal ${sealNo}: ${message}`);
   const youngestMs = followedTime(em).getTime() - days * 86_400_000;
   for await (const { seal, entries } of checkEntries(em, { ...checking, report }, seals))
-    if (entries.some((entry) => Date.parse(entry.created_at) > youngestMs))
-      refuse(`seal ${seal.seal_no} holds entries that are younger than ${days} days`);
+    if (entries.some((entry) => Date.parse(entry.createdAt) > youngestMs))
+      refuse(`seal ${seal.sealNo} holds entries that are younger than ${days} days`);
 }

@@ -51,15 +51,15 @@ async function checkSeals(em: SqlEntityManager, checking: Checking) {
   let entries = 0;
 
   for (;;) {
-    const page: Seal[] = await readSeals(em, checking.chain, { after: previous?.seal_no ?? null, limit: sealsAPage });
+    const page: Seal[] = await readSeals(em, checking.chain, { after: previous?.sealNo ?? null, limit: sealsAPage });
     for (const seal of page) {
       checkLink(checking, seal, previous);
-      if (seal.purged_at !== null) checkPurged(checking, { seal, previous, purges });
+      if (seal.purgedAt !== null) checkPurged(checking, { seal, previous, purges });
       previous = seal;
     }
-    const kept = page.filter((seal) => seal.purged_at === null);
+    const kept = page.filter((seal) => seal.purgedAt === null);
     for await (const checked of checkEntries(em, checking, kept)) entries += checked.entries.length;
-    if (page.length < sealsAPage) return { seals: previous?.seal_no ?? 0, entries, head: previous?.mac.toString('hex') ?? null };
+    if (page.length < sealsAPage) return { seals: previous?.sealNo ?? 0, entries, head: previous?.mac.toString('hex') ?? null };
   }
 }
 
@@ -67,9 +67,9 @@ async function checkSeals(em: SqlEntityManager, checking: Checking) {
 function checkLink(checking: Checking, seal: Seal, previous: Seal | null): void {
   const broken = (message: string) => brokenSeal(checking, seal, message);
 
-  if (seal.seal_no !== (previous?.seal_no ?? 0) + 1) broken(`the seals between ${previous?.seal_no ?? 0} and ${seal.seal_no} are missing`);
-  else if (!isSame(seal.previous_mac, previous?.mac ?? null)) broken('it does not continue the preceding seal');
-  if (previous && seal.first_seq !== previous.last_seq + 1) broken('its numbers do not continue those of the preceding seal');
+  if (seal.sealNo !== (previous?.sealNo ?? 0) + 1) broken(`the seals between ${previous?.sealNo ?? 0} and ${seal.sealNo} are missing`);
+  else if (!isSame(seal.previousMac, previous?.mac ?? null)) broken('it does not continue the preceding seal');
+  if (previous && seal.firstSeq !== previous.lastSeq + 1) broken('its numbers do not continue those of the preceding seal');
   if (countOf(seal) !== seal.entries) broken('its numbers do not match its count of entries');
 }
 
@@ -80,6 +80,6 @@ async function findStrays(
 ): Promise<void> {
   const { chain, known, report } = search;
   const strays = await readStrays(em, chain, maxFaults + 1);
-  for (const { id, seq, seal_no: sealNo } of strays.filter((stray) => !known.has(stray.id)))
+  for (const { id, seq, sealNo } of strays.filter((stray) => !known.has(stray.id)))
     report({ kind: 'added', sealNo, seq, entryId: id, message: 'the entry has a number but belongs to no seal' });
 }

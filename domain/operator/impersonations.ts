@@ -26,7 +26,7 @@ export async function endImpersonation(
   id: string,
 ): Promise<{ readonly before: ImpersonationRow; readonly after: ImpersonationRow }> {
   const before = await lockImpersonation(ctx, id);
-  if (before.ended_at !== null) return { before, after: before };
+  if (before.endedAt !== null) return { before, after: before };
 
   const after = await writeEnd(ctx, before.id);
   ctx.outgoing.revoked.push(`impersonation:${id}`);
@@ -39,8 +39,8 @@ export async function endImpersonation(
 async function lockTarget(ctx: Scoped, userId: string): Promise<ImpersonationTarget> {
   const found = await findTarget(ctx, userId);
   if (!found) throw invalid('/user_id', 'reference', 'does not refer to an existing user');
-  if (found.role === 'operator' || found.organization_id === null)
+  if (found.role === 'operator' || found.organizationId === null)
     throw fail('role_insufficient', { reason: 'rank', detail: 'An operator cannot be impersonated.' });
-  if (!found.is_active) throw fail('state_conflict', { reason: 'target_inactive', detail: 'The user is not active.' });
-  return { id: userId, organizationId: found.organization_id, workspaceId: found.workspace_id };
+  if (!found.isActive) throw fail('state_conflict', { reason: 'target_inactive', detail: 'The user is not active.' });
+  return { id: userId, organizationId: found.organizationId, workspaceId: found.workspaceId };
 }

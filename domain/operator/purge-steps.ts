@@ -18,7 +18,7 @@ import {
   writeTombstone,
   writeSucceeded,
   writeFailed,
-  type PurgeCauseRow,
+  type PurgeCause,
 } from '../../db/operator/write-purges.ts';
 
 // The steps of a purge, each one transaction on the sweeper's pool, since no tenant sees what belongs to the organization any more.
@@ -90,13 +90,13 @@ export async function failPurge(em: SqlEntityManager, organizationId: string, st
 }
 
 interface PurgeEntry {
-  readonly purge: PurgeCauseRow;
+  readonly purge: PurgeCause;
   readonly action: 'submit' | 'purge';
   readonly changes?: AuditSubject['changes'];
 }
 
 async function writeEntry(em: SqlEntityManager, organizationId: string, { purge, action, changes = {} }: PurgeEntry): Promise<string> {
-  const { reason, requested_by_user_id: operatorId } = purge;
+  const { reason, requestedByUserId: operatorId } = purge;
   const asked: Actor = { kind: 'operator', id: operatorId, role: 'operator', actingUserId: null, impersonationId: null };
   const actor = operatorId === null ? systemActor : asked;
   const tx = { em, tenant: nobodyTenant, actor, correlationId: newId(), outgoing: emptyOutgoing() };

@@ -23,7 +23,7 @@ export async function rehouse(em: SqlEntityManager, workspace: DueWorkspace): Pr
   await leaveImpersonations(em, id);
   const moved = await moveHomes(em, id);
   for (const user of moved)
-    await note(em, workspace, { action: 'update', userId: user.id, changes: { workspace_id: { from: id, to: user.workspace_id } } });
+    await note(em, workspace, { action: 'update', userId: user.id, changes: { workspace_id: { from: id, to: user.workspaceId } } });
   for (const userId of await eraseHomeless(em, workspace)) await note(em, workspace, { action: 'delete', userId, changes: {} });
   return true;
 }

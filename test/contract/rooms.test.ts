@@ -87,7 +87,8 @@ function entityOf(file: string): Rows[] {
 
 /** What a source does to such rows by itself: statements that name their table, entities made, removed or assigned to. */
 function changesOf(source: string, rows: readonly Rows[]): string[] {
-  return rows.flatMap(({ table, entity }) => {
+  const named = rows.filter(({ table, entity }) => source.includes(table) || source.includes(entity));
+  return named.flatMap(({ table, entity }) => {
     const fetched = [...source.matchAll(new RegExp(`\\bconst (\\w+) = await \\w+\\(\\w+(?:\\.em)?, ${entity},`, 'g'))].map(
       ([, name]) => name ?? '',
     );

@@ -1,11 +1,14 @@
+import type { NotNull } from 'kysely';
 import { sealAll } from '../../domain/audit/seal-all.ts';
-import { sealColumns, type Seal } from '../../db/audit/check-seal.ts';
+import { sealColumns } from '../../db/audit/check-seal.ts';
 import { entryForm, entryMac, sealedColumns, sealKinds, sealMac, type SealedEntry } from '../../db/audit/entry-form.ts';
 import type { AuditFault } from '../../db/audit/check-seal.ts';
 import { auditChains } from '../../db/audit/chain.ts';
 import { verifyChain } from '../../domain/audit/verify.ts';
 import type { KeyRing } from '../../db/identity/keys/key-ring.ts';
+import { Condition } from '../../db/condition.ts';
 import { newId } from '../../db/ids.ts';
+import { query } from '../../db/query.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
@@ -74,25 +77,31 @@ export async function passDays(
   { chain, days, form }: { chain: string; days: number; form?: 'former' },
 ): Promise<void> {
   await sweep(db, async (em) => {
-    const seals = await rows<Seal>(em, `select ${sealColumns} from audit_seals where chain = ? order by seal_no`, [chain]);
-    const before = await rows<SealedEntry>(em, `select ${sealedColumns} from audit_entries where ${ofChain} order by seq`, [chain]);
+    const seals = await rows(em, query.selectFrom('audit_seals').select(sealColumns).where('chain', '=', chain).orderBy('sealNo'));
+    const entries = query
+      .selectFrom('audit_entries')
+      .select(sealedColumns)
+      .where(new Condition(ofChain, [chain]))
+      .orderBy('seq')
+      .$narrowType<{ seq: NotNull }>();
+    const before = await rows(em, entries);
     for (const table of ['audit_entries', 'audit_seals'])
       await change(em, `update ${table} set created_at = created_at - make_interval(days => ?::int) where ${ofChain}`, [days, chain]);
-    const after = await rows<SealedEntry>(em, `select ${sealedColumns} from audit_entries where ${ofChain} order by seq`, [chain]);
+    const after = await rows(em, entries);
     let previousMac: Buffer | null = null;
     for (const seal of seals) {
-      const formsOf = (entries: readonly SealedEntry[]) => entries.filter((entry) => entry.seal_no === seal.seal_no).map(entryForm);
+      const formsOf = (entries: readonly SealedEntry[]) => entries.filter((entry) => entry.sealNo === seal.sealNo).map(entryForm);
       const kind = sealKinds.find((one) =>
-        sealMac(key.secret, one, { previousMac: seal.previous_mac, forms: formsOf(before) }).equals(seal.mac),
+        sealMac(key.secret, one, { previousMac: seal.previousMac, forms: formsOf(before) }).equals(seal.mac),
       );
       const forms = formsOf(after);
-      const mac: Buffer = seal.purged_at === null ? sealMac(key.secret, form ?? kind ?? 'entries', { previousMac, forms }) : seal.mac;
+      const mac: Buffer = seal.purgedAt === null ? sealMac(key.secret, form ?? kind ?? 'entries', { previousMac, forms }) : seal.mac;
       await change(em, 'update audit_seals set mac = ?, previous_mac = ?, entry_macs = ? where chain = ? and seal_no = ?', [
         mac,
         previousMac,
         Buffer.concat(forms.map((one) => entryMac(key.secret, one))),
         chain,
-        seal.seal_no,
+        seal.sealNo,
       ]);
       previousMac = mac;
     }

@@ -64,7 +64,7 @@ async function planOf(caller: Caller, filters: AuditFilters): Promise<{ nodes: s
   try {
     const page = { limit: 50, offset: null, after: null };
     const found = await listAuditRows({ ...open.tx, caller, floor: 'admin' }, filters, page);
-    const statement = statements.find(({ sql }) => sql.includes('from audit_entries'));
+    const statement = statements.find(({ sql }) => sql.includes('from "audit_entries"'));
     config.set('onQuery', before);
     const [explained] = await rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
       open.tx.em,
@@ -124,7 +124,7 @@ test('retention finds what is due without reading the seals that were purged bef
     config.set('onQuery', before),
   );
 
-  const search = statements.find(({ sql }) => sql.includes('from audit_seals'));
+  const search = statements.find(({ sql }) => sql.includes('from "audit_seals"'));
   const [explained] = await sweep(database.db, (em) =>
     rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(em, `explain (analyze, format json) ${search?.sql ?? ''}`),
   );

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { addOutbox, loadOutbox, markOutboxFailed, markOutboxSent, sweepOutbox, takeDueOutbox, withdrawStarts } from '../../db/outbox.ts';
+import { addOutbox, withdrawStarts } from '../../db/outbox.ts';
+import { loadOutbox, markOutboxFailed, markOutboxSent, sweepOutbox, takeDueOutbox } from '../../db/outbox-sending.ts';
 import { runStartMessage } from '../../db/runs/start/conversations.ts';
 import { isRunStart } from '../../workflows/contracts/outbox.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';

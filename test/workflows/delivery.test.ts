@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/keys/key-ring.ts';
 import { tokenHash } from '../../db/identity/factors/opaque-tokens.ts';
 import { newId } from '../../db/ids.ts';
-import { sweepOutbox } from '../../db/outbox.ts';
+import { sweepOutbox } from '../../db/outbox-sending.ts';
 import { sweep } from '../../db/transaction.ts';
 import { valueOf } from '../support/metrics.ts';
 import { makeUser } from '../support/tenant.ts';

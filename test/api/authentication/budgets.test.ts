@@ -82,7 +82,7 @@ test('a refused sign-in is one look and one record, without a transaction of the
   // Settings that no statement follows are never sent.
   expect(statements.filter((sql) => !sql.startsWith('select set_config('))).toEqual([
     expect.stringContaining('gate_login'),
-    expect.stringContaining('insert into login_failures'),
+    expect.stringContaining('insert into "login_failures"'),
   ]);
 });
 

@@ -214,7 +214,7 @@ test('forgot gives one answer for every address, writes one mail and looks nobod
   expect(statements.map((list) => list.map((sql) => sql.split(' ', 3).join(' ')))).toEqual(
     asked.map(() => statements[0]?.map((sql) => sql.split(' ', 3).join(' '))),
   );
-  expect(statements[0]?.filter((sql) => sql.includes('insert'))).toEqual([expect.stringContaining('insert into outbox')]);
+  expect(statements[0]?.filter((sql) => sql.includes('insert'))).toEqual([expect.stringContaining('insert into "outbox"')]);
   expect(mails).toEqual([
     { email: users.member.email, organization_id: null },
     { email: 'nobody-at-all@example.test', organization_id: null },

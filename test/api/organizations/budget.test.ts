@@ -68,7 +68,7 @@ test('writes take at most 6 statements beside authentication', async () => {
   for (const [at, write] of writes.entries()) {
     const { status, statements } = await statementsOf(write);
     expect({ at, isDone: status < 300 }).toEqual({ at, isDone: true });
-    const own = statements.filter((sql) => !sql.includes('gate_') && !/from outbox|update outbox/.test(sql));
+    const own = statements.filter((sql) => !sql.includes('gate_') && !/from "outbox"|update "outbox"/.test(sql));
     expect({ at, isWithin: own.length <= 6, own }).toMatchObject({ at, isWithin: true });
     expect(seen.filter((sql) => /^commit/i.test(sql)).length).toBeLessThanOrEqual(1);
   }

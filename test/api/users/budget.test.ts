@@ -12,12 +12,12 @@ afterAll(() => people.close());
 
 const isFrame = (sql: string) => /^(begin|commit|rollback|set |select set_config)/i.test(sql);
 // Of the credential before, and of the relay after the commit.
-const isAround = (sql: string) => /gate_(session|service_key)\(|from outbox|update outbox/.test(sql);
+const isAround = (sql: string) => /gate_(session|service_key)\(|from "outbox"|update "outbox"/.test(sql);
 
 async function statementsOf(work: () => Promise<{ status: number }>): Promise<{ status: number; own: string[]; all: string[] }> {
   seen.length = 0;
   const { status } = await work();
-  const all = seen.filter((sql) => !isFrame(sql) && !/from outbox|update outbox/.test(sql));
+  const all = seen.filter((sql) => !isFrame(sql) && !/from "outbox"|update "outbox"/.test(sql));
   return { status, all, own: all.filter((sql) => !isAround(sql)) };
 }
 
