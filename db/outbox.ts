@@ -1,5 +1,6 @@
 import { followedTime } from './database-clock.ts';
 import { type Selectable, sql } from 'kysely';
+import { activeOrigin, originText } from '../ports/telemetry/origin.ts';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import { newId } from './ids.ts';
 import { prepared, type ParametersOf } from './prepared.ts';
@@ -47,7 +48,7 @@ export async function addOutbox(
 ): Promise<string | null> {
   const [organizationId, workspaceId] = rowScopeOf(tx, message);
   const given = { id, organizationId, workspaceId, kind: message.kind, dedupeKey, target: message.workflowId };
-  const written = await change(tx.em, insertOne({ ...given, payload: JSON.stringify(message), notBefore: notBefore ?? null }));
+  const written = await change(tx.em, insertOne({ ...given, payload: JSON.stringify(traced(message)), notBefore: notBefore ?? null }));
   if (written === 0) return null;
 
   if (!notBefore || notBefore <= followedTime(tx.em)) tx.outgoing.outboxIds.push(id);
@@ -98,8 +99,15 @@ export function outboxRow(tx: TenantTransaction, { message, dedupeKey }: OutboxD
     kind: message.kind,
     dedupe_key: dedupeKey,
     target: message.workflowId,
-    payload: message,
+    payload: traced(message),
   };
+}
+
+/** Adds the trace in which a start is written, so that its workflow continues it. */
+function traced(message: OutboxMessage): OutboxMessage {
+  if (message.kind !== 'workflow.start') return message;
+  const origin = activeOrigin();
+  return origin === null ? message : { ...message, trace: originText(origin) };
 }
 
 const withdraw = prepared(({ dedupeKeys }: ParametersOf<{ readonly dedupeKeys: readonly string[] }>) =>
