@@ -148,7 +148,7 @@ async function finalAnswer(
     const others = content.filter((block) => block.type !== 'text' && block.type !== 'json');
     return { content: [...others, { type: 'json', value: judged.value }], followUp: null };
   }
-  const wasAsked = opened.history.some((message) => message.is_own && message.role === 'user' && message.origin === 'system');
+  const wasAsked = opened.history.some((message) => message.isOwn && message.role === 'user' && message.origin === 'system');
   if (wasAsked) throw giveUp(fail('upstream_failed', { reason: 'output_invalid', detail: judged.told.slice(0, 500) }));
   const given: ContentBlock[] = result?.args ? [{ type: 'json', value: result.args }] : [];
   return { content: [...content, ...given], followUp: { messageId: newId(), text: repairRequest(judged.told) } };

@@ -37,7 +37,7 @@ export async function endChildCall(tx: TenantTransaction, call: CallState, child
     parent,
     files.map((file) => file.attachment_id),
   );
-  return [subAgentFrame(child, 'finished', { summary: summaryOf(child), usage: child.usage_subtree }), frame];
+  return [subAgentFrame(child, 'finished', { summary: summaryOf(child), usage: child.usageSubtree }), frame];
 }
 
 function summaryOf({ output }: ChildRun): string | null {
@@ -50,7 +50,7 @@ function endOf(call: CallState, child: ChildRun): CallOutcome {
   // The parent is ending and cancels the child with it.
   if (child.status === 'cancelled' || !isTerminal(child.status))
     return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };
-  const state = child.finish_reason === 'timeout' ? 'timed_out' : 'failed';
+  const state = child.finishReason === 'timeout' ? 'timed_out' : 'failed';
   const result = resultWithoutOutput(state, faultOf(child));
   return { state, result: { ...result, output: outputOf(call, child, call.response_max_chars), outputType: 'json' }, rest: null };
 }
@@ -119,13 +119,13 @@ function parsed(text: string | null): unknown {
 
 /** Why the call failed, in the codes of results, with the text that the agent had produced by then. */
 function faultOf(child: ChildRun): StepFault {
-  const isTimeout = child.finish_reason === 'timeout';
-  const why = child.error?.message ?? `it ended with ${child.finish_reason ?? child.status}`;
+  const isTimeout = child.finishReason === 'timeout';
+  const why = child.error?.message ?? `it ended with ${child.finishReason ?? child.status}`;
   const said = child.output?.text ? ` What it had said: ${truncateText(child.output.text, maxToldChars)}` : '';
   return {
     code: isTimeout ? 'timed_out' : 'tool_unavailable',
-    message: truncateText(`The agent ${child.agent_slug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),
+    message: truncateText(`The agent ${child.agentSlug} did not finish: ${why}.${said}`, 1_000).toWellFormed(),
     retryable: child.error?.retryable ?? isTimeout,
-    reason: child.error?.reason ?? child.finish_reason,
+    reason: child.error?.reason ?? child.finishReason,
   };
 }

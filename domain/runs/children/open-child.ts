@@ -143,7 +143,7 @@ async function openedBefore(tx: TenantTransaction, { call, ...runs }: HeldCall, 
   if (child !== null && !isTerminal(child.status))
     return {
       kind: 'child',
-      child: { runId: child.id, agentId: child.agent_id, organizationId: child.organization_id, workspaceId: child.workspace_id },
+      child: { runId: child.id, agentId: child.agentId, organizationId: child.organizationId, workspaceId: child.workspaceId },
       from: await readRestartPoint(tx.em, child.id),
     };
   if (child !== null) await settleStatus(tx, runs, { lead: [stateBatch(identityOf(runs.run), await endChildCall(tx, call, child))] });
@@ -166,9 +166,9 @@ async function claimForChild(tx: TenantTransaction, { run, call, delegate, child
   await openChildStep(tx, call, { attempt, childRunId });
   const child = {
     id: childRunId,
-    agent_id: delegate.agent_id,
-    agent_revision_id: delegate.revision_id,
-    parent_tool_call_id: call.id,
+    agentId: delegate.agent_id,
+    agentRevisionId: delegate.revision_id,
+    parentToolCallId: call.id,
     status: 'queued',
   } as const;
   const deadline = new Date(deadlineAt ?? followedTime(tx.em)).toISOString();
@@ -179,8 +179,8 @@ async function claimForChild(tx: TenantTransaction, { run, call, delegate, child
 async function causeOf(tx: TenantTransaction, run: RunState): Promise<StartCause> {
   const found = await readCause(tx, run.id);
   return {
-    rootEventId: found?.root_event_id ?? null,
-    eventDepth: found?.event_depth ?? 0,
+    rootEventId: found?.rootEventId ?? null,
+    eventDepth: found?.eventDepth ?? 0,
     untrusted: run.untrusted,
     maxEffect: run.max_effect,
     hops: found?.hops ?? 0,

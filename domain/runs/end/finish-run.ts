@@ -56,7 +56,7 @@ export async function finishRun(tx: TenantTransaction, input: FinishRunInput): P
 
   const { batch, end } = await close(tx, { run, answers, calls, heads }, outcomeOf(run, input));
   await appendFrames(tx, [batch]);
-  if (conversation.active_run_id === run.id) await activateNext(tx, conversation.id);
+  if (conversation.activeRunId === run.id) await activateNext(tx, conversation.id);
   await followRunEnd(tx, run, end.status);
   return { more: false };
 }
