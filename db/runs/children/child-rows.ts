@@ -38,13 +38,13 @@ export function readChild(tx: TenantTransaction, childRunId: string): Promise<Ch
 /** Records on the step of a delegate call which run executed it and what that run has cost. */
 export async function writeChildUsage(
   tx: TenantTransaction,
-  call: Pick<CallState, 'id' | 'run_id' | 'step'>,
+  call: Pick<CallState, 'id' | 'runId' | 'step'>,
   child: Pick<ChildRun, 'id' | 'usage_subtree'>,
 ): Promise<void> {
   await rows(tx.em, 'update run_steps set child_run_id = ?, usage = ?::jsonb where run_id = ? and step = ? and tool_call_id = ?', [
     child.id,
     JSON.stringify(child.usage_subtree),
-    call.run_id,
+    call.runId,
     call.step,
     call.id,
   ]);
@@ -100,15 +100,15 @@ export async function openChildStep(
      on conflict (run_id, step, tool_call_id) do update set attempt = excluded.attempt, child_run_id = excluded.child_run_id, status = 'running'`,
     [
       newId(),
-      call.organization_id,
-      call.workspace_id,
-      call.run_id,
+      call.organizationId,
+      call.workspaceId,
+      call.runId,
       call.step,
       call.slug,
       attempt,
       call.id,
       childRunId,
-      call.message_id,
+      call.messageId,
       JSON.stringify(call.args),
     ],
   );
