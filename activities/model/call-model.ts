@@ -167,10 +167,10 @@ function toPlanned(call: CheckedCall): PlannedCall {
     kind: call.kind,
     effect: call.effect,
     concurrency: call.concurrency,
-    timeout_s: call.timeoutS,
-    is_idempotent: call.isIdempotent,
+    timeoutS: call.timeoutS,
+    isIdempotent: call.isIdempotent,
     state: storedState(call),
     gate: call.gate,
-    client_owned: call.clientOwned,
+    clientOwned: call.clientOwned,
   });
 }

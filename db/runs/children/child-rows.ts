@@ -57,10 +57,10 @@ const usageOfChild = prepared(({ runId, step, toolCallId, childRunId, usage }: P
 /** Records on the step of a delegate call which run executed it and what that run has cost. */
 export async function writeChildUsage(
   tx: TenantTransaction,
-  call: Pick<CallState, 'id' | 'run_id' | 'step'>,
+  call: Pick<CallState, 'id' | 'runId' | 'step'>,
   child: Pick<ChildRun, 'id' | 'usageSubtree'>,
 ): Promise<void> {
-  const of = { runId: call.run_id, step: call.step, toolCallId: call.id };
+  const of = { runId: call.runId, step: call.step, toolCallId: call.id };
   await change(tx.em, usageOfChild({ ...of, childRunId: child.id, usage: jsonText(child.usageSubtree) }));
 }
 
@@ -189,15 +189,15 @@ export async function openChildStep(
     tx.em,
     openStep({
       id: newId(),
-      organizationId: call.organization_id,
-      workspaceId: call.workspace_id,
-      runId: call.run_id,
+      organizationId: call.organizationId,
+      workspaceId: call.workspaceId,
+      runId: call.runId,
       step: call.step,
       name: call.slug,
       attempt,
       toolCallId: call.id,
       childRunId,
-      messageId: call.message_id,
+      messageId: call.messageId,
       args: jsonText(call.args),
     }),
   );

@@ -26,10 +26,10 @@ export async function endChildCall(tx: TenantTransaction, call: CallState, child
   if (frame === null) return [];
   await writeChildUsage(tx, call, child);
   const parent = {
-    id: call.run_id,
-    organizationId: call.organization_id,
-    workspaceId: call.workspace_id,
-    conversationId: call.conversation_id,
+    id: call.runId,
+    organizationId: call.organizationId,
+    workspaceId: call.workspaceId,
+    conversationId: call.conversationId,
   };
   const files = child.output?.attachments ?? [];
   await shareWithRun(
@@ -52,18 +52,18 @@ function endOf(call: CallState, child: ChildRun): CallOutcome {
     return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };
   const state = child.finishReason === 'timeout' ? 'timed_out' : 'failed';
   const result = resultWithoutOutput(state, faultOf(child));
-  return { state, result: { ...result, output: outputOf(call, child, call.response_max_chars), outputType: 'json' }, rest: null };
+  return { state, result: { ...result, output: outputOf(call, child, call.responseMaxChars), outputType: 'json' }, rest: null };
 }
 
 function succeeded(call: CallState, child: ChildRun): CallOutcome {
   const output = outputOf(call, child);
   const text = JSON.stringify(output);
-  const isTruncated = text.length > call.response_max_chars;
+  const isTruncated = text.length > call.responseMaxChars;
   return {
     state: 'succeeded',
     result: {
       status: 'succeeded',
-      output: isTruncated ? truncateText(text, call.response_max_chars) : output,
+      output: isTruncated ? truncateText(text, call.responseMaxChars) : output,
       outputType: isTruncated ? 'text' : 'json',
       truncated: isTruncated,
       cached: false,

@@ -55,7 +55,7 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
   if (run.status === 'cancelling') return { kind: 'cancelling' };
   const call = await lockCall(tx, ask.runId, ask.toolCallId);
   if (!call || !isOpen(call)) return { kind: 'over' };
-  if (call.child_run_id !== null) return openedBefore(tx, { run, ancestors, call }, call.child_run_id);
+  if (call.childRunId !== null) return openedBefore(tx, { run, ancestors, call }, call.childRunId);
   if (run.is_frozen) return { kind: 'frozen' };
   if (call.state === 'recorded' || call.state === 'gated') return { kind: 'gated' };
 
@@ -70,7 +70,7 @@ export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<
     await refuse(tx, { run, ancestors, call }, fault ?? unavailable);
     return { kind: 'over' };
   }
-  const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeout_s, descendants: below.get(run.id) ?? 0, now });
+  const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeoutS, descendants: below.get(run.id) ?? 0, now });
   const childRunId = newId();
   // The parent's stream names the child before the child's first frame.
   await claimForChild(tx, { run, call, delegate, childRunId, seconds: limits.max_duration_s });
@@ -116,7 +116,7 @@ export async function refuseChild(
 ): Promise<void> {
   const locked = await lockRunWithAncestors(tx, runId);
   const call = locked && (await lockCall(tx, runId, toolCallId));
-  if (locked && call && isOpen(call) && call.child_run_id === null) await refuse(tx, { ...locked, call }, fault);
+  if (locked && call && isOpen(call) && call.childRunId === null) await refuse(tx, { ...locked, call }, fault);
 }
 
 interface HeldCall {

@@ -92,7 +92,7 @@ async function close(
 ): Promise<{ batch: FrameBatch; end: FinishedRun }> {
   const results = await closeCalls(
     tx,
-    calls.filter((call) => call.run_id === run.id),
+    calls.filter((call) => call.runId === run.id),
   );
   const [open, output] = await Promise.all([openMessages(tx.em, run.id), readOutput(tx, run, ending)]);
   const messages = await closeMessages(tx, run, open, ending.status === 'cancelled' ? 'cancelled' : 'error');
